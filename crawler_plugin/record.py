@@ -1,0 +1,188 @@
+"""From an item to the record on the topic ``pages``: what is read of which field, and what is sent of a large page.
+
+======================  ================================================================================================
+of the item             becomes
+======================  ================================================================================================
+``url``                 the key, canonical, and as it is the header ``url``
+``body``, bytes         the value as it is; ``form`` is ``bytes``
+``body``, str           a page that the spider decoded: UTF-8, ``encoding`` says so; ``form`` is ``bytes``
+``text``, str           the value in UTF-8, read only where there is no ``body``; ``form`` is ``text``: nothing is
+                        extracted from it any more
+``status``              a whole number, or text of one
+``encoding``            text or ASCII bytes
+``content_type``        text or ASCII bytes (``response.headers["Content-Type"]`` is bytes)
+``fetched``             a ``datetime``, ISO 8601 text (both taken as UTC where they name no zone), or a number: seconds
+                        since 1970 UTC as ``time.time()`` gives them; from 10^11 on milliseconds, since as seconds
+                        that would be the year 5138. Without it: the time when the item passed
+======================  ================================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from worker.messages import PageMeta
+from worker.urls import canonical_url
+
+MILLISECONDS_FROM: Final = 10**11
+_LATEST_MS: Final = 253_402_300_799_999
+"""The end of the year 9999, the last that a datetime can name."""
+
+
+class Unusable(Exception):
+    """An item that is no page: it passes on, and ``reason`` is the last word of ``dedup/skipped/…``."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A record of ``pages`` before it is sent. ``unread`` names the fields whose values could not be used."""
+
+    url: str
+    key: bytes
+    value: bytes
+    headers: tuple[tuple[str, bytes], ...]
+    is_text: bool = False
+    unread: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of key, value and headers."""
+        return len(self.value) + self.overhead
+
+    @property
+    def overhead(self) -> int:
+        """Bytes of key and headers, which cannot be cut."""
+        return len(self.key) + sum(len(name) + len(value) for name, value in self.headers)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What all pages of a crawl have in common: the item's field names by ours, spider, name of the crawl."""
+
+    fields: Mapping[str, str]
+    spider: str | None
+    job: str | None
+
+    def page(self, item: Any, now_ms: int) -> Page:
+        """The record of an item that passed at ``now_ms`` (milliseconds since 1970 UTC).
+
+        Raises:
+            Unusable: it has neither body nor text (``no_body``), one that is neither bytes nor str (``bad_body``), no
+                absolute URL (``bad_url``), or is of a type that itemadapter does not know (``no_item``).
+        """
+        # Here, since it imports pydantic where that is installed; a crawl has it loaded, and nobody else needs to.
+        from itemadapter import ItemAdapter
+
+        if not ItemAdapter.is_item(item):
+            raise Unusable("no_item", f"an object of type {type(item).__name__} is not an item for itemadapter")
+        adapter = ItemAdapter(item)
+        found = {ours: adapter.get(theirs) for ours, theirs in self.fields.items()}
+        value, form, encoding = _content(found, self.fields)
+        unread: list[str] = []
+        try:
+            url = _text_url(found.get("url"))
+            meta = PageMeta(
+                url=url,
+                status=_read(_status, found, "status", unread),
+                content_type=_read(_label, found, "content_type", unread),
+                encoding=encoding or _read(_label, found, "encoding", unread),
+                fetched=_read(_milliseconds, found, "fetched", unread) or now_ms,
+                spider=self.spider,
+                job=self.job,
+                form=form,
+            )
+            key, headers = canonical_url(url).encode(), tuple(meta.to_headers())
+        except ValueError as error:  # UnicodeEncodeError is one: half of a surrogate pair
+            raise Unusable("bad_url", f"field {self.fields.get('url')!r}: {error}") from error
+        return Page(url, key, value, headers, is_text=form == "text", unread=tuple(unread))
+
+
+def cut_to(page: Page, limit: int) -> Page | None:
+    """The page with so much of its value left out at the end that it has at most ``limit`` bytes.
+
+    Text ends before a character that would be torn. None where key and headers alone are too many.
+    """
+    room = limit - page.overhead
+    if room < 0:
+        return None
+    if page.is_text:
+        while 0 < room < len(page.value) and page.value[room] & 0xC0 == 0x80:
+            room -= 1
+    return replace(page, value=page.value[:room])
+
+
+def _content(found: Mapping[str, Any], names: Mapping[str, str]) -> tuple[bytes, Literal["bytes", "text"], str | None]:
+    """Value, form, and the encoding if we made it so."""
+    body, text = found.get("body"), found.get("text")
+    match body:
+        case bytes():
+            return body, "bytes", None
+        case bytearray() | memoryview():
+            return bytes(body), "bytes", None
+        case str():
+            return body.encode(errors="replace"), "bytes", "utf-8"
+        case None if isinstance(text, str):
+            return text.encode(errors="replace"), "text", None
+        case None if text is None:
+            wanted = " nor ".join(repr(names[name]) for name in ("body", "text") if name in names)
+            raise Unusable("no_body", f"it has neither {wanted}")
+    what = "text" if body is None else "body"
+    raise Unusable("bad_body", f"field {names[what]!r} holds a {type(found[what]).__name__}, neither bytes nor str")
+
+
+def _text_url(url: object) -> str:
+    if not isinstance(url, str):
+        raise ValueError(f"a {type(url).__name__} is no URL; give it as str with its scheme, as https://host/path")
+    return url
+
+
+def _read(reader: Callable[[Any], Any], found: Mapping[str, Any], name: str, unread: list[str]) -> Any:
+    """The field's value as the header wants it, or None; a value that cannot be used is noted."""
+    value = found.get(name)
+    if value is None:
+        return None
+    try:
+        return reader(value)
+    except (ValueError, OverflowError, TypeError):
+        unread.append(name)
+        return None
+
+
+def _status(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, str, bytes)):
+        raise ValueError(f"{value!r} is no status")
+    return int(value)
+
+
+def _label(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.decode("ascii")
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no text")
+    value.encode()  # half of a surrogate pair cannot travel
+    return value
+
+
+def _milliseconds(value: object) -> int:
+    match value:
+        case bool():
+            raise ValueError(f"{value!r} is no time")
+        case datetime() | str():
+            moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            milliseconds = moment.timestamp() * 1000
+        case int() | float():
+            milliseconds = value if abs(value) >= MILLISECONDS_FROM else value * 1000
+        case _:
+            raise ValueError(f"{value!r} is no time")
+    if not (math.isfinite(milliseconds) and 0 < milliseconds <= _LATEST_MS):
+        raise ValueError(f"{value!r} is out of range")
+    return round(milliseconds)

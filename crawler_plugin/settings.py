@@ -1,0 +1,372 @@
+"""The plugin's settings: read and checked once, before the first request.
+
+A wrong value stops the crawl at its start, since the alternative is a crawl of hours whose pages went nowhere. All that
+is wrong is told at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+from scrapy.settings import BaseSettings
+
+from crawler_plugin.publisher import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed, require_crc32c
+from worker.errors import UsageError
+from worker.topics import DEFAULT_PREFIX, PAGES, topic_name
+
+Fallback = TypeVar("Fallback")
+
+PREFIX: Final = "DEDUP_"
+OUR_FIELDS: Final = ("url", "body", "text", "status", "encoding", "content_type", "fetched")
+"""What the plugin reads of an item, by our names; ``DEDUP_FIELDS`` maps them to the item's."""
+
+
+class Setting(NamedTuple):
+    """One line of the README's table."""
+
+    default: Any
+    allowed: str
+    meaning: str
+
+
+SETTINGS: Final[Mapping[str, Setting]] = {
+    "DEDUP_BOOTSTRAP_SERVERS": Setting(
+        "127.0.0.1:9092", "text such as kafka-1:9092,kafka-2:9092, or a list", "Kafka brokers to start from."
+    ),
+    "DEDUP_TOPIC_PREFIX": Setting(
+        DEFAULT_PREFIX,
+        "text of letters, digits, dots, hyphens and underscores, at most 200 characters",
+        "Before the topic's name, the worker's `topics.prefix`: pages go to dedup.pages.",
+    ),
+    "DEDUP_FIELDS": Setting(
+        {},
+        f"a mapping from {', '.join(OUR_FIELDS)} to names of item fields, or None for fields not to be read",
+        "Where an item has what the plugin reads, if it is called otherwise: `{'body': 'html'}`.",
+    ),
+    "DEDUP_JOB": Setting(
+        None,
+        "text, or None",
+        "Name of the crawl in the header `job`. Without it: the environment's `SCRAPY_JOB` (set by scrapyd), "
+        "else the folder name of `JOBDIR`, else the time of the start in UTC.",
+    ),
+    "DEDUP_BUFFER_BYTES": Setting(
+        64 * 1024 * 1024,
+        "a whole number, at least DEDUP_MAX_PAGE_BYTES",
+        "Pages that Kafka has not confirmed yet, in bytes; 1 KiB is added for each page. When they are this many, "
+        "the crawl waits.",
+    ),
+    "DEDUP_MAX_PAGE_BYTES": Setting(
+        8 * 1024 * 1024 - 16 * 1024,
+        "a whole number from 4096 to 1073741824",
+        "Largest record: body, URL and headers. Keep it 16 KiB below the worker's `topics.max_message_bytes`.",
+    ),
+    "DEDUP_OVERSIZE": Setting(
+        "truncate", "truncate or reject", "What becomes of a larger page: its beginning is sent, or nothing."
+    ),
+    "DEDUP_FLUSH_TIMEOUT": Setting(
+        30.0,
+        "seconds, a number from 0 to 86400",
+        "How long the end of the crawl waits for confirmations; what is unconfirmed then is counted and logged.",
+    ),
+    "DEDUP_COMPRESSION": Setting(
+        "none",
+        "none, gzip, or snappy, lz4, zstd if their packages are installed",
+        "How pages are compressed on their way and on the broker. gzip makes HTML several times smaller and costs "
+        "about a millisecond a page.",
+    ),
+    "DEDUP_KAFKA_OPTIONS": Setting(
+        {},
+        "a mapping with keys of kafka-python's KafkaProducer for security, proxy and timeouts",
+        "For example `{'security_protocol': 'SASL_SSL', 'sasl_mechanism': 'PLAIN', 'sasl_plain_username': …, "
+        "'sasl_plain_password': …, 'ssl_cafile': …}`.",
+    ),
+}
+"""Every setting of the plugin."""
+
+KAFKA_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "client_id": str,
+    "security_protocol": str,
+    "sasl_mechanism": str,
+    "sasl_plain_username": str,
+    "sasl_plain_password": str,
+    "sasl_kerberos_name": str,
+    "sasl_kerberos_service_name": str,
+    "sasl_kerberos_domain_name": str,
+    "sasl_oauth_token_provider": object,
+    "ssl_context": ssl.SSLContext,
+    "ssl_check_hostname": bool,
+    "ssl_cafile": (str, os.PathLike),
+    "ssl_certfile": (str, os.PathLike),
+    "ssl_keyfile": (str, os.PathLike),
+    "ssl_password": str,
+    "ssl_ciphers": str,
+    "proxy_url": str,
+    "client_dns_lookup": str,
+    "request_timeout_ms": int,
+    "delivery_timeout_ms": int,
+    "connections_max_idle_ms": int,
+    "metadata_max_age_ms": int,
+}
+"""What may be passed through, and of which type. What delivery rests on (acks, idempotence, retries, sizes) may not."""
+
+_TLS_OPTIONS: Final = (
+    "ssl_check_hostname",
+    "ssl_cafile",
+    "ssl_certfile",
+    "ssl_keyfile",
+    "ssl_password",
+    "ssl_ciphers",
+)
+_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_MECHANISMS: Final = (*_PASSWORD_MECHANISMS, "GSSAPI", "OAUTHBEARER", "AWS_MSK_IAM")
+_COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+_SERVER: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:,\[\]/]+):([0-9]{1,5})")
+_TOPIC_PREFIX: Final = re.compile(r"[A-Za-z0-9._-]{0,200}")
+
+
+@dataclass(frozen=True)
+class PluginSettings:
+    """What the plugin was told, checked. ``connection`` are keyword arguments of ``KafkaProducer``."""
+
+    bootstrap_servers: tuple[str, ...]
+    topic: str
+    fields: Mapping[str, str]
+    job: str | None
+    buffer_bytes: int
+    max_page_bytes: int
+    oversize: Literal["truncate", "reject"]
+    flush_timeout: float
+    compression: str | None
+    connection: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def read(cls, settings: BaseSettings) -> PluginSettings:
+        """Read all settings that begin with ``DEDUP_``.
+
+        Raises:
+            UsageError: one or more of them are wrong; the message names each and says what to write.
+        """
+        require_crc32c()
+        reader = _Reader(settings)
+        reader.refuse_unknown_names()
+        servers = reader.servers("DEDUP_BOOTSTRAP_SERVERS")
+        max_page_bytes = reader.whole_number("DEDUP_MAX_PAGE_BYTES", 4096, 1024**3)
+        read = cls(
+            bootstrap_servers=servers,
+            topic=topic_name(reader.topic_prefix("DEDUP_TOPIC_PREFIX"), PAGES),
+            fields=MappingProxyType(reader.fields("DEDUP_FIELDS")),
+            job=reader.job("DEDUP_JOB"),
+            buffer_bytes=reader.whole_number("DEDUP_BUFFER_BYTES", max_page_bytes, 1024**5),
+            max_page_bytes=max_page_bytes,
+            oversize=reader.oversize("DEDUP_OVERSIZE"),
+            flush_timeout=reader.seconds("DEDUP_FLUSH_TIMEOUT", 86400),
+            compression=reader.compression("DEDUP_COMPRESSION"),
+            connection=MappingProxyType(reader.kafka_options("DEDUP_KAFKA_OPTIONS")),
+        )
+        reader.raise_problems()
+        return read
+
+
+class _Reader:
+    """Reads one setting after the other and gathers what is wrong."""
+
+    def __init__(self, settings: BaseSettings) -> None:
+        self._settings = settings
+        self._problems: list[str] = []
+
+    def raise_problems(self) -> None:
+        if self._problems:
+            raise UsageError(
+                "the crawl does not start, since its pages would be lost; correct in the Scrapy settings: "
+                + "; ".join(self._problems)
+            )
+
+    def refuse_unknown_names(self) -> None:
+        for name in self._settings:
+            if isinstance(name, str) and name.startswith(PREFIX) and name not in SETTINGS:
+                known = [setting.removeprefix(PREFIX) for setting in SETTINGS]
+                close = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
+                meant = f"did you mean {PREFIX}{close[0]}?" if close else f"there are {', '.join(SETTINGS)}"
+                self._problems.append(f"{name}: no such setting, {meant}")
+
+    def servers(self, name: str) -> tuple[str, ...]:
+        value = self._value(name)
+        parts = value.split(",") if isinstance(value, str) else value
+        if not isinstance(parts, (list, tuple)):
+            return self._wrong(name, value, ())
+        servers = tuple(str(part).strip() for part in parts)
+        matches = [_SERVER.fullmatch(server) for server in servers]
+        if not servers or any(match is None or not 0 < int(match[2]) < 65536 for match in matches):
+            return self._wrong(name, value, ())
+        return servers
+
+    def topic_prefix(self, name: str) -> str:
+        value = self._value(name)
+        if not isinstance(value, str) or not _TOPIC_PREFIX.fullmatch(value):
+            return self._wrong(name, value, DEFAULT_PREFIX)
+        return value
+
+    def fields(self, name: str) -> dict[str, str]:
+        value = self._mapping(name)
+        for ours, theirs in value.items():
+            if ours not in OUR_FIELDS or not (theirs is None or (isinstance(theirs, str) and theirs)):
+                return self._wrong(name, value, {})
+        names = dict(zip(OUR_FIELDS, OUR_FIELDS, strict=True)) | value
+        if names["url"] is None or names["body"] is names["text"] is None:
+            return self._wrong(name, value, {}, detail="; url and one of body and text are needed")
+        return {ours: theirs for ours, theirs in names.items() if theirs is not None}
+
+    def job(self, name: str) -> str | None:
+        """Name of the crawl as far as it is told; None: take the time of the start."""
+        value = self._value(name)
+        if value is not None and not (isinstance(value, str) and value):
+            return self._wrong(name, value, None)
+        folder = self._settings.get("JOBDIR")
+        return value or os.environ.get("SCRAPY_JOB") or (Path(folder).resolve().name if folder else None)
+
+    def whole_number(self, name: str, least: int, most: int) -> int:
+        value = self._number(name, int)
+        if value is None or not least <= value <= most:
+            return self._wrong(name, self._value(name), least, detail=f" (here at least {least})")
+        return int(value)
+
+    def seconds(self, name: str, most: float) -> float:
+        value = self._number(name, float)
+        if value is None or not 0 <= value <= most:
+            return self._wrong(name, self._value(name), 0.0)
+        return float(value)
+
+    def oversize(self, name: str) -> Literal["truncate", "reject"]:
+        match self._value(name):
+            case "truncate":
+                return "truncate"
+            case "reject":
+                return "reject"
+            case value:
+                return self._wrong(name, value, "truncate")
+
+    def compression(self, name: str) -> str | None:
+        value = self._value(name)
+        if value not in _COMPRESSIONS:
+            return self._wrong(name, value, None)
+        if value == "none":
+            return None
+        if not codec_is_installed(value):
+            return self._wrong(name, value, None, detail=f", and the package that brings {value} is not installed")
+        return str(value)
+
+    def kafka_options(self, name: str) -> dict[str, Any]:
+        options = {key: value for key, value in self._mapping(name).items() if value is not None}
+        before = len(self._problems)
+        for key, value in options.items():
+            if key not in KAFKA_OPTIONS:
+                close = difflib.get_close_matches(str(key), KAFKA_OPTIONS, n=1)
+                meant = f"did you mean {close[0]}?" if close else f"it takes {', '.join(KAFKA_OPTIONS)}"
+                self._problems.append(f"{name}[{key!r}]: not an option that can be passed through, {meant}")
+            elif not isinstance(value, KAFKA_OPTIONS[key]) or (
+                isinstance(value, bool) and KAFKA_OPTIONS[key] is not bool
+            ):
+                self._problems.append(
+                    f"{name}[{key!r}]: a {type(value).__name__}, write {_written(KAFKA_OPTIONS[key])}"
+                )
+        if len(self._problems) == before:
+            self._check_security(name, options)
+            self._check_timeouts(name, options)
+        if len(self._problems) == before and "ssl_context" not in options and _is_tls(options):
+            self._load_tls(name, options)
+        return {key: value for key, value in options.items() if key not in _TLS_OPTIONS}
+
+    def _check_security(self, name: str, options: Mapping[str, Any]) -> None:
+        protocol = options.get("security_protocol", "PLAINTEXT")
+        if protocol not in _PROTOCOLS:
+            self._problems.append(f"{name}['security_protocol']={protocol!r}: write one of {', '.join(_PROTOCOLS)}")
+            return
+        without_use = [key for key in options if key.startswith("ssl_") and not _is_tls(options)]
+        without_use += [key for key in options if key.startswith("sasl_") and not protocol.startswith("SASL")]
+        if without_use:
+            self._problems.append(
+                f"{name}: {', '.join(without_use)} have no effect with security_protocol {protocol}; "
+                "write 'SASL_SSL', 'SASL_PLAINTEXT' or 'SSL' there, or leave them out"
+            )
+        if protocol.startswith("SASL"):
+            mechanism = options.get("sasl_mechanism")
+            if mechanism not in _MECHANISMS:
+                self._problems.append(f"{name}['sasl_mechanism']={mechanism!r}: write one of {', '.join(_MECHANISMS)}")
+            missing = {"sasl_plain_username", "sasl_plain_password"} - set(options)
+            if mechanism in _PASSWORD_MECHANISMS and missing:
+                self._problems.append(f"{name}: {mechanism} needs {', '.join(sorted(missing))} too")
+
+    def _check_timeouts(self, name: str, options: Mapping[str, Any]) -> None:
+        for key, value in options.items():
+            if key.endswith("_ms") and value <= 0:
+                self._problems.append(f"{name}[{key!r}]={value}: write milliseconds, above 0")
+        delivery = options.get("delivery_timeout_ms", DELIVERY_MS)
+        request = options.get("request_timeout_ms", REQUEST_MS)
+        if delivery < request + LINGER_MS:
+            self._problems.append(
+                f"{name}: delivery_timeout_ms={delivery} leaves no time for a second try after "
+                f"request_timeout_ms={request}; write at least twice that"
+            )
+
+    def _load_tls(self, name: str, options: dict[str, Any]) -> None:
+        """Made here and not by kafka-python, which reads the files anew at each connection and hides what is wrong."""
+        try:
+            context = ssl.create_default_context(cafile=options.get("ssl_cafile"))
+            if "ssl_certfile" in options:
+                # Without a password at hand OpenSSL would ask for one on the terminal, where nobody sits.
+                password = options.get("ssl_password", "")
+                context.load_cert_chain(options["ssl_certfile"], options.get("ssl_keyfile"), password)
+            if "ssl_ciphers" in options:
+                context.set_ciphers(options["ssl_ciphers"])
+            context.check_hostname = options.get("ssl_check_hostname", True)
+        except OSError as error:  # ssl.SSLError is one
+            self._problems.append(
+                f"{name}: cannot use the TLS files ({error}), "
+                "check ssl_cafile, ssl_certfile, ssl_keyfile, ssl_password and ssl_ciphers"
+            )
+        else:
+            options["ssl_context"] = context
+
+    def _value(self, name: str) -> Any:
+        value = self._settings.get(name)
+        return SETTINGS[name].default if value is None else value
+
+    def _number(self, name: str, kind: Callable[[str], float]) -> float | None:
+        """A number, or text that is one (as ``scrapy crawl -s`` gives it)."""
+        value = self._value(name)
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            return None
+        try:
+            return kind(str(value))
+        except ValueError:
+            return None
+
+    def _mapping(self, name: str) -> dict[str, Any]:
+        """A mapping, or JSON text of one (as ``scrapy crawl -s`` gives it)."""
+        try:
+            return dict(self._settings.getdict(name) if self._settings.get(name) is not None else {})
+        except (TypeError, ValueError):
+            self._problems.append(f"{name}: write {SETTINGS[name].allowed}")  # its value may hold a password
+            return {}
+
+    def _wrong(self, name: str, value: object, fallback: Fallback, detail: str = "") -> Fallback:
+        self._problems.append(f"{name}={value!r}: write {SETTINGS[name].allowed}{detail}")
+        return fallback
+
+
+def _is_tls(options: Mapping[str, Any]) -> bool:
+    return str(options.get("security_protocol", "")).endswith("SSL")
+
+
+def _written(kind: type | tuple[type, ...]) -> str:
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return " or ".join(kind.__name__ for kind in kinds)

@@ -1,0 +1,47 @@
+"""The plugin's Scrapy stats. Written in the event loop's thread only.
+
+An item that has passed is in exactly one of ``published``, ``skipped/…`` and, by the plugin's own limit,
+``rejected/oversize``. At the end of the crawl
+
+    published = confirmed + unconfirmed + rejected/oversize_at_broker
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+PUBLISHED: Final = "dedup/published"
+PUBLISHED_BYTES: Final = "dedup/published_bytes"
+CONFIRMED: Final = "dedup/confirmed"
+UNCONFIRMED: Final = "dedup/unconfirmed"
+SKIPPED: Final = "dedup/skipped/"
+UNREAD: Final = "dedup/unread/"
+TRUNCATED: Final = "dedup/truncated"
+OVERSIZE: Final = "dedup/rejected/oversize"
+OVERSIZE_AT_BROKER: Final = "dedup/rejected/oversize_at_broker"
+SEND_ERRORS: Final = "dedup/send_errors"
+WAITED_SECONDS: Final = "dedup/waited_seconds"
+WAITED_PAGES: Final = "dedup/waited_pages"
+MOST_BUFFERED: Final = "dedup/buffered_bytes_max"
+
+STATS: Final[Mapping[str, str]] = {
+    PUBLISHED: "pages handed over for sending",
+    PUBLISHED_BYTES: "their bytes: bodies, URLs and headers",
+    CONFIRMED: "pages that Kafka has confirmed",
+    UNCONFIRMED: "pages that it had not confirmed when the crawl ended; 0 is written too",
+    SKIPPED + "no_body": "items without body and text",
+    SKIPPED + "bad_body": "items whose body or text is neither bytes nor str",
+    SKIPPED + "bad_url": "items without an absolute URL",
+    SKIPPED + "no_item": "objects that are not items for itemadapter",
+    UNREAD + "FIELD": "values of `status`, `encoding`, `content_type` or `fetched` that could not be used; the page "
+    "went without",
+    TRUNCATED: "pages of which only the beginning was sent, as they were larger than `DEDUP_MAX_PAGE_BYTES`",
+    OVERSIZE: "pages not sent, as they were too large",
+    OVERSIZE_AT_BROKER: "those of them that the broker refused",
+    SEND_ERRORS: "errors after which the connection was made anew and pages sent again",
+    WAITED_PAGES: "pages that waited, as `DEDUP_BUFFER_BYTES` were unconfirmed",
+    WAITED_SECONDS: "how long, all added up",
+    MOST_BUFFERED: "the most bytes that were unconfirmed at a time, with 1 KiB added a page",
+}
+"""Every stat and what it counts."""

@@ -1,0 +1,41 @@
+"""``python -m tests [pytest's arguments]``: every check there is, pytest last. All are made even when one fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+SIDE_BY_SIDE: Final = ["-n", "2", "--dist", "loadfile"]
+"""Many tests wait for a broker, others compute. More than two at once would starve each other on two cores."""
+
+CHECKS: Final = {
+    "lint": [sys.executable, "-m", "ruff", "check", "."],
+    "format": [sys.executable, "-m", "ruff", "format", "--check", "."],
+    "types": [sys.executable, "-m", "mypy"],
+    "imports": [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"],
+    "docs": [sys.executable, "-m", "tests.docs"],
+}
+
+
+def main(arguments: list[str]) -> int:
+    """0 if every check passes, else 1."""
+    failed = [name for name, command in CHECKS.items() if not passes(name, command)]
+    if failed:
+        print(f"== failed: {', '.join(failed)}", flush=True)
+    # Last, and nothing printed after it: its summary is the end of the output.
+    all_tests_pass = passes("tests", [sys.executable, "-m", "pytest", *SIDE_BY_SIDE, *arguments])
+    return 0 if all_tests_pass and not failed else 1
+
+
+def passes(name: str, command: list[str]) -> bool:
+    """Make one check; it prints what it finds."""
+    print(f"== {name}", flush=True)
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

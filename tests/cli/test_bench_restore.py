@@ -1,0 +1,29 @@
+"""The benchmark of restoring fills topics that workers can read, and restores all of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from worker.cli.main import main
+
+ENTRIES = 40_000
+
+
+@pytest.mark.cluster
+def test_all_survivors_are_restored_from_the_topic_and_from_snapshots(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "restore.md"
+    options = ["--set", "topics.shards=3", "--set", "log.level=error"]
+    assert main([*options, "bench", "restore", "--entries", str(ENTRIES), "--json", "--out", str(out)]) == 0
+    measured = [json.loads(line) for line in capfd.readouterr().out.splitlines() if line.startswith("{")]
+    assert [each["how"] for each in measured] == ["cold, from the topic", "writing the snapshots", "with snapshots"]
+    assert {(each["entries"], each["shards"]) for each in measured} == {(ENTRIES, 3)}
+    assert "## 40,000 survivors in 3 shards" in out.read_text()
+
+
+def test_too_few_survivors_are_refused() -> None:
+    assert main(["bench", "restore", "--entries", "10"]) == 2

@@ -1,0 +1,207 @@
+"""``python -m worker compare``."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worker.cli import compare
+from worker.config import Settings
+from worker.errors import UsageError
+
+CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
+CALLED_IN_OTHER_WORDS = "你妈妈叫你回家吃饭啦，回家罗回家罗"
+PAGE = "<html><head><meta charset='gbk'><title>t</title></head><body><p>{}</p></body></html>"
+
+
+def run(*words: str, **sections: dict[str, Any]) -> int:
+    parser = argparse.ArgumentParser()
+    compare.configure(parser)
+    return compare.run(parser.parse_args(words), lambda: Settings.model_validate(sections))
+
+
+def compared(capsys: pytest.CaptureFixture[str], *words: str, **sections: dict[str, Any]) -> dict[str, Any]:
+    assert run(*words, "--json", **sections) == 0
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return printed
+
+
+def test_two_texts_are_shown_from_tokens_to_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--text", CALLED, CALLED_IN_OTHER_WORDS) == 0
+    printed = capsys.readouterr().out
+    lines = printed.splitlines()
+    assert f"A  {CALLED}  zh, 8 tokens, 14 features" in lines
+    assert "A  妈妈 喊 回家 吃饭 回家 罗 回家 罗" in lines
+    assert ["回家", "2.00", "2.13"] in [line.split() for line in lines]
+    assert ["喊", "1.00", "-"] in [line.split() for line in lines]
+    assert any(line.startswith("A  0001010001111001 ") for line in lines), "the fingerprint begins with 0x1479"
+    assert next(line.split()[0] for line in lines if line.endswith("of 64 bits differ")) == "8"
+    assert "an ordinary hash of the text (blake2b) for comparison" in lines
+    assert lines[-1].split() == ["verdict", "at", "k", "=", "3", "near", "(sketch)"]
+    assert [line.split()[:3] for line in lines[-3:-1]] == [["agreement", "of", "sketches"], ["bands", "in", "common"]]
+
+
+def test_the_measures_agree_with_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    found = compared(capsys, "--text", CALLED, CALLED_IN_OTHER_WORDS)
+    a, b = found["a"]["fingerprint"], found["b"]["fingerprint"]
+    assert len(a) == len(b) == found["bits"] == 64
+    distance = sum(ours != theirs for ours, theirs in zip(a, b, strict=True))
+    assert found["distance"] == distance == 8
+    assert found["share_of_equal_bits"] == 1 - distance / 64
+    assert found["angle_radians"] == pytest.approx(math.pi * distance / 64)
+    assert found["cosine"] == pytest.approx(math.cos(math.pi * distance / 64))
+    in_common = [number for number in range(4) if a[48 - 16 * number :][:16] == b[48 - 16 * number :][:16]]
+    assert found["blocks"] == {"layout": "4x16", "in_common": in_common}
+    for name, far in found["ordinary_hash_distance"].items():
+        ours, theirs = (found[side]["ordinary_hashes"][name] for side in "ab")
+        assert far == sum(one != other for one, other in zip(ours, theirs, strict=True)) > 20
+    assert (found["near"], found["reason"], found["k"]) == (True, "sketch", 3)
+    assert found["agreement_of_sketches"] >= 90
+    assert 1 <= found["bands_in_common"] <= 8
+    by_fingerprint = compared(capsys, "--text", CALLED, CALLED_IN_OTHER_WORDS, near={"predicate": "simhash"})
+    assert (by_fingerprint["near"], by_fingerprint["agreement_of_sketches"]) == (False, None)
+
+
+@pytest.mark.parametrize(("k", "near"), [(7, False), (8, True), (64, True)])
+def test_the_verdict_follows_the_k_that_is_given(k: int, near: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    simhash = {"predicate": "simhash"}
+    assert compared(capsys, "--text", CALLED, CALLED_IN_OTHER_WORDS, "--k", str(k), near=simhash)["near"] is near
+
+
+@pytest.mark.parametrize("bits", [8, 100, 128])
+def test_any_width_can_be_compared(bits: int, capsys: pytest.CaptureFixture[str]) -> None:
+    found = compared(capsys, "--text", CALLED, CALLED_IN_OTHER_WORDS, "--bits", str(bits))
+    assert [len(found[side]["fingerprint"]) for side in "ab"] == [bits, bits]
+    assert [len(found[side]["sums"]) for side in "ab"] == [bits, bits]
+    assert found["blocks"]["in_common"] is None
+
+
+def test_a_page_and_its_text_in_another_encoding_are_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "美国雇员称内部有飞碟，曾看见灰色外星人。" * 5
+    page, plain = tmp_path / "page.html", tmp_path / "plain.txt"
+    page.write_bytes(PAGE.format(text).encode("gbk"))
+    plain.write_text(text, encoding="utf-8")
+    found = compared(capsys, str(page), str(plain))
+    assert found["distance"] == 0
+    assert found["reason"] == "exact-text"
+    assert found["a"]["name"] == str(page)
+
+
+def test_one_side_can_come_from_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_text(CALLED, encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CALLED.encode())))
+    found = compared(capsys, "-", str(tmp_path / "a"))
+    assert found["a"]["name"] == "standard input"
+    assert found["near"] is True
+
+
+def test_a_text_of_too_few_words_has_no_fingerprint(capsys: pytest.CaptureFixture[str]) -> None:
+    found = compared(capsys, "--text", "fish", "fish water salt")
+    assert found["a"]["no_fingerprint_because"] == "1 feature, 3 are needed"
+    assert found["distance"] is None
+    assert run("--text", "fish", "fish water salt") == 0
+    assert "A  no fingerprint, because: 1 feature, 3 are needed" in capsys.readouterr().out
+
+
+def test_empty_texts_are_not_near(capsys: pytest.CaptureFixture[str]) -> None:
+    assert compared(capsys, "--text", "", "")["near"] is False
+
+
+SEA = ["fish", "water", "salt", "coral", "sand", "reef", "wave", "tide", "crab", "whale", "fish"]
+
+
+def test_settings_decide_on_features_and_layout(capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ("--text", " ".join(SEA), " ".join(SEA + SEA[:4] * 3))
+    by_count = compared(capsys, *texts)
+    of_each_once = compared(capsys, *texts, features={"weights": "uniform"}, index={"layout": "8x8"})
+    assert of_each_once["distance"] < by_count["distance"]
+    assert (by_count["blocks"]["layout"], of_each_once["blocks"]["layout"]) == ("4x16", "8x8")
+
+
+def test_only_so_much_of_a_file_is_read_as_of_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    long = tmp_path / "long"
+    long.write_text("fish water salt " * 64 + "unread " * 1000)
+    assert run(str(long), str(long), page={"max_bytes": 1024}) == 0
+    printed = capsys.readouterr()
+    assert f"{long}: only its first 1024 bytes are read (page.max_bytes)" in printed.err
+    assert "unread" not in printed.out
+
+
+def test_names_and_texts_cannot_command_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--text", "\x1b[31mred fish\n water salt", "\udcff bytes of no text") == 0
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "\udcff" not in printed
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"\x89PNG\r\n\x1a\n" + b"\0" * 100, "not-text"),
+        (b"%PDF-1.7 ...", "not-text"),
+    ],
+)
+def test_a_file_that_is_no_page_is_refused_with_its_name(tmp_path: Path, content: bytes, complaint: str) -> None:
+    path = tmp_path / "picture"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=complaint) as raised:
+        run(str(path), str(path))
+    assert str(raised.value).startswith(f"{path} has no fingerprint")
+    assert str(raised.value).endswith("give a page of HTML or a text")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\0" * 100_000, b"a" * 1_000_000, b"<div>" * 10_000, b"\xff\xfe", "🎉".encode() * 1000],
+    ids=lambda content: f"{content[:5]!r} × {len(content)}",
+)
+def test_odd_files_end_in_a_comparison(tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "odd"
+    path.write_bytes(content)
+    try:
+        assert run(str(path), str(path)) == 0
+    except UsageError as error:
+        assert str(path) in str(error)
+    else:
+        assert "verdict at k = 3" in capsys.readouterr().out
+
+
+def test_a_page_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    path.write_text("".join(f"word{number} " for number in range(400_000)))
+    with pytest.raises(UsageError, match=r"parser-timeout.*page\.timeout_seconds"):
+        run(str(path), str(path), page={"timeout_seconds": 0.001})
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("absent", "absent"), "absent cannot be read .*add --text if these are the texts themselves"),
+        (("/", "/"), "/ cannot be read"),
+        (("a\0b", "c"), "a\ufffdb cannot be read"),
+        (("-", "-"), "standard input can be A or B"),
+        (("--text", "a", "b", "--bits", "7"), "8 to 128"),
+        (("--text", "a", "b", "--bits", "129"), "8 to 128"),
+        (("--text", "a", "b", "--k", "-1"), "between 0 and 64"),
+        (("--text", "a", "b", "--k", "9", "--bits", "8"), "between 0 and 8"),
+    ],
+)
+def test_impossible_questions_say_what_to_ask_instead(words: tuple[str, ...], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        run(*words)
+
+
+def test_a_width_that_the_hash_in_force_does_not_have_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"--set fingerprint\.hash=xxh3"):
+        run("--text", "a", "b", "--bits", "65", fingerprint={"hash": "bkdr"})

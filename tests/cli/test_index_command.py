@@ -1,0 +1,61 @@
+"""``python -m worker index inspect`` beside the real broker: what is there, and what is wrong with it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from kafka import KafkaProducer
+
+from tests.cluster.cluster import Cluster
+from tests.cluster.crawl import invented
+from tests.cluster.outside import read, traces
+from worker.cli import index
+from worker.errors import CheckFailed
+from worker.topics import INDEX
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture
+def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
+    with Cluster(broker, topic_prefix, tmp_path, ["topics.shards=2"]) as made:
+        yield made
+
+
+def inspect(cluster: Cluster, *arguments: str) -> int:
+    parser = argparse.ArgumentParser()
+    index.configure(parser)
+    return index.run(parser.parse_args(["inspect", *arguments]), lambda: cluster.settings)
+
+
+def test_it_tells_of_every_shard_and_of_damage(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert inspect(cluster) == 0
+    assert "together 0 entries" in capsys.readouterr().out
+
+    cluster.start_worker()
+    cluster.publish(islice(invented(seed=1), 80))
+    cluster.wait_until_settled()
+    assert cluster.stop() == [0]
+    found = traces(cluster.bootstrap, cluster.prefix)
+    unique = sum(record.verdict == "unique" for record in found.verdicts)
+    before = read(cluster.bootstrap, cluster.prefix + INDEX)
+    assert inspect(cluster, "--json") == 0
+    shards = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [shard["shard"] for shard in shards] == [0, 1]
+    assert sum(shard["entries"] for shard in shards) == unique
+    assert {shard["complete_up_to"] for shard in shards} == {found.log[-1][0]}
+    assert sum(shard["bytes"] for shard in shards) == sum(len(r.key or b"") + len(r.value or b"") for r in before)
+    assert all(len(shard["writers"]) == 1 and not shard["problems"] for shard in shards)
+    assert read(cluster.bootstrap, cluster.prefix + INDEX) == before
+
+    producer = KafkaProducer(**cluster.options)
+    producer.send(cluster.prefix + INDEX, key=b"foreign", value=b"no block", partition=1).get(timeout=30)
+    producer.close()
+    with pytest.raises(CheckFailed, match=r"shard 1: a record cannot be read, offset \d+"):
+        inspect(cluster)
+    assert f"together {unique} entries" in capsys.readouterr().out

@@ -1,0 +1,214 @@
+"""The command line: where options may stand, what an error looks like, which code the process ends with."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import pytest
+
+from worker.cli import main as command_line
+from worker.cli.main import COMMANDS, Command, main
+from worker.config import Settings
+from worker.errors import CheckFailed, Refused, Stop, Unavailable, UsageError
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+CLI: Final = ROOT / "worker" / "cli"
+
+
+class Probe(ModuleType):
+    """A command that does what the test says."""
+
+    SUMMARY = "a command of the tests"
+
+    def __init__(self, act: Callable[[argparse.Namespace, Callable[[], Settings]], int]) -> None:
+        super().__init__("probe")
+        self.run = act
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("words", nargs="*")
+        parser.add_argument("--loud", action="store_true")
+
+
+@pytest.fixture(autouse=True)
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No config file in the working directory; log handlers as before."""
+    monkeypatch.chdir(tmp_path)
+    root = logging.getLogger()
+    handlers, level, client = root.handlers[:], root.level, logging.getLogger("kafka").level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.getLogger("kafka").setLevel(client)
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., int]], None]:
+    """Make ``probe`` a command that runs the given function."""
+
+    def install(act: Callable[[argparse.Namespace, Callable[[], Settings]], int]) -> None:
+        monkeypatch.setitem(sys.modules, "probe", Probe(act))
+        monkeypatch.setitem(COMMANDS, "probe", Command("probe", "a command of the tests"))
+
+    return install
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--set", "near.k=1", "--set", "metrics.port=1", "probe", "a", "b", "--loud"],
+        ["probe", "a", "b", "--loud", "--set", "near.k=1", "--set", "metrics.port=1"],
+        ["--set", "near.k=0", "--set", "metrics.port=1", "probe", "--set", "near.k=1", "--loud", "a", "b"],
+        ["--set=near.k=1", "--set=metrics.port=1", "probe", "--loud", "--", "a", "b"],
+    ],
+)
+def test_settings_are_given_before_or_after_the_command(install: Callable[..., None], argv: list[str]) -> None:
+    def act(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+        settings = load()
+        assert (settings.near.k, settings.metrics.port) == (1, 1)
+        assert (arguments.words, arguments.loud) == (["a", "b"], True)
+        return 0
+
+    install(act)
+    assert main(argv) == 0
+
+
+def test_of_two_config_files_the_one_after_the_command_counts(install: Callable[..., None], tmp_path: Path) -> None:
+    for k in (1, 2):
+        (tmp_path / f"{k}.yaml").write_text(f"near: {{k: {k}}}")
+    install(lambda arguments, load: load().near.k)
+    assert main(["--config", "1.yaml", "probe"]) == 1
+    assert main(["--config", "1.yaml", "probe", "--config", "2.yaml"]) == 2
+
+
+def test_a_command_that_asks_for_no_settings_runs_with_wrong_ones(install: Callable[..., None]) -> None:
+    install(lambda arguments, load: 0)
+    assert main(["--set", "near.k=99", "probe"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("stop", "code"),
+    [(CheckFailed("no"), 1), (UsageError("no"), 2), (Unavailable("no"), 3), (Refused("no"), 4)],
+)
+def test_an_error_is_one_message_and_its_code(
+    install: Callable[..., None], capsys: pytest.CaptureFixture[str], stop: Stop, code: int
+) -> None:
+    def act(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+        raise stop
+
+    install(act)
+    assert main(["probe"]) == code
+    assert capsys.readouterr() == ("", "worker: error: no\n")
+
+
+def test_control_c_ends_without_a_traceback(install: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    def act(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+        raise KeyboardInterrupt
+
+    install(act)
+    assert main(["probe"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["brokr"], ["no command 'brokr'", "did you mean broker?"]),
+        (["xyzzy"], ["no command 'xyzzy'", "broker, topics"]),
+        (["--nope"], ["--nope", "python -m worker --help"]),
+        (["--set"], ["--set", "python -m worker --help"]),
+        (["topics", "destroy"], ["destroy", "python -m worker topics --help"]),
+        (["topics", "delete"], ["delete needs --generation NAME"]),
+        (["topics", "check", "--generation", "b"], ["the setting topics.generation"]),
+        (["index", "copy", "--shards", "3"], ["copy needs --to GENERATION"]),
+        (["index", "inspect", "--without", "urls.txt"], ["inspect has none of them"]),
+        (["index", "copy", "--to", "b c"], ["'b c'", "topics.generation"]),
+        (["index", "copy", "--to", ""], ["take another name"]),
+        (["switch"], ["--from", "python -m worker switch --help"]),
+        (["topics", "--nope", "check"], ["--nope"]),
+        (["--check-config", "topics", "check"], ["--check-config", "without a command"]),
+        (["--check-config", "--set", "near.k=4"], ["near.k", "from 0 to 3"]),
+        (["--check-config", "--config", "absent.yaml"], ["absent.yaml"]),
+    ],
+)
+def test_a_wrong_command_line_ends_with_2_and_the_next_move(
+    capsys: pytest.CaptureFixture[str], argv: list[str], told: list[str]
+) -> None:
+    assert main(argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("worker: error: ")
+    for part in told:
+        assert part in err
+
+
+def test_checked_settings_are_ok_and_name_their_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["--check-config"]) == 0
+    assert capsys.readouterr().out == "ok: no config file\n"
+    (tmp_path / "config.yaml").write_text("near: {k: 1}")
+    assert main(["--check-config"]) == 0
+    assert capsys.readouterr().out == "ok: config.yaml\n"
+
+
+def test_printed_settings_are_those_of_the_process_environment(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEDUP_NEAR__K", "1")
+    assert main(["--print-config", "--log-json"]) == 0
+    out = capsys.readouterr().out
+    assert "k: 1  # DEDUP_NEAR__K" in out
+    assert "format: json  # --set log.format" in out
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("crawl-dedup ")
+
+
+def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    for name, command in COMMANDS.items():
+        assert f"  {name}" in out
+        assert command.summary in out
+
+
+def test_every_file_that_is_a_command_is_registered_with_its_summary() -> None:
+    modules = {path.stem: importlib.import_module(f"worker.cli.{path.stem}") for path in CLI.glob("[!_]*.py")}
+    commands = {name: module for name, module in modules.items() if hasattr(module, "SUMMARY") and name != "run"}
+    assert {
+        name: Command(f"worker.cli.{module.__name__.rpartition('.')[2]}", module.SUMMARY)
+        for name, module in commands.items()
+    } == COMMANDS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert f"python -m worker {name}" in out
+    assert "--set KEY=VALUE" in out
+
+
+def test_a_reader_that_goes_away_ends_the_process_quietly() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "worker", "--print-config"]
+    ended = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT)
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (command_line.PIPE_CLOSED, "")
+
+
+def test_python_m_worker_is_this_command_line() -> None:
+    command = [sys.executable, "-m", "worker", "--set", "near.k=7", "--check-config"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("worker: error: one thing is wrong")

@@ -1,0 +1,81 @@
+"""``python -m worker size``."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from worker.cli import size
+from worker.config import Settings
+from worker.errors import UsageError
+from worker.index.layout import Layout
+from worker.messages import COLUMN_WIDTHS
+
+
+def run(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    size.configure(parser)
+    return size.run(parser.parse_args(words), Settings)
+
+
+def test_50_million_signatures_are_382_mib_and_in_four_tables_1_5_gib(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--sample", "0") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[-2:] for line in lines[1:3]] == [["382", "MiB"], ["1.5", "GiB"]]
+    assert "50,000,000 signatures of 64 bits" in lines[1]
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+def test_an_entry_takes_its_columns_and_eight_bytes_a_table(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    run("--layout", layout.value, "--sample", "0")
+    together = next(line for line in capsys.readouterr().out.splitlines() if "together" in line)
+    by_fingerprint = sum(COLUMN_WIDTHS.values()) + 8 * len(layout.arrangements)
+    assert size.computed_bytes(layout) == by_fingerprint
+    assert int(together.split()[-1]) == by_fingerprint + 32 + 8 * 6, (
+        "a sketch, and eight tables of half a key and a slot"
+    )
+
+
+@pytest.mark.parametrize("sketched", [False, True], ids=["simhash", "accurate"])
+@pytest.mark.parametrize("layout", list(Layout))
+def test_what_is_measured_holds_the_hashes_and_is_less_than_three_times_what_was_computed(
+    layout: Layout, sketched: bool
+) -> None:
+    hashes = sum(COLUMN_WIDTHS[name] for name in ("fingerprint", "text_hash", "url_hash")) + 32 * sketched
+    sample = 200_000 if sketched else 50_000  # the tables of bands have all their rows from the start
+    assert hashes < size.measured(sample, layout, sketched) < 3 * size.computed_bytes(layout, sketched)
+
+
+def test_computed_and_measured_figures_are_called_so(capsys: pytest.CaptureFixture[str]) -> None:
+    run("--distinct", "1000000", "--sample", "5000")
+    printed = capsys.readouterr().out
+    assert "computed from its columns' types" in printed
+    assert "measured: 5,000 random entries stored" in printed
+    assert "1,000,000 entries at that rate" in printed
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [
+        (1, "1 KiB"),
+        (1024, "1 KiB"),
+        (1025, "2 KiB"),
+        (1024**2 - 1, "1,024 KiB"),
+        (1024**2, "1 MiB"),
+        (400_000_000, "382 MiB"),
+        (1_600_000_000, "1.5 GiB"),
+        (1024**3, "1.0 GiB"),
+        (1024**3 + 1, "1.1 GiB"),
+        (3 * 1024**4, "3.0 TiB"),
+        (5000 * 1024**4, "5,000.0 TiB"),
+    ],
+)
+def test_sizes_are_rounded_up(count: int, expected: str) -> None:
+    assert size.in_units(count) == expected
+
+
+@pytest.mark.parametrize("words", [("--distinct", "0"), ("--sample", "-1"), ("--distinct", "10", "--sample", "11")])
+def test_impossible_numbers_are_refused(words: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="give other numbers"):
+        run(*words)

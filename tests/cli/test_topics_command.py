@@ -1,0 +1,139 @@
+"""``python -m worker topics create|check`` against the real broker."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from worker.broker.ports import free_port
+from worker.cli import topics
+from worker.config import KafkaSettings, Settings, TopicSettings
+from worker.errors import CheckFailed, UsageError
+from worker.stream.admin import create_topics
+from worker.stream.connection import client_options
+from worker.topics import topic_specs
+
+pytestmark = pytest.mark.cluster
+
+Run = Callable[..., int]
+
+
+@pytest.fixture
+def run(broker: str, topic_prefix: str) -> Run:
+    """Run the command with this test's prefix and the given settings of the topics."""
+
+    def run(*arguments: str, **changed: int | float) -> int:
+        parser = argparse.ArgumentParser()
+        topics.configure(parser)
+        settings = Settings(
+            kafka=KafkaSettings(bootstrap_servers=broker), topics=TopicSettings(prefix=topic_prefix, **changed)
+        )
+        return topics.run(parser.parse_args(arguments), lambda: settings)
+
+    return run
+
+
+def rows(capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
+    """The printed table: topic to the cells after it."""
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["topic", "partitions", "cleanup", "state"]
+    return {line.split()[0]: line.split(maxsplit=3)[1:] for line in lines[1:]}
+
+
+def test_create_makes_all_seven_and_check_agrees(
+    run: Run, topic_prefix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("create") == 0
+    assert rows(capsys) == {
+        f"{topic_prefix}pages": ["8", "delete", "created"],
+        f"{topic_prefix}fingerprints": ["1", "delete", "created"],
+        f"{topic_prefix}candidates": ["1", "delete", "created"],
+        f"{topic_prefix}index": ["8", "compact", "created"],
+        f"{topic_prefix}deduplicated": ["8", "delete", "created"],
+        f"{topic_prefix}verdicts": ["8", "delete", "created"],
+        f"{topic_prefix}dead-letters": ["8", "delete", "created"],
+    }
+    assert run("check") == 0
+    assert {cells[2] for cells in rows(capsys).values()} == {"as wanted"}
+    assert run("create") == 0
+    assert {cells[2] for cells in rows(capsys).values()} == {"as wanted"}
+
+
+def test_check_makes_nothing_and_says_how_to(run: Run, topic_prefix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        with pytest.raises(CheckFailed, match=rf"{topic_prefix}pages: missing[^$]*python -m worker topics create"):
+            run("check")
+        assert {cells[2] for cells in rows(capsys).values()} == {"missing"}
+
+
+def test_create_names_a_setting_that_differs_and_alters_it_only_on_demand(
+    run: Run, topic_prefix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("create")
+    capsys.readouterr()
+    with pytest.raises(
+        CheckFailed, match=rf"{topic_prefix}pages: retention.ms should be 86400000, is 604800000[^$]*--alter-config"
+    ):
+        run("create", retention_days=1)
+    assert rows(capsys)[f"{topic_prefix}pages"][2] == "differs: retention.ms"
+    assert run("create", "--alter-config", retention_days=1) == 0
+    table = rows(capsys)
+    assert table[f"{topic_prefix}pages"][2] == "altered"
+    assert table[f"{topic_prefix}index"][2] == "as wanted"
+    assert run("check", retention_days=1) == 0
+
+
+def test_partitions_that_differ_fail_even_when_told_to_alter(run: Run, topic_prefix: str) -> None:
+    run("create", partitions=2, shards=3)
+    with pytest.raises(CheckFailed) as failed:
+        run("create", "--alter-config", partitions=4, shards=5)
+    said = str(failed.value)
+    assert f"{topic_prefix}pages: partitions should be 4, is 2" in said
+    assert "set topics.partitions to 2" in said
+    assert f"{topic_prefix}index: partitions should be 5, is 3" in said
+    assert "set topics.shards to 3" in said
+
+
+def test_a_log_of_two_partitions_has_no_setting_that_would_make_it_right(
+    run: Run, broker: str, topic_prefix: str
+) -> None:
+    specs = topic_specs(prefix=topic_prefix)
+    log = next(spec for spec in specs if spec.topic == "fingerprints")
+    create_topics(
+        client_options(KafkaSettings(bootstrap_servers=broker)),
+        [type(log)(log.topic, log.name, 2, log.config)],
+        1,
+    )
+    with pytest.raises(CheckFailed, match=f"{log.name} must have one partition"):
+        run("create")
+
+
+def test_check_does_not_alter(run: Run) -> None:
+    with pytest.raises(UsageError, match="topics create --alter-config"):
+        run("check", "--alter-config")
+
+
+def test_as_a_process_it_takes_settings_and_gives_exit_codes(broker: str, topic_prefix: str) -> None:
+    def process(action: str, servers: str) -> subprocess.CompletedProcess[str]:
+        settings = [f"--set=kafka.bootstrap_servers={servers}", f"--set=topics.prefix={topic_prefix}"]
+        return subprocess.run(
+            [sys.executable, "-m", "worker", "topics", action, *settings],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    checked = process("check", broker)
+    assert checked.returncode == 1
+    assert "python -m worker topics create" in checked.stderr
+    assert process("create", broker).returncode == 0
+    assert process("check", broker).returncode == 0
+    away = process("check", f"127.0.0.1:{free_port()}")
+    assert away.returncode == 3
+    assert "kafka.bootstrap_servers" in away.stderr
+    assert away.stdout == ""

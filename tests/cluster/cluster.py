@@ -1,0 +1,175 @@
+"""Real workers as processes against the real broker, for tests and for the nemesis."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kafka import KafkaAdminClient, errors
+
+from tests.cluster.outside import committed_ends
+from worker.cli.topology import specs
+from worker.config import load_settings
+from worker.messages import PageMeta
+from worker.stream.admin import create_topics
+from worker.stream.connection import client_options
+from worker.stream.publish import publish_pages
+from worker.topics import PAGES, group_names
+
+DEADLINE_SECONDS = 240.0
+
+
+def wait_for(condition: Callable[[], object], what: str, seconds: float = DEADLINE_SECONDS) -> None:
+    """Ask until it is true.
+
+    Raises:
+        AssertionError: the deadline has passed.
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
+        time.sleep(0.2)
+
+
+@dataclass
+class WorkerProcess:
+    """One ``python -m worker``, its output in a file."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.process.kill()
+        self.process.wait()
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        """SIGCONT."""
+        self.process.send_signal(signal.SIGCONT)
+
+    def stop(self) -> int:
+        """SIGTERM; the exit code."""
+        self.process.terminate()
+        return self.process.wait(timeout=60)
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def said(self) -> str:
+        """All that it printed."""
+        return self.log.read_text(errors="replace")
+
+
+@dataclass
+class Cluster:
+    """Topics under a prefix of their own, and workers on them. ``more`` are further ``--set`` values."""
+
+    bootstrap: str
+    prefix: str
+    folder: Path
+    more: Sequence[str] = ()
+    workers: list[WorkerProcess] = field(default_factory=list)
+    started: int = 0
+
+    def __post_init__(self) -> None:
+        self.overrides = [
+            f"kafka.bootstrap_servers={self.bootstrap}",
+            f"topics.prefix={self.prefix}",
+            f"kafka.group={self.prefix.rstrip('.')}",
+            "kafka.session_timeout_seconds=6",
+            "kafka.heartbeat_seconds=1",
+            "kafka.transaction_timeout_seconds=10",
+            "commit.seconds=0.3",
+            "index.flush_entries=100",
+            "index.flush_seconds=2",
+            "metrics.port=0",
+            "page.processes=1",
+            *self.more,
+        ]
+        self.settings = load_settings(config=None, overrides=self.overrides, environ={})
+        self.options = client_options(self.settings.kafka)
+
+    def __enter__(self) -> Self:
+        create_topics(self.options, specs(self.settings), 1)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for worker in self.workers:
+            if worker.alive:
+                worker.wake()
+                worker.kill()
+
+    def start_worker(self, *more: str) -> WorkerProcess:
+        """Another worker; it is not waited for."""
+        log = self.folder / f"worker-{self.started}.log"
+        self.started += 1
+        overrides = [argument for pair in (*self.overrides, *more) for argument in ("--set", pair)]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("DEDUP_")}
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "worker", *overrides],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                cwd=self.folder,
+            )
+        worker = WorkerProcess(process, log)
+        self.workers.append(worker)
+        return worker
+
+    def publish(self, pages: Iterable[tuple[PageMeta, bytes]]) -> int:
+        """Put pages on the topic, as a crawl would."""
+        return publish_pages(self.options, self.prefix, pages)
+
+    def consumed(self) -> dict[int, int]:
+        """The group's consumed offset of each page partition, as committed.
+
+        With kafka-python: librdkafka 2.16 dies of a segmentation fault when it lists offsets while one is pending.
+        """
+        group, _ = group_names(self.settings.kafka.group, self.settings.topics.generation)
+        admin = KafkaAdminClient(**self.options)
+        try:
+            found = admin.list_group_offsets({group: None})[group]
+        except errors.KafkaError as error:
+            if not error.retriable:
+                raise
+            return {}  # the broker is making its own topics, or electing: the next question is answered
+        finally:
+            admin.close()
+        return {partition.partition: committed.offset for partition, committed in found.items()}
+
+    def settled(self) -> bool:
+        """Whether every page that was published is settled."""
+        consumed = self.consumed()
+        ends = committed_ends(self.bootstrap, self.prefix)
+        return all(consumed.get(number, 0) >= end for number, end in ends.items())
+
+    def wait_until_settled(self, seconds: float = DEADLINE_SECONDS) -> None:
+        """Wait for every page's verdict; a worker that ended by itself meanwhile fails at once."""
+
+        def done() -> bool:
+            for worker in self.workers:
+                code = worker.process.poll()
+                assert code in (None, 0, -signal.SIGKILL), f"a worker ended with {code}: {worker.said()[-3000:]}"
+            return self.settled()
+
+        wait_for(done, f"all pages of {self.prefix}{PAGES} to be settled", seconds)
+
+    def stop(self) -> list[int]:
+        """SIGTERM to all that live; their exit codes."""
+        return [worker.stop() for worker in self.workers if worker.alive]

@@ -1,0 +1,447 @@
+"""``python -m tests.cluster.nemesis --minutes N``: random faults while pages come in; the promises are checked after.
+
+Rounds of some minutes, each with topics of its own on one broker: pages are published without a break, and every few
+seconds something happens to a worker, a group or the broker. At a round's end everybody is well again; when all pages
+are settled, the guarantees are checked from the topics, with another client. ``--moments`` instead kills one of three
+workers and adds one at five moments of a crawl of all the pages.
+
+The faults and their moments follow from the seed; what they meet does not, since processes run as they like.
+``--out deploy/faults.md`` puts what was found between the markers there, ``rounds`` or ``moments``.
+Exit code 1 on any violation; the broker's data and the workers' output then stay where they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import count, islice
+from pathlib import Path
+from typing import Final
+
+from kafka import KafkaAdminClient, errors
+from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
+
+from tests.cluster.cluster import Cluster, WorkerProcess, wait_for
+from tests.cluster.crawl import Crawler, Page, invented, revisited
+from tests.cluster.outside import traces
+from tests.guarantees import Traces, Violation, check_guarantees
+from tests.oracle import verdicts
+from worker.broker.jars import KAFKA
+from worker.broker.server import LocalBroker
+from worker.cli.bench_pipeline import pages_of
+from worker.errors import Unavailable
+from worker.topics import DAY_MS, INDEX
+
+ROUND_SECONDS: Final = 240.0
+"""Longer rounds have more pages to be compared with each other, in plain Python."""
+PAGES_A_SECOND: Final = 40
+MOST_WORKERS: Final = 4
+TTL_DAYS: Final = 0.001
+"""86 s: in a round of some minutes survivors expire, blocks are buried, and the topic is compacted."""
+EAGER_CLEANER: Final = {"segment.ms": "2000", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}
+OUTAGE_SECONDS: Final = 120.0
+"""So long after the broker was killed a worker may end because it found none."""
+MOMENTS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+
+@dataclass
+class Outcome:
+    """What a round's topics say afterwards."""
+
+    pages: int
+    verdicts: Counter[str]
+    lost: int
+    twice: int
+    differing: int
+    problems: list[str]
+
+    @classmethod
+    def of(cls, found: Traces) -> Outcome:
+        """Count, and check every promise."""
+        settled = {record.source: record for record in found.verdicts}
+        times = Counter(record.source for record in found.verdicts) + Counter(found.dead)
+        expected = verdicts(found.log, found.near, scheme=found.scheme, ttl=found.ttl)
+        differing = sum(
+            source not in expected
+            or (record.verdict, record.order) != (expected[source].outcome, expected[source].order)
+            for source, record in settled.items()
+        )
+        counted = Counter({"dead letter": len(set(found.dead))})
+        counted.update(record.verdict for record in settled.values())
+        problems = []
+        try:
+            check_guarantees(found)
+        except Violation as violation:
+            problems.append(str(violation)[:2000])
+        twice = sum(number > 1 for number in times.values())
+        return cls(len(found.pages), counted, len(found.pages - times.keys()), twice, differing, problems)
+
+
+@dataclass
+class Round:
+    """One round: a cluster to which things happen. ``happened`` counts faults by name.
+
+    ``restarted`` counts the workers that ended with 3, found no broker, and were started again as a supervisor does.
+    """
+
+    cluster: Cluster
+    broker: LocalBroker
+    chance: random.Random
+    happened: Counter[str] = field(default_factory=Counter)
+    asleep: dict[int, float] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    restarted: int = 0
+    outage: float = -OUTAGE_SECONDS
+
+    @property
+    def workers(self) -> list[WorkerProcess]:
+        """Those that live."""
+        return [worker for worker in self.cluster.workers if worker.alive]
+
+    def awake(self) -> list[WorkerProcess]:
+        """Those that live and are not stopped."""
+        return [worker for worker in self.workers if worker.process.pid not in self.asleep]
+
+    def fault(self) -> None:
+        """Let one thing happen, of those that can."""
+        possible = [(weight, act) for weight, act in FAULTS if act is not leave or len(self.awake()) > 1]
+        ((_, act),) = self.chance.choices(possible, [weight for weight, _ in possible])
+        if act(self):
+            self.happened[act.__name__] += 1
+
+    def look(self) -> None:
+        """Wake who has slept enough; see that somebody works, and that nobody has ended by itself."""
+        now = time.monotonic()
+        for worker in self.workers:
+            if self.asleep.get(worker.process.pid, now + 1) <= now:
+                self.wake(worker)
+        while len(self.awake()) < 1:
+            self.cluster.start_worker()
+        self.watch()
+
+    def watch(self) -> None:
+        """A worker that ended by itself is a problem whatever the topics say, unless the broker was away."""
+        for worker in [worker for worker in self.cluster.workers if worker.process.poll() not in (None, 0, -9)]:
+            if worker.process.poll() == Unavailable.exit_code and time.monotonic() - self.outage < OUTAGE_SECONDS:
+                self.cluster.workers.remove(worker)
+                self.cluster.start_worker()
+                self.restarted += 1
+                continue
+            self.problems.append(f"a worker ended with {worker.process.poll()}: {worker.said()[-1500:]}")
+            self.cluster.workers.remove(worker)
+
+    def wake(self, worker: WorkerProcess) -> None:
+        """Let it go on."""
+        worker.wake()
+        self.asleep.pop(worker.process.pid, None)
+
+    def recover(self) -> None:
+        """Everybody awake, and at least one at work."""
+        for worker in self.workers:
+            self.wake(worker)
+        self.look()
+
+
+def kill(world: Round) -> bool:
+    """kill -9 of a worker; another is started."""
+    if not world.workers:
+        return False
+    world.chance.choice(world.workers).kill()
+    world.cluster.start_worker()
+    return True
+
+
+def kill_in_a_transaction(world: Round) -> bool:
+    """kill -9 of a worker whose transaction is open; another is started."""
+    admin = KafkaAdminClient(**world.cluster.options)
+    try:
+        for _ in range(30):
+            if not world.awake():
+                return False
+            worker = world.chance.choice(world.awake())
+            worker.pause()
+            writer = next((line for line in worker.said().splitlines() if " runs, scheme " in line), "")
+            name = f"{world.cluster.settings.kafka.group}-{writer.partition('worker ')[2].partition(' ')[0]}"
+            found = admin.list_transactions(state_filters=["Ongoing"], transactional_id_pattern=name)
+            if writer and any(found.values()):
+                worker.kill()
+                world.cluster.start_worker()
+                return True
+            worker.wake()
+            time.sleep(0.05)
+    finally:
+        admin.close()
+    return False
+
+
+def pause(world: Round) -> bool:
+    """SIGSTOP past the session timeout, SIGCONT later."""
+    return _stop(world, 8, 20)
+
+
+def nap(world: Round) -> bool:
+    """SIGSTOP for less than the session timeout."""
+    return _stop(world, 0.5, 5)
+
+
+def _stop(world: Round, least: float, most: float) -> bool:
+    if not world.awake():
+        return False
+    worker = world.chance.choice(world.awake())
+    worker.pause()
+    world.asleep[worker.process.pid] = time.monotonic() + world.chance.uniform(least, most)
+    return True
+
+
+def join(world: Round) -> bool:
+    """One more worker."""
+    if len(world.workers) >= MOST_WORKERS:
+        return False
+    world.cluster.start_worker()
+    return True
+
+
+def leave(world: Round) -> bool:
+    """SIGTERM to a worker, which must drain and end with 0."""
+    running = [worker for worker in world.awake() if "worker is running" in worker.said()]
+    if len(running) < 2:
+        return False
+    worker = world.chance.choice(running)
+    try:
+        code: int | str = worker.stop()
+    except subprocess.TimeoutExpired:
+        code = "nothing within a minute"
+    if code != 0:
+        world.problems.append(f"a worker that was told to stop ended with {code}: {worker.said()[-1500:]}")
+    return True
+
+
+def evict(world: Round) -> bool:
+    """A member, or all, are put out of one of the groups by the broker."""
+    admin = KafkaAdminClient(**world.cluster.options)
+    try:
+        group = f"{world.cluster.settings.kafka.group}-{world.chance.choice(('pages', 'shards'))}"
+        found = [member["member_id"] for member in admin.describe_groups([group])[group]["members"]]
+        gone = found if world.chance.random() < 0.3 else found[:1]
+        if not gone:
+            return False
+        admin.remove_group_members(group, [MemberToRemove(member_id=member) for member in gone])
+    except errors.KafkaError:
+        return False  # the group is rebalancing, or has changed meanwhile
+    finally:
+        admin.close()
+    return True
+
+
+def broker_killed(world: Round) -> bool:
+    """kill -9 of the broker; it comes back on the same data."""
+    world.broker.kill()
+    time.sleep(world.chance.uniform(0, 4))
+    world.broker.start()
+    world.outage = time.monotonic()
+    return True
+
+
+FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
+    (4, kill),
+    (3, kill_in_a_transaction),
+    (3, pause),
+    (2, nap),
+    (4, join),
+    (3, leave),
+    (3, evict),
+    (2, broker_killed),
+]
+
+
+def play(
+    broker: LocalBroker, folder: Path, prefix: str, pages: Iterator[Page], seed: int, seconds: float
+) -> tuple[Round, Outcome]:
+    """One round."""
+    chance = random.Random(seed)
+    ttl, output = chance.choice((None, TTL_DAYS)), chance.choice(("tag", "drop"))
+    more = [f"output.mode={output}", "commit.seconds=0.2"] + ([f"near.ttl_days={ttl}"] if ttl else [])
+    folder.mkdir()
+    with Cluster(broker.bootstrap_servers, prefix, folder, more) as cluster:
+        admin = KafkaAdminClient(**cluster.options)
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, prefix + INDEX, EAGER_CLEANER)])
+        admin.close()
+        world = Round(cluster, broker, chance)
+        for _ in range(2):
+            cluster.start_worker()
+        until = time.monotonic() + seconds
+        with Crawler(cluster.options, prefix, pages, a_second=PAGES_A_SECOND) as crawler:
+            while time.monotonic() < until and not world.problems:
+                pause_until = time.monotonic() + chance.uniform(1, 7)
+                while time.monotonic() < pause_until:
+                    world.look()
+                    time.sleep(0.2)
+                world.fault()
+            crawler.stop()
+        world.recover()
+        try:
+            wait_for(lambda: world.watch() or world.problems or cluster.settled(), "all pages to be settled")
+        except AssertionError as error:
+            world.problems.append(f"{prefix}: {error}")
+        world.problems += [f"a worker ended with {code} at the end" for code in cluster.stop() if code]
+        found = traces(broker.bootstrap_servers, prefix, ttl=ttl and int(ttl * DAY_MS), drop=output == "drop")
+    return world, Outcome.of(found)
+
+
+def moment(broker: LocalBroker, folder: Path, prefix: str, pages: list[Page], at: float) -> Outcome:
+    """Three workers; when this share of the pages is settled, one is killed and one added."""
+    folder.mkdir()
+    with Cluster(broker.bootstrap_servers, prefix, folder) as cluster:
+        three = [cluster.start_worker() for _ in range(3)]
+        with Crawler(cluster.options, prefix, pages, a_second=200):
+            wait_for(lambda: sum(cluster.consumed().values()) >= at * len(pages), f"{at:.0%} of the pages")
+            three[int(at * 10) % 3].kill()
+            cluster.start_worker()
+        cluster.wait_until_settled()
+        cluster.stop()
+        return Outcome.of(traces(broker.bootstrap_servers, prefix))
+
+
+HEADS: Final = ("pages in", "unique", "duplicates", "refetches", "dead letters", "lost", "twice", "verdicts differing")
+
+
+def row(name: str, outcomes: list[Outcome]) -> str:
+    """A line of the table: what became of the pages."""
+    kinds: Counter[str] = sum((outcome.verdicts for outcome in outcomes), Counter())
+    cells = [sum(outcome.pages for outcome in outcomes)]
+    cells += [kinds[kind] for kind in ("unique", "duplicate", "refetch", "dead letter")]
+    for name_of in ("lost", "twice", "differing"):
+        cells.append(sum(getattr(outcome, name_of) for outcome in outcomes))
+    return f"| {name} | " + " | ".join(f"{cell:,}" for cell in cells) + " |"
+
+
+def pages_table(rows: list[str], first: str) -> list[str]:
+    """The head of the table, and its lines."""
+    return [f"| {first} | " + " | ".join(HEADS) + " |", "|---|" + "---:|" * len(HEADS), *rows]
+
+
+def faults_table(happened: Counter[str]) -> list[str]:
+    """How often each thing happened."""
+    told = [(act.__name__.replace("_", " "), (act.__doc__ or "").strip(), happened[act.__name__]) for _, act in FAULTS]
+    return [
+        "| fault | what it is | times |",
+        "|---|---|---:|",
+        *(f"| {n} | {doc} | {times} |" for n, doc, times in told),
+    ]
+
+
+def machine() -> str:
+    """Where and with what this was measured."""
+    with Path("/proc/cpuinfo").open() as lines:
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown CPU")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d}, {model}, {os.cpu_count()} cores, {memory:.0f} GiB; Apache Kafka {KAFKA}, "
+        f"Python {platform.python_version()}, kafka-python {version('kafka-python')}, read with confluent-kafka "
+        f"{version('confluent-kafka')}"
+    )
+
+
+def command(options: argparse.Namespace) -> str:
+    """What must be typed to try it again; folders have other names elsewhere."""
+    what = "--moments" if options.moments else f"--minutes {options.minutes:g}"
+    return f"python -m tests.cluster.nemesis {what} --seed {options.seed}" + (" --docs FOLDER" if options.docs else "")
+
+
+def put(text: str, file: Path, name: str) -> None:
+    """Between a file's markers of this name, in place of what stands there."""
+    before, begin, rest = file.read_text(encoding="utf-8").partition(f"<!-- {name}:begin -->\n")
+    _, end, after = rest.partition(f"<!-- {name}:end -->")
+    if not end:
+        raise ValueError(f"{file} has no markers {name}:begin and {name}:end")
+    file.write_text(before + begin + text + end + after, encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """0 if every promise held."""
+    parser = argparse.ArgumentParser(prog="python -m tests.cluster.nemesis", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10, help="how long pages are published under faults")
+    parser.add_argument("--moments", action="store_true", help="one worker of three killed, at five moments, instead")
+    parser.add_argument("--docs", type=Path, help="a folder with docs.jsonl.xz; without it pages are made")
+    parser.add_argument("--seed", type=int, default=0, help="of the faults and the pages")
+    parser.add_argument("--out", type=Path, help="put the tables into this file, too, between their markers")
+    options = parser.parse_args(arguments)
+    folder = Path(tempfile.mkdtemp(prefix="nemesis-"))
+    problems: list[str] = []
+    text = ""
+    with LocalBroker(data_dir=folder / "broker", announce=print) as broker:
+        play_all = moments if options.moments else rounds
+        for lines in play_all(broker, folder, options, problems):
+            told = [f"**Violation**: {problem.splitlines()[0][:300]}" for problem in problems]
+            text = "\n".join([f"`{command(options)}`: {machine()}.", "", *lines, *told]) + "\n"
+            if options.out:
+                put(text, options.out, "moments" if options.moments else "rounds")
+    print(text)
+    for problem in problems:
+        print(f"VIOLATION {problem}", file=sys.stderr)
+    if problems:
+        print(f"the broker's data and the workers' output are in {folder}", file=sys.stderr)
+        return 1
+    shutil.rmtree(folder)
+    return 0
+
+
+def rounds(broker: LocalBroker, folder: Path, options: argparse.Namespace, problems: list[str]) -> Iterator[list[str]]:
+    """Rounds until the time is over or something is wrong; the tables after each."""
+    left = options.minutes * 60
+    happened: Counter[str] = Counter()
+    restarted = 0
+    outcomes: list[Outcome] = []
+    docs = pages_of(options.docs, None) if options.docs else None
+    for number in count(1):
+        if left <= 0 or problems:
+            break
+        seed = options.seed * 1000 + number
+        pages = revisited(docs, seed) if docs else invented(seed)
+        seconds = min(ROUND_SECONDS, left)
+        world, outcome = play(broker, folder / f"round-{number}", f"round-{number}.", pages, seed, seconds)
+        left -= seconds
+        happened += world.happened
+        restarted += world.restarted
+        outcomes.append(outcome)
+        problems += [f"round {number}, seed {seed}: {what}" for what in (*world.problems, *outcome.problems)]
+        print(f"round {number}: {dict(world.happened)}, {outcome}", flush=True)
+        played = options.minutes - max(0, left) / 60
+        yield [
+            f"{played:g} minutes of {options.minutes:g}, seed {options.seed}, {PAGES_A_SECOND} pages a second, "
+            f"{happened.total()} faults. "
+            f"Workers that ended with 3 because the broker was away, and were started again: {restarted}.",
+            "",
+            *faults_table(happened),
+            "",
+            *pages_table([row(f"{len(outcomes)} rounds", outcomes)], "together"),
+        ]
+
+
+def moments(broker: LocalBroker, folder: Path, options: argparse.Namespace, problems: list[str]) -> Iterator[list[str]]:
+    """The same pages at five moments; the table after each."""
+    pages = pages_of(options.docs, None) if options.docs else list(islice(invented(options.seed), 2000))
+    rows = []
+    for at in MOMENTS:
+        name = f"killed at {at:.0%}"
+        outcome = moment(broker, folder / f"{at:.0%}", f"at-{int(at * 100)}.", pages, at)
+        problems += [f"{name}: {problem}" for problem in outcome.problems]
+        rows.append(row(name, [outcome]))
+        print(rows[-1], flush=True)
+        yield pages_table(rows, "three workers, one killed and one added")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,109 @@
+"""Reads the topics as a stranger would: with another client (librdkafka), under read_committed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from tests.guarantees import Traces
+from worker.fingerprint.near import AccurateNear
+from worker.fingerprint.scoped import ScopedNear
+from worker.messages import Batch, VerdictRecord, decode
+from worker.stream.ports import Record
+from worker.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS, topic_name
+from worker.verdict.decide import Near
+
+READ_SECONDS = 60.0
+DEFAULT_NEAR = ScopedNear(AccurateNear(3))
+
+
+def read(bootstrap: str, topic: str, *, headers: bool = True) -> list[Record]:
+    """Every committed record of a topic, by partition and offset, from its beginning to its end as of now.
+
+    Leave headers out where foreign ones may be: one whose name is not UTF-8 kills librdkafka's Python side.
+    """
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "outside",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+        }
+    )
+    try:
+        partitions = consumer.list_topics(topic, timeout=READ_SECONDS).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
+        found: list[Record] = []
+        reading = set(partitions)
+        while reading:
+            message = consumer.poll(READ_SECONDS)
+            assert message is not None, f"{topic} gave nothing for {READ_SECONDS} s, ends of {reading} were not reached"
+            if message.error():
+                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+                reading.discard(message.partition())
+                continue
+            found.append(
+                Record(
+                    message.partition(),
+                    message.offset(),
+                    message.key(),
+                    message.value(),
+                    (message.headers() or ()) if headers else (),
+                    message.timestamp()[1],
+                )
+            )
+        return sorted(found, key=lambda record: (record.partition, record.offset))
+    finally:
+        consumer.close()
+
+
+def traces(
+    bootstrap: str,
+    prefix: str,
+    *,
+    near: Near = DEFAULT_NEAR,
+    ttl: int | None = None,
+    drop: bool = False,
+    generation: str = "",
+) -> Traces:
+    """All that a crawl and its workers left on the topics; the scheme is that of the log's first batch."""
+
+    def everything(topic: str, *, headers: bool = True) -> list[Record]:
+        return read(bootstrap, topic_name(prefix, topic, generation), headers=headers)
+
+    log = [(r.offset, decode(Batch, r.value)) for r in everything(FINGERPRINTS, headers=False) if is_batch(r)]
+    dead = [dict(record.headers)["dedup-source"].decode() for record in everything(DEAD_LETTERS)]
+    return Traces(
+        log=log,
+        pages={(record.partition, record.offset) for record in everything(PAGES, headers=False)},
+        verdicts=[VerdictRecord.decode(record.value or b"") for record in everything(VERDICTS)],
+        dead=[(int(source.split(":")[0]), int(source.split(":")[1])) for source in dead],
+        passed=Counter((record.partition, record.key) for record in everything(DEDUPLICATED)),
+        scheme=log[0][1].scheme if log else b"",
+        near=near,
+        ttl=ttl,
+        drop=drop,
+    )
+
+
+def is_batch(record: Record) -> bool:
+    """Whether a record of ``fingerprints`` is ours; tests put foreign ones there."""
+    return (record.value or b"").startswith(b"DF")
+
+
+def committed_ends(bootstrap: str, prefix: str) -> dict[int, int]:
+    """Where each partition of ``pages`` ends."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "outside"})
+    try:
+        topic = prefix + PAGES
+        partitions = admin.list_topics(topic, timeout=READ_SECONDS).topics[topic].partitions
+        return {
+            number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=READ_SECONDS)[1]
+            for number in partitions
+        }
+    finally:
+        consumer.close()

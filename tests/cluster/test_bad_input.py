@@ -1,0 +1,423 @@
+"""Whatever is wrong with the broker, the topics or a page: a clear message or a dead letter, and no other page lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from confluent_kafka import Message, Producer
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.structs import OffsetAndMetadata
+
+from tests.cluster.cluster import Cluster, WorkerProcess, wait_for
+from tests.cluster.outside import read, traces
+from tests.guarantees import check_guarantees
+from worker.broker.ports import free_port
+from worker.broker.server import LocalBroker
+from worker.messages import Answer, Batch, Block, Claim, PageMeta, VerdictRecord, encode, text_headers
+from worker.topics import CANDIDATES, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
+
+pytestmark = pytest.mark.cluster
+
+SMALL: Final = ("topics.partitions=2", "topics.shards=2")
+HTML: Final = "text/html; charset=utf-8"
+STARTED: Final = "worker is running"
+Page = tuple[PageMeta, bytes]
+
+
+@pytest.fixture
+def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
+    """Two partitions and two shards, and no worker yet."""
+    with Cluster(broker, topic_prefix, tmp_path, SMALL) as made:
+        yield made
+
+
+def article(number: int, host: str = "good.example") -> Page:
+    """A page unlike all others of another number."""
+    words = " ".join(f"word{number * number * 7919 + place * (number + 3)}" for place in range(60))
+    return PageMeta(url=f"http://{host}/{number}", content_type=HTML), f"<p>{words}</p>".encode()
+
+
+def ended(worker: WorkerProcess, code: int, *patterns: str) -> None:
+    """It ends by itself with this code and a message that has all of these, and no traceback."""
+    wait_for(lambda: not worker.alive, "the worker to end", 120)
+    said = worker.said()
+    assert worker.process.returncode == code, said[-3000:]
+    assert "Traceback" not in said, said
+    error = re.search(r"worker: error: .*", said)
+    assert error, said[-3000:]
+    for pattern in patterns:
+        assert re.search(pattern, error[0]), error[0]
+
+
+def running(worker: WorkerProcess) -> WorkerProcess:
+    wait_for(lambda: STARTED in worker.said() or not worker.alive, "a worker to run")
+    assert worker.alive, worker.said()[-3000:]
+    return worker
+
+
+# the broker
+
+
+def test_a_broker_that_is_away_is_waited_for_and_one_that_is_lost_ends_the_worker(tmp_path: Path) -> None:
+    with (
+        LocalBroker(data_dir=tmp_path / "broker") as broker,
+        Cluster(broker.bootstrap_servers, "crawl.", tmp_path, SMALL) as cluster,
+    ):
+        port = free_port()
+        without = cluster.start_worker(f"kafka.bootstrap_servers=127.0.0.1:{port}")
+        worker = running(cluster.start_worker("kafka.patience_seconds=1", "shutdown.seconds=3"))
+        cluster.publish(article(number) for number in range(20))
+        wait_for(cluster.settled, "the first pages to be settled")
+        ended(without, 3, rf"kafka\.bootstrap_servers=127\.0\.0\.1:{port}", "python -m worker broker")
+
+        broker.kill()
+        broker.start()
+        cluster.publish(article(number) for number in range(20, 40))
+        wait_for(lambda: cluster.settled() or not worker.alive, "the pages after the outage to be settled")
+        assert worker.alive, worker.said()[-3000:]
+
+        broker.kill()
+        ended(worker, 3, "python -m worker topics check|python -m worker broker")
+
+        broker.start()
+        cluster.workers.clear()
+        running(cluster.start_worker())
+        cluster.publish(article(number) for number in range(30, 50))
+        cluster.wait_until_settled()
+        found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
+        assert sorted(record.verdict for record in found.values() if record) == ["refetch"] * 10 + ["unique"] * 50
+        assert cluster.stop() == [0]
+
+
+# the topics
+
+
+def alter(cluster: Cluster, topic: str, **config: str) -> None:
+    admin = KafkaAdminClient(**cluster.options)
+    try:
+        named = {name.replace("_", "."): value for name, value in config.items()}
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, cluster.prefix + topic, named)])
+    finally:
+        admin.close()
+
+
+def test_topics_that_are_missing_or_otherwise_than_agreed_end_the_worker(cluster: Cluster, broker: str) -> None:
+    nowhere = cluster.start_worker(f"topics.prefix={cluster.prefix}nowhere.")
+    more = cluster.start_worker("topics.partitions=3")
+    ended(nowhere, 3, "nowhere.pages: missing", "python -m worker topics create")
+    ended(more, 4, "pages: partitions should be 3, is 2")
+    alter(cluster, INDEX, cleanup_policy="delete")
+    policy = cluster.start_worker()
+    ended(policy, 4, "index: cleanup.policy should be compact, is delete", "--alter-config")
+    alter(cluster, INDEX, cleanup_policy="compact")
+    alter(cluster, PAGES, message_timestamp_type="CreateTime")
+    stamps = cluster.start_worker()
+    ended(stamps, 4, "pages: message.timestamp.type should be LogAppendTime, is CreateTime", "--alter-config")
+
+
+# records
+
+
+class NotUtf8(str):
+    """A header's name that only a foreign client writes."""
+
+    def encode(self, *given: object) -> bytes:
+        return b"\xff\xfe"
+
+
+class Foreign:
+    """Somebody who writes to our topics what we never would."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._prefix = cluster.prefix
+        self._producer: Any = KafkaProducer(**cluster.options)
+        self._other = Producer({"bootstrap.servers": cluster.bootstrap})
+
+    def send(
+        self, topic: str, value: bytes | None, key: bytes | None = b"key", headers: Any = (), partition: int = 0
+    ) -> str:
+        """Returns the record's reference."""
+        if any(content is None for _, content in headers):
+            return self._send_with_librdkafka(topic, value, key, headers, partition)
+        sent = self._producer.send(
+            self._prefix + topic, value=value, key=key, headers=list(headers), partition=partition
+        )
+        return f"{partition}:{sent.get(timeout=30).offset}"
+
+    def _send_with_librdkafka(
+        self, topic: str, value: bytes | None, key: bytes | None, headers: Any, partition: int
+    ) -> str:
+        """Headers without a value, which kafka-python reads and does not write."""
+        sent: list[str] = []
+
+        def heard(error: object, message: Message) -> None:
+            assert error is None, error
+            sent.append(f"{message.partition()}:{message.offset()}")
+
+        self._other.produce(
+            self._prefix + topic, value=value, key=key, headers=headers, partition=partition, on_delivery=heard
+        )
+        assert self._other.flush(30) == 0
+        return sent[0]
+
+    def close(self) -> None:
+        self._producer.close(timeout=10)
+
+
+@pytest.fixture
+def foreign(cluster: Cluster) -> Iterator[Foreign]:
+    made = Foreign(cluster)
+    yield made
+    made.close()
+
+
+def of(url: bytes | None, **more: bytes | None) -> list[tuple[str, bytes | None]]:
+    return [("url", url), *more.items()]
+
+
+NO_PAGES: Final[dict[str, tuple[dict[str, Any], str]]] = {
+    "no headers": ({"value": b"<p>text</p>"}, "bad-headers"),
+    "no url": ({"value": b"<p>text</p>", "headers": [("status", b"200")]}, "bad-headers"),
+    "a null header": ({"value": b"<p>text</p>", "headers": of(None)}, "bad-headers"),
+    "a binary header": ({"value": b"<p>text</p>", "headers": of(b"\xff\xfe")}, "bad-headers"),
+    "a bad url": ({"value": b"<p>text</p>", "headers": of(b"nothing")}, "bad-url"),
+    "a long url": ({"value": b"<p>text</p>", "headers": of(b"http://a/" + b"x" * 5000)}, "bad-url"),
+    "no body": ({"value": None, "headers": of(b"http://a/null")}, "no-body"),
+    "a picture": ({"value": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, "headers": of(b"http://a/png")}, "not-text"),
+    "a header name that is no text": (
+        {"value": b"x", "headers": [(NotUtf8("name"), b"value")]},
+        "unreadable-record",
+    ),
+}
+
+
+def dead_letters(cluster: Cluster) -> dict[str, tuple[str, str, bytes | None]]:
+    """Reason, detail and body by reference."""
+    found = {}
+    for record in read(cluster.bootstrap, cluster.prefix + DEAD_LETTERS):
+        headers = text_headers(record.headers)
+        found[headers["dedup-source"]] = (headers["dedup-reason"], headers["dedup-detail"], record.value)
+    return found
+
+
+def test_what_is_no_page_is_a_dead_letter_with_reason_and_reference(cluster: Cluster, foreign: Foreign) -> None:
+    worker = cluster.start_worker()
+    due = {}
+    for number, (fields, reason) in enumerate(NO_PAGES.values()):
+        cluster.publish([article(number)])
+        due[foreign.send(PAGES, **fields, partition=number % 2)] = (reason, fields["value"])
+    cluster.wait_until_settled()
+    found = dead_letters(cluster)
+    assert {source: reason for source, (reason, _, _) in found.items()} == {s: reason for s, (reason, _) in due.items()}
+    assert all(detail for _, detail, _ in found.values()), "each says why, in words"
+    for source, (reason, value) in due.items():
+        assert found[source][2] == (b"" if reason == "unreadable-record" else value)
+    verdicts = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
+    assert sum(record is not None and record.verdict == "unique" for record in verdicts.values()) == len(NO_PAGES)
+    assert worker.stop() == 0
+
+    # The next owner comes to the same end.
+    running(cluster.start_worker())
+    cluster.publish([article(1000)])
+    cluster.wait_until_settled()
+    assert dead_letters(cluster) == found
+
+
+SCHEME: Final = b"foreign!"
+TORN: Final = encode(Batch(scheme=SCHEME, writer=b"w", claims=()))[2:]
+CLAIM: Final = Claim(partition=0, offset=10**6, clock=0, url="http://foreign/", fingerprint=0)
+
+
+def test_foreign_records_on_the_logs_and_the_index_are_passed_over_with_a_warning(
+    cluster: Cluster, foreign: Foreign
+) -> None:
+    def intrude() -> None:
+        for topic in (FINGERPRINTS, CANDIDATES, INDEX):
+            foreign.send(topic, b"")
+            foreign.send(topic, b"foreign " * 100)
+            foreign.send(topic, TORN)
+            foreign.send(topic, b"x", headers=[(NotUtf8("name"), b"value")])
+            foreign.send(topic, None)
+        for topic in (FINGERPRINTS, CANDIDATES):
+            foreign.send(topic, b"foreign", key=None)
+            in_transaction(cluster, topic, b"foreign")
+        foreign.send(FINGERPRINTS, encode(Batch(scheme=SCHEME, writer=b"w", claims=(CLAIM,))))
+        foreign.send(CANDIDATES, encode(Answer(scheme=SCHEME, writer=b"w", batch=0, shard=0, void=(), hits=())))
+
+    worker = running(cluster.start_worker())
+    cluster.publish(article(number) for number in range(10))
+    wait_for(cluster.settled, "the first pages to be settled")
+    intrude()
+    cluster.publish(article(number) for number in range(10, 20))
+    cluster.wait_until_settled()
+    assert worker.stop() == 0
+    said = worker.said()
+    for topic in (FINGERPRINTS, CANDIDATES):
+        assert len(re.findall(rf"offset \d+ of {topic} is not ours and was passed over", said)) >= 6
+    assert "is void: a worker with other settings runs on these topics" in said
+
+    # A shard is rebuilt in spite of what stands between its blocks.
+    intrude()
+    worker = running(cluster.start_worker())
+    cluster.publish(article(number) for number in range(20))
+    cluster.wait_until_settled()
+    assert worker.stop() == 0
+    assert re.search(rf"offset \d+ of {INDEX} is not ours and was passed over", worker.said())
+    found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
+    assert sorted(record.verdict for record in found.values() if record) == ["refetch"] * 20 + ["unique"] * 20
+
+    # And with other settings a worker does not even begin.
+    ended(cluster.start_worker("near.k=2"), 4, r"near\.k is 2 here and 3 there", r"topics\.prefix")
+    ended(
+        cluster.start_worker("segment.hmm=true", "features.weights=log-tf"),
+        4,
+        "hmm",
+        "weights is log-tf here and tf there",
+    )
+
+
+def in_transaction(cluster: Cluster, topic: str, value: bytes) -> None:
+    """With the marker at its end, an offset without a record."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": f"{cluster.prefix}{topic}"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(cluster.prefix + topic, value=value, partition=0)
+    producer.commit_transaction(30)
+
+
+def test_a_block_of_another_scheme_on_the_index_is_refused(cluster: Cluster, foreign: Foreign) -> None:
+    columns: dict[str, Any] = dict.fromkeys(
+        ("batch", "place", "fingerprint", "bare", "text_hash", "tokens", "url_hash", "fetched"), b""
+    )
+    block = Block(
+        scheme=SCHEME,
+        writer=b"w",
+        shard=0,
+        after=-1,
+        to=0,
+        next_candidate=0,
+        watermark=0,
+        claimed=(),
+        floor=-1,
+        count=0,
+        clocks=(),
+        urls=(),
+        **columns,
+    )
+    foreign.send(INDEX, encode(block))
+    ended(cluster.start_worker(), 4, INDEX, SCHEME.hex(), r"topics\.prefix")
+
+
+def test_offsets_that_another_program_committed_are_refused(cluster: Cluster) -> None:
+    consumer: Any = KafkaConsumer(
+        **cluster.options, group_id=f"{cluster.settings.kafka.group}-pages", enable_auto_commit=False
+    )
+    here = TopicPartition(cluster.prefix + PAGES, 0)
+    consumer.assign([here])
+    consumer.commit({here: OffsetAndMetadata(0, "theirs", -1)})
+    consumer.close()
+    ended(cluster.start_worker(), 4, "theirs", r"kafka\.group")
+
+
+# sizes
+
+
+def test_the_largest_page_passes_and_one_that_only_compression_made_small_is_a_dead_letter(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    most = 65536
+    with Cluster(broker, topic_prefix, tmp_path, (*SMALL, f"topics.max_message_bytes={most}")) as cluster:
+        cluster.start_worker()
+        fits, too_large = largest(cluster, lambda size: b"<p>" + b"word " * (size // 5) + b"x" * (size % 5), most)
+        assert most - 500 < fits < too_large == fits + 1
+        squeezed: Any = KafkaProducer(**cluster.options, compression_type="gzip", max_request_size=8 << 20)
+        body = b"<p>" + b"another " * 100_000
+        sent = squeezed.send(
+            cluster.prefix + PAGES, key=b"key", value=body, headers=of(b"http://large/gzip"), partition=1
+        ).get(timeout=30)
+        squeezed.close()
+        cluster.publish([article(1)])
+        cluster.wait_until_settled()
+        check_guarantees(traces(cluster.bootstrap, cluster.prefix))
+        passed = [len(record.value or b"") for record in read(broker, topic_prefix + DEDUPLICATED)]
+        assert max(passed) == fits + len("<p>")
+        ((source, (reason, detail, value)),) = dead_letters(cluster).items()
+        assert (source, reason, value) == (f"1:{sent.offset}", "oversize", None)
+        assert str(len(body)) in detail
+        assert cluster.stop() == [0]
+
+
+def largest(cluster: Cluster, body: Callable[[int], bytes], most: int) -> tuple[int, int]:
+    """The largest size that the broker takes on ``pages``, and the smallest that it refuses; some were published."""
+    headers = PageMeta(url="http://large/", content_type=HTML).to_headers()
+    fits, too_large = most // 2, 2 * most
+    while too_large - fits > 1:
+        size = (fits + too_large) // 2
+        # One that was refused sends no more: a new one for each.
+        producer: Any = KafkaProducer(**cluster.options, max_request_size=8 * most)
+        try:
+            producer.send(
+                cluster.prefix + PAGES, key=b"http://large/", value=body(size), headers=headers, partition=0
+            ).get(timeout=30)
+            fits = size
+        except Exception as error:
+            assert "MessageSizeTooLarge" in type(error).__name__, error
+            too_large = size
+        finally:
+            producer.close(timeout=1)
+    return fits, too_large
+
+
+# parsers
+
+NESTED: Final = b"<div>" * 80_000
+"""Parsers that make trees take time that grows with the square of the depth: this takes minutes."""
+BOLD: Final = b"<b>" * 1_300_000
+"""A tree of many times the page's size."""
+
+
+def test_a_page_that_takes_its_parser_down_is_a_dead_letter_and_no_other_page_suffers(cluster: Cluster) -> None:
+    # The built-in extractor reads both in a moment.
+    worker = cluster.start_worker("page.timeout_seconds=5", "page.memory_mb=128", "page.extractor=resiliparse")
+    bad = {"nested": NESTED, "bold": BOLD}
+    pages = [article(number) for number in range(60)]
+    for place, (name, body) in enumerate(bad.items()):
+        pages.insert(10 + 15 * place, (PageMeta(url=f"http://bad.example/{name}", content_type=HTML), body))
+    cluster.publish(pages)
+    cluster.wait_until_settled()
+    found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
+    assert sum(record is not None for record in found.values()) == 60
+    dead = dead_letters(cluster)
+    assert sorted(value or b"" for _, _, value in dead.values()) == sorted(bad.values())
+    reasons = {value: reason for reason, _, value in dead.values()}
+    assert reasons[NESTED] == "parser-timeout"
+    assert reasons[BOLD] in {"parser-memory", "parser-crashed", "parser-timeout", "unparsable"}
+    assert worker.stop() == 0
+
+
+def test_a_page_of_another_client_without_key_and_without_text_is_a_page(cluster: Cluster, foreign: Foreign) -> None:
+    cluster.start_worker()
+    headers = of(b"HTTP://good.example/1", theirs=None, content_type=HTML.encode())
+    keyless = foreign.send(PAGES, article(1)[1], key=None, headers=headers)
+    bare = foreign.send(PAGES, b"", headers=of(b"http://empty.example/"))
+    cluster.wait_until_settled()
+    written = [
+        VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, f"{cluster.prefix}{VERDICTS}")
+    ]
+    found = {
+        f"{record.source[0]}:{record.source[1]}": (record.url, record.verdict, record.reason) for record in written
+    }
+    assert found == {
+        keyless: ("http://good.example/1", "unique", "first"),
+        bare: ("http://empty.example/", "unique", "no-features"),
+    }
+    passed = {record.key: record for record in read(cluster.bootstrap, cluster.prefix + DEDUPLICATED)}
+    assert passed.keys() == {None, b"key"}
+    assert passed[None].value == article(1)[1]
+    assert dict(passed[None].headers)["theirs"] == b"", "a header without a value comes out as an empty one"
+    assert cluster.stop() == [0]

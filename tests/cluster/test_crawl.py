@@ -1,0 +1,111 @@
+"""A real Scrapy crawl through the plugin, Kafka and a worker, three times over: all pages accounted for, each verdict
+the oracle's, and the same again in the later crawls, the last of them by a worker that rebuilt its index from Kafka."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.cluster import Cluster
+from tests.cluster.outside import read, traces
+from tests.crawler_plugin.crawling import Site, crawl, serve, to_kafka
+from tests.guarantees import check_guarantees
+from worker.cli import compose
+from worker.cli.bench_pipeline import pages_of
+from worker.messages import VerdictRecord
+from worker.topics import DEAD_LETTERS, VERDICTS
+
+pytestmark = pytest.mark.cluster
+
+Verdicts = dict[str, tuple[str, str | None]]
+"""Verdict and original of each page by its URL."""
+
+
+class Crawls:
+    """Crawls of one site, one after the other."""
+
+    def __init__(self, cluster: Cluster, site: Site) -> None:
+        self.cluster = cluster
+        self.site = site
+        self._seen: set[tuple[int, int]] = set()
+
+    def once(self) -> Verdicts:
+        """Crawl all of it and wait for the verdicts; every page must be published, confirmed and settled once."""
+        cluster = self.cluster
+        before = sum(cluster.consumed().values())
+        kafka = to_kafka(cluster.bootstrap, cluster.prefix)
+        ended = crawl(cluster.folder, self.site, **kafka, LOG_LEVEL="INFO")
+        count = len(self.site.pages)
+        assert ended.stats["item_scraped_count"] == count, ended.log[-3000:]
+        assert (ended.dedup["published"], ended.dedup["confirmed"], ended.dedup["unconfirmed"]) == (count, count, 0)
+        cluster.wait_until_settled()
+        assert sum(cluster.consumed().values()) == before + count
+        return self._new_verdicts()
+
+    def _new_verdicts(self) -> Verdicts:
+        records = read(self.cluster.bootstrap, self.cluster.prefix + VERDICTS)
+        written = [VerdictRecord.decode(record.value or b"") for record in records]
+        new = [record for record in written if record.source not in self._seen]
+        self._seen |= {record.source for record in new}
+        return {record.url: (record.verdict, record.duplicate_of) for record in new}
+
+
+def seen_again(first: Verdicts) -> Verdicts:
+    """What a later crawl of the same pages must bring: no page is unique, and no duplicate has another original."""
+    return {
+        url: ("refetch", url) if verdict == "unique" else (verdict, original)
+        for url, (verdict, original) in first.items()
+    }
+
+
+def crawl_three_times(cluster: Cluster, site: Site) -> Verdicts:
+    """Returns the first crawl's verdicts."""
+    crawls = Crawls(cluster, site)
+    worker = cluster.start_worker()
+    first = crawls.once()
+    uniques = sum(verdict == "unique" for verdict, _ in first.values())
+    assert {verdict for verdict, _ in first.values()} == {"unique", "duplicate"}
+    assert crawls.once() == seen_again(first)
+
+    assert worker.stop() == 0
+    heir = cluster.start_worker()
+    assert crawls.once() == seen_again(first)
+    restored = sum(int(entries) for entries in re.findall(r"restored (\d+) entries", heir.said()))
+    assert restored == uniques, "the index was rebuilt from its topic, not from the log"
+
+    dead = read(cluster.bootstrap, cluster.prefix + DEAD_LETTERS)
+    assert len(first) + len(dead) // 3 == len(site.pages)
+    settled = check_guarantees(traces(cluster.bootstrap, cluster.prefix, near=compose.near(cluster.settings)))
+    assert len(settled) == 3 * len(site.pages)
+    assert cluster.stop() == [0]
+    return first
+
+
+def article(number: int) -> bytes:
+    """Every fifth page repeats the text of the one before it in another frame, and every tenth is no text at all."""
+    if number % 10 == 7:
+        return b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
+    subject = number - 1 if number % 5 == 4 else number
+    words = " ".join(f"word{subject * subject * 7919 + place * (subject + 3)}" for place in range(80))
+    frame = "mirror" if subject != number else "own"
+    return f"<html><body class='{frame}'><div><p>{words}</p></div></body></html>".encode()
+
+
+def test_a_small_site_by_fingerprints_alone_within_each_host(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    pages = {f"/{number}": article(number) for number in range(60)}
+    by = ("near.predicate=simhash", "near.scope=host")
+    with Cluster(broker, topic_prefix, tmp_path, by) as cluster, serve(Site(pages)) as site:
+        first = crawl_three_times(cluster, site)
+    assert len(first) == 54
+    assert sum(verdict == "duplicate" for verdict, _ in first.values()) == 12
+
+
+@pytest.mark.data
+def test_the_labelled_pages(labelled_pages_folder: Path, broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    pages = pages_of(labelled_pages_folder, None)
+    assert len(pages) >= 2000
+    paths = {f"/{number}": body for number, (_, body) in enumerate(pages)}
+    with Cluster(broker, topic_prefix, tmp_path) as cluster, serve(Site(paths)) as site:
+        crawl_three_times(cluster, site)

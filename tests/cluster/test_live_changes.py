@@ -1,0 +1,202 @@
+"""What can be changed while a crawl goes on, on the real broker: each with the commands that the runbook names."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol
+from urllib.request import urlopen
+
+import pytest
+
+from tests import oracle
+from tests.cluster.cluster import Cluster, WorkerProcess, wait_for
+from tests.cluster.crawl import Crawler, invented
+from tests.cluster.outside import read, traces
+from tests.guarantees import Traces, check_accounts, check_guarantees, check_verdicts
+from worker.cli import compose, index, switch, topics
+from worker.cli.topology import specs
+from worker.errors import Refused
+from worker.messages import VerdictRecord
+from worker.stream.admin import compare_topics
+from worker.stream.kafka_bystander import Bystander
+from worker.stream.policy import Note
+from worker.topics import VERDICTS, topic_name
+
+pytestmark = pytest.mark.cluster
+
+
+class Start(Protocol):
+    """Makes the clusters of one crawl, by their generation and settings."""
+
+    def __call__(self, generation: str = "", *more: str, topics_there: bool = False) -> Cluster:
+        """Its topics are made, unless they are there."""
+
+
+@pytest.fixture
+def start(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Start]:
+    with ExitStack() as stack:
+
+        def started(generation: str = "", *more: str, topics_there: bool = False) -> Cluster:
+            folder = tmp_path / (generation or "first")
+            folder.mkdir()
+            settings = [f"topics.generation={generation}", "topics.partitions=2", *more]
+            made = Cluster(broker, topic_prefix, folder, settings)
+            if not topics_there:
+                stack.enter_context(made)
+            else:
+                stack.push(made.__exit__)
+            return made
+
+        yield started
+
+
+def command(module: ModuleType, cluster: Cluster, *arguments: str) -> int:
+    parser = argparse.ArgumentParser()
+    module.configure(parser)
+    return int(module.run(parser.parse_args(arguments), lambda: cluster.settings))
+
+
+def ready(worker: WorkerProcess) -> bool:
+    """Whether /readyz answers 200."""
+    address = re.search(r"metrics: (http://\S+)/metrics", worker.said())
+    if address is None:
+        return False
+    try:
+        with urlopen(f"{address[1]}/readyz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def left_by(cluster: Cluster) -> Traces:
+    """What a generation left on its topics, to be judged by its own predicate."""
+    generation = cluster.settings.topics.generation
+    found = traces(cluster.bootstrap, cluster.prefix, generation=generation)
+    return replace(found, near=compose.near(cluster.settings))
+
+
+def verdicts_of(cluster: Cluster) -> list[VerdictRecord]:
+    """The verdicts of a generation, by partition and offset."""
+    name = topic_name(cluster.prefix, VERDICTS, cluster.settings.topics.generation)
+    return [VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, name)]
+
+
+def border(cluster: Cluster) -> dict[int, int]:
+    """From where on each partition is written, by what stands beside its consumed offset."""
+    with Bystander(cluster.options, prefix=cluster.prefix, group=cluster.settings.kafka.group, generation="b") as look:
+        notes = {number: look.committed(number) for number in range(2)}
+    return {
+        number: Note.from_metadata(committed.metadata, "here").written_from
+        for number, committed in notes.items()
+        if committed is not None
+    }
+
+
+def test_workers_are_replaced_one_at_a_time_while_pages_come_in(start: Start) -> None:
+    cluster = start("", "topics.shards=3")
+    named = [(f"kafka.instance_id=worker-{number}", "kafka.session_timeout_seconds=20") for number in range(3)]
+    workers = [cluster.start_worker(*settings) for settings in named]
+    with Crawler(cluster.options, cluster.prefix, invented(seed=3), a_second=20) as crawler:
+        for number, settings in enumerate(named):
+            wait_for(lambda: all(map(ready, workers)), "all workers to be ready")
+            assert workers[number].stop() == 0
+            workers[number] = cluster.start_worker(*settings)
+        crawler.stop()
+    cluster.wait_until_settled()
+    assert cluster.stop() == [0, 0, 0]
+    check_guarantees(left_by(cluster))
+
+
+def test_other_settings_count_beside_and_then_take_over_the_outputs(start: Start) -> None:
+    pages = list(islice(invented(seed=4), 160))
+    old = start("", "topics.shards=2")
+    new = start("b", "topics.shards=3", "near.k=1", "output.mode=count")
+    old.start_worker()
+    new.start_worker()
+    old.publish(pages[:80])
+    old.wait_until_settled()
+    new.wait_until_settled()
+    with pytest.raises(Refused, match="are running"):
+        command(switch, new, "--from", "")
+    assert new.stop() == [0]
+    old.publish(pages[80:120])
+    old.wait_until_settled()
+    assert old.stop() == [0]
+    assert command(switch, new, "--from", "") == 0
+    assert command(switch, new, "--from", "") == 0, "run again, it changes nothing"
+    begins = border(new)
+    assert begins == old.consumed()
+
+    new.publish(pages[120:])
+    new.start_worker("output.mode=tag")
+    new.wait_until_settled()
+    assert new.stop() == [0]
+
+    before, after = left_by(old), left_by(new)
+    judged = oracle.verdicts(after.log, after.near, scheme=after.scheme)
+    settled = {record.source: record for record in after.verdicts}
+    check_verdicts(settled, judged)
+    assert settled.keys() == {source for source, expected in judged.items() if expected.outcome != "dead"}
+    assert judged.keys() == after.pages
+    written = [record for record in after.verdicts if record.source[1] >= begins[record.source[0]]]
+    both = replace(
+        before,
+        verdicts=before.verdicts + written,
+        dead=before.dead + after.dead,
+        passed=before.passed + after.passed,
+    )
+    check_accounts(both)
+
+
+def test_an_index_goes_on_with_other_shards_and_without_a_forgotten_url(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = list(islice(invented(seed=5), 60))
+    old = start("", "topics.shards=2")
+    old.start_worker()
+    old.publish(pages)
+    old.wait_until_settled()
+    assert old.stop() == [0]
+    before = verdicts_of(old)
+    unique = {record.url: record.fingerprint for record in before if record.verdict == "unique"}
+    forgotten = next(meta.url for meta, _ in pages if unique.get(meta.url) is not None)
+    forget = tmp_path / "forget.txt"
+    forget.write_text(f"{forgotten}\nhttp://never.example/\n")
+    assert command(index, old, "copy", "--to", "b", "--shards", "3", "--without", str(forget)) == 0
+    said = capsys.readouterr().out
+    assert "left out 1 of 2 URLs" in said
+    assert "not in the index: http://never.example/" in said
+    with pytest.raises(Refused, match="topics delete"):
+        command(index, old, "copy", "--to", "b", "--shards", "3")
+
+    new = start("b", "topics.shards=3", topics_there=True)
+    assert command(index, new, "inspect") == 0
+    new.start_worker()
+    new.publish(pages)
+    new.wait_until_settled()
+    assert new.stop() == [0]
+    after = verdicts_of(new)
+    assert len(after) == len(before), "the second time alone"
+    assert {record.source for record in after}.isdisjoint(record.source for record in before)
+    first = {record.url: record for record in reversed(after)}
+    assert first[forgotten].verdict == "unique"
+    assert {first[url].verdict for url in unique if url != forgotten and unique[url]} == {"refetch"}
+
+    assert command(topics, new, "delete", "--generation", "") == 0
+    differences = compare_topics(old.options, specs(old.settings))
+    assert {difference.topic.removeprefix(old.prefix) for difference in differences} == {
+        "fingerprints",
+        "candidates",
+        "index",
+        "deduplicated",
+        "verdicts",
+        "dead-letters",
+    }
+    assert command(topics, new, "check") == 0

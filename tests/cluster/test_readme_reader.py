@@ -1,0 +1,47 @@
+"""The README's reader of ``deduplicated``, as it stands there, reads what a worker wrote."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.cluster import Cluster, wait_for
+from worker.messages import PageMeta
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+TEXT = "A heron stood in the shallows for an hour before it struck, and then the pond was quiet again until evening."
+
+
+@pytest.mark.cluster
+def test_the_reader_of_the_readme_prints_each_page_with_its_verdict(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    (code,) = re.findall(r"```python\n(from kafka import .*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(code.strip().splitlines()) <= 14
+    code = code.replace("127.0.0.1:9092", broker).replace("dedup.deduplicated", f"{topic_prefix}deduplicated")
+    urls = [f"http://{name}.example/heron" for name in ("one", "two")]
+    with Cluster(broker, topic_prefix, tmp_path) as cluster:
+        cluster.start_worker()
+        cluster.publish((PageMeta(url=url, form="text"), TEXT.encode()) for url in urls)
+        cluster.wait_until_settled()
+        printed = tmp_path / "printed"
+        with printed.open("w") as output:
+            reader = subprocess.Popen(
+                [sys.executable, "-c", code], stdout=output, env=os.environ | {"PYTHONUNBUFFERED": "1"}
+            )
+        try:
+            wait_for(lambda: len(printed.read_text().splitlines()) >= len(urls), "the reader to print both pages")
+        finally:
+            reader.kill()
+            reader.wait()
+    lines = sorted(line.split() for line in printed.read_text().splitlines())
+    verdicts = {url: verdict for url, verdict, *_ in lines}
+    assert sorted(verdicts) == urls
+    assert sorted(verdicts.values()) == ["duplicate", "unique"]
+    survivor = next(url for url, verdict in verdicts.items() if verdict == "unique")
+    assert [line[2] for line in lines if line[1] == "duplicate"] == [survivor]

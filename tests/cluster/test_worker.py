@@ -1,0 +1,172 @@
+"""The life of real workers: they start, share the work, are stopped, come back under their name."""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.cluster.cluster import Cluster, WorkerProcess, wait_for
+from tests.cluster.outside import read, traces
+from tests.guarantees import check_guarantees
+from worker.messages import PageMeta, text_headers
+from worker.topics import DEDUPLICATED, VERDICTS
+
+pytestmark = pytest.mark.cluster
+
+SMALL: Final = ("topics.partitions=2", "topics.shards=2")
+HTML: Final = "text/html; charset=utf-8"
+STARTED: Final = "worker is running"
+CLAIMING: Final = r"pages partition (\d+): claiming"
+LOST: Final = r"pages partition (\d+): lost"
+Page = tuple[PageMeta, bytes]
+
+
+@pytest.fixture
+def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
+    """Two partitions and two shards, and no worker yet."""
+    with Cluster(broker, topic_prefix, tmp_path, SMALL) as made:
+        yield made
+
+
+def articles(first: int, count: int, words: int = 60) -> Iterator[Page]:
+    """Pages, every third of which repeats the one before it under another URL."""
+    for number in range(first, first + count):
+        subject = number - 1 if number % 3 == 2 else number
+        text = " ".join(f"word{subject * subject * 7919 + place * (subject + 3)}" for place in range(words))
+        yield PageMeta(url=f"http://site.example/{number}", content_type=HTML), f"<p>{text}</p>".encode()
+
+
+def says(worker: WorkerProcess, pattern: str, times: int = 1) -> None:
+    """Wait until it has said so."""
+    wait_for(lambda: len(re.findall(pattern, worker.said())) >= times or not worker.alive, f"a worker to say {pattern}")
+    assert worker.alive, worker.said()[-3000:]
+
+
+def metric(worker: WorkerProcess, pattern: str) -> float:
+    """The sum of the samples whose names and labels match."""
+    address = re.search(r"^metrics: (\S+)$", worker.said(), re.MULTILINE)
+    assert address, worker.said()
+    with urllib.request.urlopen(address[1], timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if re.match(pattern, line))
+
+
+def test_stopped_in_the_middle_of_its_work_it_settles_what_it_has_consumed_and_ends_with_0(cluster: Cluster) -> None:
+    count = 250
+    cluster.publish(articles(0, count, words=4000))
+    worker = cluster.start_worker("commit.pages=20", "commit.megabytes=1")
+    wait_for(lambda: sum(cluster.consumed().values()) >= 20, "the first pages to be settled")
+    assert worker.stop() == 0
+    said = worker.said()
+    assert "Traceback" not in said
+    assert "shutdown.seconds are over" not in said
+    assert "has ended" in said
+    done = sum(cluster.consumed().values())
+    assert done < count, "it was through already: the test has not tried what it says"
+    settled = read(cluster.bootstrap, cluster.prefix + VERDICTS)
+    assert len(settled) == done, "what was consumed is settled, and nothing else"
+
+    # Its blocks are written, so that the next one begins where it ended.
+    heir = cluster.start_worker()
+    cluster.wait_until_settled()
+    restored = sum(int(entries) for entries in re.findall(r"restored (\d+) entries", heir.said()))
+    assert restored == sum(b'"verdict":"unique"' in (record.value or b"") for record in settled)
+    found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
+    assert len(found) == count
+    assert cluster.stop() == [0]
+
+
+@pytest.mark.parametrize("moment", ["metrics:", STARTED])
+def test_stopped_while_it_starts_it_ends_with_0(cluster: Cluster, moment: str) -> None:
+    """``metrics:`` is printed before it joins its groups, the other before it owns anything."""
+    worker = cluster.start_worker()
+    wait_for(lambda: moment in worker.said() or not worker.alive, f"a worker to say {moment}")
+    assert worker.stop() == 0, worker.said()
+    assert "Traceback" not in worker.said()
+
+
+def test_two_workers_share_the_pages_and_the_index(cluster: Cluster) -> None:
+    both = [cluster.start_worker(), cluster.start_worker()]
+
+    for worker in both:
+        says(worker, STARTED)
+        says(worker, CLAIMING)
+    cluster.publish(articles(0, 60))
+    cluster.wait_until_settled()
+    wait_for(lambda: all(len(owned(worker)) == 1 for worker in both), "each to own one partition")
+    cluster.publish(articles(60, 120))
+    cluster.wait_until_settled()
+    wait_for(lambda: all(metric(worker, r"dedup_pages_total") > 0 for worker in both), "both to count pages")
+    assert sum(metric(worker, r"dedup_pages_total") for worker in both) == 180
+    assert all(metric(worker, r"dedup_index_entries") > 0 for worker in both), "each holds a part of the index"
+    found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
+    assert sorted({record.verdict for record in found.values() if record}) == ["duplicate", "unique"]
+    assert cluster.stop() == [0, 0]
+
+
+def owned(worker: WorkerProcess) -> set[int]:
+    """The partitions of ``pages`` that it last said to be its own."""
+    mine: set[int] = set()
+    for number, life in re.findall(r"pages partition (\d+): (\w+)", worker.said()):
+        if life == "lost":
+            mine.discard(int(number))
+        else:
+            mine.add(int(number))
+    return mine
+
+
+def test_in_mode_drop_duplicates_are_left_out_and_nothing_else(cluster: Cluster) -> None:
+    cluster.start_worker("output.mode=drop")
+    cluster.publish(articles(0, 30))
+    cluster.publish(articles(0, 30))
+    cluster.wait_until_settled()
+    found = check_guarantees(traces(cluster.bootstrap, cluster.prefix, drop=True))
+    verdicts = sorted(record.verdict for record in found.values() if record)
+    assert verdicts == ["duplicate"] * 20 + ["refetch"] * 20 + ["unique"] * 20
+    passed = [
+        text_headers(record.headers)["dedup-verdict"]
+        for record in read(cluster.bootstrap, cluster.prefix + DEDUPLICATED)
+    ]
+    assert sorted(passed) == ["refetch"] * 20 + ["unique"] * 20
+    assert cluster.stop() == [0]
+
+
+def test_a_worker_with_a_name_comes_back_to_its_partitions_and_moves_nobody_elses(cluster: Cluster) -> None:
+    one = cluster.start_worker("kafka.instance_id=one", "kafka.session_timeout_seconds=20")
+    says(one, CLAIMING, times=2)
+    other = cluster.start_worker("kafka.instance_id=other", "kafka.session_timeout_seconds=20")
+    says(other, CLAIMING)
+    wait_for(lambda: len(owned(one)) == len(owned(other)) == 1, "each to own one partition")
+    before, mine = len(re.findall(LOST, one.said())), owned(other)
+
+    for kill in (False, True):
+        if kill:
+            other.kill()
+        else:
+            assert other.stop() == 0
+        other = cluster.start_worker("kafka.instance_id=other", "kafka.session_timeout_seconds=20")
+        says(other, CLAIMING)
+        assert owned(other) == mine
+        cluster.publish(articles(0, 20))
+        cluster.wait_until_settled()
+    assert len(re.findall(LOST, one.said())) == before, "the one that stayed noticed nothing"
+
+    # Under a name that is in use, the newcomer takes over and the old one ends with a message.
+    namesake = cluster.start_worker("kafka.instance_id=other", "kafka.session_timeout_seconds=20")
+    says(namesake, CLAIMING)
+    cluster.workers.remove(other)
+    for first in range(100, 1000, 50):
+        if not other.alive:
+            break
+        cluster.publish(articles(first, 50))
+        cluster.wait_until_settled()
+    wait_for(lambda: not other.alive, "the one that was replaced to end", 30)
+    assert other.process.returncode == 2, other.said()[-2000:]
+    assert re.search(r"worker: error: another worker has joined .* kafka\.instance_id", other.said())
+    check_guarantees(traces(cluster.bootstrap, cluster.prefix))
+    assert cluster.stop() == [0, 0]

@@ -1,0 +1,115 @@
+"""Spiders that yield a page in every kind of item, and the program that runs one in a process of its own.
+
+``python -m tests.crawler_plugin.spiders SPIDER SETTINGS STATS``: settings as JSON, stats are written as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import attrs
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+from scrapy.http import Response
+
+
+class PageItem(scrapy.Item):
+    url = scrapy.Field()
+    body = scrapy.Field()
+    status = scrapy.Field()
+    content_type = scrapy.Field()
+
+
+@dataclass
+class PageData:
+    url: str
+    body: bytes
+    status: int
+    content_type: bytes | None
+
+
+@attrs.define
+class PageAttrs:
+    url: str
+    body: bytes
+    status: int
+    content_type: bytes | None
+
+
+class SiteSpider(scrapy.Spider):
+    """Follows every link of the start page; what it makes of a page is the subclass's part."""
+
+    name = "site"
+
+    def __init__(self, start: str, **arguments: str) -> None:
+        super().__init__(**arguments)
+        self.start_urls = [start]
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield from response.follow_all(css="a", callback=self.parse_page)
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        yield {"url": response.url, "body": response.body}
+
+
+class KindsSpider(SiteSpider):
+    """Each page as an item of another kind, in turn."""
+
+    name = "kinds"
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        fields = {
+            "url": response.url,
+            "body": response.body,
+            "status": response.status,
+            "content_type": response.headers.get("Content-Type"),
+        }
+        kinds = (dict, PageItem, PageData, PageAttrs)
+        number = int(response.url.rpartition("/")[2])
+        yield kinds[number % len(kinds)](**fields)
+
+
+class TextSpider(SiteSpider):
+    """Text that was taken out of the page, items that are no pages, and one that Scrapy itself turns away."""
+
+    name = "text"
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        yield {"url": response.url, "text": "天气 " + response.css("p::text").get("")}
+        yield {"title": "no page"}
+        yield {"url": "/relative", "body": b"a page of nowhere"}
+        yield {"url": response.url, "body": 17}
+
+
+class RenamedSpider(SiteSpider):
+    """The same under the names of another project."""
+
+    name = "renamed"
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        yield {"link": response.url, "html": response.text, "status": "in stock", "when": 1_700_000_000}
+
+
+def main(arguments: list[str]) -> int:
+    """Crawl; 1 if the crawl did not come to start."""
+    name, settings, stats = arguments
+    spider = {kind.name: kind for kind in (SiteSpider, KindsSpider, TextSpider, RenamedSpider)}[name]
+    told: dict[str, Any] = json.loads(settings)
+    start = told.pop("START")
+    process: Any = AsyncCrawlerProcess if told.get("TWISTED_REACTOR_ENABLED") is False else CrawlerProcess
+    process = process(told)
+    crawler = process.create_crawler(spider)
+    process.crawl(crawler, start=start)
+    process.start()
+    if crawler.stats is not None:
+        Path(stats).write_text(json.dumps(crawler.stats.get_stats(), default=str), encoding="utf-8")
+    return 1 if process.bootstrap_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

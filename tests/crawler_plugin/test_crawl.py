@@ -1,0 +1,244 @@
+"""Real crawls of a real site into a real Kafka: what is on the topic afterwards, and what the crawl says of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import scrapy
+from confluent_kafka import Producer
+
+from tests.crawler_plugin.crawling import ROOT, Site, article, crawl, make_topic, numbered, records, serve, to_kafka
+from worker.topics import PAGES
+from worker.urls import canonical_url
+
+pytestmark = pytest.mark.cluster
+
+ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
+SELECT = "twisted.internet.selectreactor.SelectReactor"
+SCRAPY = tuple(int(part) for part in scrapy.__version__.split(".")[:2])
+
+
+def test_every_page_is_on_the_topic_whatever_kind_of_item_it_came_in(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    make_topic(broker, topic_prefix)
+    with serve(Site(numbered(40))) as site:
+        ended = crawl(tmp_path, site, "kinds", **to_kafka(broker, topic_prefix), DEDUP_JOB="monday")
+    found = records(broker, topic_prefix)
+    assert len(found) == 40
+    assert {record.meta.url: record.value for record in found} == {
+        site.url(path): body for path, body in site.pages.items()
+    }
+    for record in found:
+        assert record.key == canonical_url(record.meta.url)
+        assert record.meta.status == 200
+        assert record.meta.content_type == "text/html; charset=utf-8"
+        assert record.meta.form == "bytes"
+        assert (record.meta.spider, record.meta.job) == ("kinds", "monday")
+    stats = ended.dedup
+    assert stats.pop("published_bytes") > sum(map(len, site.pages.values()))
+    assert stats == {"published": 40, "confirmed": 40, "unconfirmed": 0}
+    assert ended.stats["item_scraped_count"] == 40
+
+
+def test_a_crawl_leaves_nothing_of_kafka_in_its_log(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    make_topic(broker, topic_prefix)
+    with serve(Site(numbered(3))) as site:
+        ended = crawl(tmp_path, site, **to_kafka(broker, topic_prefix))
+    assert ended.dedup["confirmed"] == 3
+    assert "[kafka" not in ended.log
+    assert "Exception ignored" not in ended.log
+    assert "Traceback" not in ended.log
+
+
+@pytest.mark.parametrize("reactor", [ASYNCIO, SELECT])
+@pytest.mark.parametrize(
+    "plugin",
+    [{"ADDONS": {"crawler_plugin.Addon": 500}}, {"ITEM_PIPELINES": {"crawler_plugin.Pipeline": 300}}],
+    ids=["addon", "pipeline"],
+)
+def test_addon_and_pipeline_line_do_the_same_on_either_reactor(
+    broker: str, topic_prefix: str, tmp_path: Path, plugin: dict[str, object], reactor: str
+) -> None:
+    make_topic(broker, topic_prefix)
+    with serve(Site(numbered(12, size=20_000))) as site:
+        # So small a budget that the crawl waits for confirmations again and again.
+        little = {"DEDUP_MAX_PAGE_BYTES": 30_000, "DEDUP_BUFFER_BYTES": 50_000}
+        ended = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **plugin, **little, TWISTED_REACTOR=reactor)
+    assert {record.meta.url for record in records(broker, topic_prefix)} == site.urls
+    assert ended.dedup["confirmed"] == ended.dedup["published"] == 12
+    assert ended.stats["dedup/waited_pages"] > 0
+    assert ended.stats["dedup/buffered_bytes_max"] <= 50_000
+
+
+@pytest.mark.skipif(SCRAPY < (2, 15), reason="Scrapy below 2.15 always has a Twisted reactor")
+def test_a_crawl_without_a_twisted_reactor_publishes_too(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    make_topic(broker, topic_prefix)
+    with serve(Site(numbered(6, size=20_000))) as site:
+        little = {"DEDUP_MAX_PAGE_BYTES": 30_000, "DEDUP_BUFFER_BYTES": 50_000}
+        ended = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **little, TWISTED_REACTOR_ENABLED=False)
+    assert {record.meta.url for record in records(broker, topic_prefix)} == site.urls
+    assert ended.dedup["confirmed"] == 6
+
+
+def test_compressed_pages_arrive_as_they_were(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    make_topic(broker, topic_prefix)
+    with serve(Site(numbered(10, size=20_000))) as site:
+        ended = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), DEDUP_COMPRESSION="gzip")
+    found = records(broker, topic_prefix)
+    assert {record.meta.url: record.value for record in found} == {
+        site.url(path): body for path, body in site.pages.items()
+    }
+    assert ended.dedup["confirmed"] == 10
+
+
+def test_both_lines_together_publish_a_page_once(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    make_topic(broker, topic_prefix)
+    both = {"ADDONS": {"crawler_plugin.Addon": 500}, "ITEM_PIPELINES": {"crawler_plugin.Pipeline": 800}}
+    with serve(Site(numbered(3))) as site:
+        crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **both)
+    assert len(records(broker, topic_prefix)) == 3
+
+
+def test_text_is_published_as_text_and_what_is_no_page_passes_on_and_is_counted(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    make_topic(broker, topic_prefix)
+    with serve(Site(numbered(5))) as site:
+        ended = crawl(tmp_path, site, "text", **to_kafka(broker, topic_prefix))
+    found = records(broker, topic_prefix)
+    assert {record.meta.form for record in found} == {"text"}
+    assert {record.value.decode() for record in found} == {f"天气 Page {n} of the site, 第{n}页" for n in range(5)}
+    skipped = {name: count for name, count in ended.dedup.items() if name.startswith("skipped/")}
+    assert skipped == {"skipped/no_body": 5, "skipped/bad_url": 5, "skipped/bad_body": 5}
+    assert ended.stats["item_scraped_count"] == 20
+    assert ended.log.count("dedup/skipped/bad_url") == 2, "once in a warning, once among the stats"
+    assert "give it with its scheme" in ended.log
+
+
+def test_a_project_keeps_its_own_field_names(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    make_topic(broker, topic_prefix)
+    fields = {"url": "link", "body": "html", "status": None, "fetched": "when"}
+    with serve(Site(numbered(2))) as site:
+        ended = crawl(tmp_path, site, "renamed", **to_kafka(broker, topic_prefix), DEDUP_FIELDS=fields)
+    for record in records(broker, topic_prefix):
+        assert record.value == site.pages[record.meta.url.removeprefix(site.url(""))]
+        assert (record.meta.encoding, record.meta.form) == ("utf-8", "bytes")
+        assert record.meta.status is None
+        assert record.meta.fetched == 1_700_000_000_000
+    assert ended.dedup["confirmed"] == 2
+
+
+def test_a_page_that_is_too_large_is_cut_off(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    make_topic(broker, topic_prefix)
+    site = Site({"/page/small": article(1), "/page/large": article(2, size=50_000)})
+    with serve(site):
+        ended = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), DEDUP_MAX_PAGE_BYTES=8192)
+    found = {record.meta.url: record for record in records(broker, topic_prefix)}
+    large = found[site.url("/page/large")]
+    headers = sum(len(name) + len(value) for name, value in large.meta.to_headers())
+    assert len(large.key) + len(large.value) + headers == 8192
+    assert article(2, size=50_000).startswith(large.value)
+    assert found[site.url("/page/small")].value == article(1)
+    assert (ended.dedup["truncated"], ended.dedup["confirmed"]) == (1, 2)
+    assert "DEDUP_MAX_PAGE_BYTES=8192" in ended.log
+
+
+def test_a_page_that_is_too_large_is_left_out_if_the_project_says_so(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    make_topic(broker, topic_prefix)
+    site = Site({"/page/small": article(1), "/page/large": article(2, size=50_000)})
+    with serve(site):
+        limits = {"DEDUP_MAX_PAGE_BYTES": 8192, "DEDUP_OVERSIZE": "reject"}
+        ended = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **limits)
+    assert {record.meta.url for record in records(broker, topic_prefix)} == {site.url("/page/small")}
+    assert (ended.dedup["rejected/oversize"], ended.dedup["published"]) == (1, 1)
+    assert ended.stats["item_scraped_count"] == 2
+
+
+def test_a_page_that_the_broker_refuses_costs_no_other(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    make_topic(broker, topic_prefix, partitions=2, max_message_bytes=20_000)
+    small = numbered(60)
+    large = {f"/large/{number}": os.urandom(30_000) for number in range(3)}
+    with serve(Site(small | large)) as site:
+        ended = crawl(tmp_path, site, **to_kafka(broker, topic_prefix))
+    assert {record.meta.url for record in records(broker, topic_prefix)} == {site.url(path) for path in small}
+    assert ended.dedup["rejected/oversize_at_broker"] == ended.dedup["rejected/oversize"] == 3
+    assert ended.dedup["confirmed"] == 60
+    assert ended.dedup["published"] == 63
+    assert "raise max.message.bytes" in ended.log
+
+
+def test_a_page_lies_where_every_kafka_client_looks_for_its_key(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    make_topic(broker, topic_prefix, partitions=7)
+    with serve(Site(numbered(20))) as site:
+        crawl(tmp_path, site, **to_kafka(broker, topic_prefix))
+    expected: dict[str, int] = {}
+    # Java's partitioner in another client.
+    producer = Producer({"bootstrap.servers": broker, "partitioner": "murmur2_random"})
+    found = records(broker, topic_prefix)
+    for record in found:
+        producer.produce(
+            topic_prefix + PAGES,
+            key=record.key,
+            on_delivery=lambda _, sent: expected.update({sent.key().decode(): sent.partition()}),
+        )
+    assert producer.flush(30) == 0
+    assert {record.key: record.partition for record in found} == expected
+    assert len(set(expected.values())) > 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"DEDUP_BUFFER_BYTES": "lots"}, "DEDUP_BUFFER_BYTES='lots': write a whole number"),
+        ({"DEDUP_BOOTSTRAP_SERVER": "kafka:9092"}, "did you mean DEDUP_BOOTSTRAP_SERVERS?"),
+    ],
+)
+def test_a_wrong_setting_stops_the_crawl_before_its_first_request(
+    tmp_path: Path, settings: dict[str, object], said: str
+) -> None:
+    with serve(Site(numbered(3))) as site:
+        ended = crawl(tmp_path, site, **settings)
+    assert said in ended.log
+    assert site.asked == []
+    assert "finish_reason" not in ended.stats, "it was never begun"
+    if SCRAPY >= (2, 19):  # 2.14 ends with 0 whatever its components raise
+        assert ended.returncode == 1
+
+
+def test_a_project_is_crawled_with_settings_of_the_command_line(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    make_topic(broker, topic_prefix)
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "__init__.py").touch()
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n")
+    (tmp_path / "shop" / "settings.py").write_text(
+        'SPIDER_MODULES = ["tests.crawler_plugin.spiders"]\n'
+        'ADDONS = {"crawler_plugin.Addon": 500}\n'
+        f'DEDUP_BOOTSTRAP_SERVERS = "{broker}"\n'
+    )
+    with serve(Site(numbered(4))) as site:
+        command = [sys.executable, "-m", "scrapy", "crawl", "renamed", "-a", f"start={site.url('/')}"]
+        told = {
+            "DEDUP_TOPIC_PREFIX": topic_prefix,
+            "DEDUP_BUFFER_BYTES": "10000000",
+            "DEDUP_FIELDS": '{"url": "link", "body": "html", "status": null}',
+        }
+        arguments = [part for name, value in told.items() for part in ("-s", f"{name}={value}")]
+        ended = subprocess.run(
+            [*command, *arguments],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_JOB": "job-17"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+    found = records(broker, topic_prefix)
+    assert {record.meta.url for record in found} == site.urls, ended.stderr
+    assert {record.meta.job for record in found} == {"job-17"}

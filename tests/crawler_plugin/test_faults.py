@@ -1,0 +1,135 @@
+"""Crawls whose broker is away, comes late, dies and comes back, or never comes."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crawler_plugin.crawling import Crawl, Site, crawl, make_topic, numbered, records, serve, to_kafka
+from worker.broker.ports import free_port
+from worker.broker.server import LocalBroker
+
+pytestmark = pytest.mark.cluster
+
+PREFIX = "faults."
+LITTLE = {"DEDUP_MAX_PAGE_BYTES": 30_000, "DEDUP_BUFFER_BYTES": 120_000, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 100_000}
+"""Room for a few of the large pages, here and in what Scrapy holds of items that wait: so a crawl stands still."""
+TROUBLE = "Kafka takes no pages"
+
+
+@pytest.fixture
+def away(tmp_path: Path) -> Iterator[LocalBroker]:
+    """A broker with a port that is not started."""
+    broker = LocalBroker(data_dir=tmp_path / "kafka", port=free_port(), announce=print)
+    yield broker
+    broker.stop()
+
+
+def test_a_crawl_waits_for_a_broker_that_comes_late_and_loses_nothing(away: LocalBroker, tmp_path: Path) -> None:
+    with serve(Site(numbered(60, size=20_000))) as site:
+        waiting = Crawl(tmp_path, "site", site.url("/"), to_kafka(away.bootstrap_servers, PREFIX) | LITTLE)
+        waiting.wait_for_log(TROUBLE)
+        asked = len(site.asked)
+        away.start()
+        make_topic(away.bootstrap_servers, PREFIX)
+        ended = waiting.end()
+    assert asked < 60, "the crawl must not go on while nothing is confirmed"
+    assert {record.meta.url for record in records(away.bootstrap_servers, PREFIX)} == site.urls
+    assert (ended.dedup["confirmed"], ended.dedup["unconfirmed"]) == (60, 0)
+    assert ended.stats["dedup/buffered_bytes_max"] <= 120_000
+    assert ended.stats["dedup/waited_pages"] > 0
+    assert "ECONNREFUSED" in ended.log, "the log says why"
+    assert ended.log.count("ECONNREFUSED") < 10, "and not ten times a second"
+    assert "Kafka takes pages again" in ended.log
+
+
+def test_a_topic_that_is_made_late_gets_every_page(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    with serve(Site(numbered(10))) as site:
+        waiting = Crawl(tmp_path, "site", site.url("/"), to_kafka(broker, topic_prefix))
+        waiting.wait_for_log(rf"{TROUBLE} \(topic {topic_prefix}pages .*not found")
+        make_topic(broker, topic_prefix)
+        ended = waiting.end()
+    assert {record.meta.url for record in records(broker, topic_prefix)} == site.urls
+    assert ended.dedup["unconfirmed"] == 0
+    assert "python -m worker topics create" in ended.log
+
+
+def test_a_broker_that_dies_in_mid_crawl_and_comes_back_gets_every_page(away: LocalBroker, tmp_path: Path) -> None:
+    away.start()
+    make_topic(away.bootstrap_servers, PREFIX)
+
+    def fate(number: int) -> None:
+        if number == 40:
+            away.kill()
+        elif number == 100:
+            away.start()
+
+    with serve(Site(numbered(150, size=20_000), before=fate)) as site:
+        one_by_one = {"CONCURRENT_REQUESTS": 1}  # so that no answer comes while the broker is being killed or started
+        ended = crawl(tmp_path, site, **to_kafka(away.bootstrap_servers, PREFIX), **one_by_one)
+    assert {record.meta.url for record in records(away.bootstrap_servers, PREFIX)} == site.urls
+    assert (ended.dedup["published"], ended.dedup["confirmed"], ended.dedup["unconfirmed"]) == (150, 150, 0)
+    assert "Traceback" not in ended.log
+
+
+@pytest.mark.parametrize("reactor", ["asyncioreactor.AsyncioSelectorReactor", "selectreactor.SelectReactor"])
+def test_without_any_broker_a_crawl_ends_and_names_what_is_unconfirmed(tmp_path: Path, reactor: str) -> None:
+    nowhere = to_kafka(f"127.0.0.1:{free_port()}", PREFIX)
+    with serve(Site(numbered(8))) as site:
+        reactor = f"twisted.internet.{reactor}"
+        ended = crawl(tmp_path, site, **nowhere, DEDUP_FLUSH_TIMEOUT=1, TWISTED_REACTOR=reactor)
+    assert (ended.dedup["published"], ended.dedup["unconfirmed"]) == (8, 8)
+    assert ended.stats["finish_reason"] == "finished"
+    assert "ERROR: 8 pages were not confirmed by Kafka within DEDUP_FLUSH_TIMEOUT=1 s" in ended.log
+    assert "ECONNREFUSED" in ended.log
+    assert "and 3 more" in ended.log
+    assert ended.stats["log_count/ERROR"] == 1
+    assert "Exception ignored" not in ended.log
+    assert "Traceback" not in ended.log
+
+
+def test_a_crawl_without_pages_does_not_wait_for_a_broker(tmp_path: Path) -> None:
+    with serve(Site({})) as site:
+        # With the default timeout of 30 s it would not be over before the deadline of a second try to connect.
+        ended = crawl(tmp_path, site, **to_kafka(f"127.0.0.1:{free_port()}", PREFIX), DEDUP_FLUSH_TIMEOUT=86400)
+    assert ended.dedup == {"unconfirmed": 0}
+    assert ended.stats["finish_reason"] == "finished"
+
+
+@pytest.mark.parametrize("reactor", ["asyncioreactor.AsyncioSelectorReactor", "selectreactor.SelectReactor"])
+def test_a_crawl_that_is_closed_while_it_waits_comes_to_its_end(tmp_path: Path, reactor: str) -> None:
+    nowhere = to_kafka(f"127.0.0.1:{free_port()}", PREFIX)
+    closing = {"CLOSESPIDER_TIMEOUT": 2, "TWISTED_REACTOR": f"twisted.internet.{reactor}", "DEDUP_FLUSH_TIMEOUT": 1}
+    with serve(Site(numbered(40, size=20_000))) as site:
+        ended = crawl(tmp_path, site, **nowhere, **LITTLE, **closing)
+    assert ended.stats["finish_reason"] == "closespider_timeout"
+    assert ended.stats["dedup/waited_pages"] > 0
+    assert ended.dedup["unconfirmed"] == ended.dedup["published"] == ended.stats["item_scraped_count"]
+
+
+def test_a_crawl_that_is_interrupted_while_it_waits_comes_to_its_end(tmp_path: Path) -> None:
+    nowhere = to_kafka(f"127.0.0.1:{free_port()}", PREFIX) | LITTLE | {"DEDUP_FLUSH_TIMEOUT": 1}
+    with serve(Site(numbered(40, size=20_000))) as site:
+        waiting = Crawl(tmp_path, "site", site.url("/"), nowhere)
+        waiting.wait_for_log(TROUBLE)
+        waiting.send_signal(signal.SIGINT)
+        ended = waiting.end()
+    assert ended.stats["finish_reason"] == "shutdown"
+    assert ended.dedup["unconfirmed"] == ended.dedup["published"] == ended.stats["item_scraped_count"]
+
+
+def test_a_crawl_that_is_stopped_by_force_ends_without_a_trace_of_its_threads(tmp_path: Path) -> None:
+    nowhere = to_kafka(f"127.0.0.1:{free_port()}", PREFIX) | LITTLE
+    with serve(Site(numbered(40, size=20_000))) as site:
+        waiting = Crawl(tmp_path, "site", site.url("/"), nowhere)
+        waiting.wait_for_log(TROUBLE)
+        waiting.send_signal(signal.SIGINT)
+        waiting.wait_for_log("shutting down gracefully")
+        waiting.send_signal(signal.SIGINT)
+        ended = waiting.end()
+    assert "forcing unclean shutdown" in ended.log
+    assert "Exception in thread" not in ended.log
+    assert "Exception ignored" not in ended.log

@@ -1,0 +1,275 @@
+"""The publisher's thread against a real broker that is killed, stopped, or refuses."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from kafka import KafkaProducer
+from kafka.producer.sender import Sender
+
+from crawler_plugin.outbox import Report
+from crawler_plugin.publisher import Publisher, producer_options
+from crawler_plugin.record import Page
+from tests.crawler_plugin.crawling import DEADLINE_S, make_topic, records
+from worker.broker.ports import free_port
+from worker.broker.server import LocalBroker
+from worker.messages import PageMeta
+
+pytestmark = pytest.mark.cluster
+
+PREFIX = "publisher."
+IMPATIENT = {"request_timeout_ms": 1_000, "delivery_timeout_ms": 2_500}
+
+
+def page(number: int, size: int = 1_000) -> Page:
+    url = f"https://example.com/{number}"
+    return Page(url, url.encode(), b"x" * size, tuple(PageMeta(url=url).to_headers()))
+
+
+class Publishing:
+    """A publisher with all its reports added up."""
+
+    def __init__(self, servers: str, prefix: str = PREFIX, **connection: object) -> None:
+        options = producer_options(
+            bootstrap_servers=(servers,), max_page_bytes=1_000_000, compression=None, connection=connection
+        )
+        self.news = threading.Event()
+        self.publisher = Publisher(options, f"{prefix}pages", self.news.set)
+        self.sum = Report()
+        self.publisher.start()
+
+    def submit(self, *pages: Page) -> None:
+        for each in pages:
+            self.publisher.submit(each, each.size)
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Collect reports until this holds."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition():
+            assert time.monotonic() < deadline, self.sum
+            self.news.wait(0.05)
+            self.news.clear()
+            self.collect()
+
+    def collect(self) -> None:
+        report = self.publisher.collect()
+        self.sum.confirmed += report.confirmed
+        self.sum.freed += report.freed
+        self.sum.send_errors += report.send_errors
+        self.sum.refused += report.refused
+        self.sum.notices += report.notices
+
+    def finish(self, timeout: float) -> None:
+        self.publisher.finish(timeout)
+        self.until(lambda: self.publisher.has_ended)
+        self.collect()
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[LocalBroker]:
+    """A broker that the test may kill, with the topic on it."""
+    with LocalBroker(data_dir=tmp_path / "kafka", announce=print) as running:
+        make_topic(running.bootstrap_servers, PREFIX)
+        yield running
+
+
+def urls(broker: str, prefix: str = PREFIX) -> set[str]:
+    return {record.meta.url for record in records(broker, prefix)}
+
+
+def network_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if "network-thread" in thread.name]
+
+
+def wait_until_there_are_no_network_threads() -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while network_threads():
+        assert time.monotonic() < deadline, network_threads()
+        time.sleep(0.05)
+
+
+def test_what_is_confirmed_is_on_the_topic(broker: str, topic_prefix: str) -> None:
+    make_topic(broker, topic_prefix)
+    publishing = Publishing(broker, topic_prefix)
+    pages = [page(number) for number in range(500)]
+    publishing.submit(*pages)
+    publishing.finish(60)
+    assert (publishing.sum.confirmed, publishing.sum.freed) == (500, sum(each.size for each in pages))
+    assert publishing.publisher.unconfirmed == []
+    assert urls(broker, topic_prefix) == {each.url for each in pages}
+    assert publishing.sum.send_errors == 0
+    wait_until_there_are_no_network_threads()
+
+
+def test_a_broker_away_for_longer_than_kafka_python_tries_gets_everything_by_a_new_producer(own: LocalBroker) -> None:
+    publishing = Publishing(own.bootstrap_servers, **IMPATIENT)
+    publishing.submit(*map(page, range(50)))
+    publishing.until(lambda: publishing.sum.confirmed == 50)
+    own.kill()
+    publishing.submit(*map(page, range(50, 100)))
+    publishing.until(lambda: publishing.sum.send_errors > 0)
+    assert len(publishing.publisher.unconfirmed) == 50
+    assert publishing.sum.confirmed == 50
+    own.start()
+    publishing.finish(60)
+    assert publishing.sum.confirmed == 100
+    assert urls(own.bootstrap_servers) == {page(number).url for number in range(100)}
+    wait_until_there_are_no_network_threads()
+
+
+def test_a_broker_that_freezes_and_thaws_gets_everything(own: LocalBroker) -> None:
+    publishing = Publishing(own.bootstrap_servers, **IMPATIENT)
+    publishing.submit(page(0))
+    publishing.until(lambda: publishing.sum.confirmed == 1)
+    assert own.pid is not None
+    os.kill(own.pid, signal.SIGSTOP)
+    try:
+        publishing.submit(*map(page, range(1, 30)))
+        publishing.until(lambda: publishing.sum.send_errors > 0)
+    finally:
+        os.kill(own.pid, signal.SIGCONT)
+    publishing.finish(60)
+    assert publishing.sum.confirmed == 30
+    assert urls(own.bootstrap_servers) == {page(number).url for number in range(30)}
+
+
+def test_a_producer_whose_own_thread_does_nothing_any_more_is_replaced(
+    broker: str, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_topic(broker, topic_prefix)
+    monkeypatch.setattr("crawler_plugin.publisher.STALL_MARGIN_S", 0.5)
+    deaf: list[object] = []
+    run_once = Sender.run_once
+
+    def first_one_goes_deaf(sender: Sender) -> None:
+        if sender in deaf:
+            time.sleep(0.01)
+        else:
+            run_once(sender)
+
+    monkeypatch.setattr(Sender, "run_once", first_one_goes_deaf)
+    publishing = Publishing(broker, topic_prefix, **IMPATIENT)
+    publishing.submit(page(0))
+    publishing.until(lambda: publishing.sum.confirmed == 1)
+    deaf += [thread for thread in threading.enumerate() if isinstance(thread, Sender)]
+    publishing.submit(*map(page, range(1, 10)))
+    publishing.finish(60)
+    assert deaf
+    assert publishing.sum.confirmed == 10
+    assert urls(broker, topic_prefix) == {page(number).url for number in range(10)}
+    assert "no news of any page" in publishing.sum.notices[0].message
+
+
+def test_the_client_is_touched_by_the_publishers_thread_alone(
+    broker: str, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_topic(broker, topic_prefix)
+    touched: list[tuple[str, str]] = []
+
+    def noting(name: str) -> Callable[..., object]:
+        method = getattr(KafkaProducer, name)
+
+        def call(*arguments: object, **options: object) -> object:
+            touched.append((name, threading.current_thread().name))
+            return method(*arguments, **options)
+
+        return call
+
+    for name in ("__init__", "send", "flush", "close"):
+        monkeypatch.setattr(KafkaProducer, name, noting(name))
+    publishing = Publishing(broker, topic_prefix)
+    publishing.submit(page(0))
+    publishing.finish(60)
+    monkeypatch.undo()
+    assert {name for name, _ in touched} >= {"__init__", "send", "close"}
+    assert {thread for _, thread in touched} == {"dedup-publisher"}
+
+
+def test_the_end_comes_at_the_timeout_and_leaves_no_thread_that_would_send_later(own: LocalBroker) -> None:
+    publishing = Publishing(own.bootstrap_servers)
+    publishing.submit(page(0))
+    publishing.until(lambda: publishing.sum.confirmed == 1)
+    own.kill()
+    publishing.submit(*map(page, range(1, 10)))
+    publishing.finish(0.5)
+    assert [each.url for each in publishing.publisher.unconfirmed] == [page(number).url for number in range(1, 10)]
+    assert publishing.sum.send_errors == 0, "the end is no error"
+    wait_until_there_are_no_network_threads()
+    own.start()
+    assert urls(own.bootstrap_servers) == {page(0).url}
+
+
+def test_the_default_producer_is_of_no_use_after_a_refusal_and_so_is_replaced(broker: str, topic_prefix: str) -> None:
+    make_topic(broker, topic_prefix, partitions=2, max_message_bytes=20_000)
+    publishing = Publishing(broker, topic_prefix)
+    publishing.submit(page(0), page(1, size=30_000), *map(page, range(2, 50)), page(50, size=40_000))
+    publishing.submit(*map(page, range(51, 60)))
+    publishing.until(lambda: len(publishing.sum.refused) == 2)
+    publishing.submit(*map(page, range(60, 70)))
+    publishing.finish(60)
+    assert {each.url for each in publishing.sum.refused} == {page(1).url, page(50).url}
+    assert publishing.sum.confirmed == 68
+    assert urls(broker, topic_prefix) == {page(number).url for number in range(70)} - {page(1).url, page(50).url}
+    assert publishing.sum.notices == [], "nothing is wrong with the broker"
+
+
+def test_trouble_is_said_once_with_its_reason_and_its_end_too(own: LocalBroker) -> None:
+    servers = own.bootstrap_servers
+    own.kill()
+    publishing = Publishing(servers)
+    publishing.submit(page(0))
+    publishing.until(lambda: bool(publishing.sum.notices))
+    own.start()
+    publishing.until(lambda: len(publishing.sum.notices) > 1)
+    publishing.finish(60)
+    trouble, over = publishing.sum.notices
+    assert trouble.is_trouble
+    assert "ECONNREFUSED" in trouble.message
+    assert servers in trouble.message
+    assert "correct DEDUP_BOOTSTRAP_SERVERS" in trouble.message
+    assert not over.is_trouble
+
+
+def test_an_end_without_pages_does_not_wait_for_a_broker() -> None:
+    publishing = Publishing(f"127.0.0.1:{free_port()}")
+    publishing.publisher.finish(86_400)
+    publishing.until(lambda: publishing.publisher.has_ended)
+
+
+def test_a_publisher_that_was_never_started_ends_at_once() -> None:
+    woken = threading.Event()
+    publisher = Publisher({}, "x.pages", woken.set)
+    publisher.finish(60)
+    assert publisher.has_ended
+    assert woken.is_set()
+
+
+def test_kafka_python_is_silent_only_while_a_publisher_runs_and_not_where_the_user_gave_it_a_level() -> None:
+    logger = logging.getLogger("kafka")
+    before = (logging.NOTSET, True, list(logger.handlers))
+    assert (logger.level, logger.propagate) == before[:2]
+    nowhere = f"127.0.0.1:{free_port()}"
+    first, second = Publishing(nowhere), Publishing(nowhere)
+    first.until(lambda: first.publisher.last_heard is not None)
+    second.until(lambda: second.publisher.last_heard is not None)
+    assert not logger.propagate
+    first.finish(0)
+    assert not logger.propagate, "the other one runs still"
+    second.finish(0)
+    assert (logger.level, logger.propagate, logger.handlers) == before
+    logger.setLevel(logging.ERROR)
+    try:
+        loud = Publishing(nowhere)
+        loud.until(lambda: bool(loud.sum.notices))
+        assert (logger.level, logger.propagate) == (logging.ERROR, True)
+        loud.finish(0)
+        assert logger.level == logging.ERROR
+    finally:
+        logger.setLevel(logging.NOTSET)

@@ -1,0 +1,201 @@
+"""From Scrapy's settings to the plugin's, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+import ssl
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaProducer
+from scrapy.settings import Settings
+
+from crawler_plugin.publisher import producer_options
+from crawler_plugin.settings import KAFKA_OPTIONS, SETTINGS, PluginSettings
+from worker.errors import UsageError
+from worker.topics import topic_specs
+
+
+def read(**settings: Any) -> PluginSettings:
+    return PluginSettings.read(Settings(settings))
+
+
+def test_without_settings_pages_go_to_the_broker_that_this_project_starts() -> None:
+    settings = read()
+    assert settings.bootstrap_servers == ("127.0.0.1:9092",)
+    assert settings.topic == "dedup.pages"
+    assert settings.fields["body"] == "body"
+    assert settings.oversize == "truncate"
+    assert settings.job is None
+
+
+def test_the_largest_page_fits_the_topic_as_it_is_made_by_default() -> None:
+    pages = next(spec for spec in topic_specs() if spec.topic == "pages")
+    assert read().max_page_bytes + 16 * 1024 == int(pages.config["max.message.bytes"])
+
+
+def test_every_setting_can_be_none_which_means_its_default() -> None:
+    assert read(**dict.fromkeys(SETTINGS)) == read()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "attribute", "read_as"),
+    [
+        ("DEDUP_BOOTSTRAP_SERVERS", "a:1, b:2", "bootstrap_servers", ("a:1", "b:2")),
+        ("DEDUP_BOOTSTRAP_SERVERS", ["a:1", "[::1]:9092"], "bootstrap_servers", ("a:1", "[::1]:9092")),
+        ("DEDUP_TOPIC_PREFIX", "", "topic", "pages"),
+        ("DEDUP_BUFFER_BYTES", "100000000", "buffer_bytes", 100_000_000),
+        ("DEDUP_MAX_PAGE_BYTES", 4096, "max_page_bytes", 4096),
+        ("DEDUP_FLUSH_TIMEOUT", "0.5", "flush_timeout", 0.5),
+        ("DEDUP_FLUSH_TIMEOUT", 0, "flush_timeout", 0.0),
+        ("DEDUP_OVERSIZE", "reject", "oversize", "reject"),
+        ("DEDUP_COMPRESSION", "none", "compression", None),
+        ("DEDUP_COMPRESSION", "gzip", "compression", "gzip"),
+        ("DEDUP_JOB", "monday", "job", "monday"),
+        ("JOBDIR", "crawls/books-1/", "job", "books-1"),
+    ],
+)
+def test_a_value_is_read(name: str, value: object, attribute: str, read_as: object) -> None:
+    assert getattr(read(**{name: value}), attribute) == read_as
+
+
+def test_fields_are_told_as_a_mapping_or_as_json_and_the_others_keep_their_names() -> None:
+    for fields in ({"body": "html", "status": None}, '{"body": "html", "status": null}'):
+        names = read(DEDUP_FIELDS=fields).fields
+        assert (names["body"], names["url"]) == ("html", "url")
+        assert "status" not in names
+
+
+def test_the_crawls_name_is_taken_from_where_it_is_told_most_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRAPY_JOB", "from-scrapyd")
+    assert read(JOBDIR="from/folder").job == "from-scrapyd"
+    assert read(JOBDIR="from/folder", DEDUP_JOB="told").job == "told"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"DEDUP_BOOTSTRAP_SERVERS": "localhost"}, "DEDUP_BOOTSTRAP_SERVERS='localhost': write text such as kafka-1:"),
+        ({"DEDUP_BOOTSTRAP_SERVERS": "a:99999"}, "DEDUP_BOOTSTRAP_SERVERS"),
+        ({"DEDUP_BOOTSTRAP_SERVERS": "a:0"}, "DEDUP_BOOTSTRAP_SERVERS"),
+        ({"DEDUP_BOOTSTRAP_SERVERS": "a:1,,b:1"}, "DEDUP_BOOTSTRAP_SERVERS"),
+        ({"DEDUP_BOOTSTRAP_SERVERS": []}, "DEDUP_BOOTSTRAP_SERVERS"),
+        ({"DEDUP_BOOTSTRAP_SERVERS": 9092}, "DEDUP_BOOTSTRAP_SERVERS"),
+        ({"DEDUP_TOPIC_PREFIX": "a b"}, "DEDUP_TOPIC_PREFIX='a b': write text of letters"),
+        ({"DEDUP_TOPIC_PREFIX": "x" * 201}, "DEDUP_TOPIC_PREFIX"),
+        ({"DEDUP_FIELDS": {"html": "body"}}, "DEDUP_FIELDS"),
+        ({"DEDUP_FIELDS": {"body": ""}}, "DEDUP_FIELDS"),
+        ({"DEDUP_FIELDS": "{"}, "DEDUP_FIELDS: write a mapping from url, body"),
+        ({"DEDUP_FIELDS": 3}, "DEDUP_FIELDS"),
+        ({"DEDUP_FIELDS": {"url": None}}, "url and one of body and text are needed"),
+        ({"DEDUP_FIELDS": {"body": None, "text": None}}, "url and one of body and text are needed"),
+        ({"DEDUP_JOB": 5}, "DEDUP_JOB=5: write text, or None"),
+        (
+            {"DEDUP_BUFFER_BYTES": 100_000},
+            "write a whole number, at least DEDUP_MAX_PAGE_BYTES (here at least 8372224)",
+        ),
+        ({"DEDUP_BUFFER_BYTES": True}, "DEDUP_BUFFER_BYTES=True"),
+        ({"DEDUP_BUFFER_BYTES": 1e8}, "DEDUP_BUFFER_BYTES"),
+        ({"DEDUP_BUFFER_BYTES": "64M"}, "DEDUP_BUFFER_BYTES='64M'"),
+        ({"DEDUP_MAX_PAGE_BYTES": 4095}, "write a whole number from 4096"),
+        ({"DEDUP_MAX_PAGE_BYTES": 2**30 + 1, "DEDUP_BUFFER_BYTES": 2**40}, "DEDUP_MAX_PAGE_BYTES"),
+        ({"DEDUP_FLUSH_TIMEOUT": -1}, "DEDUP_FLUSH_TIMEOUT=-1: write seconds"),
+        ({"DEDUP_FLUSH_TIMEOUT": "nan"}, "DEDUP_FLUSH_TIMEOUT"),
+        ({"DEDUP_FLUSH_TIMEOUT": [3]}, "DEDUP_FLUSH_TIMEOUT"),
+        ({"DEDUP_OVERSIZE": "drop"}, "DEDUP_OVERSIZE='drop': write truncate or reject"),
+        ({"DEDUP_COMPRESSION": "brotli"}, "DEDUP_COMPRESSION='brotli'"),
+        ({"DEDUP_COMPRESSION": ["gzip"]}, "DEDUP_COMPRESSION"),
+        ({"DEDUP_PREFIX": "a."}, "DEDUP_PREFIX: no such setting, did you mean DEDUP_TOPIC_PREFIX?"),
+        ({"DEDUP_XYZ": 1}, "there are DEDUP_BOOTSTRAP_SERVERS"),
+        ({"DEDUP_KAFKA_OPTIONS": {"acks": 0}}, "DEDUP_KAFKA_OPTIONS['acks']: not an option that can be passed"),
+        ({"DEDUP_KAFKA_OPTIONS": {"sasl_plain_user": "x"}}, "did you mean sasl_plain_username?"),
+        ({"DEDUP_KAFKA_OPTIONS": {"ssl_check_hostname": "no"}}, "['ssl_check_hostname']: a str, write bool"),
+        ({"DEDUP_KAFKA_OPTIONS": {"request_timeout_ms": True}}, "['request_timeout_ms']: a bool, write int"),
+        ({"DEDUP_KAFKA_OPTIONS": {"request_timeout_ms": 0}}, "['request_timeout_ms']=0: write milliseconds, above 0"),
+        ({"DEDUP_KAFKA_OPTIONS": {"delivery_timeout_ms": 9000}}, "write at least twice that"),
+        ({"DEDUP_KAFKA_OPTIONS": {"security_protocol": "TLS"}}, "write one of PLAINTEXT, SSL"),
+        (
+            {"DEDUP_KAFKA_OPTIONS": {"ssl_cafile": "ca.pem"}},
+            "ssl_cafile have no effect with security_protocol PLAINTEXT",
+        ),
+        ({"DEDUP_KAFKA_OPTIONS": {"security_protocol": "SASL_SSL"}}, "['sasl_mechanism']=None: write one of PLAIN"),
+        (
+            {"DEDUP_KAFKA_OPTIONS": {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"}},
+            "PLAIN needs sasl_plain_password, sasl_plain_username too",
+        ),
+        (
+            {"DEDUP_KAFKA_OPTIONS": {"security_protocol": "SSL", "ssl_cafile": "/nowhere/ca.pem"}},
+            "check ssl_cafile, ssl_certfile",
+        ),
+        ({"DEDUP_KAFKA_OPTIONS": {"security_protocol": "SSL", "ssl_ciphers": "none such"}}, "ssl_ciphers"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_to_write(settings: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        read(**settings)
+    assert said in str(raised.value)
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(UsageError, match=r"DEDUP_OVERSIZE.*DEDUP_FLUSH_TIMEOUT"):
+        read(DEDUP_OVERSIZE="x", DEDUP_FLUSH_TIMEOUT="y")
+
+
+def test_a_codec_whose_package_is_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crawler_plugin.publisher._CODECS", {"zstd": lambda: False})
+    with pytest.raises(UsageError, match="the package that brings zstd is not installed"):
+        read(DEDUP_COMPRESSION="zstd")
+
+
+def test_without_the_crc32c_wheel_no_crawl_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "crc32c", None)
+    with pytest.raises(UsageError, match=r"pip install 'kafka-python\[crc32c\]'"):
+        read()
+
+
+SECRET = "open sesame"
+LOGIN = {"sasl_mechanism": "PLAIN", "sasl_plain_username": "crawler", "sasl_plain_password": SECRET}
+
+
+def test_a_password_is_handed_over_and_never_shown() -> None:
+    settings = read(DEDUP_KAFKA_OPTIONS={"security_protocol": "SASL_PLAINTEXT", **LOGIN})
+    assert settings.connection["sasl_plain_password"] == SECRET
+    assert SECRET not in repr(settings)
+    for wrong in ({"acks": 1}, {"client_id": 4}):
+        with pytest.raises(UsageError) as raised:
+            read(DEDUP_KAFKA_OPTIONS={**LOGIN, **wrong})
+        assert SECRET not in str(raised.value)
+    with pytest.raises(UsageError) as raised:
+        read(DEDUP_KAFKA_OPTIONS=SECRET)
+    assert SECRET not in str(raised.value)
+
+
+def test_tls_checks_the_brokers_name_and_certificate_unless_told_otherwise() -> None:
+    context = read(DEDUP_KAFKA_OPTIONS={"security_protocol": "SSL"}).connection["ssl_context"]
+    assert context.check_hostname
+    assert context.verify_mode == ssl.CERT_REQUIRED
+    context = read(DEDUP_KAFKA_OPTIONS={"security_protocol": "SSL", "ssl_check_hostname": False}).connection[
+        "ssl_context"
+    ]
+    assert not context.check_hostname
+
+
+def test_a_file_that_is_no_certificate_is_refused_at_the_start(tmp_path: Path) -> None:
+    pem = tmp_path / "some.pem"
+    pem.write_text("no certificate")
+    with pytest.raises(UsageError, match="cannot use the TLS files"):
+        read(DEDUP_KAFKA_OPTIONS={"security_protocol": "SSL", "ssl_certfile": str(pem)})
+
+
+def test_what_is_passed_through_is_known_to_the_client_and_leaves_delivery_alone() -> None:
+    assert set(KAFKA_OPTIONS) <= set(KafkaProducer.DEFAULT_CONFIG)
+    connection: dict[str, Any] = dict.fromkeys(KAFKA_OPTIONS, "the user's")
+    options = producer_options(
+        bootstrap_servers=("a:1",), max_page_bytes=10_000, compression=None, connection=connection
+    )
+    assert set(options) <= set(KafkaProducer.DEFAULT_CONFIG)
+    assert (options["acks"], options["enable_idempotence"]) == ("all", True)
+    assert options["batch_size"] <= 10_000
+    assert options["max_request_size"] >= 10_000
+    assert options["client_id"] == "the user's"

@@ -1,0 +1,172 @@
+"""The demo's site is what its crawl is checked against, so its own promises are held first."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+
+from worker.demo import articles
+from worker.demo.site import UNDECLARED, Kind, Page, Site, build_site
+from worker.errors import PageError
+from worker.fingerprint.fingerprinted import Fingerprinted
+from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
+from worker.messages import PageMeta
+
+PAPER: Final = "http://127.0.0.1:8001"
+COPIER: Final = "http://127.0.0.1:8002"
+
+
+class Anchors(HTMLParser):
+    """Gathers what links lead to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value for name, value in attrs if tag == "a" and name == "href" and value]
+
+
+@pytest.fixture(scope="module")
+def site() -> Site:
+    return build_site(PAPER, COPIER)
+
+
+@pytest.fixture(scope="module")
+def fingerprinter() -> Fingerprinter:
+    return Fingerprinter(Recipe(sketched=True))
+
+
+@pytest.fixture(scope="module")
+def fingerprinted(site: Site, fingerprinter: Fingerprinter) -> list[tuple[Page, Fingerprinted]]:
+    return [(page, fingerprinter.of_page(page.body, meta(page))) for page in site.pages if page.kind is not Kind.FILE]
+
+
+def meta(page: Page) -> PageMeta:
+    return PageMeta(url=page.url, content_type=page.content_type)
+
+
+def of_kind(site: Site, kind: Kind) -> list[Page]:
+    return [page for page in site.pages if page.kind is kind]
+
+
+def links(page: Page) -> set[str]:
+    """Absolute, without fragments. A link is ASCII in every encoding that the site uses."""
+    anchors = Anchors()
+    anchors.feed(page.body.decode("ascii", "replace"))
+    return {urljoin(page.url, link).partition("#")[0] for link in anchors.found}
+
+
+def test_it_has_at_least_300_pages_and_the_same_ones_each_time(site: Site) -> None:
+    assert len(site.pages) >= 300
+    assert build_site(PAPER, COPIER) == site
+    assert len({page.canonical for page in site.pages}) == len(site.pages)
+
+
+def test_every_page_is_reached_by_links_from_the_start_and_every_link_leads_to_a_page(site: Site) -> None:
+    pages = {page.url: page for page in site.pages}
+    reached: set[str] = set()
+    waiting = {site.start}
+    while waiting:
+        url = waiting.pop()
+        reached.add(url)
+        if pages[url].kind is not Kind.FILE:
+            waiting |= links(pages[url]) - reached
+    assert reached == pages.keys()
+
+
+def test_every_family_is_there_on_two_hosts_and_in_several_sections(site: Site) -> None:
+    kinds = Counter(page.kind for page in site.pages)
+    assert kinds.keys() == set(Kind)
+    assert all(kinds[kind] >= 40 for kind in (Kind.ARTICLE, Kind.PRINT, Kind.SESSION, Kind.MIRROR, Kind.GONE))
+    assert kinds[Kind.REPOST] >= 15
+    assert {urlsplit(page.url).netloc for page in site.pages} == {urlsplit(PAPER).netloc, urlsplit(COPIER).netloc}
+    assert {urlsplit(page.url).netloc for page in of_kind(site, Kind.MIRROR)} == {urlsplit(COPIER).netloc}
+    assert len({page.section for page in site.pages}) >= 6
+    assert all("sid=" in page.url for page in of_kind(site, Kind.SESSION))
+    assert len({page.body for page in of_kind(site, Kind.GONE)}) == 1
+
+
+def test_pages_are_near_if_and_only_if_they_are_of_one_group(fingerprinted: list[tuple[Page, Fingerprinted]]) -> None:
+    near = AccurateNear(3)
+    wrong = [
+        (a.url, b.url)
+        for place, (a, of_a) in enumerate(fingerprinted)
+        for b, of_b in fingerprinted[:place]
+        if (near(of_a, of_b) is not None) != (a.group == b.group)
+    ]
+    assert wrong == []
+
+
+def test_some_reposts_are_found_by_their_sketches_only(fingerprinted: list[tuple[Page, Fingerprinted]]) -> None:
+    originals = {page.group: of for page, of in fingerprinted if page.kind is Kind.ARTICLE}
+    reposted = [(of, originals[page.group]) for page, of in fingerprinted if page.kind is Kind.REPOST]
+    by_fingerprint = [SimHashNear(3, HAMMING_RATIO)(*pair) is not None for pair in reposted]
+    assert any(by_fingerprint)
+    assert not all(by_fingerprint)
+    assert all(AccurateNear(3)(*pair) is not None for pair in reposted)
+
+
+def test_reposts_differ_from_their_originals_in_words_and_mirrors_in_markup_only(
+    fingerprinted: list[tuple[Page, Fingerprinted]],
+) -> None:
+    originals = {page.group: of for page, of in fingerprinted if page.kind is Kind.ARTICLE}
+    for page, of in fingerprinted:
+        if page.kind in (Kind.PRINT, Kind.SESSION, Kind.MIRROR):
+            assert of.text_hash == originals[page.group].text_hash, page.url
+        elif page.kind is Kind.REPOST:
+            assert of.text_hash != originals[page.group].text_hash, page.url
+
+
+def test_mirrors_of_chinese_articles_are_in_gbk_and_some_do_not_say_so(
+    site: Site, fingerprinter: Fingerprinter
+) -> None:
+    texts = {article.slug: article for article in articles.articles()}
+    chinese = [
+        page for page in of_kind(site, Kind.MIRROR) if page.group in texts and texts[page.group].language == "zh"
+    ]
+    declared = {page.group: b"charset=gbk" in page.body for page in chinese}
+    assert {slug for slug, is_declared in declared.items() if not is_declared} == UNDECLARED
+    for page in chinese:
+        with pytest.raises(UnicodeDecodeError):
+            page.body.decode("utf-8")
+        assert "charset" not in page.content_type
+        assert texts[page.group].paragraphs[0] in page.body.decode("gbk")
+        assert texts[page.group].paragraphs[0] in fingerprinter.text_of(page.body, meta(page))
+
+
+def test_short_and_empty_pages_have_no_fingerprint_and_files_no_text(
+    site: Site, fingerprinted: list[tuple[Page, Fingerprinted]], fingerprinter: Fingerprinter
+) -> None:
+    assert {page.kind for page, of in fingerprinted if of.fingerprint is None} == {Kind.SHORT, Kind.EMPTY}
+    for page in of_kind(site, Kind.FILE):
+        with pytest.raises(PageError, match="not-text"):
+            fingerprinter.of_page(page.body, meta(page))
+
+
+def test_groups_hold_all_pages_with_a_text_once(site: Site) -> None:
+    grouped = [page for pages in site.groups.values() for page in pages]
+    assert sorted(page.url for page in grouped) == sorted(page.url for page in site.pages if page.kind is not Kind.FILE)
+    assert site.visits == len(site.pages) + len(of_kind(site, Kind.FRONT))
+
+
+def test_texts_are_sentences_of_both_languages() -> None:
+    texts = articles.articles()
+    assert len({text.slug for text in texts}) == len(texts)
+    for text in (*texts, *articles.briefs()):
+        joined = "".join(text.paragraphs)
+        assert bool(re.search("[\u4e00-\u9fff]", joined)) == (text.language == "zh"), text.slug
+        assert all(re.search(r"[.?!。？！]$|[.?!。？！][”\"]$", paragraph) for paragraph in text.paragraphs), text.slug
+
+
+def test_two_pages_of_briefs_have_at_most_one_item_in_common() -> None:
+    pages = articles.briefs()
+    for place, page in enumerate(pages):
+        assert len(set(page.paragraphs)) == 6
+        assert all(len(set(page.paragraphs) & set(other.paragraphs)) <= 1 for other in pages[:place])

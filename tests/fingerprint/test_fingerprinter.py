@@ -1,0 +1,272 @@
+"""A page's body → its fingerprint."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.errors import PageError
+from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.fingerprint.hashing import ALGORITHMS, Algorithm, hash_text, hash_tokens, hash_words
+from worker.fingerprint.measures import hamming
+from worker.fingerprint.near import SimHashNear
+from worker.fingerprint.simhash import as_ints, simhash
+from worker.fingerprint.sketch import bands, sketch
+from worker.messages import PageMeta
+from worker.page.weigh import SCALE, IdfTable, parse_tagged, weigh
+
+CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
+CALLED_IN_OTHER_WORDS = "你妈妈叫你回家吃饭啦，回家罗回家罗"
+UNRELATED = [
+    "美国“51区”雇员称内部有9架飞碟，曾看见灰色外星人",
+    "今天股市大幅上涨，投资者情绪高涨",
+    "上海地铁三号线延误二十分钟，乘客耐心等待",
+    "Tropical fish include fish found in tropical environments around the world",
+]
+URL = "https://example.org/a"
+
+
+@pytest.fixture(scope="module")
+def fingerprinter() -> Fingerprinter:
+    return Fingerprinter(Recipe())
+
+
+@pytest.mark.parametrize(
+    ("text", "fingerprint", "tokens", "language"),
+    [
+        (CALLED, 0x1479B4DA36F8EF7C, 16, "zh"),
+        (
+            "Tropical fish include fish found in tropical environments around the world, including both freshwater "
+            "and salt water species.",
+            0xA68FEBB89FB81702,
+            18,
+            "latin",
+        ),
+        ("苹果发布iPhone 15，售价5999元起；Apple Watch Series 9同步上市。", 0xB01F90867D41D8B0, 19, "zh"),
+        ("日本語の文章も、きちんと処理できます。한국어 문장도 됩니다.", 0x8A96E8062A10FB91, 20, "ja"),
+        ("ＦＵＬＬ\u3000ＷＩＤＴＨ text and Café, ﬁne ligatures", 0x0481DFD1723C467F, 7, "latin"),
+        ("\ud83d broken \0surrogate and NUL bytes here", 0xF06365E8B8247B20, 6, "latin"),
+        ("中文\u200b零宽\u200b字符测试文本样例", 0xAFEBF315E468DE94, 12, "zh"),
+    ],
+)
+def test_fingerprints_stay_what_they_are(
+    fingerprinter: Fingerprinter, text: str, fingerprint: int, tokens: int, language: str
+) -> None:
+    """Pinned: an index that is on disk holds such values. A change here needs another name in the scheme."""
+    made = fingerprinter.of_text(text, URL)
+    assert made.fingerprint is not None
+    assert f"{made.fingerprint:016x}" == f"{fingerprint:016x}"
+    assert (made.tokens, made.language, made.reason) == (tokens, language, None)
+
+
+@given(st.lists(st.sampled_from(["apple", "pear", "the", "cherry", "grape", "飞碟", "外星人", "的"]), min_size=2))
+def test_the_fingerprint_is_the_definition_over_hashed_words_and_pairs(tokens: list[str]) -> None:
+    words = [token for token in tokens if token not in ("the", "的")]
+    pairs = [f"{a} {b}" for a, b in pairwise(tokens)]
+    weights = {word: SCALE * words.count(word) for word in words}
+    weights |= {pair: SCALE * pairs.count(pair) // max(1, len(set(words))) for pair in pairs}
+    most = sum(weights.values()) // 5
+    made = _SHARED.of_text(" ".join(tokens), URL)
+    if len(weights) < 3:
+        assert made.fingerprint is None
+    else:
+        capped = [min(weight, most) for weight in weights.values()]
+        assert made.fingerprint == simhash(as_ints(hash_words(list(weights))), capped, 64)
+
+
+_SHARED = Fingerprinter(Recipe())
+
+
+def test_a_word_that_outweighs_all_others_is_the_fingerprint(fingerprinter: Fingerprinter) -> None:
+    made = fingerprinter.of_text("fish " * 300 + "tropical water in salt and fresh", URL)
+    assert [made.fingerprint] == as_ints(hash_words(["fish"]))
+
+
+def test_two_sentences_that_say_the_same_are_near_and_far_from_others(fingerprinter: Fingerprinter) -> None:
+    a, b, *others = (
+        fingerprinter.of_text(text, URL).fingerprint for text in (CALLED, CALLED_IN_OTHER_WORDS, *UNRELATED)
+    )
+    assert a is not None and b is not None
+    apart = hamming(a, b)
+    assert apart <= 10
+    for other in others:
+        assert other is not None
+        assert min(hamming(a, other), hamming(b, other)) >= apart + 15
+
+
+@pytest.mark.parametrize("word", ["51区", "9架"])
+def test_a_word_of_the_user_dictionary_stays_whole(fingerprinter: Fingerprinter, word: str) -> None:
+    text = UNRELATED[0]
+    own = Fingerprinter(Recipe(user_words=("51区", "9架")))
+    assert word in own.explain(text, URL).words
+    assert word not in fingerprinter.explain(text, URL).words
+
+
+def test_tagged_words_of_uniform_weight_count_one_each() -> None:
+    features = weigh(parse_tagged("美国/ns 51区/n 雇员/n 称/v 美国/ns"), "uniform")
+    assert features.words == ("美国", "51区", "雇员", "称")
+    assert (features.weights / SCALE).tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "minimum", "reason"),
+    [
+        ("", 3, "no features, 3 are needed"),
+        ("的 the and", 3, "2 features, 3 are needed"),
+        ("的", 3, "no features, 3 are needed"),
+        ("🎉🎉🎉", 3, "no features, 3 are needed"),
+        ("fish", 3, "1 feature, 3 are needed"),
+        ("fish fish fish fish", 3, "2 features, 3 are needed"),
+        ("fish water", 3, None),
+        ("fish water", 4, "3 features, 4 are needed"),
+        ("fish water salt", 3, None),
+        ("fish", 1, None),
+    ],
+)
+def test_too_few_features_make_no_fingerprint_and_say_why(text: str, minimum: int, reason: str | None) -> None:
+    made = Fingerprinter(Recipe(minimum=minimum)).of_text(text, URL)
+    assert made.reason == reason
+    assert (made.fingerprint is None) == (reason is not None)
+
+
+def test_pages_without_text_are_not_alike(fingerprinter: Fingerprinter) -> None:
+    near = SimHashNear(64)
+    empty = fingerprinter.of_text("", "https://example.org/a")
+    blank = fingerprinter.of_text(" \n\u200b", "https://example.org/b")
+    assert near(empty, blank) is None
+    assert near(empty, fingerprinter.of_text("\t", "https://example.org/a")) is not None
+    of_the_url = fingerprinter.of_text("https://example.org/a", "https://example.org/b")
+    assert of_the_url.text_hash != empty.text_hash
+
+
+def test_short_pages_of_the_same_text_are_alike_however_it_is_spelled(fingerprinter: Fingerprinter) -> None:
+    match = SimHashNear(3)(
+        fingerprinter.of_text("Hello,  World", "https://a.example/"),
+        fingerprinter.of_text("ｈｅｌｌｏ, world\n", "https://b.example/"),
+    )
+    assert match is not None and match.reason == "exact-text"
+
+
+def test_the_text_hash_stands_for_the_tokens_and_without_any_for_the_normalised_text(
+    fingerprinter: Fingerprinter,
+) -> None:
+    tokens = hash_words(["tropical", "鱼", "的"])
+    for text in ("Tropical  鱼的", "tropical: 鱼、的。", "(ＴＲＯＰＩＣＡＬ 鱼的 🎉)"):
+        assert fingerprinter.of_text(text, URL).text_hash == hash_tokens(tokens)
+    assert fingerprinter.of_text("🎉 …", URL).text_hash == hash_text("🎉 ...")
+
+
+def test_the_main_text_of_a_page_counts_and_its_encoding_does_not(fingerprinter: Fingerprinter) -> None:
+    page = "<html><head><meta charset='{}'><title>飞碟</title></head><body><p>{}</p></body></html>"
+    text = "美国雇员称内部有飞碟，曾看见灰色外星人。" * 5
+    made = {
+        fingerprinter(page.format(name, text).encode(name), PageMeta(url=URL, content_type="text/html"))
+        for name in ("utf-8", "gbk", "gb18030")
+    }
+    assert made == {fingerprinter.of_text(text, URL)}
+
+
+def test_an_item_in_the_form_of_text_is_not_parsed(fingerprinter: Fingerprinter) -> None:
+    text = "<p>fish</p> <b>water</b> salt 飞碟"
+    made = fingerprinter.of_page(text.encode(), PageMeta(url=URL, form="text"))
+    assert made == fingerprinter.of_text(text, URL)
+    assert "p" in fingerprinter.explain(text, URL).words
+
+
+def test_only_the_first_bytes_of_a_long_text_are_read() -> None:
+    text = "fish water salt " * 10
+    short = Fingerprinter(Recipe(max_bytes=len(text)))
+    meta = PageMeta(url=URL, form="text")
+    assert short.of_page((text + "unread " * 99).encode(), meta) == short.of_page(text.encode(), meta)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\0" * 100_000,
+        b"a" * 1_000_000,
+        "飞".encode() * 300_000,
+        b"\xff\xfe\xfd" * 1000,
+        b"\xc3\x28 malformed \xe2\x82 utf-8",
+        "一段没有标记的文字，UTF-16。".encode("utf-16-le"),
+        "🎉🐟🎈".encode() * 100,
+        b"<div>" * 10_000 + b"deep",
+        b"<a title='" + b"x" * 1_000_000 + b"'>attribute</a>",
+    ],
+    ids=lambda body: f"{body[:8]!r} × {len(body)}",
+)
+def test_bad_bodies_make_a_fingerprint_or_say_why_not(fingerprinter: Fingerprinter, body: bytes) -> None:
+    try:
+        made = fingerprinter.of_page(body, PageMeta(url=URL, content_type="text/html"))
+    except PageError as error:
+        assert error.reason
+    else:
+        assert (made.fingerprint is None) == bool(made.reason)
+        assert made.fingerprint is None or 0 <= made.fingerprint < 2**64
+
+
+def test_what_travels_to_and_from_a_parsing_process_can_be_pickled_and_is_small(fingerprinter: Fingerprinter) -> None:
+    recipe = Recipe(user_words=("51区", ("9架", 5, "n")), weights="tf-idf", idf=IdfTable({"fish": 2.0}))
+    factory = pickle.loads(pickle.dumps(partial(Fingerprinter, recipe)))
+    text = "fish water salt 51区"
+    made = factory().of_text(text, URL)
+    assert made == Fingerprinter(recipe).of_text(text, URL)
+    assert len(pickle.dumps(made)) < 300
+    assert pickle.loads(pickle.dumps(made)) == made
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("bits", [8, 33, 64])
+def test_an_explanation_comes_to_the_same_fingerprint(algorithm: Algorithm, bits: int) -> None:
+    fingerprinter = Fingerprinter(Recipe(hash=algorithm))
+    text = "fish water salt fish 飞碟 " * 3
+    explained = fingerprinter.explain(text, URL, bits)
+    words, weights = zip(*explained.features, strict=True)
+    hashes = as_ints(hash_words(words, algorithm=algorithm, bits=bits))
+    assert explained.fingerprint == simhash(hashes, weights, bits)
+    assert dict(explained.features)["water"] == 3.0
+    assert len(explained.sums) == bits
+    assert int("".join("1" if votes > 0 else "0" for votes in explained.sums), 2) == explained.fingerprint
+    made = fingerprinter.of_text(text, URL)
+    assert bits != 64 or made.fingerprint == explained.fingerprint
+    assert (made.text_hash, made.tokens, made.language) == (
+        explained.text_hash,
+        explained.tokens,
+        explained.language,
+    )
+
+
+def test_a_wide_explanation_needs_a_hash_that_is_as_wide(fingerprinter: Fingerprinter) -> None:
+    explained = fingerprinter.explain("fish water salt", URL, 128)
+    assert explained.fingerprint is not None and explained.fingerprint.bit_length() > 64
+    with pytest.raises(ValueError, match="choose fewer bits"):
+        Fingerprinter(replace(Recipe(), hash="bkdr")).explain("fish water salt", URL, 128)
+
+
+def test_weights_by_setting_move_the_fingerprint() -> None:
+    text = "fish " * 9 + "water water water salt tropical species"
+    made = {
+        weights: Fingerprinter(Recipe(weights=weights, idf=IdfTable({"fish": 0.1, "species": 9.0}))).of_text(text, URL)
+        for weights in ("tf", "log-tf", "tf-idf", "five-levels", "uniform")
+    }
+    assert len({one.fingerprint for one in made.values()}) >= 4
+    assert len({one.text_hash for one in made.values()}) == 1
+
+
+def test_sketches_are_made_where_the_recipe_asks_for_them_and_the_text_has_a_fingerprint() -> None:
+    sketching = Fingerprinter(Recipe(sketched=True))
+    text = "美国雇员称内部有飞碟，fish in the water"
+    made = sketching.of_text(text, URL)
+    units = hash_words(["美", "国", "雇", "员", "称", "内", "部", "有", "飞", "碟", "fish", "in", "the", "water"])
+    assert (made.sketch, made.bands) == (sketch(units), bands(units))
+    plain = _SHARED.of_text(text, URL)
+    assert (plain.sketch, plain.bands, plain.fingerprint) == (b"", b"", made.fingerprint)
+    short = sketching.of_text("fish fish", URL)
+    assert (short.sketch, short.bands, short.fingerprint) == (b"", b"", None)

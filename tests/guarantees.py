@@ -1,0 +1,115 @@
+"""The guarantees, checked on what was left on the topics, by whomever: a simulated world or a real broker.
+
+J1 (G1) no two live survivors with different URLs are near. J2 (G2) a duplicate names an earlier live survivor that it
+is near to. J3 (G3, G5) whoever settled a page, and whenever, the verdict is a function of the log: it follows from J5.
+J4 (G4) every page is accounted for once. J5 verdicts equal the oracle's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tests.oracle import Expected, verdicts
+from worker.messages import Batch, Claim, Order, VerdictRecord
+from worker.verdict.decide import Near
+
+Source = tuple[int, int]
+
+
+class Violation(AssertionError):
+    """The protocol broke a promise."""
+
+
+@dataclass(frozen=True)
+class Traces:
+    """Everything that the topics hold. ``passed`` counts the records of ``deduplicated`` by (partition, key)."""
+
+    log: list[tuple[int, Batch]]
+    pages: set[Source]
+    verdicts: list[VerdictRecord]
+    dead: list[Source]
+    passed: Counter[tuple[int, bytes | None]]
+    scheme: bytes
+    near: Near
+    ttl: int | None = None
+    drop: bool = False
+
+
+def check_guarantees(traces: Traces) -> dict[Source, VerdictRecord | None]:
+    """The verdict of each page by its source, None for a dead letter.
+
+    Raises:
+        Violation: the first promise that is broken.
+    """
+    expected = verdicts(traces.log, traces.near, scheme=traces.scheme, ttl=traces.ttl)
+    settled = check_accounts(traces)
+    check_verdicts(settled, expected)
+    check_survivors(traces, settled)
+    return settled
+
+
+def check_accounts(traces: Traces) -> dict[Source, VerdictRecord | None]:
+    """J4: pages in = unique + duplicate + refetch + dead letter, each once."""
+    settled: dict[Source, VerdictRecord | None] = {record.source: record for record in traces.verdicts}
+    settled |= dict.fromkeys(traces.dead)
+    times = Counter(record.source for record in traces.verdicts) + Counter(traces.dead)
+    if twice := [source for source, count in times.items() if count > 1]:
+        raise Violation(f"J4: settled more than once: {twice}")
+    if traces.pages != set(times):
+        raise Violation(f"J4: not accounted for: {traces.pages ^ set(times)}")
+    due = Counter(
+        (source[0], record.url.encode())
+        for source, record in settled.items()
+        if record is not None and not (traces.drop and record.verdict == "duplicate")
+    )
+    if traces.passed != due:
+        raise Violation(f"J4: deduplicated holds {traces.passed - due} too much, {due - traces.passed} too little")
+    return settled
+
+
+def check_verdicts(settled: dict[Source, VerdictRecord | None], expected: dict[Source, Expected]) -> None:
+    """J5: what was settled is what the oracle says."""
+    for source, record in settled.items():
+        wanted = expected.get(source)
+        if wanted is None:
+            raise Violation(f"J5: {source} was settled without a first claim in the log")
+        if record is None:
+            found = Expected(wanted.order, "dead", wanted.reason)
+        else:
+            found = Expected(
+                record.order, record.verdict, record.reason, record.duplicate_of, record.distance, wanted.original
+            )
+        if found != wanted:
+            raise Violation(f"J5: {source} was settled as {found}, the oracle says {wanted}")
+
+
+def check_survivors(traces: Traces, settled: dict[Source, VerdictRecord | None]) -> None:
+    """J1 and J2, from the settled verdicts and the claims alone."""
+    watermark = -1
+    before: dict[int, int] = {}
+    after: dict[int, int] = {}
+    for offset, batch in traces.log:
+        if batch.scheme != traces.scheme:
+            continue
+        before[offset] = watermark
+        watermark = max(watermark, *(claim.clock for claim in batch.claims))
+        after[offset] = watermark
+    claims = {(offset, place): claim for offset, batch in traces.log for place, claim in enumerate(batch.claims)}
+
+    def live(earlier: Order, later: Order) -> bool:
+        return traces.ttl is None or after[earlier[0]] >= before[later[0]] - traces.ttl
+
+    rows = sorted((r.order, r) for r in settled.values() if r is not None)
+    survivors: list[tuple[Order, Claim]] = []
+    for order, record in rows:
+        claim = claims[order]
+        near = [(o, c) for o, c in survivors if live(o, order) and traces.near(c, claim)]
+        if record.verdict == "unique":
+            if clash := [c.url for _, c in near if c.url != claim.url]:
+                raise Violation(f"J1: {claim.url} {order} survives beside {clash}")
+            survivors.append((order, claim))
+        elif record.duplicate_of not in [c.url for _, c in near]:
+            raise Violation(f"J2: {claim.url} {order} names {record.duplicate_of}, near are {near}")
+        if record.verdict == "duplicate" and record.duplicate_of == claim.url:
+            raise Violation(f"J2: {claim.url} {order} is a duplicate of itself")

@@ -1,0 +1,26 @@
+"""The real broker for tests: one for the whole session, and names of topics that no other test uses.
+
+A broker that does not start is an error of every test that asks for it, never a skip.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from worker.broker.server import LocalBroker
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """``host:port`` of a running Apache Kafka."""
+    with LocalBroker(data_dir=tmp_path_factory.mktemp("broker") / "data", announce=print) as running:
+        yield running.bootstrap_servers
+
+
+@pytest.fixture
+def topic_prefix() -> str:
+    """A prefix of topics and groups that is this test's own, ending in a dot."""
+    return f"test-{uuid.uuid4().hex[:12]}."

@@ -1,0 +1,325 @@
+"""What a worker holds, as the gauges show it, and what keeps it from being ready."""
+
+from __future__ import annotations
+
+import random
+from itertools import count
+
+import pytest
+
+from tests.observe.exposed import INFO, series
+from tests.simulation.memory_log import MemoryLog, World
+from tests.stream.script import ANSWER, CLAIM, CRASH, FLUSH, SETTLE, Page, Stage, Straight, policy
+from worker.index.engine import Policy
+from worker.index.shard import Shard
+from worker.observe.catalogue import CATALOGUE
+from worker.observe.census import Census, missing_for_readiness
+from worker.observe.ledger import Ledger
+from worker.observe.metrics import Metrics
+from worker.stream.loop import Worker
+from worker.stream.parsing import Parsing
+from worker.stream.ports import Bounds
+from worker.stream.watch import Watch
+from worker.topics import FINGERPRINTS, INDEX, PAGES
+
+A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://c/", 0b111)
+
+
+class Clock:
+    """Shows what it is set to."""
+
+    def __init__(self, now: float = 0.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def sampled(stage: Stage, now: float = 0.0) -> dict[str, float]:
+    """The series after one look at the worker that owns everything."""
+    metrics, watch = looking_at(stage.worker, now)
+    metrics.sample(stage.worker, watch)
+    return series(metrics)
+
+
+def looking_at(worker: Worker, now: float = 0.0) -> tuple[Metrics, Watch]:
+    """Metrics that the worker tells from now on, and a watch that has asked the broker once."""
+    worker.observer = metrics = Metrics(INFO, now=Clock(now))
+    watch = Watch(worker.log, worker, 60)
+    watch.check(0)
+    return metrics, watch
+
+
+def named(seen: dict[str, float], name: str) -> dict[str, float]:
+    return {key.partition(" ")[2]: value for key, value in seen.items() if key.split(" ")[0] == name}
+
+
+# shards
+
+
+def test_entries_of_all_shards_are_the_survivors() -> None:
+    stage = Stage(shards=2).play(A, B, C, SETTLE)
+    seen = sampled(stage)
+    assert set(named(seen, "dedup_index_entries")) == {"0", "1"}
+    assert sum(named(seen, "dedup_index_entries").values()) == 2
+    assert sum(named(seen, "dedup_unflushed_entries").values()) == 2
+    stage.play(FLUSH)
+    assert sum(named(sampled(stage), "dedup_unflushed_entries").values()) == 0
+
+
+def test_a_shard_is_in_one_state_and_the_others_are_0() -> None:
+    stage = Stage(shards=1).play(A, SETTLE, FLUSH, B, SETTLE, CRASH)
+    worker = stage.worker
+    worker.poll()
+    states = []
+    for step in ("poll", "take_up", "read"):
+        getattr(worker, step)()
+        worker.answer()
+        states.append(named(sampled(stage), "dedup_shard_state"))
+    assert {tuple(state) for state in states} == {("0 answering", "0 replaying", "0 restoring")}
+    assert [[key for key, value in state.items() if value] for state in states] == [
+        ["0 restoring"],
+        ["0 replaying"],
+        ["0 answering"],
+    ]
+
+
+def test_a_restored_shard_has_progress_1_and_one_that_begins_less() -> None:
+    stage = Stage(shards=1).play(A, SETTLE, FLUSH)
+    assert named(sampled(stage), "dedup_restore_progress_ratio") == {"0": 1}
+    stage.play(CRASH)
+    stage.worker.poll()
+    assert named(sampled(stage), "dedup_restore_progress_ratio") == {"0": 0}
+
+
+def test_what_was_lost_is_shown_no_more() -> None:
+    stage = Stage(shards=1).play(A, SETTLE)
+    metrics, watch = looking_at(stage.worker)
+    metrics.sample(stage.worker, watch)
+    stage.assign({}, INDEX)
+    stage.assign({}, PAGES)
+    stage.worker.poll()
+    metrics.sample(stage.worker, watch)
+    seen = series(metrics)
+    assert not [key for key in seen if key.startswith(("dedup_shard_state ", "dedup_partition_state ", "dedup_index_"))]
+    assert named(seen, "dedup_lag_records") == {}
+
+
+# partitions
+
+
+def test_lag_is_what_is_not_settled_and_as_old_as_its_oldest_page() -> None:
+    stage = Stage(shards=1, partitions=2).play(A, ANSWER)
+    held = stage.worker.partitions[0].held
+    first = next(iter(held.values()))
+    stage.play(B, CLAIM)
+    seen = sampled(stage, now=first.timestamp / 1000 + 40)
+    assert named(seen, "dedup_lag_records") == {"0": 2, "1": 0}
+    assert seen["dedup_lag_seconds"] == pytest.approx(40)
+    assert seen["dedup_held_pages"] == 2
+    assert seen["dedup_held_bytes"] == len(A.value) + len(B.value)
+    assert named(seen, "dedup_partition_state")["0 claiming"] == 1
+    settled = sampled(stage.play(SETTLE), now=first.timestamp / 1000 + 40)
+    assert settled["dedup_lag_seconds"] == settled["dedup_held_pages"] == settled["dedup_held_bytes"] == 0
+    assert named(settled, "dedup_lag_records") == {"0": 0, "1": 0}
+
+
+def test_pages_that_wait_while_none_comes_grow_old_by_this_machine_s_clock() -> None:
+    stage = Stage(shards=1).play(A, SETTLE)
+    clock = Clock(100)
+    ledger = Ledger(CATALOGUE)
+    census = Census(ledger, clock)
+
+    def age(lags: dict[int, int], now: float) -> float:
+        clock.now = now
+        census.take(stage.worker, lags, {})
+        return ledger.copy()[0]["dedup_lag_seconds"][()]
+
+    first_look = {0: 5}
+    assert age(first_look, 100) == 0
+    assert age(first_look, 104) == 0  # may be from before the last settlement
+    assert age({0: 5}, 105) == 5
+    assert age({0: 5}, 165) == 65
+    assert age({0: 0}, 166) == 0
+    assert age({0: 3}, 170) == 0
+
+
+# counts that shards keep
+
+
+def shard_worker(sizes: Policy | None = None) -> tuple[World, Worker]:
+    """A worker over real shards that own nothing yet."""
+    world = World(partitions=1, shards=1)
+    keys = (number.to_bytes(16, "big") for number in count(1))
+    worker = Worker(
+        MemoryLog(world, "w"), policy(shards=1), Straight(), lambda: Shard(k=1, policy=sizes), lambda: next(keys)
+    )
+    worker.poll()
+    world.groups[INDEX].assign({0: "w"})
+    world.groups[PAGES].assign({0: "w"})
+    return world, worker
+
+
+def settle(world: World, worker: Worker) -> None:
+    for _ in range(30):
+        for step in ("poll", "take_up", "read", "claim", "answer", "decide", "settle", "flush"):
+            getattr(worker, step)()
+        world.settle_down()
+
+
+def publish(world: World, *pages: Page) -> None:
+    for page in pages:
+        world.publish(0, page.url.encode(), page.value, [("url", page.url.encode()), ("fetched", b"0")])
+
+
+def test_look_ups_go_on_when_a_shard_is_lost_and_restored() -> None:
+    world, worker = shard_worker()
+    metrics, watch = looking_at(worker)
+    publish(world, A, B)
+    settle(world, worker)
+    metrics.sample(worker, watch)
+    before = series(metrics)
+    assert before["dedup_look_ups_total"] == 2
+    world.groups[INDEX].assign({})
+    worker.poll()
+    metrics.sample(worker, watch)
+    assert series(metrics)["dedup_look_ups_total"] == 2
+    world.groups[INDEX].assign({0: "w"})
+    publish(world, C, A)
+    settle(world, worker)
+    metrics.sample(worker, watch)
+    seen = series(metrics)
+    assert seen["dedup_look_ups_total"] == 4
+    assert seen["dedup_candidates_total"] > before["dedup_candidates_total"]
+    live = worker.shards[0].live
+    assert live is not None
+    assert isinstance(live.index, Shard)
+    assert seen["dedup_index_bytes 0 tables"] == live.index.nbytes
+
+
+def test_bucket_and_urls_are_measured_at_once_and_then_as_seldom_as_they_take_long() -> None:
+    world, worker = shard_worker()
+    publish(world, A, C)
+    settle(world, worker)
+    times = iter([0.0, 0.1, 5.0, 20.2, 20.3])
+    ledger = Ledger(CATALOGUE)
+    census = Census(ledger, stopwatch=lambda: next(times))
+
+    def bucket() -> float:
+        census.take(worker, {}, {})
+        return ledger.copy()[0]["dedup_index_largest_bucket_entries"]["0",]
+
+    live = worker.shards[0].live
+    assert live is not None
+    assert isinstance(live.index, Shard)
+    first = bucket()
+    assert first == live.index.largest_bucket >= 1
+    publish(world, *(Page(f"http://{number}/", 0b111 << 3 * number) for number in range(1, 16)))
+    settle(world, worker)
+    assert live.index.largest_bucket > first
+    assert bucket() == first
+    assert bucket() == live.index.largest_bucket
+    assert ledger.copy()[0]["dedup_index_bytes"]["0", "urls"] == live.index.url_bytes
+
+
+def test_buckets_that_were_split_are_counted() -> None:
+    world, worker = shard_worker(Policy(split_from=4))
+    metrics, watch = looking_at(worker)
+    chance = random.Random(7)
+    publish(world, *(Page(f"http://{number}/", chance.getrandbits(48) << 16) for number in range(60)))
+    settle(world, worker)
+    metrics.sample(worker, watch)
+    live = worker.shards[0].live
+    assert live is not None
+    assert isinstance(live.index, Shard)
+    assert series(metrics)["dedup_index_split_buckets 0"] == live.index.splits > 0
+
+
+class Pool:
+    """A parser pool's two numbers."""
+
+    replaced = 0
+    outstanding = 0
+
+
+def test_replaced_parsers_are_counted_once() -> None:
+    _, worker = shard_worker()
+    pool = Pool()
+    worker.fingerprinting = Parsing(pool, 1 << 20)  # type: ignore[arg-type]
+    metrics, watch = looking_at(worker)
+    for pool.replaced, pool.outstanding in ((1, 7), (1, 0), (4, 2)):
+        metrics.sample(worker, watch)
+    seen = series(metrics)
+    assert seen["dedup_parser_replacements_total"] == 4
+    assert seen["dedup_parsing_pages"] == 2
+
+
+# readiness
+
+
+def test_a_worker_is_ready_when_all_that_is_its_own_works() -> None:
+    stage = Stage(shards=1).play(A, SETTLE, FLUSH)
+    assert missing_for_readiness(stage.worker) == []
+    stage.play(CRASH)
+    worker = stage.worker
+    worker.poll()
+    assert missing_for_readiness(worker) == [
+        "shard 0 is restoring, 0% of its blocks read",
+        "partition 0 is locating",
+    ]
+    worker.take_up()
+    assert missing_for_readiness(worker) == ["shard 0 is replaying", "partition 0 is replaying"]
+    stage.play(B, SETTLE)
+    assert missing_for_readiness(worker) == []
+    worker.drain()
+    assert missing_for_readiness(worker) == ["the worker is draining"]
+
+
+def test_a_worker_that_no_group_has_taken_in_is_not_ready() -> None:
+    worker = Worker(
+        MemoryLog(World(partitions=1, shards=1), "w"),
+        policy(shards=1),
+        Straight(),
+        lambda: Shard(k=1),
+        lambda: b"k" * 16,
+    )
+    assert missing_for_readiness(worker) == [
+        "the worker is not, or not yet, a member of the consumer group on pages",
+        "the worker is not, or not yet, a member of the consumer group on index",
+    ]
+    worker.log.pages().poll()
+    assert missing_for_readiness(worker) == ["the worker is not, or not yet, a member of the consumer group on index"]
+
+
+@pytest.mark.parametrize(
+    ("begin", "margin"),
+    [(0, 1.0), (1, 0.0), (2, 0.0)],
+    ids=["nothing was removed", "removed up to the replay point", "removed beyond it"],
+)
+def test_the_oldest_replay_point_is_compared_with_the_beginning_of_the_log(begin: int, margin: float) -> None:
+    stage = Stage(shards=1, partitions=1).play(A, SETTLE, FLUSH, C, SETTLE)
+    metrics, watch = looking_at(stage.worker)
+    assert stage.worker.shards[0].upkeep
+    assert stage.worker.shards[0].upkeep.replay_point.batch == 1, "of the batches 0 and 1 the first is in a block"
+    watch.logs = {FINGERPRINTS: Bounds(begin, 3)}
+    metrics.sample(stage.worker, watch)
+    assert named(series(metrics), "dedup_replay_margin_ratio") == {"fingerprints": margin}
+
+
+def test_a_replay_point_between_both_ends_of_a_log_has_its_part_of_the_way() -> None:
+    stage = Stage(shards=1, partitions=1)
+    for number in range(8):
+        stage.play(Page(f"http://{number}/", number << 8), SETTLE)
+    stage.play(FLUSH)
+    metrics, watch = looking_at(stage.worker)
+    watch.logs = {FINGERPRINTS: Bounds(4, 12)}
+    metrics.sample(stage.worker, watch)
+    assert named(series(metrics), "dedup_replay_margin_ratio") == {"fingerprints": 0.5}
+
+
+def test_a_log_whose_end_is_reached_has_nothing_to_lose() -> None:
+    stage = Stage(shards=1, partitions=1).play(A, SETTLE, FLUSH)
+    metrics, watch = looking_at(stage.worker)
+    watch.logs = {FINGERPRINTS: Bounds(1, 1)}
+    metrics.sample(stage.worker, watch)
+    assert named(series(metrics), "dedup_replay_margin_ratio") == {"fingerprints": 1.0}

@@ -1,0 +1,270 @@
+"""What the three paths say, when, and on which port."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+
+import pytest
+
+from tests.observe.exposed import INFO, OPENMETRICS
+from worker.errors import Unavailable
+from worker.observe.health import ALIVE_SECONDS, HEARD_SECONDS, PATHS, PORTS_TRIED, Health, HealthServer
+from worker.observe.metrics import Metrics
+
+LOCAL = "127.0.0.1"
+
+
+class Clock:
+    """Shows what it is set to."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def health(clock: Clock) -> Health:
+    return Health(clock)
+
+
+@pytest.fixture
+def server(health: Health) -> Iterator[HealthServer]:
+    with HealthServer(Metrics(INFO, health=health), LOCAL, 0) as server:
+        yield server
+
+
+def ask(server: HealthServer, path: str, *, method: str = "GET", accept: str = "") -> tuple[int, str, str]:
+    """Status, content type, body."""
+    with closing(http.client.HTTPConnection(server.host, server.port, timeout=10)) as connection:
+        connection.request(method, path, headers={"Accept": accept})
+        response = connection.getresponse()
+        return response.status, response.headers["Content-Type"], response.read().decode()
+
+
+def verdict(server: HealthServer, path: str) -> tuple[int, list[str]]:
+    status, _, body = ask(server, path)
+    return status, body.splitlines()
+
+
+# /livez
+
+
+def test_a_worker_that_starts_lives(server: HealthServer) -> None:
+    assert verdict(server, "/livez") == (200, ["alive"])
+
+
+def test_a_worker_lives_while_its_loop_goes_round(server: HealthServer, health: Health, clock: Clock) -> None:
+    clock.now += ALIVE_SECONDS
+    assert verdict(server, "/livez") == (200, ["alive"])
+    clock.now += 1
+    status, why = verdict(server, "/livez")
+    assert (status, why) == (503, ["the loop's last pass was 121 s ago, more than 120 s"])
+    health.beat(clock.now)
+    assert verdict(server, "/livez") == (200, ["alive"])
+
+
+# /readyz
+
+
+def ready(health: Health, clock: Clock) -> None:
+    health.beat(clock.now)
+    health.heard()
+    health.report([])
+
+
+def test_a_worker_that_has_not_begun_is_not_ready(server: HealthServer) -> None:
+    status, missing = verdict(server, "/readyz")
+    assert status == 503
+    assert missing == ["the worker has not begun", "the broker has not answered yet"]
+
+
+def test_what_is_missing_is_listed_until_nothing_is(server: HealthServer, health: Health, clock: Clock) -> None:
+    ready(health, clock)
+    health.report(["shard 3 is restoring", "partition 1 is locating"])
+    assert verdict(server, "/readyz") == (503, ["shard 3 is restoring", "partition 1 is locating"])
+    health.report([])
+    assert verdict(server, "/readyz") == (200, ["ready"])
+
+
+def test_a_broker_that_falls_silent_is_missing(server: HealthServer, health: Health, clock: Clock) -> None:
+    ready(health, clock)
+    clock.now += HEARD_SECONDS
+    assert verdict(server, "/readyz") == (200, ["ready"])
+    clock.now += 1
+    assert verdict(server, "/readyz") == (503, ["the broker last answered 31 s ago"])
+    assert verdict(server, "/livez") == (200, ["alive"])
+    health.heard()
+    assert verdict(server, "/readyz") == (200, ["ready"])
+
+
+def test_a_loop_that_hangs_is_not_ready_either(server: HealthServer, health: Health, clock: Clock) -> None:
+    ready(health, clock)
+    clock.now += ALIVE_SECONDS + 1
+    health.heard()
+    status, missing = verdict(server, "/readyz")
+    assert (status, len(missing)) == (503, 1)
+
+
+def test_a_scrape_says_the_same(server: HealthServer, health: Health, clock: Clock) -> None:
+    assert "\ndedup_ready 0.0\n" in ask(server, "/metrics")[2]
+    ready(health, clock)
+    clock.now += 7
+    body = ask(server, "/metrics")[2]
+    assert "\ndedup_ready 1.0\n" in body
+    assert "\ndedup_loop_age_seconds 7.0\n" in body
+
+
+# the other paths
+
+
+def test_metrics_come_in_the_format_that_is_asked_for(server: HealthServer) -> None:
+    status, content_type, body = ask(server, "/metrics")
+    assert status == 200
+    assert content_type.startswith("text/plain")
+    assert "# TYPE dedup_pages_total counter" in body
+    status, content_type, body = ask(server, "/metrics?any=thing", accept=OPENMETRICS)
+    assert status == 200
+    assert content_type.startswith("application/openmetrics-text")
+    assert body.endswith("# EOF\n")
+
+
+@pytest.mark.parametrize("path", ["/", "/metricsx", "/health", "//", "/metrics/"])
+def test_any_other_path_is_answered_with_those_there_are(server: HealthServer, path: str) -> None:
+    status, _, body = ask(server, path)
+    assert status == 404
+    assert all(known in body for known in PATHS)
+
+
+def test_head_is_answered_without_a_body(server: HealthServer) -> None:
+    assert ask(server, "/livez", method="HEAD") == (200, "text/plain; charset=utf-8", "")
+
+
+def test_one_connection_serves_many_scrapes(server: HealthServer) -> None:
+    with closing(http.client.HTTPConnection(server.host, server.port, timeout=10)) as connection:
+        for _ in range(3):
+            connection.request("GET", "/metrics")
+            assert b"dedup_ready" in connection.getresponse().read()
+
+
+def test_a_client_that_goes_away_or_says_nothing_holds_up_nobody(server: HealthServer) -> None:
+    with socket.create_connection((server.host, server.port)):
+        gone = socket.create_connection((server.host, server.port))
+        gone.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        gone.close()
+        assert verdict(server, "/livez") == (200, ["alive"])
+
+
+class Broken:
+    """An exposition that fails."""
+
+    def __init__(self) -> None:
+        self.health = Health()
+
+    def exposition(self, accept: str) -> tuple[bytes, str]:
+        raise ValueError("no numbers today")
+
+
+def test_an_exposition_that_fails_is_told_and_does_not_end_the_server() -> None:
+    with HealthServer(Broken(), LOCAL, 0) as server:
+        status, _, body = ask(server, "/metrics")
+        assert (status, body) == (500, "ValueError: no numbers today\n")
+        assert verdict(server, "/livez") == (200, ["alive"])
+
+
+# ports
+
+
+def listening(port: int) -> socket.socket:
+    taken = socket.socket()
+    taken.bind((LOCAL, port))
+    taken.listen()
+    return taken
+
+
+def free_ports(count: int) -> int:
+    """The first of so many neighbouring ports that nobody listens on."""
+    for first in range(20_000, 32_000, count):
+        try:
+            with ExitStack() as stack:
+                for port in range(first, first + count):
+                    stack.enter_context(listening(port))
+        except OSError:
+            continue
+        return first
+    raise AssertionError(f"no {count} free ports in a row")
+
+
+def test_port_0_takes_a_free_one_and_says_which(server: HealthServer) -> None:
+    assert server.port > 0
+    assert server.address == f"http://127.0.0.1:{server.port}"
+
+
+def test_a_free_port_is_taken_as_it_is() -> None:
+    port = free_ports(1)
+    with HealthServer(Metrics(INFO), LOCAL, port) as server:
+        assert server.port == port
+
+
+def test_a_port_that_is_taken_gives_way_to_the_next_free_one() -> None:
+    first = free_ports(4)
+    with (
+        listening(first),
+        HealthServer(Metrics(INFO), LOCAL, first) as one,
+        listening(first + 2),
+        HealthServer(Metrics(INFO), LOCAL, first) as other,
+    ):
+        assert (one.port, other.port) == (first + 1, first + 3)
+        assert verdict(other, "/livez")[0] == 200
+
+
+def test_a_port_is_free_again_at_once_when_the_server_is_closed() -> None:
+    port = free_ports(1)
+    for _ in range(3):
+        with HealthServer(Metrics(INFO), LOCAL, port) as server:
+            assert server.port == port
+            assert verdict(server, "/livez")[0] == 200
+
+
+def test_no_free_port_among_a_hundred_is_an_error_with_the_next_move() -> None:
+    first = free_ports(PORTS_TRIED)
+    with ExitStack() as stack:
+        for port in range(first, first + PORTS_TRIED):
+            stack.enter_context(listening(port))
+        with pytest.raises(Unavailable, match=rf"{first} to {first + PORTS_TRIED - 1} are all taken; set metrics.port"):
+            HealthServer(Metrics(INFO), LOCAL, first)
+
+
+def test_the_largest_port_is_the_last_one_tried() -> None:
+    try:
+        taken = listening(65535)
+    except OSError:
+        pytest.skip("port 65535 of this machine is taken by somebody else")
+    with taken, pytest.raises(Unavailable, match="65535 to 65535"):
+        HealthServer(Metrics(INFO), LOCAL, 65535)
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no-such-host.invalid"])
+def test_a_host_that_is_not_this_machine_is_an_error_with_the_next_move(host: str) -> None:
+    with pytest.raises(Unavailable, match=rf"cannot listen on {host}.*set metrics\.host") as raised:
+        HealthServer(Metrics(INFO), host, 0)
+    assert raised.value.exit_code == 3
+
+
+def test_an_address_of_version_6_stands_in_brackets() -> None:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError as error:
+        pytest.skip(f"this machine has no IPv6 loopback address: {error}")
+    with HealthServer(Metrics(INFO), "::1", 0) as server:
+        assert server.address == f"http://[::1]:{server.port}"
+        assert verdict(server, "/livez")[0] == 200

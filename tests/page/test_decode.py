@@ -1,0 +1,194 @@
+"""Every way a page's encoding can be told wrongly, or not at all."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.page.decode import UndecodableError, codec_of, decode, header_charset
+
+CHINESE = "网页的编码检测是一个老问题，我们看一看这个程序能不能分辨出来。这里还有更多的文字，以便统计。"
+TRADITIONAL = "網頁的編碼檢測是一個老問題，我們看一看這個程式能不能分辨出來。這裡還有更多的文字，以便統計。"
+JAPANESE = "日本語のウェブページの文字コードを判定するのは昔からの問題です。もっと文字が必要かもしれません。"
+KOREAN = "한국어 웹페이지의 인코딩을 판별하는 것은 오래된 문제입니다. 그래서 여기에 글자를 더 적어 둡니다."
+RUSSIAN = "Кодировка веб-страниц — старая проблема, которую надо решать автоматически."
+FRENCH = "L’été à Montréal était très chaud – déjà vu, naïve café, œuvre"
+TEXTS = {
+    "gb18030": CHINESE,
+    "big5hkscs": TRADITIONAL,
+    "cp932": JAPANESE,
+    "euc_jp": JAPANESE,
+    "cp949": KOREAN,
+    "utf-8": CHINESE,
+    "utf-16-le": CHINESE,
+    "utf-16-be": JAPANESE,
+    "cp1252": FRENCH,
+}
+
+
+@pytest.mark.parametrize(
+    ("codec", "text", "label"),
+    [
+        (codec, text, label)
+        for codec, text in TEXTS.items()
+        for label in (None, "utf-8", "iso-8859-1", "gb2312", "big5", "no-such-label", "utf-16")
+        # An accent and a letter are a rare Chinese character as well: there the label is all there is.
+        if not (codec == "cp1252" and label in ("gb2312", "big5"))
+    ],
+)
+@pytest.mark.parametrize("markup", ["{}", "<html><head><title>A page</title></head><body><p>{}</p></body></html>"])
+def test_text_is_read_right_whatever_it_is_said_to_be(codec: str, text: str, label: str | None, markup: str) -> None:
+    page = markup.format(text)
+    assert decode(page.encode(codec), [label]) == (page, codec)
+
+
+@pytest.mark.parametrize(
+    ("mark", "codec"),
+    [(codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")],
+)
+def test_a_byte_order_mark_beats_every_label_and_is_no_text(mark: bytes, codec: str) -> None:
+    assert decode(mark + CHINESE.encode(codec), ["gbk"]) == (CHINESE, codec)
+
+
+@pytest.mark.parametrize("text", ["plain words, nothing else", "<p>a page</p>\n", CHINESE, KOREAN, RUSSIAN])
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_utf16_needs_no_mark(text: str, codec: str) -> None:
+    assert decode(text.encode(codec)) == (text, codec)
+
+
+def test_the_header_counts_before_the_crawler_and_both_before_the_page() -> None:
+    # Single characters of these bytes exist in each of the encodings, so nothing but the label decides.
+    body = b'<meta charset="windows-1253">' + bytes([0xE9, 0x20, 0xE8])
+    assert decode(body, ["windows-1251", "windows-1250"]).encoding == "cp1251"
+    assert decode(body, [None, "windows-1250"]).encoding == "cp1250"
+    assert decode(body, [None, None]).encoding == "cp1253"
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '<meta charset="koi8-r">',
+        "<META CHARSET=koi8-r>",
+        '<meta http-equiv="Content-Type" content="text/html; charset=koi8-r">',
+        '<?xml version="1.0" encoding="koi8-r"?>',
+    ],
+)
+def test_the_page_declares_its_encoding(declaration: str) -> None:
+    page = declaration + "мир"
+    assert decode(page.encode("koi8-r")) == (page, "koi8-r")
+
+
+def test_a_declaration_after_the_first_kilobyte_is_none() -> None:
+    page = " " * 1024 + '<meta charset="koi8-r">' + "ё ж"
+    assert decode(page.encode("koi8-r")).encoding == "cp1252"
+
+
+@pytest.mark.parametrize("label", [None, "utf-8", "gbk", "iso-8859-1"])
+def test_utf8_with_a_few_bad_bytes_stays_utf8(label: str | None) -> None:
+    broken = CHINESE.encode().replace("老".encode(), b"\xe8\x80", 1)
+    assert decode(broken, [label]) == (CHINESE.replace("老", "\ufffd"), "utf-8")
+
+
+def test_utf8_cut_in_the_middle_of_a_character_stays_utf8() -> None:
+    assert decode(CHINESE.encode()[:-1]).encoding == "utf-8"
+
+
+def test_nuls_are_left_out() -> None:
+    assert decode(b"a\0b").text == "ab"
+    assert decode(f"{FRENCH}\0{FRENCH}".encode("cp1252")).text == FRENCH * 2
+
+
+def test_iso_2022_jp_is_told_by_its_label() -> None:
+    body = JAPANESE.encode("iso2022_jp")
+    assert decode(body, ["iso-2022-jp"]) == (JAPANESE, "iso2022_jp")
+    assert decode(body).encoding == "utf-8"
+
+
+def test_the_detector_tells_scripts_of_single_bytes_apart() -> None:
+    asked: list[bytes] = []
+
+    def detect(sample: bytes) -> str:
+        asked.append(sample)
+        return "KOI8-R"
+
+    assert decode(RUSSIAN.encode("koi8-r", "replace"), detect=detect).encoding == "koi8-r"
+    assert asked
+    assert decode(FRENCH.encode("cp1252"), detect=detect).encoding == "cp1252"
+
+
+def test_bytes_of_no_text_are_refused() -> None:
+    with pytest.raises(UndecodableError, match="control bytes"):
+        decode(bytes(range(256)) * 20)
+
+
+@pytest.mark.parametrize(
+    ("label", "codec"),
+    [
+        ("gb2312", "gb18030"),
+        ("GBK", "gb18030"),
+        ("gb18030", "gb18030"),
+        ("big5", "big5hkscs"),
+        ("Shift_JIS", "cp932"),
+        ("x-sjis", "cp932"),
+        ("ks_c_5601-1987", "cp949"),
+        ("euc-kr", "cp949"),
+        ("iso-8859-1", "cp1252"),
+        ("latin1", "cp1252"),
+        ("us-ascii", "cp1252"),
+        (" ISO-8859-9 ", "cp1254"),
+        ("windows-1251", "cp1251"),
+        ("iso-8859-5", "iso8859-5"),
+        ("UTF8", "utf-8"),
+        ("utf-16", "utf-16-le"),
+        ("utf-7", None),
+        ("idna", None),
+        ("rot13", None),
+        ("zlib", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_labels_mean_what_browsers_take_them_for(label: str | None, codec: str | None) -> None:
+    assert codec_of(label) == codec
+
+
+def test_every_label_names_a_codec_that_python_has() -> None:
+    from worker.page import decode as module
+
+    for codec in set(module._CODECS.values()):
+        assert "a".encode(codec)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "charset"),
+    [
+        ("text/html; charset=GBK", "GBK"),
+        ('text/html;charset="utf-8"', "utf-8"),
+        ("text/html; boundary=x; CHARSET = 'big5'", "big5"),
+        ("text/html", None),
+        ("text/html; charset=", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_the_charset_of_a_header(content_type: str | None, charset: str | None) -> None:
+    assert header_charset(content_type) == charset
+
+
+@given(st.text().map(lambda text: text.replace("\0", "").removeprefix("\ufeff")))
+def test_utf8_comes_back_as_it_was(text: str) -> None:
+    body = text.encode(errors="ignore")
+    assert decode(body, ["windows-1251"]) == (body.decode(), "utf-8")
+
+
+@given(st.binary(), st.sampled_from([None, "gbk", "shift_jis", "utf-16", "latin1", "utf-8"]))
+def test_any_bytes_are_text_or_refused(body: bytes, label: str | None) -> None:
+    try:
+        text, codec = decode(body, [label])
+    except UndecodableError:
+        return
+    assert codecs.lookup(codec)
+    assert "\0" not in text

@@ -1,0 +1,223 @@
+"""Pages as they come: markup, plain text, what is no text, and what is meant to hurt."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import lzma
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.errors import PageError, UsageError
+from worker.page.extract import Extracted, Extractor, extract, extractor_rule, from_text
+
+ARTICLE = "<p>" + "</p><p>".join(f"This is sentence {n} of an article about tropical fish." for n in range(9)) + "</p>"
+PAGE = f"""<!DOCTYPE html><html><head><title> Tropical &amp; fish </title><style>p {{color: red}}</style></head><body>
+<nav><ul><li><a href="/">Home</a></li><li><a href="/about">About us</a></li></ul></nav>
+<script>var tracking = 1;</script><main><article>{ARTICLE}<ul><li>an item</li></ul>
+<img alt="a picture"></article></main>
+<footer>Imprint and privacy</footer></body></html>"""
+
+
+HAS_TRAFILATURA = importlib.util.find_spec("trafilatura") is not None
+NEEDS_TRAFILATURA = pytest.mark.skipif(not HAS_TRAFILATURA, reason="needs trafilatura: pip install trafilatura")
+
+
+@pytest.mark.parametrize("extractor", ["built-in", "resiliparse", pytest.param("trafilatura", marks=NEEDS_TRAFILATURA)])
+def test_of_a_page_the_main_content_is_kept(extractor: Extractor) -> None:
+    page = extract(PAGE.encode(), content_type="text/html", extractor=extractor)
+    assert "sentence 0" in page.text
+    assert "sentence 8" in page.text
+    for left_out in ("Home", "tracking", "Imprint", "color", "a picture", "•"):
+        assert left_out not in page.text
+    assert page.title == ("Tropical & fish" if extractor != "trafilatura" else None)
+    assert page.encoding == "utf-8"
+    assert not page.truncated
+
+
+def test_a_page_of_links_does_not_become_its_navigation() -> None:
+    page = b"<html><body><nav><a href=/1>One</a> <a href=/2>Two</a></nav></body></html>"
+    assert extract(page, content_type="text/html").text.strip() == ""
+
+
+@pytest.mark.parametrize("content_type", [None, "", "text/html", "application/xhtml+xml", "application/octet-stream"])
+def test_markup_is_found_whatever_the_content_type(content_type: str | None) -> None:
+    assert extract(PAGE.encode(), content_type=content_type) == extract(PAGE.encode(), content_type="text/html")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ("plain words", None),
+        ("a < b and b > a, <yes>", None),
+        ("<p>shown as it is</p>", "text/plain"),
+        ("# heading\n<br>", "text/markdown; charset=utf-8"),
+        ('{"text": "<p>网页</p>"}', "application/json"),
+        ('{"a": "<p>"}', "application/ld+json"),
+        ("", None),
+    ],
+)
+def test_plain_text_passes_through(body: str, content_type: str | None) -> None:
+    assert extract(body.encode(), content_type=content_type) == Extracted(body, "utf-8")
+
+
+def test_xml_is_read_as_markup() -> None:
+    feed = '<?xml version="1.0" encoding="gb2312"?><rss><item><description>网页的编码</description></item></rss>'
+    page = extract(feed.encode("gb18030"), content_type="application/rss+xml")
+    assert page.text.strip() == "网页的编码"
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "image/png",
+        "image/svg+xml",
+        "application/pdf",
+        "video/mp4",
+        "APPLICATION/ZIP",
+        "font/woff2",
+        "application/msword",
+    ],
+)
+def test_a_content_type_of_no_text_is_refused(content_type: str) -> None:
+    with pytest.raises(PageError) as refused:
+        extract(PAGE.encode(), content_type=content_type)
+    assert refused.value.reason == "not-text"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"%PDF-1.7 ...",
+        b"\x89PNG\r\n\x1a\n",
+        b"\xff\xd8\xff\xe0",
+        b"GIF89a",
+        b"PK\x03\x04",
+        b"\x1f\x8b\x08\x00",
+        b"\x00\x00\x00\x20ftypmp42",
+        bytes(range(256)) * 8,
+    ],
+)
+@pytest.mark.parametrize("content_type", [None, "text/html", "application/octet-stream"])
+def test_binary_bytes_are_refused_whatever_they_are_called(body: bytes, content_type: str | None) -> None:
+    with pytest.raises(PageError) as refused:
+        extract(body, content_type=content_type)
+    assert refused.value.reason == "not-text"
+
+
+@pytest.mark.parametrize(
+    ("codec", "content_type", "encoding", "meta"),
+    [
+        ("gb18030", "text/html; charset=gb2312", None, None),
+        ("gb18030", "text/html; charset=utf-8", None, "gbk"),
+        ("gb18030", "text/html; charset=iso-8859-1", "cp1252", None),
+        ("gb18030", "text/html", None, None),
+        ("utf-8", "text/html; charset=gbk", "gbk", "gbk"),
+        ("utf-16-le", "text/html", None, "utf-8"),
+        ("big5hkscs", "text/html", "big5", None),
+    ],
+)
+def test_two_copies_in_different_encodings_have_the_same_text(
+    codec: str, content_type: str, encoding: str | None, meta: str | None
+) -> None:
+    article = "<p>文件上的字很多，我有一本大的本子，可以用到生活中，你也可以看一看。</p>" * 5
+    page = (
+        f"<html><head>{f'<meta charset={meta}>' if meta else ''}</head><body><article>{article}</article></body></html>"
+    )
+    copy = extract(page.encode(codec), content_type=content_type, encoding=encoding)
+    assert copy.encoding == codec
+    assert copy.text == extract(article.encode(), content_type="text/html").text
+
+
+def test_a_korean_page_without_a_label_is_told_from_western_ones() -> None:
+    korean = "<p>한국어 웹페이지의 인코딩을 판별하는 것은 오래된 문제입니다.</p>" * 3
+    assert extract(korean.encode("cp949")).encoding == "cp949"
+
+
+@pytest.mark.parametrize(("codec", "text"), [("cp1251", "русского"), ("koi8-r", "русского"), ("cp1253", "ελληνικά")])
+def test_scripts_of_single_bytes_are_detected(codec: str, text: str) -> None:
+    sentence = {
+        "русского": "Кодировка русского текста — это старая проблема, которую надо решать автоматически. ",
+        "ελληνικά": "Η κωδικοποίηση για τα ελληνικά είναι ένα παλιό πρόβλημα που πρέπει να λυθεί αυτόματα. ",
+    }[text]
+    assert text in extract((sentence * 3).encode(codec, "replace")).text
+
+
+def test_of_a_longer_body_only_the_beginning_is_read() -> None:
+    page = extract(b"word " * 1000 + b"end", content_type="text/plain", max_bytes=5000)
+    assert page.text == "word " * 1000
+    assert page.truncated
+
+
+def test_text_of_a_spider_is_taken_as_it_is() -> None:
+    assert from_text("<b>网页\0</b>") == Extracted("<b>网页</b>", "str")
+    assert from_text("abcdef", max_chars=3) == Extracted("abc", "str", truncated=True)
+
+
+def test_each_extractor_names_its_rules_and_versions() -> None:
+    installed = [name for name in get_args(Extractor) if name != "trafilatura" or HAS_TRAFILATURA]
+    rules = {extractor_rule(name) for name in installed}
+    assert len(rules) == len(installed)
+    assert extractor_rule("built-in").startswith("content-1/words-1/decode-1/resiliparse-")
+
+
+@pytest.mark.skipif(HAS_TRAFILATURA, reason="trafilatura is installed, so it cannot be missing")
+def test_an_extractor_that_is_not_installed_says_how_to_install_it() -> None:
+    with pytest.raises(UsageError, match=r"page\.extractor is trafilatura.*pip install 'crawl-dedup\[trafilatura\]'"):
+        extractor_rule("trafilatura")
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"", ""),
+        (b"\0" * 100, ""),
+        ("😀👩‍👩‍👧❤️".encode(), "😀👩‍👩‍👧❤️"),
+        (b"a" * 1_000_000, "a" * 1_000_000),
+        (b"<div>" * 10_000 + b"hello" + b"</div>" * 10_000, "hello"),
+        (b"<b>" * 10_000 + b"hello", "hello"),
+        (b'<p title="' + b"x" * 100_000_000 + b'">hello</p>', ""),  # cut in the middle of the attribute
+        (b'<p title="' + b"x" * 1_000_000 + b'">hello</p>', "hello"),
+        (b"<!--" * 100_000, ""),
+        (b"<" * 100_000, "<" * 100_000),
+        (b"<div>" * 80_000 + b"hello" + b"</span></div>" * 80_000, "hello"),
+        (b"<b>" * 80_000 + b"</i>hello", "hello"),
+        (b"<table><tr><td>" * 80_000 + b"hello", "hello"),
+        (b"<p>caf\xc3\xa9 \xe8\x80 " + "网页".encode() * 20 + b"</p>", "café \ufffd " + "网页" * 20),
+    ],
+    ids=lambda value: repr(value[:12]),
+)
+def test_hostile_pages_have_a_text(body: bytes, text: str) -> None:
+    assert extract(body).text.strip() == text
+
+
+def test_fifty_megabytes_of_text_are_cut_to_the_limit() -> None:
+    page = extract(b"hello world " * 4_200_000)
+    assert (len(page.text), page.truncated) == (4 * 1024 * 1024, True)
+
+
+@given(st.binary(max_size=300), st.sampled_from([None, "text/html", "text/plain", "application/xml"]))
+def test_any_bytes_are_a_text_or_a_reason(body: bytes, content_type: str | None) -> None:
+    try:
+        page = extract(b"<p>" + body, content_type=content_type)
+    except PageError as error:
+        assert error.reason in ("not-text", "unparsable")
+    else:
+        assert "\0" not in page.text
+
+
+@pytest.mark.data
+def test_main_content_of_real_pages_is_mostly_the_labelled_text(labelled_pages_folder: Path) -> None:
+    with lzma.open(labelled_pages_folder / "docs.jsonl.xz", "rt") as lines:
+        pages = [page for page in map(json.loads, lines) if page["html"]][::20]
+    shares = []
+    for page in pages:
+        found = set(extract(page["html"].encode(), content_type="text/html").text.split())
+        wanted = set(page["text"].split())
+        shares.append(2 * len(found & wanted) / max(1, len(found) + len(wanted)))
+    assert len(pages) > 100
+    assert sum(shares) / len(shares) > 0.8

@@ -1,0 +1,244 @@
+"""Tokens of every script, mixed text, user dictionaries, and two engines that must agree."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.errors import UsageError
+from worker.page import segment
+from worker.page.normalise import normalise
+from worker.page.segment import NOISE_WORDS, Engine, Segmenter, characters_and_words, language
+
+USER_WORDS = ("51区", "9架", "云计算平台", ("数据库系统", 10**6, "n"), ("安装程序", 3, None))
+MIXED = st.text(
+    st.one_of(
+        st.sampled_from("中文分词第区架的不知道研究生命起源ab9xÉé'’ .,，。_-〇㐀のテキ한국สวั\u0301\u3099\U00020000"),
+        st.characters(),
+    ),
+    max_size=40,
+).map(normalise)
+
+
+@pytest.fixture(scope="module")
+def plain() -> Segmenter:
+    return Segmenter()
+
+
+@pytest.fixture(scope="module", params=["jieba", "rjieba"])
+def each_engine(request: pytest.FixtureRequest) -> Segmenter:
+    return Segmenter(engine=request.param)
+
+
+@pytest.fixture(scope="module", params=[(), USER_WORDS], ids=["own dictionary", "user dictionary"])
+def both_engines(request: pytest.FixtureRequest) -> tuple[Segmenter, Segmenter]:
+    return tuple(Segmenter(engine=engine, user_words=request.param) for engine in ("jieba", "rjieba"))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", []),
+        (" ", []),
+        ("，。！…", []),
+        ("😀👩‍👩‍👧❤️", []),
+        ("\u0301", []),
+        ("我们学习中文分词", ["我们", "学习", "中文", "分词"]),
+        ("Python3教程第51区", ["python3", "教程", "第", "51", "区"]),
+        ("4S店和T恤", ["4s店", "和", "t", "恤"]),
+        ("Don't SAY ’twas Pat’s 'idea'", ["don't", "say", "twas", "pat's", "idea"]),
+        ("l'été à Montréal", ["l'été", "à", "montréal"]),
+        ("café教程", ["café", "教程"]),
+        ("x86架构é", ["x86", "架构", "é"]),
+        ("it's中文’s", ["it's", "中文", "s"]),
+        ("3.14 1,000 snake_case e-mail", ["3", "14", "1", "000", "snake", "case", "e", "mail"]),
+        ("日本語のテキスト", ["日本", "語", "のテ", "テキ", "キス", "スト"]),
+        ("〇㐀の", ["〇", "㐀", "の"]),
+        ("한국어 웹페이지", ["한국어", "웹페이지"]),
+        ("สวัส", ["สว", "วั", "ัส"]),
+        ("мир, Привет", ["мир", "привет"]),
+        ("हिन्दी مُحَمَّد", ["हिन्दी", "مُحَمَّد"]),
+        ("١٢٣", ["١٢٣"]),
+    ],
+)
+def test_each_script_gives_its_words(each_engine: Segmenter, text: str, tokens: list[str]) -> None:
+    assert each_engine.all_tokens(normalise(text)) == [normalise(token) for token in tokens]
+
+
+def test_noise_words_are_left_out_and_can_be_chosen(plain: Segmenter) -> None:
+    assert plain.tokens("我们的网页 and the page") == ["网页", "page"]
+    assert Segmenter(noise=frozenset({"page"})).tokens("the page") == ["the"]
+    assert plain.tokens("的 the 和 of") == []
+
+
+def test_noise_words_are_spelled_as_tokens_are(plain: Segmenter) -> None:
+    for word in NOISE_WORDS:
+        assert plain.all_tokens(normalise(word)) == [word]
+
+
+def test_words_of_a_user_dictionary_come_out_whole_even_where_scripts_mix() -> None:
+    for engine in ("jieba", "rjieba"):
+        segmenter = Segmenter(engine=engine, user_words=("51区", ("9架", None, "m")))
+        assert segmenter.all_tokens("第51区有9架飞机") == ["第", "51区", "有", "9架", "飞机"]
+        assert segmenter.unused_words == ()
+
+
+def test_user_words_are_normalised_and_those_without_use_are_named() -> None:
+    segmenter = Segmenter(user_words=["５１区", "C++语言", "Kubernetes", "阿尔·伯特", ""])
+    assert segmenter.all_tokens(normalise("５１区")) == ["51区"]
+    assert segmenter.unused_words == ("c++语言", "kubernetes", "阿尔·伯特")
+
+
+def test_a_user_dictionary_is_a_set_whatever_its_order(both_engines: tuple[Segmenter, Segmenter]) -> None:
+    one, other = Segmenter(user_words=USER_WORDS), Segmenter(user_words=(*reversed(USER_WORDS), "51区"))
+    assert one.name == other.name
+    text = normalise("数据库系统的安装程序在云计算平台第51区")
+    assert one.all_tokens(text) == other.all_tokens(text)
+
+
+def test_the_name_tells_rules_apart_but_not_engines() -> None:
+    names = {
+        Segmenter(engine="jieba", hmm=True).name,
+        Segmenter(user_words=["51区"]).name,
+        Segmenter(user_words=[("51区", 5, None)]).name,
+        Segmenter(noise=frozenset()).name,
+    }
+    assert len(names) == 4
+    assert len(names | {Segmenter(engine=engine).name for engine in get_args(Engine)}) == 5
+
+
+@given(text=MIXED)
+def test_both_engines_give_the_same_tokens(both_engines: tuple[Segmenter, Segmenter], text: str) -> None:
+    jieba, rjieba = both_engines
+    assert jieba.all_tokens(text) == rjieba.all_tokens(text)
+
+
+@given(text=MIXED)
+def test_cutting_a_whole_text_equals_cutting_word_by_word(plain: Segmenter, text: str) -> None:
+    spaced, _ = segment._spaced(text)
+    assert plain.all_tokens(text) == [token for word in spaced.split() for token in plain._pieces(word)]
+
+
+@given(text=MIXED)
+def test_tokens_hold_letters_digits_and_marks_only_and_begin_with_no_mark(plain: Segmenter, text: str) -> None:
+    tokens = plain.all_tokens(text)
+    assert all(tokens)
+    letters = [character for character in text if character.isalnum()]
+    kept = "".join(tokens)
+    assert all(character in kept for character in letters)
+    assert not any(character.isspace() for character in kept)
+
+
+@pytest.mark.data
+def test_both_engines_give_the_same_tokens_on_real_pages(
+    both_engines: tuple[Segmenter, Segmenter], labelled_pages_folder: Path
+) -> None:
+    jieba, rjieba = both_engines
+    chinese = [normalise(text) for text in _texts(labelled_pages_folder, "zh")]
+    assert len(chinese) > 2000
+    differing = [text[:60] for text in chinese if jieba.all_tokens(text) != rjieba.all_tokens(text)]
+    assert not differing
+
+
+@pytest.mark.data
+def test_the_language_of_real_pages_is_told_by_their_script(labelled_pages_folder: Path) -> None:
+    chinese = [language(normalise(text)) for text in _texts(labelled_pages_folder, "zh") if len(text) > 1000]
+    assert chinese.count("zh") > 0.9 * len(chinese)
+
+
+def _texts(folder: Path, lang: str) -> Iterator[str]:
+    with lzma.open(folder / "docs.jsonl.xz", "rt") as lines:
+        for line in lines:
+            document = json.loads(line)
+            if document["lang"] == lang:
+                yield document["text"]
+
+
+def test_rjieba_knows_the_words_of_jiebas_dictionary() -> None:
+    import jieba
+    import rjieba
+
+    frequencies, total = jieba.Tokenizer().gen_pfdict(jieba.Tokenizer().get_dict_file())
+    assert f"{len(frequencies)}-{total}" == segment._DICTIONARY
+    assert all(rjieba.has_word(word) == bool(frequency) for word, frequency in frequencies.items())
+
+
+def test_guessing_unknown_words_is_jiebas_alone() -> None:
+    assert Segmenter(hmm=True).engine == "jieba"
+    with pytest.raises(UsageError, match=r"segment\.hmm"):
+        Segmenter(engine="rjieba", hmm=True)
+
+
+def test_without_rjieba_jieba_serves_and_asking_for_it_names_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rjieba", None)
+    monkeypatch.setattr(segment.importlib.util, "find_spec", lambda name: None)
+    assert Segmenter().engine == "jieba"
+    with pytest.raises(UsageError, match="pip install rjieba"):
+        Segmenter(engine="rjieba")
+
+
+def test_loading_jieba_writes_no_file_and_logs_nothing(tmp_path: Path) -> None:
+    code = "from worker.page.segment import Segmenter; print(Segmenter(engine='jieba').all_tokens('网页'))"
+    finished = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={"TMPDIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "['网页']\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("", "none"),
+        ("123 !? 😀", "none"),
+        ("网页的编码", "zh"),
+        ("A page that quotes one word: 教程", "latin"),
+        ("用 Python 写的教程", "zh"),
+        ("日本語のテキスト", "ja"),
+        ("カタカナ", "ja"),
+        ("한국어 페이지", "ko"),
+        ("Schöne Grüße", "latin"),
+        ("Привет, мир", "cyrillic"),
+        ("مرحبا بالعالم", "arabic"),
+        ("สวัสดีครับ", "thai"),
+        ("Γειά σου κόσμε", "other"),
+        ("שלום", "other"),
+    ],
+)
+def test_the_language_is_told_by_script(text: str, label: str) -> None:
+    assert language(normalise(text)) == label
+    assert language(normalise(text).split()) == label
+
+
+def test_one_character_a_million_times_is_cut(plain: Segmenter) -> None:
+    assert len(plain.all_tokens("a" * 1_000_000)) == 1
+    assert len(plain.all_tokens("鱻" * 1_000_000)) == 1_000_000
+    assert len(plain.all_tokens("の" * 1_000_000)) == 999_999
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", []),
+        ("今天，iphone手机 don't", ["今", "天", "iphone", "手", "机", "don't"]),
+        ("ラーメン 한국어 〇", ["ラ", "ー", "メ", "ン", "한국어", "〇"]),
+        ("'tis 4s店", ["tis", "4s", "店"]),
+        ("\u0301a \u0301 'x\u0301'", ["a", "x\u0301"]),
+        ("🎉 … 。", []),
+    ],
+)
+def test_without_a_dictionary_characters_of_unspaced_scripts_stand_alone(text: str, tokens: list[str]) -> None:
+    assert characters_and_words(text) == tokens

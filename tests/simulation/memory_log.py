@@ -1,0 +1,396 @@
+"""An in-memory twin of the log: partitions, groups, transactions, compaction, retention, and a broker's bad days.
+
+Nothing happens by itself. A send is on its way until ``World.land`` says what became of it, a transaction goes on when
+``World.advance`` is called, a rebalance reaches a member at its next poll. A seeded scheduler, or a test's script,
+decides all of it; ``World.settle_down`` lets everything that is on its way arrive.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from worker.errors import Refused
+from worker.messages import Headers
+from worker.stream.ports import (
+    Bounds,
+    Committed,
+    Log,
+    Membership,
+    NotYet,
+    Output,
+    PageGroup,
+    Polled,
+    Reader,
+    Record,
+    Sent,
+    ShardGroup,
+)
+from worker.topics import INDEX, PAGES
+
+EVICTED = Membership(-1, "")
+
+
+@dataclass
+class MemoryTicket:
+    """What became of a send."""
+
+    state: Sent = Sent.PENDING
+
+
+@dataclass
+class Partition:
+    """One partition: records that are kept, in order of offset, and its bounds."""
+
+    begin: int = 0
+    end: int = 0
+    records: list[Record] = field(default_factory=list)
+    history: list[Record] = field(default_factory=list)
+
+    def append(self, number: int, key: bytes | None, value: bytes | None, headers: Headers, timestamp: int) -> int:
+        self.records.append(Record(number, self.end, key, value, headers, timestamp))
+        self.end += 1
+        return self.end - 1
+
+    def compact(self, *, bury: bool) -> None:
+        """Keep the last record of each key; with ``bury``, tombstones go as well."""
+        last = {record.key: record.offset for record in self.records}
+        self.records = [r for r in self.records if last[r.key] == r.offset and not (bury and r.value is None)]
+
+    def forget(self, begin: int) -> None:
+        """Retention: everything before an offset is gone for readers; the tests still see it in ``history``."""
+        self.begin = max(self.begin, min(begin, self.end))
+        self.history += [record for record in self.records if record.offset < self.begin]
+        self.records = [record for record in self.records if record.offset >= self.begin]
+
+
+@dataclass
+class OnItsWay:
+    """An append that its worker has sent and the broker may not have yet."""
+
+    sender: str
+    topic: str
+    partition: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    ticket: MemoryTicket
+
+
+@dataclass
+class Transaction:
+    """A transaction of one worker; ``accepted`` once the broker took its offsets, which are pending from then on."""
+
+    sender: str
+    outputs: Sequence[Output]
+    offsets: Mapping[int, Committed]
+    membership: Membership
+    ticket: MemoryTicket
+    accepted: bool = False
+
+
+@dataclass
+class Group:
+    """A consumer group: who is a member, who owns what, in which generation, and which one each member has heard of.
+
+    A member that misses a whole generation is evicted, since it did not join the rebalance in time.
+    """
+
+    generation: int = 0
+    owners: dict[int, str] = field(default_factory=dict)
+    heard: dict[str, int] = field(default_factory=dict)
+    evicted: set[str] = field(default_factory=set)
+
+    @property
+    def members(self) -> list[str]:
+        return sorted(self.heard)
+
+    def assign(self, owners: Mapping[int, str]) -> None:
+        """A rebalance; members hear of it at their next poll."""
+        for member in [member for member, heard in self.heard.items() if heard < self.generation]:
+            self.evict(member)
+        self.generation += 1
+        self.owners = {number: owner for number, owner in owners.items() if owner in self.heard}
+
+    def evict(self, member: str) -> None:
+        """The member is out and does not know it yet; what it owned has no owner until the next rebalance."""
+        if self.heard.pop(member, None) is not None:
+            self.evicted.add(member)
+            self.owners = {number: owner for number, owner in self.owners.items() if owner != member}
+            self.generation += 1
+
+    def owned_by(self, member: str) -> frozenset[int]:
+        return frozenset(number for number, owner in self.owners.items() if owner == member)
+
+
+class World:
+    """The broker, and everything that is on its way to it. ``clock`` is its time in milliseconds."""
+
+    def __init__(self, *, partitions: int, shards: int, chance: random.Random | None = None) -> None:
+        self.partitions = partitions
+        self.shards = shards
+        self.chance = chance
+        self.clock = 0
+        self.topics: dict[tuple[str, int], Partition] = defaultdict(Partition)
+        self.sends: list[OnItsWay] = []
+        self.limbo: list[OnItsWay] = []
+        self.transactions: list[Transaction] = []
+        self.committed: dict[int, Committed] = {}
+        self.groups = {PAGES: Group(), INDEX: Group()}
+        self.meanwhile: Callable[[str], None] = lambda member: None
+        """What the rest of the world does while a member waits for the answer to a question."""
+
+    def publish(
+        self, partition: int, key: bytes, value: bytes | None, headers: Headers = (), timestamp: int = 0
+    ) -> int:
+        """A crawler's page; returns its offset."""
+        return self.topics[PAGES, partition].append(partition, key, value, headers, timestamp or self.clock)
+
+    # appends
+
+    def land(self, send: OnItsWay, *, acknowledged: bool = True, lost: bool = False) -> None:
+        """What became of an append: there and acknowledged, there without a word, or not there, perhaps not yet."""
+        self.sends.remove(send)
+        if lost:
+            self.limbo.append(send)
+        else:
+            self._write(send)
+        send.ticket.state = Sent.DONE if acknowledged and not lost else Sent.FAILED
+
+    def land_late(self, send: OnItsWay) -> None:
+        """An append that was reported as failed arrives after all."""
+        self.limbo.remove(send)
+        self._write(send)
+
+    def _write(self, send: OnItsWay) -> None:
+        self.topics[send.topic, send.partition].append(send.partition, send.key, send.value, send.headers, self.clock)
+
+    def landable(self) -> list[OnItsWay]:
+        """The appends that may land next: of each sender and partition the one sent first."""
+        first: dict[tuple[str, str, int], OnItsWay] = {}
+        for send in self.sends:
+            first.setdefault((send.sender, send.topic, send.partition), send)
+        return list(first.values())
+
+    # transactions
+
+    def advance(self, transaction: Transaction, *, commit: bool = True, acknowledged: bool = True) -> None:
+        """The next stage: the offsets are taken (or refused, if the generation is old), then committed or aborted.
+
+        A generation of -1 is let through, as brokers do.
+        """
+        if not transaction.accepted:
+            generation = transaction.membership.generation
+            transaction.accepted = generation in (-1, self.groups[PAGES].generation)
+            if not transaction.accepted:
+                self._end(transaction, Sent.FAILED)
+            return
+        if commit:
+            for output in transaction.outputs:
+                self.topics[output.topic, output.partition].append(
+                    output.partition, output.key, output.value, output.headers, self.clock
+                )
+            self.committed.update(transaction.offsets)
+        self._end(transaction, Sent.DONE if commit and acknowledged else Sent.FAILED)
+
+    def _end(self, transaction: Transaction, state: Sent) -> None:
+        self.transactions.remove(transaction)
+        transaction.ticket.state = state
+
+    def give_up(self, transaction: Transaction) -> None:
+        """The sender is told of an error while the broker still holds the transaction open, if it does."""
+        if transaction.accepted:
+            transaction.ticket.state = Sent.FAILED
+        else:
+            self._end(transaction, Sent.FAILED)
+
+    def pending(self, partition: int) -> bool:
+        """Whether an open transaction may still change the consumed offset."""
+        return any(t.accepted and partition in t.offsets for t in self.transactions)
+
+    # workers
+
+    def crash(self, member: str) -> None:
+        """The process is gone: what it sent is in limbo, its open transaction ends when it times out."""
+        for send in [send for send in self.sends if send.sender == member]:
+            self.sends.remove(send)
+            self.limbo.append(send)
+            send.ticket.state = Sent.FAILED
+        self.transactions = [t for t in self.transactions if t.sender != member or t.accepted]
+        for group in self.groups.values():
+            group.evict(member)
+            group.evicted.discard(member)
+
+    def settle_down(self) -> bool:
+        """Let everything on its way arrive; true if there was anything."""
+        busy = bool(self.sends or self.transactions)
+        while self.sends:
+            self.land(self.sends[0])
+        while self.transactions:
+            self.advance(self.transactions[0])
+        return busy
+
+    def choose(self, limit: int) -> int:
+        """How many of ``limit`` records a read brings: all, or a random share where a scheduler wants it so."""
+        return limit if self.chance is None else self.chance.randint(0, limit)
+
+
+class MemoryReader(Reader):
+    """Reads one partition of the world."""
+
+    def __init__(self, world: World, partition: Partition, offset: int) -> None:
+        self.world = world
+        self.partition = partition
+        self._position = offset
+
+    @property
+    def position(self) -> int:
+        return self._position
+
+    def read(self, wait: float = 0.0) -> Sequence[Record]:
+        if self._position < self.partition.begin:
+            raise Refused(f"offset {self._position} is gone, the log begins at {self.partition.begin}; start again")
+        waiting = [record for record in self.partition.records if record.offset >= self._position]
+        taken = waiting[: self.world.choose(len(waiting))]
+        if len(taken) == len(waiting):
+            self._position = max(self._position, self.partition.end)
+        else:
+            self._position = waiting[len(taken)].offset
+        return taken
+
+    def close(self) -> None:
+        return None
+
+
+class MemoryMember:
+    """One member's view of one group, as of its last poll.
+
+    ``noticed``: its heartbeat has told the client that it is out, before any poll told the worker.
+    """
+
+    def __init__(self, world: World, topic: str, name: str) -> None:
+        self.group = world.groups[topic]
+        self.name = name
+        self.generation = -1
+        self.noticed = False
+        self.owned: frozenset[int] = frozenset()
+
+    def hear(self) -> tuple[list[int], list[int]]:
+        """Take part in the latest rebalance, or join: what was lost, what was gained."""
+        group = self.group
+        if self.name in group.evicted or self.name not in group.heard:
+            lost = sorted(self.owned)
+            self.owned, self.generation, self.noticed = frozenset(), group.generation, False
+            group.evicted.discard(self.name)
+            group.heard[self.name] = group.generation
+            return lost, []
+        now = group.owned_by(self.name)
+        lost, gained = sorted(self.owned - now), sorted(now - self.owned)
+        self.owned, self.generation = now, group.generation
+        group.heard[self.name] = group.generation
+        return lost, gained
+
+    def membership(self) -> Membership:
+        return EVICTED if self.noticed else Membership(self.generation, self.name)
+
+
+class MemoryPages(PageGroup):
+    """Membership on ``pages``."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world = world
+        self.member = MemoryMember(world, PAGES, name)
+        self.positions: dict[int, int] = {}
+        self.held: frozenset[int] = frozenset()
+
+    def poll(self) -> Polled:
+        lost, gained = self.member.hear()
+        for number in lost:
+            self.positions.pop(number, None)
+        records: list[Record] = []
+        for number in sorted(self.positions.keys() - self.held):
+            partition = self.world.topics[PAGES, number]
+            waiting = [record for record in partition.records if record.offset >= self.positions[number]]
+            taken = waiting[: self.world.choose(min(len(waiting), 6))]
+            if taken:
+                self.positions[number] = taken[-1].offset + 1
+            records.extend(taken)
+        return Polled(lost, gained, records)
+
+    def committed(self, partition: int) -> Committed | None:
+        self.world.meanwhile(self.member.name)
+        if self.world.pending(partition):
+            raise NotYet
+        return self.world.committed.get(partition)
+
+    def commit(self, offsets: Mapping[int, Committed]) -> None:
+        self.world.meanwhile(self.member.name)
+        if self.member.noticed or self.member.generation != self.member.group.generation:
+            raise NotYet
+        self.world.committed.update(offsets)
+
+    def start(self, partition: int, offset: int) -> None:
+        self.positions[partition] = offset
+
+    def hold(self, partitions: frozenset[int]) -> None:
+        self.held = partitions
+
+    def membership(self) -> Membership:
+        return self.member.membership()
+
+
+class MemoryShards(ShardGroup):
+    """Membership on ``index``."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.member = MemoryMember(world, INDEX, name)
+
+    def poll(self) -> Polled:
+        lost, gained = self.member.hear()
+        return Polled(lost, gained, ())
+
+    def membership(self) -> Membership:
+        return self.member.membership()
+
+
+class MemoryLog(Log):
+    """One worker's side of the world."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world = world
+        self.name = name
+        self._pages = MemoryPages(world, name)
+        self._shards = MemoryShards(world, name)
+
+    def pages(self) -> MemoryPages:
+        return self._pages
+
+    def shards(self) -> MemoryShards:
+        return self._shards
+
+    def reader(self, topic: str, partition: int, offset: int) -> Reader:
+        return MemoryReader(self.world, self.world.topics[topic, partition], offset)
+
+    def bounds(self, topic: str, partition: int) -> Bounds:
+        self.world.meanwhile(self.name)
+        found = self.world.topics[topic, partition]
+        return Bounds(found.begin, found.end)
+
+    def append(
+        self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers = ()
+    ) -> MemoryTicket:
+        ticket = MemoryTicket()
+        self.world.sends.append(OnItsWay(self.name, topic, partition, key, value, headers, ticket))
+        return ticket
+
+    def transact(
+        self, outputs: Sequence[Output], offsets: Mapping[int, Committed], membership: Membership
+    ) -> MemoryTicket:
+        for open_one in [t for t in self.world.transactions if t.sender == self.name]:
+            # The producer that follows an error has the same transactional id: the broker aborts what is open under it.
+            self.world.transactions.remove(open_one)
+        ticket = MemoryTicket()
+        self.world.transactions.append(Transaction(self.name, outputs, offsets, membership, ticket))
+        return ticket

@@ -1,0 +1,441 @@
+"""Ways to break the protocol, each of which looks harmless, and each of which the simulation must notice.
+
+A mutation replaces one method for the time of a ``with`` block. What stands in its place is the simpler rule that one
+would write first; the docstring says what it loses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tests.simulation import checks, schedule
+from tests.simulation.memory_log import MemoryPages
+from tests.simulation.plain_index import PlainFound, PlainIndex, records_of
+from worker.fingerprint.near import SimHashNear
+from worker.messages import encode
+from worker.stream import follower as follower_module
+from worker.stream import lookup, loop, restore, upkeep
+from worker.stream.follower import Follower
+from worker.stream.intake import Due, OwnedPartition
+from worker.stream.lookup import LiveShard, Standing
+from worker.stream.policy import ReplayPoint
+from worker.stream.ports import Committed, Membership, Sent
+from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
+from worker.verdict.decide import Ruling
+
+Mutation = Callable[[ExitStack], None]
+
+
+@contextmanager
+def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """``owner.name`` is ``value`` for a while."""
+    before = owner.__dict__[name]
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+def answers_before_earlier_batches_are_decided(stack: ExitStack) -> None:
+    """A shard answers whatever it has read: survivors of the batches between are missed."""
+
+    def answer(self: loop.OwnedShard, follower: Follower) -> bool:
+        if self.live is None or follower.candidates.position < self.answer_from:
+            return False
+        asked = self.__dict__.setdefault("all_asked", set())
+        for pending in follower.pending:
+            if pending.offset not in asked and self.number not in follower.answers.get(pending.offset, {}):
+                asked.add(pending.offset)
+                self.log.append(CANDIDATES, 0, None, encode(self.live.answer(pending)))
+        return False
+
+    stack.enter_context(replaced(loop.OwnedShard, "answer", answer))
+
+
+def nearest_for_earliest(stack: ExitStack) -> None:
+    """The nearest survivor instead of the earliest: a page names another one after a refetch, or after expiry."""
+
+    def earliest_near(self: PlainIndex, queries: Any, expired_up_to: int = -1) -> PlainFound:
+        found = {}
+        for number, query in enumerate(records_of(queries)):
+            near = [
+                (match.distance or 0, slot, survivor, match)
+                for slot, survivor in enumerate(self.survivors)
+                if survivor.order[0] > expired_up_to and (match := self.near(query, survivor))
+            ]
+            if near:
+                found[number] = min(near)[1:]
+        return PlainFound(found)
+
+    stack.enter_context(replaced(PlainIndex, "earliest_near", earliest_near))
+
+
+def less_than_for_at_most(stack: ExitStack) -> None:
+    """A shard that finds distances below k only: the pages at exactly k survive twice."""
+    honest = PlainIndex.earliest_near
+
+    def earliest_near(self: PlainIndex, queries: Any, expired_up_to: int = -1) -> PlainFound:
+        narrow = PlainIndex(SimHashNear(self.near.near.k - 1))
+        narrow.survivors = self.survivors
+        return honest(narrow, queries, expired_up_to)
+
+    stack.enter_context(replaced(PlainIndex, "earliest_near", earliest_near))
+
+
+def redelivered_page_judged_anew(stack: ExitStack) -> None:
+    """No claim is void: a page that a second owner claims again is judged, and settled, a second time."""
+    stack.enter_context(replaced(lookup, "void_places", lambda claims, claimed: []))
+
+
+def identity_by_url_and_fetch_time(stack: ExitStack) -> None:
+    """A claim is void if its URL and fetch time were seen: a page published twice never gets its second verdict."""
+
+    def void_places(claims: Any, claimed: dict[int, int]) -> list[int]:
+        void = []
+        for place, claim in enumerate(claims):
+            identity = sum(claim.url.encode()) * 1_000_003 + claim.clock
+            if identity in claimed:
+                void.append(place)
+            claimed[identity] = claim.offset
+        return void
+
+    stack.enter_context(replaced(lookup, "void_places", void_places))
+
+
+def dead_letters_decided_outside_the_log(stack: ExitStack) -> None:
+    """A page that cannot be read is settled by its owner alone: an earlier owner may have claimed it alive."""
+    honest = OwnedPartition.ready_claims
+
+    def ready_claims(self: OwnedPartition, most: int) -> list[Any]:
+        alive = []
+        for claim in honest(self, most):
+            if claim.dead is None:
+                alive.append(claim)
+            else:
+                due = Due(Ruling((0, 0), claim, "dead", claim.dead), self.committed_point)
+                self.rulings.append(due)
+                self.known = max(self.known, claim.offset)
+        return alive
+
+    stack.enter_context(replaced(OwnedPartition, "ready_claims", ready_claims))
+
+
+def claims_out_of_order(stack: ExitStack) -> None:
+    """Whatever is fingerprinted is claimed at once: a slower page before it finds itself void."""
+
+    def ready_claims(self: OwnedPartition, most: int) -> list[Any]:
+        ready = [self.claims.pop(offset) for offset in list(self.waiting) if offset in self.claims][:most]
+        taken = {claim.offset for claim in ready}
+        self.waiting = type(self.waiting)(offset for offset in self.waiting if offset not in taken)
+        return ready
+
+    stack.enter_context(replaced(OwnedPartition, "ready_claims", ready_claims))
+
+
+def highest_to_instead_of_the_cover(stack: ExitStack) -> None:
+    """``after`` moves when a block is sent, and a restore goes on from the highest ``to``: a lost block is a hole."""
+    honest = upkeep.Upkeep._acknowledge
+
+    def acknowledge(self: upkeep.Upkeep) -> None:
+        if self.flight is not None and self.flight.ticket.state is Sent.FAILED:
+            self.flight = None
+            self.shard.sealed.popleft()
+            return
+        honest(self)
+
+    def cover(blocks: Any) -> Any:
+        found = restore_cover(blocks := list(blocks))
+        if not found.damaged:
+            return found
+        # No hole is seen where each block is taken to begin at the end of the one before it.
+        closed, end = [], -1
+        for block in sorted(blocks, key=lambda block: block.to):
+            closed.append(msgspec.structs.replace(block, after=min(block.after, max(end, -1), block.to - 1)))
+            end = block.to
+        return restore_cover(closed)
+
+    restore_cover = restore.cover
+    stack.enter_context(replaced(upkeep.Upkeep, "_acknowledge", acknowledge))
+    stack.enter_context(replaced(restore, "cover", cover))
+
+
+def blocks_overwritten_under_one_key(stack: ExitStack) -> None:
+    """The key is where the block begins: a shorter block of a second owner removes a longer one."""
+
+    def send(self: upkeep.Upkeep, block: Any) -> None:
+        key = block.after.to_bytes(8, "big", signed=True)
+        self.known[key] = block.to
+        ticket = self.log.append(INDEX, self.shard.number, key, encode(block))
+        self.flight = upkeep.Flight(key, block, ticket)
+
+    stack.enter_context(replaced(upkeep.Upkeep, "_send", send))
+
+
+def tombstone_before_its_floor_is_acknowledged(stack: ExitStack) -> None:
+    """Blocks are buried by the floor in memory: after a crash nothing on the topic says where the cover begins."""
+    honest = upkeep.Upkeep._bury
+
+    def bury(self: upkeep.Upkeep) -> None:
+        self.floor = max(self.floor, self.shard.standing.expired_up_to(self.shard.policy.ttl))
+        honest(self)
+
+    stack.enter_context(replaced(upkeep.Upkeep, "_bury", bury))
+
+
+def tombstones_for_blocks_without_live_entries(stack: ExitStack) -> None:
+    """A block without entries is buried although it lies above the floor: the cover has a hole there."""
+    honest = upkeep.Upkeep._acknowledge
+
+    def acknowledge(self: upkeep.Upkeep) -> None:
+        flight = self.flight
+        honest(self)
+        if flight is not None and flight.ticket.state is Sent.DONE and flight.block.count == 0:
+            self.burials[flight.key] = self.log.append(INDEX, self.shard.number, flight.key, None)
+
+    stack.enter_context(replaced(upkeep.Upkeep, "_acknowledge", acknowledge))
+
+
+def _header_as_of_sending(stack: ExitStack, **taken: Callable[[LiveShard], Any]) -> None:
+    honest = upkeep.Upkeep._send
+
+    def send(self: upkeep.Upkeep, block: Any) -> None:
+        later = {name: value(self.shard) for name, value in taken.items()}
+        honest(self, msgspec.structs.replace(block, **later))
+
+    stack.enter_context(replaced(upkeep.Upkeep, "_send", send))
+
+
+def header_with_the_workers_own_position(stack: ExitStack) -> None:
+    """Y as of sending: the answers to the batches after ``to`` lie before it, and a restored shard waits for ever."""
+    _header_as_of_sending(stack, next_candidate=lambda shard: shard.standing.candidate)
+
+
+def header_with_the_workers_own_watermark(stack: ExitStack) -> None:
+    """W as of sending: what the restored shard holds expires too early."""
+    _header_as_of_sending(stack, watermark=lambda shard: shard.standing.watermark)
+
+
+def header_with_the_workers_own_floor(stack: ExitStack) -> None:
+    """The floor as of sending lies above what the block covers: entries between are missed after a restore."""
+
+    def floor(shard: LiveShard) -> int:
+        return shard.standing.expired_up_to(shard.policy.ttl)
+
+    _header_as_of_sending(stack, floor=floor)
+
+
+def restore_up_to_an_end_taken_at_its_start(stack: ExitStack) -> None:
+    """A block that lands while the restore reads is not seen: the logs need not reach back to the one before it."""
+
+    def step(self: restore.Restoration) -> bool:
+        if self._end is None:
+            self._end = self.log.bounds(INDEX, self.number).end
+        for record in self.reader.read():
+            if record.offset < self._end:
+                self._take(record)
+        return self.reader.position >= self._end
+
+    stack.enter_context(replaced(restore.Restoration, "step", step))
+
+
+def fresh_partition_claims_without_a_first_commit(stack: ExitStack) -> None:
+    """The successor finds claims but no commit: it takes the ends anew and waits for verdicts that were given."""
+
+    def first_commit(self: OwnedPartition, log: Any) -> Committed:
+        candidate = log.bounds(CANDIDATES, 0).end
+        batch = log.bounds(FINGERPRINTS, 0).end
+        return Committed(log.bounds(PAGES, self.number).begin, ReplayPoint(batch, candidate).to_metadata())
+
+    stack.enter_context(replaced(OwnedPartition, "_first_commit", first_commit))
+
+
+def offset_metadata_a_batch_late(stack: ExitStack) -> None:
+    """The replay point after the batch that holds the next ruling: the successor never sees that ruling."""
+    honest = OwnedPartition.commit_point
+
+    def commit_point(self: OwnedPartition, count: int, place: ReplayPoint) -> Committed:
+        committed = honest(self, count, place)
+        batch, candidate = ReplayPoint.from_metadata(committed.metadata, "mutation")
+        return Committed(committed.offset, ReplayPoint(batch + 1, candidate).to_metadata())
+
+    stack.enter_context(replaced(OwnedPartition, "commit_point", commit_point))
+
+
+def last_answer_instead_of_first(stack: ExitStack) -> None:
+    """Answers are equal, whoever gives them, so verdicts are the same; but Y depends on when a worker looked."""
+    honest = Follower._take_answer
+
+    def take_answer(self: Follower, record: Any) -> None:
+        honest(self, record)
+        answer = follower_module.decode(follower_module.Answer, record.value)
+        of_batch = self.answers.get(answer.batch, {})
+        if answer.shard in of_batch:
+            of_batch[answer.shard] = (answer, record.offset)
+
+    stack.enter_context(replaced(Follower, "_take_answer", take_answer))
+
+
+def no_pairs_inside_a_batch(stack: ExitStack) -> None:
+    """Only stored survivors are compared with: two copies in one batch both survive."""
+    honest = follower_module.decide
+
+    class Blind(SimHashNear):
+        def earlier_in_batch(self, records: Any) -> list[list[int]]:
+            return [[] for _ in records]
+
+    def decide(batch: int, claims: Any, answers: Any, near: Any) -> Any:
+        return honest(batch, claims, answers, Blind(near.near.k))
+
+    stack.enter_context(replaced(follower_module, "decide", decide))
+
+
+def expiry_by_a_local_clock(stack: ExitStack) -> None:
+    """A shard expires by what its worker takes the time to be, here a little more at each look."""
+    honest = Standing.expired_up_to
+
+    def expired_up_to(self: Standing, ttl: int | None) -> int:
+        self.__dict__["drift"] = self.__dict__.get("drift", 0) + 1
+        return honest(self, None if ttl is None else max(0, ttl - self.__dict__["drift"] % 7))
+
+    stack.enter_context(replaced(Standing, "expired_up_to", expired_up_to))
+
+
+def commit_by_an_evicted_member(stack: ExitStack) -> None:
+    """Generation -1 is not refused by the worker, and the broker lets it through: pages are settled twice."""
+    stack.enter_context(replaced(Membership, "evicted", False))
+
+
+def consumed_offset_as_of_an_earlier_question(stack: ExitStack) -> None:
+    """An owner that comes back begins where it began the first time: what another settled meanwhile is settled twice.
+
+    kafka-python does so with the answer to a question that timed out.
+    """
+    honest = MemoryPages.committed
+
+    def committed(self: MemoryPages, partition: int) -> Committed | None:
+        late = self.__dict__.setdefault("late", {})
+        now = honest(self, partition)
+        then: Committed | None = late.get(partition, now)
+        late[partition] = now
+        return then or now
+
+    stack.enter_context(replaced(MemoryPages, "committed", committed))
+
+
+def fingerprints_end_taken_before_candidates_end(stack: ExitStack) -> None:
+    """An answer that lands between the two lies before Y although its batch is at or after b: the owner waits."""
+
+    def first_commit(self: OwnedPartition, log: Any) -> Committed:
+        batch = log.bounds(FINGERPRINTS, 0).end
+        candidate = log.bounds(CANDIDATES, 0).end
+        first = Committed(log.bounds(PAGES, self.number).begin, ReplayPoint(batch, candidate).to_metadata())
+        log.pages().commit({self.number: first})
+        return first
+
+    stack.enter_context(replaced(OwnedPartition, "_first_commit", first_commit))
+
+
+def bands_ignored_by_one_shard(stack: ExitStack) -> None:
+    """One shard looks up fingerprints only: what it holds is not found by its sketch."""
+    honest = LiveShard.answer
+
+    def answer(self: LiveShard, pending: Any) -> Any:
+        if self.number:
+            return honest(self, pending)
+        claims = tuple(msgspec.structs.replace(claim, bands=b"") for claim in pending.batch.claims)
+        unbanded = msgspec.structs.replace(pending.batch, claims=claims)
+        return honest(self, type(pending)(pending.offset, unbanded))
+
+    stack.enter_context(replaced(LiveShard, "answer", answer))
+
+
+def tokens_not_carried_in_a_block(stack: ExitStack) -> None:
+    """A block leaves the counts of tokens out: after a restore no ratio holds, or every one."""
+    honest = lookup.pack
+
+    def pack(entries: Any, header: Any) -> Any:
+        return honest(dataclasses.replace(entries, tokens=np.full_like(entries.tokens, 9)), header)
+
+    stack.enter_context(replaced(lookup, "pack", pack))
+
+
+def sketches_not_carried_in_a_block(stack: ExitStack) -> None:
+    """A block is as it was before there were sketches: after a restore only fingerprints are compared."""
+    honest = lookup.pack
+
+    def pack(entries: Any, header: Any) -> Any:
+        return honest(dataclasses.replace(entries, sketch=None, bands=None), header)
+
+    stack.enter_context(replaced(lookup, "pack", pack))
+
+
+def hits_of_another_scope(stack: ExitStack) -> None:
+    """A shard answers with the earliest near survivor of any scope: pages of two sites are called duplicates."""
+    honest = LiveShard.answer
+
+    def answer(self: LiveShard, pending: Any) -> Any:
+        scoped = self.index.near
+        self.index.near = scoped.near
+        try:
+            return honest(self, pending)
+        finally:
+            self.index.near = scoped
+
+    stack.enter_context(replaced(LiveShard, "answer", answer))
+
+
+MUTATIONS: tuple[Mutation, ...] = (
+    answers_before_earlier_batches_are_decided,
+    nearest_for_earliest,
+    less_than_for_at_most,
+    redelivered_page_judged_anew,
+    identity_by_url_and_fetch_time,
+    dead_letters_decided_outside_the_log,
+    claims_out_of_order,
+    highest_to_instead_of_the_cover,
+    blocks_overwritten_under_one_key,
+    tombstone_before_its_floor_is_acknowledged,
+    tombstones_for_blocks_without_live_entries,
+    header_with_the_workers_own_position,
+    header_with_the_workers_own_watermark,
+    header_with_the_workers_own_floor,
+    restore_up_to_an_end_taken_at_its_start,
+    fresh_partition_claims_without_a_first_commit,
+    offset_metadata_a_batch_late,
+    last_answer_instead_of_first,
+    no_pairs_inside_a_batch,
+    expiry_by_a_local_clock,
+    commit_by_an_evicted_member,
+    consumed_offset_as_of_an_earlier_question,
+    fingerprints_end_taken_before_candidates_end,
+)
+OF_ACCURATE: tuple[Mutation, ...] = (
+    bands_ignored_by_one_shard,
+    tokens_not_carried_in_a_block,
+    sketches_not_carried_in_a_block,
+    hits_of_another_scope,
+)
+"""Mutations that only a world with sketches and scopes can notice."""
+
+
+def caught(mutation: Mutation, seeds: range, scale: schedule.Scale = schedule.SMALL) -> tuple[int, str] | None:
+    """The first of the seeds whose schedule notices the mutation, and what it says; None if none does."""
+    with ExitStack() as stack:
+        mutation(stack)
+        for seed in seeds:
+            played = schedule.Schedule(seed, scale)
+            try:
+                checks.check(played.run())
+            except schedule.Violation as violation:
+                return seed, str(violation)
+            except (AssertionError, KeyError, IndexError, ValueError) as error:
+                # The mutated program broke one of its own assumptions: noticed as well.
+                return seed, repr(error)
+    return None

@@ -1,0 +1,101 @@
+"""A shard's index by brute force: for worlds so small that setting up tables would take longer than looking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from worker.fingerprint.near import Match
+from worker.index.entries import Entries, Survivor
+from worker.index.shard import Queries
+from worker.verdict.decide import Near
+
+
+def records_of(queries: Queries) -> list[Survivor]:
+    """The queries as ``near`` reads them, from their columns."""
+    count = len(queries)
+    bands, sketches = queries.bands, queries.sketch
+    tokens = [0] * count if queries.tokens is None else queries.tokens.tolist()
+    scopes = [0] * count if queries.scope is None else queries.scope.tolist()
+    return [
+        Survivor(
+            order=(-1, number),
+            url="",
+            fingerprint=None if queries.bare[number] else int(queries.fingerprint[number]),
+            text_hash=int(queries.text_hash[number]),
+            tokens=tokens[number],
+            fetched=0,
+            sketch=b"" if sketches is None or not sketches[number].any() else sketches[number].tobytes(),
+            bands=b"" if bands is None or not bands[number].any() else bands[number].tobytes(),
+            scope=scopes[number],
+        )
+        for number in range(count)
+    ]
+
+
+class PlainFound:
+    """What was found, with the methods of ``worker.index.shard.Found``."""
+
+    def __init__(self, found: dict[int, tuple[int, Survivor, Match]]) -> None:
+        self.found = found
+
+    def hits(self) -> list[int]:
+        return list(self.found)
+
+    def order(self, query: int) -> tuple[int, int]:
+        return self.found[query][1].order
+
+    def slot(self, query: int) -> int:
+        return self.found[query][0]
+
+    def distance_of(self, query: int) -> int | None:
+        return self.found[query][2].distance
+
+    def reason(self, query: int) -> str:
+        return self.found[query][2].reason
+
+
+class PlainIndex:
+    """Survivors in a list, compared one by one with the definition of ``near``."""
+
+    def __init__(self, near: Near) -> None:
+        self.near = near
+        self.survivors: list[Survivor] = []
+
+    def earliest_near(self, queries: Queries, expired_up_to: int = -1) -> PlainFound:
+        found = {}
+        for number, query in enumerate(records_of(queries)):
+            for slot, survivor in enumerate(self.survivors):
+                if survivor.order[0] > expired_up_to and (match := self.near(query, survivor)):
+                    found[number] = (slot, survivor, match)
+                    break
+        return PlainFound(found)
+
+    def url(self, slot: int) -> str:
+        return self.survivors[slot].url
+
+    def store(self, entries: Entries | Sequence[Survivor]) -> None:
+        for survivor in entries:
+            if self.survivors and survivor.order <= self.survivors[-1].order:
+                raise ValueError(f"{survivor.order} does not follow {self.survivors[-1].order}")
+            self.survivors.append(survivor)
+
+    load = store
+
+    def expire(self, up_to_batch: int) -> int:
+        before = len(self.survivors)
+        self.survivors = [survivor for survivor in self.survivors if survivor.order[0] > up_to_batch]
+        return before - len(self.survivors)
+
+    def entries(self, after: int = -1) -> list[Survivor]:
+        return [survivor for survivor in self.survivors if survivor.order[0] > after]
+
+    def __len__(self) -> int:
+        return len(self.survivors)
+
+    @property
+    def nbytes(self) -> int:
+        return 100 * len(self.survivors)
+
+    @property
+    def url_bytes(self) -> int:
+        return sum(len(survivor.url) for survivor in self.survivors)

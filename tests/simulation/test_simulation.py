@@ -1,0 +1,115 @@
+"""Schedules by their seeds: whatever happens in one, every promise is kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.simulation.__main__ import main, violation
+from tests.simulation.checks import everything
+from tests.simulation.mutations import replaced
+from tests.simulation.options import SCHEDULES
+from tests.simulation.schedule import ACCURATE, SMALL, TEXTS, Schedule
+from worker.fingerprint.near import AccurateNear
+from worker.fingerprint.scoped import ScopedNear
+from worker.messages import Claim, VerdictRecord
+from worker.stream import follower as follower_module
+from worker.topics import CANDIDATES, DEAD_LETTERS, FINGERPRINTS, INDEX, VERDICTS
+
+SHOWN = 3
+
+
+def broken(seeds: range, scale: str) -> list[str]:
+    """The first violations and how to replay them."""
+    found: list[str] = []
+    for seed in seeds:
+        if what := violation(seed, scale):
+            found.append(f"seed {seed}: {what}")
+            if len(found) == SHOWN:
+                break
+    return found
+
+
+@pytest.mark.timeout(0)
+def test_no_schedule_of_a_small_world_breaks_a_promise(request: pytest.FixtureRequest) -> None:
+    found = broken(range(request.config.getoption("--schedules", SCHEDULES)), "small")
+    assert not found, "\n".join(found)
+
+
+def test_no_schedule_of_a_small_world_with_sketches_and_scopes_breaks_a_promise() -> None:
+    found = broken(range(120), "accurate")
+    assert not found, "\n".join(found)
+
+
+def test_in_a_world_with_sketches_every_rule_is_the_reason_of_some_verdict() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(12):
+        world = Schedule(seed, ACCURATE).run().world
+        seen.update(VerdictRecord.decode(record.value).reason for record in everything(world, VERDICTS))
+    assert all(seen[reason] > 3 for reason in ("first", "exact-text", "hamming", "sketch", "same-url", "no-features"))
+
+
+def test_in_that_world_to_be_near_is_not_transitive() -> None:
+    near = ScopedNear(AccurateNear(0))
+    pages = [
+        Claim(partition=0, offset=0, clock=0, url="", fingerprint=1 << 2 * number, text_hash=number, **text._asdict())
+        for number, text in enumerate(TEXTS[15:20])
+    ]
+    assert all(near(one, other) for one, other in pairwise(pages))
+    assert not near(pages[0], pages[-1])
+
+
+def test_no_schedule_of_a_world_of_real_sizes_breaks_a_promise() -> None:
+    found = broken(range(20), "real")
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("seed", [0, 7, 99])
+def test_a_schedule_is_a_function_of_its_seed(seed: int) -> None:
+    def left_behind() -> list[object]:
+        world = Schedule(seed, SMALL).run().world
+        return [(key, partition.records, partition.history) for key, partition in sorted(world.topics.items())]
+
+    assert left_behind() == left_behind()
+
+
+def test_in_a_few_schedules_everything_occurs_that_the_checks_are_about() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(60):
+        schedule = Schedule(seed).run()
+        world = schedule.world
+        batches, answers = world.topics[FINGERPRINTS, 0], world.topics[CANDIDATES, 0]
+        seen.update(VerdictRecord.decode(record.value).verdict for record in everything(world, VERDICTS))
+        seen["dead letters"] += len(everything(world, DEAD_LETTERS))
+        seen["blocks"] += sum(world.topics[INDEX, number].end for number in range(world.shards))
+        seen["forgotten batches"] += len(batches.history)
+        seen["answers given twice"] += max(0, answers.end - batches.end * world.shards)
+        seen["crashed workers"] += len(schedule.retired)
+        seen["expiry"] += schedule.ttl is not None
+        seen["several workers at the end"] += len(schedule.workers) > 1
+    wanted = ["unique", "duplicate", "refetch", "dead letters", "blocks", "forgotten batches", "answers given twice"]
+    wanted += ["crashed workers", "expiry", "several workers at the end"]
+    assert all(seen[what] > 10 for what in wanted), seen
+
+
+# the command that replays
+
+
+def test_a_violation_says_how_to_replay_it(capsys: pytest.CaptureFixture[str]) -> None:
+    honest = follower_module.decide
+
+    def forgetful(batch: int, claims: Any, answers: Any, near: Any) -> Any:
+        return honest(batch, claims, [msgspec.structs.replace(answer, hits=()) for answer in answers], near)
+
+    with replaced(follower_module, "decide", forgetful):
+        assert main(["--schedules", "20"]) == 1
+        shown = capsys.readouterr().out
+        line = next(line for line in shown.splitlines() if "replay: " in line)
+        arguments = line.partition("python -m tests.simulation ")[2].split()
+        assert main(arguments) == 1
+    assert main(arguments) == 0
+    assert "1 schedules, 0 with a violation" in capsys.readouterr().out

@@ -1,0 +1,360 @@
+"""Where kafka-python surprises: each of its traps against the real broker, past what the port's contract says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
+
+from tests.stream.contract import Member, output
+from tests.stream.kafka_under_test import GROUP, KafkaUnderTest
+from worker.broker.ports import free_port
+from worker.errors import Refused, Unavailable, UsageError
+from worker.stream import kafka_members
+from worker.stream.kafka_log import FETCH_BYTES, LEAST_FAILURES, KafkaLog
+from worker.stream.kafka_sends import Appender
+from worker.stream.ports import Committed, NotYet, Record, Sent
+from worker.topics import CANDIDATES, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, topic_specs
+
+pytestmark = pytest.mark.cluster
+
+MAX_BYTES = int(next(spec for spec in topic_specs() if spec.topic == FINGERPRINTS).config["max.message.bytes"])
+
+
+@pytest.fixture
+def world(broker: str, topic_prefix: str) -> Iterator[KafkaUnderTest]:
+    with KafkaUnderTest.on(broker, topic_prefix) as world:
+        yield world
+
+
+class NotUtf8(str):
+    """A header's name that only a foreign client writes."""
+
+    def encode(self, *given: object) -> bytes:
+        return b"\xff\xfe"
+
+
+def poison(world: KafkaUnderTest, topic: str, partition: int = 0) -> int:
+    """A record that the broker takes and kafka-python cannot take apart; returns its offset."""
+    sent = world.crawler.send(
+        world.prefix + topic, key=b"key", value=b"foreign", partition=partition, headers=[(NotUtf8("name"), b"")]
+    )
+    offset: int = sent.get(timeout=30).offset
+    return offset
+
+
+def delete_before(world: KafkaUnderTest, topic: str, offset: int) -> None:
+    """What retention does in time."""
+    admin = KafkaAdminClient(**world.options)
+    try:
+        admin.delete_records({TopicPartition(world.prefix + topic, 0): offset})
+    finally:
+        admin.close()
+
+
+# records
+
+
+def test_a_record_that_cannot_be_taken_apart_costs_only_itself_on_pages(world: KafkaUnderTest) -> None:
+    for partition in (0, 1):
+        assert world.publish(partition, b"before") == 0
+    assert poison(world, PAGES) == 1
+    assert poison(world, PAGES) == 2
+    for partition in (0, 1):
+        world.publish(partition, b"after")
+    member = world.started(0, 1)
+    assert world.delivered(member, 0, 4) == [0, 1, 2, 3]
+    assert world.delivered(member, 1, 2) == [0, 1]
+    bad = [record for record in member.records if record.unreadable]
+    assert [(record.partition, record.offset, record.value) for record in bad] == [(0, 1, None), (0, 2, None)]
+    assert all("utf-8" in (record.unreadable or "") for record in bad)
+
+
+def test_pages_larger_than_what_is_fetched_at_a_time_come_all_the_same(world: KafkaUnderTest) -> None:
+    pages = [b"before", b"x" * (2 * FETCH_BYTES), b"y" * (FETCH_BYTES + 1), b"after"]
+    crawler = KafkaProducer(**world.options, max_request_size=MAX_BYTES)
+    world.transactional.append(crawler)  # closed with the world
+    for page in pages:
+        crawler.send(world.prefix + PAGES, value=page, partition=0).get(timeout=30)
+    member = world.started(0)
+    assert world.delivered(member, 0, 4) == [0, 1, 2, 3]
+    assert [record.value for record in member.records] == pages
+
+
+def test_a_record_that_cannot_be_taken_apart_comes_again_to_the_next_owner(world: KafkaUnderTest) -> None:
+    poison(world, PAGES)
+    world.publish(0, b"after")
+    first = world.started(0)
+    assert world.delivered(first, 0, 2) == [0, 1]
+    first.log.pages().start(0, 0)
+    assert world.delivered(first, 0, 4) == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("topic", [FINGERPRINTS, CANDIDATES, INDEX])
+def test_a_record_that_cannot_be_taken_apart_is_passed_over_on_the_logs(world: KafkaUnderTest, topic: str) -> None:
+    member = world.member("a")
+    world.append(member, topic, b"0")
+    assert poison(world, topic) == 1
+    world.append(member, topic, b"2")
+    found = world.read_to_end(member, member.log.reader(topic, 0, 0), topic)
+    assert [(record.offset, record.value, record.unreadable is None) for record in found] == [
+        (0, b"0", True),
+        (1, b"", False),
+        (2, b"2", True),
+    ]
+
+
+@pytest.mark.parametrize("topic", [FINGERPRINTS, CANDIDATES])
+def test_the_end_of_a_foreign_transaction_does_not_hold_up_a_reader(world: KafkaUnderTest, topic: str) -> None:
+    member = world.member("a")
+    world.append_before_hole(topic, 0, b"foreign")
+    world.until("the transaction's end is written", lambda: member.log.bounds(topic, 0).end == 2)
+    reader = member.log.reader(topic, 0, 0)
+    assert len(world.read_to_end(member, reader, topic)) == 1
+    assert reader.position == 2
+
+
+def test_a_compression_that_this_python_cannot_read_is_named_with_what_to_install(world: KafkaUnderTest) -> None:
+    """kafka-python reads snappy with a package that is none of ours."""
+    bootstrap = world.options["bootstrap_servers"][0]
+    foreign = Producer({"bootstrap.servers": bootstrap, "compression.type": "snappy"})
+    for topic in (FINGERPRINTS, PAGES):
+        foreign.produce(world.prefix + topic, value=b"x" * 1000, partition=0)
+    assert foreign.flush(30) == 0
+    member = world.started(0)
+    reader = member.log.reader(FINGERPRINTS, 0, 0)
+    for read in (reader.read, member.poll):
+        with pytest.raises(UsageError, match="pip install python-snappy"):
+            world.until("it reads", lambda read=read: bool(read()))
+
+
+def test_a_reader_that_comes_after_retention_is_refused(world: KafkaUnderTest) -> None:
+    member = world.member("a")
+    world.append(member, FINGERPRINTS, b"0", b"1", b"2")
+    delete_before(world, FINGERPRINTS, 2)
+    assert member.log.bounds(FINGERPRINTS, 0) == (2, 3)
+    reader = member.log.reader(FINGERPRINTS, 0, 1)
+    with pytest.raises(Refused, match="accept-gap"):
+        world.until("it reads", lambda: bool(reader.read()))
+
+
+def test_pages_that_are_gone_before_they_were_read_are_refused(world: KafkaUnderTest) -> None:
+    for _ in range(3):
+        world.publish(0, b"page")
+    delete_before(world, PAGES, 2)
+    member = world.started(0)
+
+    def read() -> bool:
+        member.poll()
+        return bool(member.records)
+
+    with pytest.raises(Refused, match="accept-gap"):
+        world.until("it reads", read)
+
+
+# sends
+
+
+def test_after_a_record_that_the_broker_refuses_the_next_one_is_sent(world: KafkaUnderTest) -> None:
+    """A producer of kafka-python never sends again after this; ``max_bytes`` is larger here than the topic takes."""
+    appender = Appender(world.options, world.prefix, max_bytes=4 * MAX_BYTES, delivery_seconds=20)
+    try:
+        too_large = appender.append(FINGERPRINTS, 0, None, b"x" * (MAX_BYTES + 1), [])
+        assert world.ended(too_large) == [Sent.FAILED]
+        after = [appender.append(FINGERPRINTS, 0, None, b"%d" % number, []) for number in range(3)]
+        assert world.ended(*after) == [Sent.DONE] * 3
+    finally:
+        appender.close(5)
+    member = world.member("a")
+    found = world.read_to_end(member, member.log.reader(FINGERPRINTS, 0, 0), FINGERPRINTS)
+    assert [record.value for record in found] == [b"0", b"1", b"2"]
+
+
+def test_a_record_that_is_too_large_for_the_client_fails_alone(world: KafkaUnderTest) -> None:
+    appender = Appender(world.options, world.prefix, max_bytes=MAX_BYTES, delivery_seconds=20)
+    try:
+        states = world.ended(
+            appender.append(FINGERPRINTS, 0, None, b"0", []),
+            appender.append(FINGERPRINTS, 0, None, b"x" * (2 * MAX_BYTES), []),
+            appender.append(FINGERPRINTS, 0, None, b"2", []),
+        )
+    finally:
+        appender.close(5)
+    assert states == [Sent.DONE, Sent.FAILED, Sent.DONE]
+
+
+def test_appends_to_a_broker_that_is_not_there_fail_and_do_not_raise(world: KafkaUnderTest) -> None:
+    nowhere = world.options | {"bootstrap_servers": [f"127.0.0.1:{free_port()}"]}
+    appender = Appender(nowhere, world.prefix, max_bytes=MAX_BYTES, delivery_seconds=2)
+    ticket = appender.append(FINGERPRINTS, 0, None, b"0", [])
+    assert world.ended(ticket) == [Sent.FAILED]
+    appender.close(1)
+
+
+def test_a_refused_transaction_is_over_before_it_is_reported(world: KafkaUnderTest) -> None:
+    """Else the consumed offsets could still change after they were asked for."""
+    one, other = world.started(), world.member("other")
+    stale = one.log.pages().membership()
+    world.balance(one, other)
+    ticket = one.log.transact([output(0, b"late")], {0: Committed(3, "")}, stale)
+    assert world.ended(ticket) == [Sent.FAILED]
+    admin = KafkaAdminClient(**world.options)
+    try:
+        open_ones = admin.list_transactions(
+            state_filters=["Ongoing"], transactional_id_pattern=f"{world.prefix}{GROUP}-.*"
+        )
+    finally:
+        admin.close()
+    assert not any(open_ones.values())
+    assert world.outputs(DEDUPLICATED, 0) == []
+
+
+def test_headers_without_value_and_records_without_key_and_value_are_written_as_near_as_can_be(
+    world: KafkaUnderTest,
+) -> None:
+    """kafka-python reads both and refuses to write them: a page that has them would be tried again for ever."""
+    member = world.started()
+    odd = output(0, b"")._replace(key=None, value=None, headers=[("null", None), ("empty", b""), ("h", b"1")])
+    ticket = member.log.transact([odd], {0: Committed(1, "")}, member.log.pages().membership())
+    assert world.ended(ticket) == [Sent.DONE]
+    (seen,) = world.outputs(DEDUPLICATED, 0)
+    assert (seen.key, seen.value, list(seen.headers)) == (None, b"", [("null", b""), ("empty", b""), ("h", b"1")])
+
+
+def test_transactions_that_all_fail_end_the_worker_when_patience_is_over(world: KafkaUnderTest) -> None:
+    log = KafkaLog(world.options, prefix=world.prefix, group=f"{world.prefix}g", writer="w", patience_seconds=0)
+    member = Member("impatient", log)
+    world.members.append(member)
+    world.balance(member)
+    cannot_be_sent = output(0, b"page")._replace(headers=[(17, b"")])  # type: ignore[list-item]
+
+    def fail() -> None:
+        ticket = log.transact([cannot_be_sent], {0: Committed(1, "")}, log.pages().membership())
+        assert world.ended(ticket) == [Sent.FAILED]
+
+    for _ in range(LEAST_FAILURES - 1):
+        fail()
+    good = log.transact([output(0, b"page")], {0: Committed(1, "")}, log.pages().membership())
+    assert world.ended(good) == [Sent.DONE], "one that goes through begins the count anew"
+    for _ in range(LEAST_FAILURES):
+        fail()
+    with pytest.raises(Unavailable, match=f"the last {LEAST_FAILURES} transactions failed, .* TypeError"):
+        fail()
+
+
+def test_the_broker_takes_a_transaction_of_an_evicted_member_which_is_why_the_worker_refuses_it(
+    world: KafkaUnderTest,
+) -> None:
+    member = world.started()
+    world.cut_off(member)
+    membership = member.log.pages().membership()
+    assert membership.evicted
+    ticket = member.log.transact([output(0, b"page")], {0: Committed(3, "")}, membership)
+    assert world.ended(ticket) == [Sent.DONE]
+
+
+def test_a_page_of_the_largest_size_and_its_headers_fit_into_a_transaction(world: KafkaUnderTest) -> None:
+    member = world.started(0)
+    largest = largest_page(world)
+    ticket = member.log.transact(
+        [output(0, b"x" * largest)._replace(headers=[("dedup-duplicate-of", b"u" * 5000)])],
+        {0: Committed(1, "")},
+        member.log.pages().membership(),
+    )
+    assert world.ended(ticket) == [Sent.DONE]
+    (seen,) = world.outputs(DEDUPLICATED, 0)
+    assert len(seen.value or b"") == largest
+
+
+def largest_page(world: KafkaUnderTest) -> int:
+    """Bytes of the largest value that ``pages`` takes, without key and headers."""
+    fits, too_large = MAX_BYTES - 1000, MAX_BYTES
+    producer: Any = KafkaProducer(**world.options, max_request_size=2 * MAX_BYTES)
+    while too_large - fits > 1:
+        size = (fits + too_large) // 2
+        try:
+            producer.send(world.prefix + PAGES, value=b"x" * size, partition=1).get(timeout=30)
+        except Exception:
+            too_large = size
+            producer.close(timeout=0)
+            producer = KafkaProducer(**world.options, max_request_size=2 * MAX_BYTES)
+        else:
+            fits = size
+    producer.close()
+    return fits
+
+
+# membership
+
+
+def test_who_is_replaced_under_its_own_name_is_told_so(world: KafkaUnderTest) -> None:
+    """By its second transaction; its polls never tell."""
+    first, second = (
+        Member(
+            name,
+            KafkaLog(
+                world.options,
+                prefix=world.prefix,
+                group=world.prefix + GROUP,
+                writer=name,
+                instance="namesake",
+                session_seconds=10,
+                heartbeat_seconds=0.3,
+                transaction_seconds=20,
+            ),
+        )
+        for name in ("first", "second")
+    )
+    world.members += [first, second]
+    world.balance(first)
+    world.balance(second)
+    log = first.log
+    assert world.ended(log.transact([], {0: Committed(1, "")}, log.pages().membership())) == [Sent.FAILED]
+    with pytest.raises(UsageError, match=r"kafka\.instance_id"):
+        log.transact([], {0: Committed(1, "")}, log.pages().membership())
+    log = second.log
+    assert world.ended(log.transact([], {0: Committed(1, "")}, log.pages().membership())) == [Sent.DONE]
+
+
+def test_a_log_without_broker_says_where_it_looked(world: KafkaUnderTest) -> None:
+    port = free_port()
+    nowhere = world.options | {"bootstrap_servers": [f"127.0.0.1:{port}"], "bootstrap_timeout_ms": 500}
+    with pytest.raises(Unavailable, match=rf"kafka\.bootstrap_servers=127\.0\.0\.1:{port}"):
+        KafkaLog(nowhere, prefix=world.prefix, group="g", writer="w")
+
+
+def test_a_record_that_was_read_has_nothing_against_it(world: KafkaUnderTest) -> None:
+    world.publish(0, b"page")
+    member = world.started(0)
+    world.delivered(member, 0, 1)
+    (record,) = member.records
+    assert isinstance(record, Record)
+    assert record.unreadable is None
+
+
+def test_an_answer_that_came_too_late_is_not_the_answer_to_the_next_question(
+    world: KafkaUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    member = world.member("a")
+    world.balance(member)
+    pages = member.log.pages()
+    pages.commit({0: Committed(3, "")})
+    with monkeypatch.context() as impatient:
+        impatient.setattr(kafka_members, "ASK_TIMEOUT_MS", 0)
+        with pytest.raises(NotYet):
+            pages.committed(0)
+    pages.commit({0: Committed(5, "")})  # answered after that question, on the same connection
+    found: list[Committed | None] = []
+
+    def is_answered() -> bool:
+        try:
+            found.append(pages.committed(0))
+        except NotYet:
+            return False
+        return True
+
+    world.until("the broker answers", is_answered)
+    assert found == [Committed(5, "")]

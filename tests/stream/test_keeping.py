@@ -1,0 +1,299 @@
+"""Restarts with a snapshot on disk: the same shard as without, whatever happened to file, topic and log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.simulation.memory_log import MemoryLog
+from tests.stream.script import (
+    ANSWER,
+    CLAIM,
+    COMPACT,
+    CRASH,
+    FLUSH,
+    LOSE_BLOCKS,
+    SETTLE,
+    TAKE_OVER,
+    Event,
+    Page,
+    Stage,
+    policy,
+)
+from worker.index.shard import Shard
+from worker.messages import Block, decode
+from worker.stream.keeping import SnapshotFolder, mark_of
+from worker.stream.local import Local, at_once
+from worker.stream.restore import Restoration
+from worker.stream.snapshot import SnapshotFile
+from worker.topics import FINGERPRINTS, INDEX
+
+PAGES: Final = [Page(f"http://{n}/", fingerprint=0b111 << 3 * (n % 9), fetched=10 * n) for n in range(12)]
+P, Q, R, S, T, U = PAGES[:6]
+
+
+class Later:
+    """A background that does its work when the test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Callable[[], Any], Future[Any]]] = []
+
+    def __call__(self, work: Callable[[], Any]) -> Future[Any]:
+        self.waiting.append((work, future := Future()))
+        return future
+
+    def do_it(self) -> None:
+        while self.waiting:
+            work, future = self.waiting.pop(0)
+            future.set_result(work())
+
+
+class KeepingStage(Stage):
+    """Workers of one machine with a folder for snapshots; ``kept`` takes one of every shard."""
+
+    def __init__(self, folder: Path, background: Any = at_once, **changes: Any) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder = SnapshotFolder(folder, "test.")
+        self.local = Local(background=background, snapshots=self.folder)
+        super().__init__(**{"shards": 1, **changes})
+
+    def new_index(self) -> Any:
+        return Shard(k=1, compiled=False)
+
+    def keep(self) -> KeepingStage:
+        self.worker.flush(keep=True)
+        for _ in range(self.world.shards):
+            self.land(INDEX)
+            self.worker.flush()
+        return self
+
+    def rebuilding(self, **changes: Any) -> Restoration:
+        log = MemoryLog(self.world, "again")
+        return Restoration(0, log, policy(shards=1, ttl=self.ttl, **changes), self.observer, self.local)
+
+    def rebuilt(self) -> tuple[int, int, list[Any]]:
+        """Where a shard that is restored now stands: the blocks read, the last batch, its entries."""
+        restoration = self.rebuilding()
+        while not restoration.step() or (restored := restoration.finish(self.new_index)) is None:
+            pass
+        _, _, blocks, _ = self.observer.told["restored"][-1]
+        shard = restored.shard
+        return blocks, shard.standing.to, list(shard.index.entries(shard.standing.expired_up_to(self.ttl)))
+
+    def without_snapshot(self) -> tuple[int, int, list[Any]]:
+        kept = self.folder.file(0).rename(self.folder.folder / "aside")
+        try:
+            return self.rebuilt()
+        finally:
+            kept.rename(self.folder.file(0))
+
+
+SCRIPTS: Final[list[tuple[Page | Event | str, ...]]] = [
+    (P, ANSWER, "keep", CRASH, Q, SETTLE),
+    (P, SETTLE, "keep", Q, ANSWER, FLUSH, CRASH, R, SETTLE, FLUSH, CRASH, S),
+    (P, SETTLE, "keep", Q, ANSWER, CRASH, R, SETTLE, "keep", CRASH, S),
+    (P, SETTLE, "keep", Q, SETTLE, LOSE_BLOCKS, R, SETTLE, "keep", CRASH, S),
+    (P, SETTLE, "keep", TAKE_OVER, Q, SETTLE, FLUSH, R, SETTLE, "keep", COMPACT, CRASH, S, SETTLE, FLUSH),
+    (P, CLAIM, "keep", FLUSH, CRASH, Q, ANSWER, "keep", COMPACT, CRASH, R, SETTLE),
+    tuple(item for page in PAGES for item in (page, SETTLE, "keep", COMPACT, CRASH)),
+    (*(item for page in PAGES for item in (page, SETTLE, FLUSH, COMPACT)), "keep", *PAGES[:3], SETTLE, CRASH),
+    tuple(item for page in PAGES for item in (page, SETTLE, "keep", LOSE_BLOCKS)),
+]
+
+
+@pytest.mark.parametrize("ttl", [None, 15, 45])
+@pytest.mark.parametrize("script", SCRIPTS, ids=range(len(SCRIPTS)))
+def test_a_shard_restored_from_a_snapshot_is_the_one_that_lived_through_it_all(
+    script: tuple[Page | Event | str, ...], ttl: int | None, tmp_path: Path
+) -> None:
+    stage = KeepingStage(tmp_path, ttl=ttl, shards=2)
+    for item in (*script, SETTLE):
+        if isinstance(item, str):
+            stage.keep()
+        else:
+            stage.play(item)
+    stage.check()
+
+
+def test_only_what_came_after_the_snapshot_is_read(tmp_path: Path) -> None:
+    stage = KeepingStage(tmp_path).play(P, SETTLE, FLUSH, Q, SETTLE, FLUSH).keep().play(R, SETTLE, FLUSH)
+    blocks, to, entries = stage.rebuilt()
+    blocks_without, to_without, entries_without = stage.without_snapshot()
+    assert (blocks, blocks_without) == (1, 3)
+    assert to == to_without == 2
+    assert entries == entries_without
+    assert [entry.url for entry in entries] == ["http://0/", "http://1/", "http://2/"]
+
+
+def test_blocks_known_from_the_snapshot_are_buried_when_they_have_expired(tmp_path: Path) -> None:
+    stage = KeepingStage(tmp_path, ttl=15).play(P, SETTLE, FLUSH, Q, SETTLE, FLUSH).keep().play(CRASH)
+    stage.play(PAGES[9], SETTLE, FLUSH, FLUSH, COMPACT)
+    left = [decode(Block, record.value).to for record in stage.world.topics[INDEX, 0].records if record.value]
+    assert left == [2]
+    stage.check()
+
+
+def test_one_shard_is_taken_at_a_time(tmp_path: Path) -> None:
+    stage = KeepingStage(tmp_path, shards=2).play(P, Q, R, S, SETTLE, FLUSH)
+    stage.worker.flush(keep=True)
+    assert [number for number in range(2) if stage.folder.file(number).exists()] == [0]
+    assert not stage.worker.flushed
+    stage.worker.flush()
+    assert [number for number in range(2) if stage.folder.file(number).exists()] == [0, 1]
+    assert stage.worker.flushed
+
+
+def test_nothing_is_written_before_the_last_block_is_acknowledged(tmp_path: Path) -> None:
+    stage = KeepingStage(tmp_path).play(P, ANSWER)
+    stage.worker.flush(keep=True)
+    stage.worker.flush()
+    assert not stage.folder.file(0).exists()
+    assert not stage.worker.flushed
+    stage.land(INDEX)
+    stage.worker.flush()
+    assert SnapshotFile(stage.folder.file(0)).head.block.to == 0
+    assert stage.worker.flushed
+
+
+def test_a_snapshot_holds_what_was_decided_when_it_was_taken_and_not_what_came_while_it_was_written(
+    tmp_path: Path,
+) -> None:
+    later = Later()
+    stage = KeepingStage(tmp_path, background=later)
+    stage.play(P, CLAIM)
+    later.do_it()
+    stage.play(ANSWER).keep().play(Q, ANSWER, FLUSH)
+    assert not stage.worker.flushed
+    later.do_it()
+    assert stage.worker.flushed
+    (entries,) = SnapshotFile(stage.folder.file(0)).entries()
+    assert list(entries.urls) == ["http://0/"]
+    assert SnapshotFile(stage.folder.file(0)).head.block.to == 0
+
+
+def test_a_shard_that_was_lost_while_its_snapshot_was_written_leaves_the_one_before(tmp_path: Path) -> None:
+    later = Later()
+    stage = KeepingStage(tmp_path, background=later).play(P, CLAIM)
+    later.do_it()
+    stage.play(ANSWER).keep()
+    stage.worker.close()
+    later.do_it()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_new_is_taken_while_one_is_being_written(tmp_path: Path) -> None:
+    later = Later()
+    stage = KeepingStage(tmp_path, background=later).play(P, CLAIM)
+    later.do_it()
+    stage.play(ANSWER).keep().play(Q, ANSWER).keep()
+    assert len(later.waiting) == 1
+
+
+def test_an_index_that_is_loaded_in_the_background_answers_when_it_is_there(tmp_path: Path) -> None:
+    later = Later()
+    stage = KeepingStage(tmp_path, background=later).play(P, CLAIM, CLAIM)
+    assert stage.worker.shards[0].live is None
+    later.do_it()
+    stage.play(Q, SETTLE)
+    assert stage.verdicts() == ["http://0/ unique", "http://1/ unique"]
+
+
+# refused
+
+
+def reasons(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if "is not used" in record.getMessage()]
+
+
+def kept(folder: Path) -> KeepingStage:
+    """Two blocks; the snapshot holds both."""
+    return KeepingStage(folder).play(P, SETTLE, FLUSH, Q, SETTLE, FLUSH).keep()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 0.6, 0.99])
+@pytest.mark.parametrize("damage", ["torn", "changed"])
+def test_a_damaged_snapshot_is_left_aside_and_the_topic_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str, share: float
+) -> None:
+    stage = kept(tmp_path)
+    file = stage.folder.file(0)
+    good = file.read_bytes()
+    place = int(share * len(good))
+    file.write_bytes(good[:place] if damage == "torn" else good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
+    assert stage.rebuilt() == stage.without_snapshot()
+    assert len(reasons(caplog)) == 1
+    assert str(file) in reasons(caplog)[0]
+
+
+def test_a_snapshot_of_another_scheme_is_left_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stage = kept(tmp_path)
+    assert stage.rebuilding(scheme=b"another!").snapshot is None
+    assert "it has scheme" in reasons(caplog)[0]
+
+
+def test_a_snapshot_of_another_shard_is_left_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stage = KeepingStage(tmp_path, shards=2).play(P, Q, R, SETTLE).keep()
+    stage.folder.file(1).replace(stage.folder.file(0))
+    assert stage.folder.find(0, MemoryLog(stage.world, "again"), stage.policy) is None
+    assert "it is of shard 1, not 0" in reasons(caplog)[0]
+
+
+def test_a_snapshot_of_topics_that_were_made_anew_is_left_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept(tmp_path)
+    fresh = KeepingStage(tmp_path).play(R, SETTLE, FLUSH)
+    assert fresh.rebuilt()[1:] == (0, fresh.without_snapshot()[2])
+    assert "ends at 0: the topic was made anew" in reasons(caplog)[0]
+
+
+def test_a_snapshot_of_another_log_is_left_aside_although_its_offsets_are_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept(tmp_path / "a")
+    other = KeepingStage(tmp_path / "b").play(R, SETTLE, FLUSH, S, SETTLE, FLUSH, T, SETTLE, FLUSH).keep()
+    (tmp_path / "a" / other.folder.file(0).name).replace(other.folder.file(0))
+    assert [entry.url for entry in other.rebuilt()[2]] == ["http://2/", "http://3/", "http://4/"]
+    assert "batch 1, where it ends, is not, or no more, in fingerprints as it was" in reasons(caplog)[0]
+
+
+def test_a_snapshot_that_is_older_than_the_log_is_left_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stage = kept(tmp_path).play(R, SETTLE, FLUSH)
+    stage.world.topics[FINGERPRINTS, 0].forget(2)
+    assert stage.rebuilt()[1] == 2
+    assert len(reasons(caplog)) == 1
+
+
+def test_a_snapshot_with_a_gap_to_the_logs_gives_way_to_blocks_that_reach_further(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = kept(tmp_path).play(R, SETTLE, FLUSH)
+    stage.world.topics[FINGERPRINTS, 0].forget(1)
+    last = stage.world.topics[INDEX, 0].records[-1]
+    head = SnapshotFile(stage.folder.file(0)).head
+    assert head.position <= last.offset
+    assert stage.rebuilt()[1] == 2
+    assert reasons(caplog) == []
+
+
+def test_a_log_without_the_batch_has_no_mark(tmp_path: Path) -> None:
+    stage = kept(tmp_path)
+    log = MemoryLog(stage.world, "again")
+    assert mark_of(log, 1) != mark_of(log, 0)
+    stage.world.topics[FINGERPRINTS, 0].forget(1)
+    assert mark_of(log, 0) is None
+
+
+def test_a_folder_that_cannot_be_written_costs_the_snapshot_only(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = KeepingStage(tmp_path / "not yet")
+    (tmp_path / "not yet").rmdir()
+    stage.play(P, SETTLE).keep().play(CRASH, Q, SETTLE).check()
+    (said,) = (record for record in caplog.records if record.levelno == logging.WARNING)
+    assert "Look at the setting index.state_dir" in said.getMessage()

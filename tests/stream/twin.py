@@ -1,0 +1,65 @@
+"""The in-memory twin, as the contract needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.simulation.memory_log import MemoryLog, Transaction, World
+from tests.stream.contract import PARTITIONS, SHARDS, LogUnderTest, Member, Seen
+from worker.stream.ports import Committed
+from worker.topics import INDEX, PAGES
+
+
+class Twin(LogUnderTest):
+    """Everything happens at once, where it is asked for."""
+
+    def __init__(self) -> None:
+        self.world = World(partitions=PARTITIONS, shards=SHARDS)
+        self.hanging: list[Transaction] = []
+
+    def member(self, name: str) -> Member:
+        return Member(name, MemoryLog(self.world, name))
+
+    def balance(self, *members: Member) -> None:
+        for member in members:
+            member.poll()
+        for topic, count in ((PAGES, PARTITIONS), (INDEX, SHARDS)):
+            owners = {number: members[number % len(members)].name for number in range(count)}
+            self.world.groups[topic].assign(owners)
+        for member in members:
+            member.poll()
+
+    def cut_off(self, member: Member) -> None:
+        for topic in (PAGES, INDEX):
+            self.world.groups[topic].evict(member.name)
+        member.log.pages().member.noticed = True  # type: ignore[attr-defined]
+
+    def publish(self, partition: int, value: bytes) -> int:
+        return self.world.publish(partition, b"http://a.example/", value, timestamp=1)
+
+    def append_before_hole(self, topic: str, partition: int, value: bytes) -> None:
+        self.world.topics[topic, partition].append(partition, None, value, (), 0)
+        self.world.topics[topic, partition].end += 1
+
+    def hang(self, member: Member, offsets: dict[int, Committed]) -> Callable[[], None]:
+        member.log.transact([], offsets, member.log.pages().membership())
+        transaction = self.world.transactions[-1]
+        self.world.advance(transaction)
+        self.hanging.append(transaction)
+        return lambda: self.world.advance(transaction)
+
+    def outputs(self, topic: str, partition: int) -> list[Seen]:
+        return [
+            Seen(record.key, record.value, record.headers) for record in self.world.topics[topic, partition].records
+        ]
+
+    def until(self, what: str, condition: Callable[[], bool]) -> None:
+        for _ in range(10):
+            if condition():
+                return
+            for send in list(self.world.sends):
+                self.world.land(send)
+            for transaction in list(self.world.transactions):
+                if not any(transaction is hung for hung in self.hanging):
+                    self.world.advance(transaction)
+        raise AssertionError(f"waited in vain until {what}")

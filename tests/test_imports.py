@@ -1,0 +1,98 @@
+"""Rules of the packages that import-linter's contracts in pyproject.toml cannot say."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PURE: Final = ("page", "fingerprint", "index", "verdict")
+SURROUNDINGS: Final = {
+    "asyncio",
+    "datetime",
+    "glob",
+    "multiprocessing",
+    "os",
+    "pathlib",
+    "random",
+    "secrets",
+    "shutil",
+    "signal",
+    "socket",
+    "subprocess",
+    "tempfile",
+    "threading",
+    "time",
+    "uuid",
+}
+"""Libraries that read a clock, a file, the environment, a socket or chance."""
+
+
+def imports(path: Path) -> set[str]:
+    """Full names of all that a file imports, in functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute here, so that these rules can be read off"
+            found.add(node.module or "")
+    return found
+
+
+def files(*packages: str) -> list[Path]:
+    return [path for package in packages for path in sorted((ROOT / "worker" / package).rglob("*.py"))]
+
+
+@pytest.mark.parametrize("path", files(*PURE), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_what_a_verdict_depends_on_is_handed_in_and_not_looked_up(path: Path) -> None:
+    roots = {name.partition(".")[0] for name in imports(path)}
+    assert not roots & SURROUNDINGS
+    calls = [node.func for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call)]
+    names = {call.id for call in calls if isinstance(call, ast.Name)}
+    assert not names & {"open", "input", "print"}
+
+
+@pytest.mark.parametrize(
+    ("leaf", "allowed"),
+    [
+        ("errors", set()),
+        ("topics", set()),
+        ("urls", set()),
+        ("messages", {"worker.errors"}),
+    ],
+)
+def test_a_leaf_imports_nothing_else_of_this_project(leaf: str, allowed: set[str]) -> None:
+    ours = {name for name in imports(ROOT / "worker" / f"{leaf}.py") if name.startswith(("worker", "crawler_plugin"))}
+    assert ours <= allowed
+
+
+def test_nothing_is_named_like_a_library_that_it_would_hide_when_run_as_a_script() -> None:
+    used = {name.partition(".")[0] for path in (ROOT / "worker").rglob("*.py") for name in imports(path)}
+    names = {path.stem for path in [*(ROOT / "worker").rglob("*.py"), *(ROOT / "crawler_plugin").rglob("*.py")]}
+    assert not names & (used | {"kafka", "queue"}) - {"worker", "crawler_plugin"}
+
+
+def imported_by(program: str, *, of: set[str]) -> set[str]:
+    """Which of these libraries are there after the program has run."""
+    program = f"{program}\nimport sys; print(*sys.modules.keys() & {of}, file=sys.stderr)"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    return set(ended.stderr.split())
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help"])
+def test_help_comes_without_the_heavy_libraries(argument: str) -> None:
+    heavy = {"numpy", "numba", "kafka", "jieba", "rjieba", "pydantic", "yaml", "scrapy", "rich", "resiliparse"}
+    program = f"from worker.cli.main import main\ntry:\n    main([{argument!r}])\nexcept SystemExit:\n    pass"
+    assert imported_by(program, of=heavy) == set()
+
+
+def test_the_plugin_can_be_imported_without_the_worker_s_libraries() -> None:
+    heavy = {"numpy", "numba", "pydantic", "jieba"}
+    # itemadapter looks for pydantic by itself, to know its items.
+    assert imported_by("import crawler_plugin", of=heavy) <= imported_by("import scrapy, itemadapter", of=heavy)

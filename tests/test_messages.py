@@ -1,0 +1,326 @@
+"""What travels on the topics: written and read back, and refused when it is torn or foreign."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.errors import Refused, UnreadableRecord
+from worker.messages import (
+    COLUMN_WIDTHS,
+    Answer,
+    Batch,
+    Block,
+    Claim,
+    Hit,
+    PageMeta,
+    VerdictRecord,
+    dead_letter_headers,
+    decode,
+    encode,
+    text_headers,
+)
+
+U64 = st.integers(0, 2**64 - 1)
+I64 = st.integers(-(2**63), 2**63 - 1)
+OFFSET = st.integers(0, 2**63 - 1)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+SCHEME = st.binary(min_size=8, max_size=8)
+
+CLAIMS = st.builds(
+    Claim,
+    partition=st.integers(0, 1000),
+    offset=OFFSET,
+    clock=I64,
+    url=TEXT,
+    fingerprint=st.none() | U64,
+    text_hash=U64,
+    tokens=st.integers(0, 2**32 - 1),
+    dead=st.none() | TEXT,
+    sketch=st.sampled_from([b"", bytes(range(32))]),
+    bands=st.sampled_from([b"", bytes(range(32, 64))]),
+)
+BATCHES = st.builds(Batch, scheme=SCHEME, writer=st.binary(), claims=st.lists(CLAIMS, max_size=5).map(tuple))
+HITS = st.builds(
+    Hit,
+    place=st.integers(0, 2**32 - 1),
+    order=st.tuples(OFFSET, OFFSET),
+    url=TEXT,
+    distance=st.none() | st.integers(0, 64),
+    reason=TEXT,
+)
+ANSWERS = st.builds(
+    Answer,
+    scheme=SCHEME,
+    writer=st.binary(),
+    batch=OFFSET,
+    shard=st.integers(0, 1000),
+    void=st.lists(st.integers(0, 1000), max_size=5).map(tuple),
+    hits=st.lists(HITS, max_size=5).map(tuple),
+)
+
+
+MESSAGES = {Batch: BATCHES, Answer: ANSWERS}
+
+
+def block(count: int = 2, **changes: object) -> Block:
+    """A block whose columns are zeros, but for the changes."""
+    fields: dict[str, object] = {
+        "scheme": b"schemeid",
+        "writer": b"w",
+        "shard": 3,
+        "after": -1,
+        "to": 9,
+        "next_candidate": 10,
+        "watermark": 1_700_000_000_000,
+        "claimed": ((0, 41), (7, 2)),
+        "floor": -1,
+        "count": count,
+        "clocks": ((9, 1_700_000_000_000),),
+        "urls": (b"packed",),
+    }
+    columns = {name: bytes(range(count * width)) for name, width in COLUMN_WIDTHS.items()}
+    return Block(**{**fields, **columns, **changes})  # type: ignore[arg-type]
+
+
+def with_payload(value: bytes, payload: bytes) -> bytes:
+    """The same envelope round another payload, its length and checksum right."""
+    return value[:4] + struct.pack("<II", len(payload), zlib.crc32(payload)) + payload
+
+
+# Binary topics
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+@given(data=st.data())
+def test_a_message_read_back_is_the_same(kind: type[Batch] | type[Answer], data: st.DataObject) -> None:
+    message = data.draw(MESSAGES[kind])
+    assert decode(kind, encode(message)) == message
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 10])
+def test_a_block_read_back_is_the_same(count: int) -> None:
+    assert decode(Block, encode(block(count))) == block(count)
+
+
+@pytest.mark.parametrize("message", [Batch(scheme=b"", writer=b"", claims=()), block(0)], ids=["batch", "block"])
+def test_the_envelope_is_as_documented(message: Batch | Block) -> None:
+    value = encode(message)
+    magic, version, zero, length, crc = struct.unpack_from("<2sBBII", value)
+    assert (magic, version, zero) == (b"DF" if isinstance(message, Batch) else b"DI", 1, 0)
+    assert (length, crc) == (len(value) - 12, zlib.crc32(value[12:]))
+
+
+@pytest.mark.parametrize("kind", [Batch, Answer, Block])
+@given(st.binary(max_size=100) | st.none())
+def test_bytes_of_others_are_refused(kind: type[Batch], value: bytes | None) -> None:
+    with pytest.raises(UnreadableRecord):
+        decode(kind, value)
+
+
+@pytest.mark.parametrize("kind", [Batch, Answer, Block])
+@given(payload=st.binary(max_size=100))
+def test_a_payload_of_others_in_a_right_envelope_is_refused(kind: type[Batch], payload: bytes) -> None:
+    examples: dict[type, Batch | Answer | Block] = {
+        Batch: Batch(scheme=b"", writer=b"", claims=()),
+        Answer: Answer(scheme=b"", writer=b"", batch=0, shard=0, void=(), hits=()),
+        Block: block(),
+    }
+    with pytest.raises(UnreadableRecord):
+        decode(kind, with_payload(encode(examples[kind]), payload))
+
+
+def test_each_kind_refuses_the_others() -> None:
+    values = {Batch: encode(Batch(scheme=b"", writer=b"", claims=())), Block: encode(block())}
+    for kind, other in ((Batch, Block), (Block, Batch), (Answer, Block)):
+        with pytest.raises(UnreadableRecord, match=f"not a {kind.__name__}"):
+            decode(kind, values[other])
+
+
+@given(place=st.integers(0, 10_000), flip=st.integers(1, 255))
+def test_one_damaged_byte_is_noticed(place: int, flip: int) -> None:
+    value = bytearray(encode(block()))
+    place %= len(value)
+    value[place] ^= flip
+    if place == 3:
+        return  # the reserved byte may come to mean something that old readers can leave alone
+    with pytest.raises(Refused if place == 2 else UnreadableRecord):  # the version's byte
+        decode(Block, bytes(value))
+
+
+@given(cut=st.integers(1, 10_000))
+def test_a_torn_record_is_noticed(cut: int) -> None:
+    value = encode(block())
+    with pytest.raises(UnreadableRecord):
+        decode(Block, value[: len(value) - 1 - cut % len(value)])
+
+
+@pytest.mark.parametrize(("version", "move"), [(2, "upgrade this worker"), (0, "run the program that wrote it")])
+def test_another_version_of_the_format_is_refused_with_the_next_move(version: int, move: str) -> None:
+    value = bytearray(encode(block()))
+    value[2] = version
+    with pytest.raises(
+        Refused, match=f"format version {version} on the topics, this program reads version 1: {move}"
+    ) as refused:
+        decode(Block, bytes(value))
+    assert refused.value.exit_code == 4
+
+
+def test_a_torn_record_of_another_version_is_no_reason_to_stop() -> None:
+    value = bytearray(encode(block()))
+    value[2] = 2
+    with pytest.raises(UnreadableRecord):
+        decode(Block, bytes(value[:-1]))
+
+
+@pytest.mark.parametrize("name", COLUMN_WIDTHS)
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_column_of_another_length_than_announced_is_refused(name: str, change: int) -> None:
+    with pytest.raises(ValueError, match=f"column {name} has"):
+        block(2, **{name: bytes(2 * COLUMN_WIDTHS[name] + change)})
+    fields = msgspec.msgpack.decode(encode(block())[12:])
+    fields[Block.__struct_fields__.index(name)] = bytes(2 * COLUMN_WIDTHS[name] + change)
+    with pytest.raises(UnreadableRecord, match=f"column {name} has"):
+        decode(Block, with_payload(encode(block()), msgspec.msgpack.encode(fields)))
+
+
+@pytest.mark.parametrize(("after", "to"), [(-2, 0), (0, 0), (5, 4), (-1, -1)])
+def test_a_block_of_no_batches_is_refused(after: int, to: int) -> None:
+    with pytest.raises(ValueError, match="cannot hold"):
+        block(after=after, to=to)
+
+
+@pytest.mark.parametrize("field", ["sketch", "bands"])
+@pytest.mark.parametrize("size", [1, 31, 33])
+def test_a_claim_with_a_torn_sketch_is_refused(field: str, size: int) -> None:
+    whole = encode(Batch(scheme=b"", writer=b"", claims=(Claim(partition=0, offset=0, clock=0, url="u"),)))
+    fields = msgspec.msgpack.decode(whole[12:])
+    fields[2][0][Claim.__struct_fields__.index(field)] = bytes(size)
+    with pytest.raises(UnreadableRecord, match=f"{size} "):
+        decode(Batch, with_payload(whole, msgspec.msgpack.encode(fields)))
+
+
+def test_answers_say_the_same_whoever_wrote_them() -> None:
+    hit = Hit(place=0, order=(3, 1), url="https://a.example/", distance=2, reason="hamming")
+    answer = Answer(scheme=b"", writer=b"a", batch=4, shard=0, void=(1,), hits=(hit,))
+    assert answer.says_the_same(msgspec.structs.replace(answer, writer=b"b"))
+    assert not answer.says_the_same(msgspec.structs.replace(answer, void=()))
+    assert not answer.says_the_same(msgspec.structs.replace(answer, hits=()))
+    other = msgspec.structs.replace(hit, order=(3, 2))
+    assert not answer.says_the_same(msgspec.structs.replace(answer, hits=(other,)))
+
+
+# Headers
+
+
+@given(
+    st.builds(
+        PageMeta,
+        url=TEXT,
+        status=st.none() | st.integers(100, 599),
+        content_type=st.none() | TEXT,
+        encoding=st.none() | TEXT,
+        fetched=st.none() | st.integers(-(2**62), 2**62),
+        spider=st.none() | TEXT,
+        job=st.none() | TEXT,
+        form=st.sampled_from(["bytes", "text"]),
+    )
+)
+def test_a_page_s_headers_read_back_are_the_same(meta: PageMeta) -> None:
+    assert PageMeta.from_headers(meta.to_headers()) == meta
+
+
+def test_absent_values_have_no_header() -> None:
+    assert PageMeta(url="https://a.example/").to_headers() == [("url", b"https://a.example/"), ("form", b"bytes")]
+
+
+def test_headers_that_are_not_ours_are_left_alone_and_of_repeated_ones_the_last_counts() -> None:
+    headers = [("url", b"a"), ("traceparent", b"\xff"), ("url", b"b"), ("status", b"200")]
+    assert PageMeta.from_headers(headers) == PageMeta(url="b", status=200)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        [("status", b"200")],
+        [("url", b"a"), ("status", b"fine")],
+        [("url", b"\xff")],
+        [("url", b"a"), ("fetched", b"1.5")],
+        [("url", b"a"), ("form", b"image")],
+    ],
+)
+def test_wrong_headers_are_refused(headers: list[tuple[str, bytes]]) -> None:
+    with pytest.raises(UnreadableRecord, match="headers of a page"):
+        PageMeta.from_headers(headers)
+
+
+def test_a_dead_letter_says_why_and_where_its_page_is() -> None:
+    headers = text_headers(dead_letter_headers("timeout", "10 s of parsing", (3, 17)))
+    assert headers == {"dedup-reason": "timeout", "dedup-detail": "10 s of parsing", "dedup-source": "3:17"}
+
+
+def test_headers_are_shown_even_when_they_are_no_text() -> None:
+    assert text_headers([("a", b"\xff"), ("b", "页".encode())]) == {"a": "\ufffd", "b": "页"}
+
+
+# Verdicts
+
+VERDICT = VerdictRecord(
+    url="https://a.example/页",
+    verdict="duplicate",
+    duplicate_of="https://b.example/",
+    distance=2,
+    reason="hamming",
+    fingerprint="00ff00ff00ff00ff",
+    order=(12, 3),
+    source=(7, 41),
+    fetched=1_700_000_000_000,
+    scheme="0123456789abcdef",
+)
+
+
+def test_a_verdict_is_json_with_the_documented_names() -> None:
+    assert json.loads(VERDICT.encode()) == {
+        "url": "https://a.example/页",
+        "verdict": "duplicate",
+        "duplicate_of": "https://b.example/",
+        "distance": 2,
+        "reason": "hamming",
+        "fingerprint": "00ff00ff00ff00ff",
+        "order": [12, 3],
+        "source": [7, 41],
+        "fetched": 1_700_000_000_000,
+        "scheme": "0123456789abcdef",
+    }
+    assert VerdictRecord.decode(VERDICT.encode()) == VERDICT
+
+
+def test_a_verdict_s_headers_leave_out_what_is_null() -> None:
+    unique = msgspec.structs.replace(VERDICT, verdict="unique", duplicate_of=None, distance=None, reason="first")
+    assert text_headers(unique.to_headers()) == {"dedup-verdict": "unique", "dedup-reason": "first"}
+    assert text_headers(VERDICT.to_headers()) == {
+        "dedup-verdict": "duplicate",
+        "dedup-duplicate-of": "https://b.example/",
+        "dedup-distance": "2",
+        "dedup-reason": "hamming",
+    }
+
+
+@given(st.binary(max_size=50))
+def test_anything_else_is_no_verdict(value: bytes) -> None:
+    with pytest.raises(UnreadableRecord):
+        VerdictRecord.decode(value)
+
+
+@pytest.mark.parametrize(("field", "value"), [("verdict", "maybe"), ("order", [1]), ("distance", "2"), ("url", None)])
+def test_a_verdict_of_other_values_is_refused(field: str, value: object) -> None:
+    changed = {**json.loads(VERDICT.encode()), field: value}
+    with pytest.raises(UnreadableRecord):
+        VerdictRecord.decode(json.dumps(changed).encode())

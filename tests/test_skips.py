@@ -1,0 +1,61 @@
+"""In CI a test that lacks what CI installs fails; elsewhere it is skipped and says why."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PROGRAM: Final = """
+import pytest
+
+@pytest.mark.prometheus
+def test_needs_prometheus():
+    pytest.skip("promtool is not on PATH")
+
+@pytest.mark.browser
+@pytest.mark.skipif(True, reason="chromium is not on PATH")
+def test_needs_a_browser():
+    pass
+
+@pytest.mark.data
+def test_needs_labelled_pages(labelled_pages_folder):
+    pass
+
+def test_needs_another_system():
+    pytest.skip("not on this system")
+"""
+
+
+def outcomes(folder: Path, **environ: str) -> str:
+    """pytest's last line for the four tests above."""
+    (folder / "test_four.py").write_text(PROGRAM)
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-c", ROOT / "pyproject.toml", "test_four.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **environ},
+    )
+    return ended.stdout.splitlines()[-1]
+
+
+def test_elsewhere_all_are_skipped(tmp_path: Path) -> None:
+    assert "4 skipped" in outcomes(tmp_path)
+    assert "4 skipped" in outcomes(tmp_path, CI="false")
+
+
+def test_in_ci_only_what_ci_cannot_install_is_skipped(tmp_path: Path) -> None:
+    assert "1 failed, 2 skipped, 1 error" in outcomes(tmp_path, CI="true")
+
+
+@pytest.mark.parametrize("ci", ["", "true"])
+def test_a_folder_of_labelled_pages_that_is_named_and_empty_is_a_failure(tmp_path: Path, ci: str) -> None:
+    wrong = outcomes(tmp_path, CI=ci, DEDUP_TEST_DATA=str(tmp_path / "none"))
+    assert ("1 failed, 1 skipped, 2 errors" if ci else "3 skipped, 1 error") in wrong

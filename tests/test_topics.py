@@ -1,0 +1,84 @@
+"""The topics: what hangs on their partitions and policies."""
+
+from __future__ import annotations
+
+import pytest
+
+from worker import topics
+from worker.topics import (
+    DEAD_LETTERS,
+    DEDUPLICATED,
+    OUTPUT_MARGIN_BYTES,
+    TopicSpec,
+    group_names,
+    topic_name,
+    topic_specs,
+)
+
+
+def specs(**changes: object) -> dict[str, TopicSpec]:
+    return {spec.topic: spec for spec in topic_specs(**changes)}  # type: ignore[arg-type]
+
+
+def test_there_are_seven_in_a_fixed_order() -> None:
+    assert tuple(specs()) == topics.ALL
+    assert len(topics.ALL) == 7
+
+
+def test_names_carry_the_prefix() -> None:
+    assert topic_name("dedup.", topics.PAGES) == "dedup.pages"
+    assert {spec.name for spec in specs(prefix="").values()} == set(topics.ALL)
+    assert specs(prefix="a.b-")["dead-letters"].name == "a.b-dead-letters"
+
+
+def test_a_generation_has_topics_and_groups_of_its_own_and_shares_the_pages() -> None:
+    assert [spec.name for spec in topic_specs(generation="b")] == [
+        "dedup.pages",
+        "dedup.fingerprints.b",
+        "dedup.candidates.b",
+        "dedup.index.b",
+        "dedup.deduplicated.b",
+        "dedup.verdicts.b",
+        "dedup.dead-letters.b",
+    ]
+    assert group_names("dedup") == ("dedup-pages", "dedup-shards")
+    assert group_names("dedup", "b") == ("dedup-pages.b", "dedup-shards.b")
+
+
+def test_the_logs_have_one_partition_since_their_order_is_the_order_of_the_world() -> None:
+    made = specs(partitions=5, shards=3)
+    assert {name: spec.partitions for name, spec in made.items()} == {
+        "pages": 5,
+        "fingerprints": 1,
+        "candidates": 1,
+        "index": 3,
+        "deduplicated": 5,
+        "verdicts": 5,
+        "dead-letters": 5,
+    }
+
+
+def test_only_the_index_is_compacted_and_it_keeps_everything() -> None:
+    made = specs()
+    policies = {name: spec.config["cleanup.policy"] for name, spec in made.items()}
+    assert policies == dict.fromkeys(topics.ALL, "delete") | {"index": "compact"}
+    assert "retention.ms" not in made["index"].config
+
+
+def test_pages_are_dated_by_the_broker() -> None:
+    dated = {name for name, spec in specs().items() if "message.timestamp.type" in spec.config}
+    assert dated == {"pages"}
+    assert specs()["pages"].config["message.timestamp.type"] == "LogAppendTime"
+
+
+@pytest.mark.parametrize(("days", "milliseconds"), [(7, "604800000"), (0.5, "43200000"), (1 / 86400, "1000")])
+def test_retention_is_given_in_days_and_has_no_limit_of_bytes(days: float, milliseconds: str) -> None:
+    config = specs(retention_days=days)["fingerprints"].config
+    assert (config["retention.ms"], config["retention.bytes"]) == (milliseconds, "-1")
+
+
+def test_every_topic_takes_messages_of_the_given_size_and_outputs_the_verdict_s_headers_besides() -> None:
+    sizes = {topic: int(spec.config["max.message.bytes"]) for topic, spec in specs(max_message_bytes=12345).items()}
+    passed_on = {DEDUPLICATED, DEAD_LETTERS}
+    assert {sizes.pop(topic) for topic in passed_on} == {12345 + OUTPUT_MARGIN_BYTES}
+    assert set(sizes.values()) == {12345}

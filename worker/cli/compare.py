@@ -1,0 +1,155 @@
+"""Two texts or pages, and all that leads to the verdict on them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from worker.cli.compose import near, recipe
+from worker.cli.side_by_side import as_object, as_text
+from worker.errors import PageError, UsageError
+from worker.fingerprint.comparison import compare
+from worker.fingerprint.fingerprinted import Explained
+from worker.fingerprint.fingerprinter import Explainer, Recipe
+from worker.fingerprint.hashing import MAX_BITS, MIN_BITS, WORD_BITS
+from worker.fingerprint.measures import BlockLayout
+from worker.messages import PageMeta
+from worker.stream.parsers import ParserPool
+
+if TYPE_CHECKING:
+    from worker.config import PageSettings, Settings
+
+SUMMARY: Final = "show two pages or texts side by side: tokens, features, fingerprints bit by bit, verdict"
+
+STDIN: Final = "-"
+_NAME_CHARACTERS: Final = 40
+_WAIT_SECONDS: Final = 1.0
+_MOVES: Final = {
+    "parser-timeout": "give a smaller page, or more time in page.timeout_seconds",
+    "parser-memory": "give a smaller page, or more memory in page.memory_mb",
+}
+_OTHER_MOVE: Final = "give a page of HTML or a text"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two as it was given. ``name`` is for people; ``truncated``: there was more than is read of a page."""
+
+    name: str
+    body: bytes
+    meta: PageMeta
+    truncated: bool = False
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's own arguments."""
+    parser.add_argument("a", metavar="A", help="file of HTML or text, told apart by its content; - for standard input")
+    parser.add_argument("b", metavar="B", help="the same")
+    parser.add_argument("--text", action="store_true", help="A and B are the texts themselves")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--all", action="store_true", dest="everything", help="show all tokens and features")
+    parser.add_argument("--k", type=int, metavar="BITS", help="instead of the setting near.k")
+    parser.add_argument(
+        "--bits",
+        type=int,
+        default=WORD_BITS,
+        metavar="N",
+        help=f"width of the fingerprints, {MIN_BITS} to {MAX_BITS}; the index has {WORD_BITS}",
+    )
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """Print the comparison. The exit code is 0 whether they are near or not."""
+    settings = load()
+    k = settings.near.k if arguments.k is None else arguments.k
+    _check(arguments, k, settings)
+    sides = _sides(arguments, settings.page.max_bytes)
+    for side in sides:
+        if side.truncated:
+            print(f"{side.name}: only its first {len(side.body)} bytes are read (page.max_bytes)", file=sys.stderr)
+    a, b = _explained(sides, recipe(settings), arguments.bits, settings.page)
+    rule = replace(near(settings).near, k=k)
+    comparison = compare(a, b, near=rule, layout=BlockLayout.parse(settings.index.layout))
+    names = sides[0].name, sides[1].name
+    if arguments.json:
+        print(json.dumps(as_object(comparison, names), ensure_ascii=False, indent=2))
+    else:
+        print(as_text(comparison, names, everything=arguments.everything))
+    return 0
+
+
+def _check(arguments: argparse.Namespace, k: int, settings: Settings) -> None:
+    bits = arguments.bits
+    if not MIN_BITS <= bits <= MAX_BITS:
+        raise UsageError(f"--bits {bits}: fingerprints have {MIN_BITS} to {MAX_BITS} bits; give one of these widths")
+    if bits > WORD_BITS and settings.fingerprint.hash == "bkdr":
+        raise UsageError(f"--bits {bits}: the hash bkdr has {WORD_BITS}; add --set fingerprint.hash=xxh3")
+    if not 0 <= k <= bits:
+        raise UsageError(f"--k {k}: a distance is between 0 and {bits} bits; give one of these")
+    if not arguments.text and arguments.a == arguments.b == STDIN:
+        raise UsageError("standard input can be A or B, not both; give a file for one of them")
+
+
+def _sides(arguments: argparse.Namespace, max_bytes: int) -> tuple[Side, Side]:
+    read = _from_text if arguments.text else partial(_from_file, max_bytes=max_bytes)
+    return read(arguments.a, url="a:"), read(arguments.b, url="b:")
+
+
+def _from_text(text: str, *, url: str) -> Side:
+    shown = text if len(text) <= _NAME_CHARACTERS else text[: _NAME_CHARACTERS - 1] + "…"
+    # Bytes of the command line that are not UTF-8 came in as lone surrogates; here they are bytes again.
+    return Side(_printable(shown), text.encode("utf-8", "surrogateescape"), PageMeta(url=url, form="text"))
+
+
+def _from_file(name: str, *, url: str, max_bytes: int) -> Side:
+    try:
+        if name == STDIN:
+            body = sys.stdin.buffer.read(max_bytes + 1)
+        else:
+            with Path(name).open("rb") as file:
+                body = file.read(max_bytes + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(
+            f"{_printable(name)} cannot be read ({why}); name a file, or add --text if these are the texts themselves"
+        ) from error
+    shown = "standard input" if name == STDIN else _printable(name)
+    return Side(shown, body[:max_bytes], PageMeta(url=url), truncated=len(body) > max_bytes)
+
+
+def _printable(name: str) -> str:
+    """Neither line ends nor what a terminal would obey."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in name)
+
+
+def _explained(sides: tuple[Side, Side], made: Recipe, bits: int, page: PageSettings) -> tuple[Explained, Explained]:
+    """Both, from a process that ends if one of them is made to break parsers.
+
+    Raises:
+        UsageError: a side cannot be fingerprinted.
+    """
+    found: dict[int, Explained | PageError] = {}
+    pool: ParserPool[int, Explained] = ParserPool(
+        partial(Explainer, made, bits),
+        processes=1,
+        timeout_seconds=page.timeout_seconds,
+        memory_bytes=page.memory_mb * 1024 * 1024,
+    )
+    with pool:
+        for number, side in enumerate(sides):
+            pool.submit(number, side.body, side.meta)
+        while pool.outstanding:
+            found |= pool.results(_WAIT_SECONDS)
+    return _or_refuse(sides[0], found[0]), _or_refuse(sides[1], found[1])
+
+
+def _or_refuse(side: Side, outcome: Explained | PageError) -> Explained:
+    if isinstance(outcome, PageError):
+        raise UsageError(f"{side.name} has no fingerprint: {outcome}; {_MOVES.get(outcome.reason, _OTHER_MOVE)}")
+    return outcome

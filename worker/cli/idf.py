@@ -1,0 +1,65 @@
+"""The user's own pages → a table of idf for the weights tf-idf."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worker.cli.compose import recipe
+from worker.errors import PageError, UsageError
+from worker.evaluate.idf import count_documents, table
+from worker.evaluate.labelled import META, Document, Field, read_documents
+from worker.fingerprint.fingerprinter import Fingerprinter
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+
+SUMMARY = "build the table that the weights tf-idf need from your own pages"
+
+LEAST = 2
+"""Documents that a word must stand in by default: words of one are most of all words, and equally rare."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's own arguments."""
+    parser.add_argument(
+        "--docs", type=Path, required=True, metavar="FILE", help="documents, JSON lines: id, text or html; or a folder"
+    )
+    parser.add_argument("--field", choices=("text", "html"), default="text", help="what to count; default text")
+    parser.add_argument(
+        "--least", type=int, default=LEAST, metavar="N", help=f"leave out words of fewer documents; default {LEAST}"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to write the table")
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """Write the table and say which settings use it."""
+    if arguments.least < 1:
+        raise UsageError(f"--least {arguments.least}: give a number from 1 on")
+    settings = load()
+    # The weights may be tf-idf already, with the table that is only being made here.
+    features = settings.features.model_copy(update={"weights": "tf", "idf_table": None})
+    fingerprinter = Fingerprinter(recipe(settings.model_copy(update={"features": features})))
+    documents = read_documents(arguments.docs, arguments.field)
+    counted = count_documents(_texts(documents, arguments.field, fingerprinter), fingerprinter.segmenter)
+    rows = table(counted, arguments.least)
+    try:
+        with arguments.out.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{row.token}\t{row.idf:.6f}\n" for row in rows)
+    except OSError as error:
+        raise UsageError(f"--out {arguments.out}: cannot be written ({error.strerror}); name another file") from error
+    print(f"{arguments.out}: {len(rows):,} words of {counted.documents:,} different documents; to use it:")
+    print(f"features:\n  weights: tf-idf\n  idf_table: {json.dumps(str(arguments.out), ensure_ascii=False)}")
+    return 0
+
+
+def _texts(documents: list[Document], field: Field, fingerprinter: Fingerprinter) -> Iterator[str]:
+    for document in documents:
+        try:
+            yield fingerprinter.text_of(document.body.encode("utf-8", "replace"), META[field])
+        except PageError as error:
+            print(f"document {document.id!r} is left out: {error}", file=sys.stderr)

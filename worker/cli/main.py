@@ -1,0 +1,210 @@
+"""The command line: finds the command, reads settings for those that ask, turns errors into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+
+from worker import __version__
+from worker.cli.logs import log_to_stderr
+from worker.cli.stopping import AskedToStop
+from worker.errors import Stop, UsageError
+
+if TYPE_CHECKING:
+    from worker.config import Loaded, Settings
+
+PROGRAM: Final = "python -m worker"
+
+
+class Command(NamedTuple):
+    """A command's module, which has ``SUMMARY``, ``configure(parser)`` and ``run(arguments, load)``.
+
+    The summary stands here once more, so that the help need not import every module and all that it imports.
+    """
+
+    module: str
+    summary: str
+
+
+COMMANDS: Final = {
+    "demo": Command(
+        "worker.cli.demo", "crawl a small site through a real Kafka to verdicts, show the progress, check the sums"
+    ),
+    "broker": Command("worker.cli.broker", "start a real Kafka broker on this machine"),
+    "topics": Command("worker.cli.topics", "make the topics, check that they are as the settings say, delete some"),
+    "index": Command(
+        "worker.cli.index", "show what the index topic holds and whether all is well, or copy it to another generation"
+    ),
+    "repair": Command(
+        "worker.cli.repair", "list what was lost where logs or pages passed their retention, and go on behind it"
+    ),
+    "switch": Command(
+        "worker.cli.switch", "let the generation that the settings name write the outputs from where another one ended"
+    ),
+    "compare": Command(
+        "worker.cli.compare", "show two pages or texts side by side: tokens, features, fingerprints bit by bit, verdict"
+    ),
+    "evaluate": Command(
+        "worker.cli.evaluate",
+        "hold verdicts against labelled pages: recall, false positives, cost, beside other methods",
+    ),
+    "calibrate": Command(
+        "worker.cli.calibrate", "choose k and threshold by labelled pages, and say what to expect of them"
+    ),
+    "idf": Command("worker.cli.idf", "build the table that the weights tf-idf need from your own pages"),
+    "bench": Command("worker.cli.bench", "measure: pages a second and core from HTML in Kafka to verdicts"),
+    "warmup": Command(
+        "worker.cli.warmup", "compile what workers run into the folder named by NUMBA_CACHE_DIR, for an image"
+    ),
+    "size": Command(
+        "worker.cli.size", "say what the index takes in memory and, with --pages-per-day, what a whole crawl needs"
+    ),
+}
+"""Commands by name, in the order of a first use."""
+
+RUN: Final = "worker.cli.run"
+"""The module of the command without a name: the worker itself."""
+
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises ``UsageError`` for a wrong command line, so that all errors look alike and end in one place."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise it, with where to read on."""
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+
+def main(argv: Sequence[str], asked: AskedToStop | None = None) -> int:
+    """Run one command; the exit code as in ``worker.errors``, 130 after Ctrl-C, 141 when the reader went away.
+
+    ``asked`` has heard signals since before this module was imported: they are the worker's. Other commands are ended
+    by them as any program is, unless they say otherwise.
+    """
+    try:
+        try:
+            code = _run(argv, asked)
+        except SystemExit as ended:  # argparse, after --help or --version
+            code = int(ended.code or 0)
+        sys.stdout.flush()
+        return code
+    except Stop as stop:
+        print(f"worker: error: {stop}", file=sys.stderr)
+        return stop.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The interpreter flushes standard output once more at its end; that must find something to write to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+
+
+def _run(argv: Sequence[str], asked: AskedToStop | None) -> int:
+    place = _place_of_command(argv)
+    before = _top_parser().parse_args(argv[:place])
+    if place is None:
+        return _without_command(before, asked)
+    if asked is not None:
+        asked.leave()
+    if before.check_config or before.print_config:
+        raise UsageError("--check-config and --print-config go without a command; leave one of the two out")
+    name = argv[place]
+    module = _command(name)
+    parser = Parser(prog=f"{PROGRAM} {name}", description=module.SUMMARY, allow_abbrev=False)
+    module.configure(parser)
+    _add_settings_options(parser)
+    after = parser.parse_args(argv[place + 1 :])
+    return _call(module, after, _loader(before, after))
+
+
+def _place_of_command(argv: Sequence[str]) -> int | None:
+    """Where the first word stands that is neither an option nor an option's value."""
+    takes_value = {"--config", "--set"}
+    place = 0
+    while place < len(argv):
+        if not argv[place].startswith("-"):
+            return place
+        place += 2 if argv[place] in takes_value else 1
+    return None
+
+
+def _top_parser() -> Parser:
+    width = max(map(len, COMMANDS))
+    commands = "".join(f"  {name:{width}}  {command.summary}\n" for name, command in COMMANDS.items())
+    parser = Parser(
+        prog=PROGRAM,
+        usage=f"{PROGRAM} [options] [command] ...",
+        description="Keeps near-duplicate pages out of a crawl while the crawl runs.",
+        epilog=f"commands:\n{commands}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"crawl-dedup {__version__}")
+    parser.add_argument("--check-config", action="store_true", help="say whether the settings are right, and end")
+    parser.add_argument("--print-config", action="store_true", help="print the settings and their origins, and end")
+    _add_settings_options(parser)
+    return parser
+
+
+def _add_settings_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("settings", "before or after the command")
+    group.add_argument("--config", type=Path, metavar="FILE", help="instead of DEDUP_CONFIG or ./config.yaml")
+    group.add_argument(
+        "--set", action="append", default=[], dest="overrides", metavar="KEY=VALUE", help="any setting; repeatable"
+    )
+    group.add_argument("--log-json", action="store_true", help="the same as --set log.format=json")
+
+
+def _without_command(options: argparse.Namespace, asked: AskedToStop | None) -> int:
+    if options.check_config or options.print_config:
+        from worker.config.show import effective_yaml
+
+        loaded = _load(options)
+        print(effective_yaml(loaded) if options.print_config else f"ok: {loaded.file or 'no config file'}")
+        return 0
+    options.asked = asked or AskedToStop()
+    return _call(importlib.import_module(RUN), options, _loader(options))
+
+
+def _command(name: str) -> ModuleType:
+    if name not in COMMANDS:
+        from worker.config.catalogue import did_you_mean
+
+        question = did_you_mean(name, COMMANDS)
+        raise UsageError(f"there is no command {name!r}; {question or 'the commands are ' + ', '.join(COMMANDS)}")
+    return importlib.import_module(COMMANDS[name].module)
+
+
+def _call(module: ModuleType, arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    code: int = module.run(arguments, load)
+    return code
+
+
+def _loader(*options: argparse.Namespace) -> Callable[[], Settings]:
+    """What a command calls for its settings. Log messages go as these say from then on."""
+
+    def load() -> Settings:
+        settings = _load(*options).settings
+        log_to_stderr(settings.log.level, settings.log.format)
+        return settings
+
+    return load
+
+
+def _load(*options: argparse.Namespace) -> Loaded:
+    """Settings by the options before and after the command; the later ``--config`` counts."""
+    from worker.config import load
+
+    config = next((given.config for given in reversed(options) if given.config is not None), None)
+    overrides = [override for given in options for override in given.overrides]
+    if any(given.log_json for given in options):
+        overrides.append("log.format=json")
+    return load(config=config, overrides=overrides, environ=os.environ)

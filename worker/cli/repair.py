@@ -1,0 +1,115 @@
+"""``python -m worker repair``: goes on after a gap, when what workers would have to read is gone."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from worker.cli import compose
+from worker.cli.run import policy
+from worker.cli.topology import bystander, specs
+from worker.errors import CheckFailed
+from worker.stream.admin import compare_topics
+from worker.stream.connection import client_options
+from worker.stream.repair import PartitionPlace, Plan, Survey, carry_out, plan, survey
+from worker.stream.startup import check_topics
+from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+
+SUMMARY: Final = "list what was lost where logs or pages passed their retention, and go on behind it"
+NOTHING: Final = "nothing to repair: all workers can read on from where they stand"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Shows where each shard and each partition of pages would read on, beside what the topics still hold, and what "
+        "is lost. Without --accept-gap nothing is changed; exit code 1 if there is a gap. With it, replay points and "
+        "consumed offsets are moved behind the gap, and from then on everything is exact again. All workers must be "
+        "stopped, also those that are paused."
+    )
+    parser.add_argument("--accept-gap", action="store_true", help="accept what is lost, and make workers able to go on")
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """0 if there is nothing to repair, or it was repaired.
+
+    Raises:
+        CheckFailed: there is a gap, and it was not accepted.
+        Refused: workers are running, a topic was made anew, or the index contradicts itself.
+        Unavailable: the broker or a topic is not there, or a transaction is pending.
+    """
+    settings = load()
+    topics = settings.topics
+    options = client_options(settings.kafka)
+    check_topics(compare_topics(options, specs(settings)))
+    rules = policy(settings, compose.scheme(settings, compose.recipe(settings)), secrets.token_bytes(8))
+    with bystander(settings) as broker:
+        surveyed = survey(broker, rules, range(topics.partitions))
+        planned = plan(surveyed, rules)
+        print("\n".join(places(surveyed)))
+        if planned.empty:
+            print(NOTHING)
+            return 0
+        print("\n".join(losses(planned)))
+        if not arguments.accept_gap:
+            raise CheckFailed(
+                "there is a gap, and workers refuse to go on. To go on behind it without what is listed above: stop "
+                "all workers, then python -m worker repair --accept-gap"
+            )
+        carry_out(broker, planned, rules, partial(secrets.token_bytes, 16))
+    print(f"repaired: {len(planned.bridges)} shards and {len(planned.moves)} partitions go on behind the gap")
+    return 0
+
+
+def places(surveyed: Survey) -> Iterator[str]:
+    """Where everything stands beside what there is."""
+    logs = surveyed.logs
+    yield f"{FINGERPRINTS} holds batches {_span(*logs.fingerprints)}, {CANDIDATES} answers {_span(*logs.candidates)}"
+    for shard in surveyed.shards:
+        batch, answer = shard.point
+        yield f"shard {shard.shard} of {INDEX} reads on from batch {batch}, answer {answer}: {shard.reach.value}"
+    for partition in surveyed.partitions:
+        yield f"partition {partition.partition} of {PAGES}, which holds {_span(*partition.pages)}, " + _stand(partition)
+
+
+def losses(planned: Plan) -> Iterator[str]:
+    """What nobody can bring back."""
+    yield "lost:"
+    if planned.annulled:
+        first, last = planned.annulled[0], planned.annulled[-1]
+        yield (
+            f"  batches {first} to {last}: no shard has kept what was decided in them. Pages that were settled have "
+            "their verdicts and are compared with no more; the others are judged anew"
+        )
+    for bridge in planned.bridges:
+        for after, to in bridge.holes:
+            yield f"  shard {bridge.shard}: survivors of batches {after + 1} to {to} that stand in no block"
+    for move in planned.moves:
+        if move.skipped:
+            yield (
+                f"  partition {move.partition} of {PAGES}: {len(move.skipped)} pages at offsets "
+                f"{_span(move.skipped.start, move.skipped.stop)} get no verdict; crawl them again"
+            )
+        else:
+            yield f"  partition {move.partition} of {PAGES}: no page; it goes on at offset {move.committed.offset}"
+
+
+def _stand(partition: PartitionPlace) -> str:
+    point = partition.point
+    if point is not None:
+        where = f"is consumed up to {partition.offset} and reads on from batch {point.batch}, answer {point.candidate}"
+        return f"{where}: {partition.reach.value}"
+    if partition.committed is None and partition.offset == partition.pages.begin:
+        return "has no consumed offset"
+    return f"has no consumed offset that can be right; by the outputs it is settled up to {partition.offset}"
+
+
+def _span(begin: int, end: int) -> str:
+    """``end`` is the first that is not there."""
+    return f"{begin} to {end - 1}" if begin < end else f"none (the next is {end})"

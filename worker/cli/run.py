@@ -1,0 +1,196 @@
+"""``python -m worker``: the worker itself."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+
+from worker.cli import compose
+from worker.cli.stopping import AskedToStop
+from worker.cli.topology import specs
+from worker.config import Settings
+from worker.errors import Unavailable, UsageError
+from worker.fingerprint.fingerprinted import Fingerprinted
+from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.fingerprint.scheme import Scheme
+from worker.index.engine import choose
+from worker.index.layout import Layout
+from worker.observe.events import LoggedMetrics
+from worker.observe.health import HealthServer
+from worker.observe.metrics import Info
+from worker.stream.admin import compare_topics
+from worker.stream.allowance import Allowance
+from worker.stream.connection import Options, client_options
+from worker.stream.kafka_log import KafkaLog
+from worker.stream.keeping import SnapshotFolder
+from worker.stream.local import Local
+from worker.stream.loop import Worker
+from worker.stream.parsers import ParserPool
+from worker.stream.parsing import Parsing, Source
+from worker.stream.policy import Policy, within
+from worker.stream.run import Rhythm, Runner
+from worker.stream.startup import check_scheme, check_topics
+from worker.stream.watch import Watch
+from worker.topics import DAY_MS
+
+SUMMARY = "run a worker: pages in, verdicts out"
+MIB = 1 << 20
+
+_log = logging.getLogger(__name__)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """No arguments of its own: everything is a setting."""
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """Work until SIGTERM or SIGINT, then drain; 0 unless something stops the worker.
+
+    ``arguments.asked`` has heard them since before this module was imported, which takes most of a second.
+    """
+    asked: AskedToStop = arguments.asked
+    settings = load()
+    if asked.by_now():
+        return 0
+    made = compose.recipe(settings)
+    scheme = compose.scheme(settings, made)
+    options = client_options(settings.kafka)
+    try:
+        check_topics(compare_topics(options, specs(settings)))
+    except Unavailable:
+        if asked.by_now():
+            return 0  # who waits no longer need not hear why it took so long
+        raise
+    writer = secrets.token_bytes(8)
+    rules = policy(settings, scheme, writer)
+    metrics = _metrics(settings, scheme)
+    with (
+        HealthServer(metrics, settings.metrics.host, settings.metrics.port) as server,
+        ParserPool[Source, Fingerprinted](
+            partial(Fingerprinter, made),
+            processes=settings.page.processes or os.cpu_count() or 1,
+            timeout_seconds=settings.page.timeout_seconds,
+            memory_bytes=settings.page.memory_mb * MIB,
+        ) as pool,
+        this_machine(settings) as local,
+    ):
+        print(f"metrics: {server.address}/metrics", flush=True)
+        log = kafka_log(settings, options, writer)
+        parsing = Parsing(pool, settings.topics.max_message_bytes, scope_of=compose.scope_of(settings))
+        new_index = compose.new_index(settings)
+        worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), metrics, local)
+        try:
+            check_scheme(log, rules)
+            watch = Watch(log, worker, settings.kafka.patience_seconds)
+            runner = Runner(worker, parsing, watch, rhythm(settings), metrics)
+            asked.tell(runner.stop)
+            _log.info("worker %s runs, scheme %s", writer.hex(), rules.scheme.hex())
+            print("worker is running", flush=True)
+            if not runner.run():
+                _log.warning(
+                    "shutdown.seconds are over before all pages were settled; whoever owns them next does them again"
+                )
+        finally:
+            worker.close()
+            log.close(settings.shutdown.seconds)
+    _log.info("worker %s has ended", writer.hex())
+    return 0
+
+
+def policy(settings: Settings, scheme: Scheme, writer: bytes) -> Policy:
+    """What the step needs to know."""
+    ttl = settings.near.ttl_days
+    return Policy(
+        scheme=scheme.id,
+        scheme_text=scheme.encode(),
+        shards=settings.topics.shards,
+        near=compose.near(settings),
+        writer=writer,
+        ttl=None if ttl is None else int(ttl * DAY_MS),
+        output=settings.output.mode,
+        **within(settings.topics.max_message_bytes, settings.index.flush_entries),
+        held_bytes=settings.commit.megabytes * MIB,
+        settle_pages=settings.commit.pages,
+        settle_bytes=settings.commit.megabytes * MIB // 2,
+    )
+
+
+def rhythm(settings: Settings) -> Rhythm:
+    """When the loop settles, flushes and gives up draining."""
+    return Rhythm(
+        settle_seconds=settings.commit.seconds,
+        settle_pages=settings.commit.pages,
+        flush_seconds=settings.index.flush_seconds,
+        keep_seconds=settings.index.snapshot_seconds,
+        drain_seconds=settings.shutdown.seconds,
+    )
+
+
+@contextmanager
+def this_machine(settings: Settings) -> Iterator[Local]:
+    """A thread, the folder for snapshots and the memory for the index, by these settings.
+
+    Raises:
+        UsageError: the folder cannot be made.
+    """
+    index = settings.index
+    snapshots = None
+    if index.state_dir is not None:
+        try:
+            index.state_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(
+                f"index.state_dir: {index.state_dir} cannot be made ({error.strerror}); name a folder that this "
+                "program may write to, or leave the setting out"
+            ) from error
+        snapshots = SnapshotFolder(index.state_dir, settings.topics.prefix, settings.topics.generation)
+    background = ThreadPoolExecutor(1, thread_name_prefix="shards")
+    try:
+        tables = len(Layout(index.layout).arrangements)
+        sketched = settings.near.predicate == "accurate"
+        yield Local(background.submit, snapshots, Allowance(index.memory_mb * MIB, tables, sketched))
+    finally:
+        background.shutdown(wait=False, cancel_futures=True)
+
+
+def kafka_log(settings: Settings, options: Options, writer: bytes) -> KafkaLog:
+    """This worker's side of the broker; joins both groups."""
+    kafka = settings.kafka
+    return KafkaLog(
+        options,
+        prefix=settings.topics.prefix,
+        group=kafka.group,
+        generation=settings.topics.generation,
+        writer=writer.hex(),
+        instance=kafka.instance_id,
+        max_message_bytes=settings.topics.max_message_bytes,
+        session_seconds=kafka.session_timeout_seconds,
+        heartbeat_seconds=kafka.heartbeat_seconds,
+        transaction_seconds=kafka.transaction_timeout_seconds,
+        delivery_seconds=kafka.request_timeout_seconds,
+        patience_seconds=kafka.patience_seconds,
+    )
+
+
+def _metrics(settings: Settings, scheme: Scheme) -> LoggedMetrics:
+    near, index = settings.near, settings.index
+    return LoggedMetrics(
+        Info(
+            engine=choose().NAME,
+            scheme=scheme.id.hex(),
+            predicate=near.predicate,
+            k=near.k,
+            layout=index.layout,
+            shards=settings.topics.shards,
+            partitions=settings.topics.partitions,
+            output=settings.output.mode,
+            generation=settings.topics.generation,
+        ),
+        hosts=settings.metrics.hosts,
+    )

@@ -1,0 +1,207 @@
+"""What the index takes in memory, beside the literature's arithmetic; and what a whole crawl needs."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.cli.sizing import LOAD, PAGES_A_SECOND_AND_CORE, PEAK, Crawl
+from worker.errors import UsageError
+from worker.fingerprint.sketch import BANDS, SKETCH_BYTES
+from worker.index.engine import SketchRule
+from worker.index.entries import COLUMNS, Entries
+from worker.index.layout import Layout
+from worker.index.shard import Shard
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+
+SUMMARY: Final = "say what the index takes in memory and, with --pages-per-day, what a whole crawl needs"
+
+SIGNATURES: Final = 50_000_000
+SIGNATURE_BYTES: Final = 8
+TABLES_IN_LITERATURE: Final = 4
+TAG_BYTES: Final = 4
+SLOT_BYTES: Final = 4
+KEY_BYTES: Final = 2
+SAMPLE: Final = 200_000
+"""Entries that are really stored to measure one. Fewer would show more of the space that is kept to grow."""
+
+_PORTION: Final = 1000
+"""Entries stored at a time, as a worker stores the survivors of a batch."""
+
+PAGE_KB: Final = 42.0
+"""Of an HTML page: the mean of 2,211 pages of news and documentation."""
+
+_FIRST_FETCHED: Final = 1_700_000_000_000
+_FETCHED_EVERY_MS: Final = 10
+"""Between two pages, of which up to a thousand come out of turn."""
+
+_KIB: Final = 1024
+_UNITS: Final = ("KiB", "MiB", "GiB", "TiB")
+_WHOLE_UP_TO: Final = 2
+"""Powers of 1024 up to MiB."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's own arguments."""
+    parser.add_argument(
+        "--distinct", type=int, default=SIGNATURES, metavar="N", help="survivors in the index; default 50 million"
+    )
+    parser.add_argument("--pages-per-day", type=int, metavar="N", help="what comes from the spiders; plans the crawl")
+    parser.add_argument(
+        "--page-kb", type=float, default=PAGE_KB, metavar="KB", help=f"size of a page's body; default {PAGE_KB:g}"
+    )
+    parser.add_argument(
+        "--pages-a-second",
+        type=float,
+        default=PAGES_A_SECOND_AND_CORE,
+        metavar="N",
+        help=f"what a core does, as `bench pipeline` measures it; default {PAGES_A_SECOND_AND_CORE}",
+    )
+    parser.add_argument(
+        "--layout", choices=[layout.value for layout in Layout], help="instead of the setting index.layout"
+    )
+    parser.add_argument(
+        "--sample",
+        type=int,
+        default=SAMPLE,
+        metavar="N",
+        help=f"entries to store for the measured figure, 0 for none; default {SAMPLE:,}",
+    )
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """Print both."""
+    distinct, sample = arguments.distinct, arguments.sample
+    if distinct < 1 or not 0 <= sample <= distinct:
+        raise UsageError("--distinct must be at least 1 and --sample between 0 and --distinct; give other numbers")
+    per_day = 1 if arguments.pages_per_day is None else arguments.pages_per_day
+    if min(arguments.page_kb, arguments.pages_a_second, per_day) <= 0:
+        raise UsageError("--pages-per-day, --page-kb and --pages-a-second must be above 0; give other numbers")
+    settings = load()
+    layout = Layout(arguments.layout or settings.index.layout)
+    sketched = settings.near.predicate == "accurate"
+    entry_bytes = measured(sample, layout, sketched) if sample else None
+    print(report(distinct, layout, entry_bytes, sample, sketched))
+    if arguments.pages_per_day:
+        crawl = Crawl(
+            pages_a_day=arguments.pages_per_day,
+            distinct=distinct,
+            page_bytes=round(arguments.page_kb * 1000),
+            entry_bytes=entry_bytes or computed_bytes(layout, sketched),
+            retention_days=settings.topics.retention_days,
+            replicas=settings.topics.replication_factor,
+            speed=arguments.pages_a_second,
+        )
+        print("", *plan(crawl, settings), sep="\n")
+    return 0
+
+
+def computed_bytes(layout: Layout, sketched: bool = False) -> int:
+    """Bytes an entry by the types of its columns and tables, without URL."""
+    columns = sum(dtype.itemsize for dtype in COLUMNS.values()) + len(layout.arrangements) * (TAG_BYTES + SLOT_BYTES)
+    return columns + sketched * (SKETCH_BYTES + BANDS * (KEY_BYTES + SLOT_BYTES))
+
+
+def measured(sample: int, layout: Layout, sketched: bool = False) -> float:
+    """Bytes an entry of a shard of ``sample`` entries, space to grow included, without URLs.
+
+    Fingerprints are random; tokens and times are such as a crawl's are, since full parts of these columns are packed.
+    """
+    random = np.random.default_rng(1)
+    shard = Shard(layout=layout, sketch=SketchRule() if sketched else None)
+    for start in range(0, sample, _PORTION):
+        count = min(_PORTION, sample - start)
+        entries = _random_entries(random, start, count)
+        if sketched:
+            bands = random.integers(0, 2**32, (count, BANDS), np.uint32)
+            entries = replace(entries, bands=bands, sketch=random.integers(0, 2**64, (count, 4), np.uint64))
+        shard.store(entries)
+    return shard.nbytes / len(shard)
+
+
+def report(distinct: int, layout: Layout, measured_bytes: float | None, sample: int, sketched: bool = False) -> str:
+    """Both accounts as aligned lines; sizes are rounded up."""
+    tables = len(layout.arrangements)
+    total = computed_bytes(layout, sketched)
+    literature = [
+        (f"{distinct:,} signatures of 64 bits", distinct * SIGNATURE_BYTES),
+        (f"in {TABLES_IN_LITERATURE} tables", distinct * SIGNATURE_BYTES * TABLES_IN_LITERATURE),
+    ]
+    parts = [(f"column {name}", dtype.itemsize) for name, dtype in COLUMNS.items()]
+    parts.append((f"{tables} tables of a tag and a slot each", tables * (TAG_BYTES + SLOT_BYTES)))
+    if sketched:
+        parts.append(("sketch", SKETCH_BYTES))
+        parts.append((f"{BANDS} tables of half a key and a slot each", BANDS * (KEY_BYTES + SLOT_BYTES)))
+    lines = ["The literature's arithmetic (signatures alone: no URL, no order, no time), computed"]
+    lines += [f"  {label:44}{in_units(size):>12}" for label, size in literature]
+    lines += [
+        "",
+        f"This index, layout {layout.value}, bytes an entry before it is packed, computed from its columns' types",
+    ]
+    lines += [f"  {label:44}{size:>12}" for label, size in parts]
+    lines += [f"  {'together':44}{total:>12}", f"  {f'{distinct:,} entries':44}{in_units(distinct * total):>12}"]
+    if measured_bytes is not None:
+        lines += [
+            "",
+            f"This index, measured: {sample:,} random entries stored, packed, with the space kept to grow",
+            f"  {'bytes an entry':44}{measured_bytes:>12.1f}",
+            f"  {f'{distinct:,} entries at that rate':44}{in_units(distinct * measured_bytes):>12}",
+        ]
+    lines += ["", "URLs come on top; they are kept compressed. Memory divides by the number of workers."]
+    return "\n".join(lines)
+
+
+def plan(crawl: Crawl, settings: Settings) -> Iterator[str]:
+    """What the crawl needs, as aligned lines; figures are rounded up."""
+    speed, days, copies = crawl.speed, crawl.retention_days, crawl.replicas
+    parser_bytes = crawl.cores * settings.page.memory_mb * _KIB**2
+    yield f"A crawl of {crawl.pages_a_day:,} pages a day ({crawl.mean:,.1f} a second), {crawl.distinct:,} different"
+    rows = (
+        (
+            f"cores for workers, {LOAD:.0%} in use at {PEAK:g} times the mean, {speed:g} pages/s each",
+            f"{crawl.cores:,}",
+        ),
+        ("topics.partitions, at least; chosen once", f"{crawl.partitions:,}"),
+        ("topics.shards, at least; chosen once", f"{crawl.shards:,}"),
+        ("memory of the index with URLs, divided by the workers", in_units(crawl.index_bytes)),
+        ("memory of parsers at most: page.memory_mb each, one a core", in_units(parser_bytes)),
+        ("memory of pages on their way, each worker: commit.megabytes", in_units(settings.commit.megabytes * _KIB**2)),
+        (f"on the brokers: {days:g} days (topics.retention_days), copies: {copies}", in_units(crawl.log_bytes)),
+        (f"on the brokers: the index, for good, copies: {copies}", in_units(crawl.index_topic_bytes)),
+    )
+    for label, value in rows:
+        yield f"  {label:64}{value:>12}"
+
+
+def in_units(size: float) -> str:
+    """``size`` bytes in binary units, rounded up: to whole MiB, above them to tenths (memory must suffice)."""
+    power = min(max((int(size).bit_length() - 1) // 10, 1), len(_UNITS))
+    digits = 0 if power <= _WHOLE_UP_TO else 1
+    rounded_up = math.ceil(size / _KIB**power * 10**digits) / 10**digits
+    return f"{rounded_up:,.{digits}f} {_UNITS[power - 1]}"
+
+
+def _random_entries(random: np.random.Generator, start: int, count: int) -> Entries:
+    def values() -> NDArray[np.uint64]:
+        return random.integers(0, 2**64, count, dtype=np.uint64)
+
+    return Entries(
+        batch=np.full(count, start, np.int64),
+        place=np.arange(count, dtype=np.uint32),
+        fingerprint=values(),
+        bare=np.zeros(count, np.bool_),
+        text_hash=values(),
+        tokens=random.integers(50, 5000, count, dtype=np.uint32),
+        url_hash=values(),
+        fetched=_FIRST_FETCHED
+        + (np.arange(start, start + count) + random.integers(0, 1000, count)) * _FETCHED_EVERY_MS,
+        urls=("",) * count,
+    )

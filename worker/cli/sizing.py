@@ -1,0 +1,90 @@
+"""What a crawl of a given size needs: cores, partitions, shards, memory, disk on the brokers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+DAY_SECONDS: Final = 86_400
+PEAK: Final = 3.0
+"""A crawl's busiest hour beside its mean. Below it, pages wait longer at these hours, and nothing else happens."""
+LOAD: Final = 0.7
+"""Share of a core that is planned for: the rest is for catching up after a restart."""
+PAGES_A_SECOND_AND_CORE: Final = 250
+"""Measured: 270 with one worker and its broker on two shared cores (README, More workers), rounded down."""
+ENTRIES_A_SHARD: Final = 10_000_000
+"""A larger shard takes longer to restore, and while one restores no page gets a verdict."""
+FEWEST: Final = 8
+"""Partitions and shards, the settings' defaults: they cannot be changed later, and cost next to nothing."""
+WORKERS_TO_COME: Final = 4
+"""Times as many partitions and shards as workers are planned, so that the crawl can grow."""
+
+# Bytes on the broker, measured with 600 pages of 79 kB under URLs of 61 characters, 8 partitions and 8 shards, not
+# compressed; the body's own bytes are in pages and deduplicated besides.
+PAGES_BYTES: Final = 204
+DEDUPLICATED_BYTES: Final = 277
+VERDICT_BYTES: Final = 342
+CLAIM_BYTES: Final = 149
+ANSWER_BYTES: Final = 49
+ENTRY_BYTES: Final = 68
+
+URL_BYTES: Final = 30
+"""Of memory, an entry: compressed URLs, at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crawl:
+    """What is known before: pages a day, different pages the index holds at last, bytes of a page's body.
+
+    ``entry_bytes`` is what an entry takes in memory without its URL; ``retention_days`` and ``replicas`` are the
+    topics'; ``speed`` is in pages a second and core.
+    """
+
+    pages_a_day: int
+    distinct: int
+    page_bytes: int
+    entry_bytes: float
+    retention_days: float
+    replicas: int
+    speed: float = PAGES_A_SECOND_AND_CORE
+
+    @property
+    def mean(self) -> float:
+        """Pages a second."""
+        return self.pages_a_day / DAY_SECONDS
+
+    @property
+    def cores(self) -> int:
+        """Cores for all workers together, at the busiest hour."""
+        return max(1, math.ceil(self.mean * PEAK / (self.speed * LOAD)))
+
+    @property
+    def partitions(self) -> int:
+        """Of ``pages``: the largest number of workers that share them, and more to come; a multiple of eight."""
+        return _eights(WORKERS_TO_COME * self.cores)
+
+    @property
+    def shards(self) -> int:
+        """Of the index: none too large to be restored quickly, and one for each worker that may come."""
+        return max(_eights(self.distinct / ENTRIES_A_SHARD), self.partitions)
+
+    @property
+    def index_bytes(self) -> int:
+        """Memory of the index in all workers together."""
+        return math.ceil(self.distinct * (self.entry_bytes + URL_BYTES))
+
+    @property
+    def log_bytes(self) -> int:
+        """On the brokers, all copies: what is kept for ``retention_days``."""
+        page = 2 * self.page_bytes + PAGES_BYTES + DEDUPLICATED_BYTES + VERDICT_BYTES + CLAIM_BYTES + ANSWER_BYTES
+        return math.ceil(self.pages_a_day * self.retention_days * page * self.replicas)
+
+    @property
+    def index_topic_bytes(self) -> int:
+        """On the brokers, all copies: the topic that shards are restored from, which is kept for good."""
+        return self.distinct * ENTRY_BYTES * self.replicas
+
+
+def _eights(count: float) -> int:
+    return max(FEWEST, math.ceil(count / 8) * 8)

@@ -1,0 +1,151 @@
+"""``python -m worker topics create|check|delete``: the seven topics, made and compared; a generation's deleted."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from worker.cli.topology import bystander, specs
+from worker.config import in_generation
+from worker.errors import CheckFailed, UsageError
+from worker.stream.admin import (
+    MISSING,
+    PARTITIONS,
+    Difference,
+    alter_configs,
+    compare_topics,
+    create_topics,
+    delete_topics,
+)
+from worker.stream.connection import client_options
+from worker.stream.handover import Generation, refuse_running
+from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES, TopicSpec, group_names
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+
+SUMMARY: Final = "make the topics, check that they are as the settings say, delete some"
+CREATE: Final = "create"
+CHECK: Final = "check"
+DELETE: Final = "delete"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "create: makes the topics that are missing; says where those that exist differ from the settings (exit code "
+        "1) and leaves them as they are. check: only compares. delete: removes the index, the logs and the outputs of "
+        "one generation and its consumer groups, for ever; never pages."
+    )
+    parser.add_argument("action", choices=(CREATE, CHECK, DELETE), help="what to do")
+    parser.add_argument(
+        "--generation",
+        metavar="NAME",
+        help="with delete: the generation, whatever the settings say; '' where topics.generation was never set",
+    )
+    parser.add_argument(
+        "--alter-config",
+        action="store_true",
+        help="with create: also give existing topics the wanted settings (retention, sizes, cleanup); never partitions",
+    )
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """0 if the topics are as wanted.
+
+    Raises:
+        CheckFailed: they differ; the message names each difference and the next move.
+        UsageError: ``check`` was asked to alter, or the broker refuses what the settings want.
+        Unavailable: the broker is not there.
+    """
+    if arguments.alter_config and arguments.action != CREATE:
+        raise UsageError("--alter-config changes topics and check only looks: use topics create --alter-config")
+    if (arguments.action == DELETE) != (arguments.generation is not None):
+        raise UsageError("delete needs --generation NAME, create and check take it from the setting topics.generation")
+    settings = load()
+    if arguments.action == DELETE:
+        return _delete(in_generation(settings, arguments.generation))
+    options = client_options(settings.kafka)
+    wanted = specs(settings)
+    created: list[str] = []
+    altered: list[Difference] = []
+    if arguments.action == CREATE:
+        created = create_topics(options, wanted, settings.topics.replication_factor)
+    differences = compare_topics(options, wanted)
+    if differences and arguments.action == CREATE and arguments.alter_config:
+        altered = alter_configs(options, differences)
+        differences = compare_topics(options, wanted)
+    print(table(wanted, differences, created=created, altered={difference.topic for difference in altered}))
+    if differences:
+        raise CheckFailed(
+            "the topics are not as the settings say:\n"
+            + "\n".join(f"  {difference}" for difference in differences)
+            + "\n"
+            + "\n".join(next_moves(wanted, differences))
+        )
+    return 0
+
+
+def _delete(settings: Settings) -> int:
+    with bystander(settings) as groups:
+        refuse_running(Generation(settings.topics.generation, groups))
+    names = [spec.name for spec in specs(settings) if spec.topic != PAGES]
+    groups_too = group_names(settings.kafka.group, settings.topics.generation)
+    deleted = delete_topics(client_options(settings.kafka), names, groups_too)
+    print("\n".join(f"deleted {name}" for name in deleted) or "there is nothing to delete")
+    return 0
+
+
+def table(
+    wanted: Sequence[TopicSpec],
+    differences: Sequence[Difference],
+    *,
+    created: Collection[str] = (),
+    altered: Collection[str] = (),
+) -> str:
+    """A line a topic: name, partitions, cleanup policy, state."""
+    rows = [("topic", "partitions", "cleanup", "state")]
+    for spec in wanted:
+        state = _state(spec.name, differences, created=created, altered=altered)
+        rows.append((spec.name, str(spec.partitions), spec.config["cleanup.policy"], state))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def next_moves(wanted: Sequence[TopicSpec], differences: Sequence[Difference]) -> Iterator[str]:
+    """What to do about the differences, a sentence for each kind."""
+    if any(difference.what == MISSING for difference in differences):
+        yield "To make the missing topics: python -m worker topics create"
+    if any(difference.what not in (MISSING, PARTITIONS) for difference in differences):
+        yield "To set what differs: python -m worker topics create --alter-config"
+    topic_of = {spec.name: spec.topic for spec in wanted}
+    for difference in differences:
+        if difference.what == PARTITIONS:
+            yield _move_for_partitions(difference, topic_of[difference.topic])
+
+
+def _move_for_partitions(difference: Difference, topic: str) -> str:
+    if topic in (FINGERPRINTS, CANDIDATES):
+        return (
+            f"{difference.topic} must have one partition, whose order all verdicts follow: "
+            "set topics.prefix to a new name, or delete the topics and make them anew"
+        )
+    setting = "topics.shards" if topic == INDEX else "topics.partitions"
+    return (
+        f"The partitions of {difference.topic} cannot be changed: set {setting} to {difference.found}, "
+        "or topics.prefix to a new name"
+    )
+
+
+def _state(name: str, differences: Sequence[Difference], *, created: Collection[str], altered: Collection[str]) -> str:
+    whats = [difference.what for difference in differences if difference.topic == name]
+    if MISSING in whats:
+        return "missing"
+    if whats:
+        return "differs: " + ", ".join(whats)
+    if name in created:
+        return "created"
+    return "altered" if name in altered else "as wanted"

@@ -1,0 +1,41 @@
+"""Settings → topics, groups and the broker as commands see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from worker.stream.connection import client_options
+from worker.stream.kafka_bystander import Bystander
+from worker.topics import TopicSpec, topic_specs
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+
+
+def specs(settings: Settings) -> tuple[TopicSpec, ...]:
+    """How the topics must be, by these settings."""
+    topics = settings.topics
+    return topic_specs(
+        prefix=topics.prefix,
+        generation=topics.generation,
+        partitions=topics.partitions,
+        shards=topics.shards,
+        retention_days=topics.retention_days,
+        max_message_bytes=topics.max_message_bytes,
+    )
+
+
+def bystander(settings: Settings) -> Bystander:
+    """A look from outside at the generation that the settings name; to be closed.
+
+    Raises:
+        Unavailable: the broker is not there.
+    """
+    topics = settings.topics
+    return Bystander(
+        client_options(settings.kafka),
+        prefix=topics.prefix,
+        group=settings.kafka.group,
+        generation=topics.generation,
+        max_message_bytes=topics.max_message_bytes,
+    )

@@ -1,0 +1,96 @@
+"""``python -m worker warmup``: compiles everything into a folder, so that an image's workers need not at each start."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from worker.errors import UsageError
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+
+SUMMARY: Final = "compile what workers run into the folder named by NUMBA_CACHE_DIR, for an image"
+CACHE: Final = "NUMBA_CACHE_DIR"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """No arguments: the folder is named by the environment, where workers look for it, too."""
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """Compile, and say what is there now."""
+    load()
+    folder = _cache_folder(os.environ.get(CACHE))
+    before = _compiled(folder)
+    begun = time.perf_counter()
+    cpu = _compile()
+    took = time.perf_counter() - begun
+    after = _compiled(folder)
+    megabytes = sum(size for size in after.values()) / 1e6
+    new = len(after.keys() - before.keys())
+    print(
+        f"{folder}: {len(after)} compiled functions, {megabytes:.1f} MB, {new} of them new, in {took:.1f} s, for "
+        f"{cpu}. Start workers with the same {CACHE}; on another kind of CPU they compile once more, unless "
+        "NUMBA_CPU_NAME=generic is set here and there"
+    )
+    return 0
+
+
+def _cache_folder(named: str | None) -> Path:
+    """The folder, made if need be.
+
+    Raises:
+        UsageError: none is named, or it cannot be written.
+    """
+    if not named:
+        raise UsageError(f"{CACHE} is not set: set it to the folder that workers will have it set to, and try again")
+    folder = Path(named)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"{CACHE}={named} cannot be written ({error.strerror}): name another folder, or run this as its owner"
+        ) from error
+    return folder
+
+
+def _compile() -> str:
+    """Compile everything that workers use, and use it once; the name of the CPU that it is for.
+
+    Raises:
+        UsageError: numba cannot run here.
+    """
+    from worker.index.layout import Layout
+    from worker.index.shard import Queries, Shard
+
+    one = np.ones(1, np.uint64)
+    try:
+        for module in ("worker.page.markup", "worker.page.content", "worker.fingerprint.kernels"):
+            importlib.import_module(module)  # their functions have signatures, and are compiled when they are read
+        for layout in Layout:
+            shard = Shard(layout=layout, compiled=True)
+            shard.earliest_near(Queries(fingerprint=one, bare=np.zeros(1, np.bool_), text_hash=one))
+        from llvmlite import binding
+        from numba import config
+    except ImportError as error:
+        raise UsageError(
+            f"numba cannot run here ({error}): install it or take NUMBA_DISABLE_JIT away; without it the index uses "
+            "numpy, and there is nothing to compile"
+        ) from error
+    return str(config.CPU_NAME or binding.get_host_cpu_name())
+
+
+def _compiled(folder: Path) -> dict[Path, int]:
+    """The files of numba's cache below a folder that hold code, with their sizes."""
+    return {file: file.stat().st_size for file in folder.rglob("*.nbc")}

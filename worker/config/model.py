@@ -1,0 +1,450 @@
+"""Every setting: its section, name, type, bounds, default, unit and reason. The one source of file, README and errors.
+
+Building ``Settings()`` reads no file and no environment: it is the defaults. ``worker.config.load`` adds the layers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FilePath, SecretStr, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+REDACTED = "**********"
+"""What stands for a secret wherever settings are shown."""
+
+HOST_AND_PORT = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
+NAME = r"^[A-Za-z0-9._-]+$"
+
+
+def setting(default: Any, text: str, *, unit: str = "", example: str = "", **bounds: Any) -> Any:
+    """One setting. ``text`` says what it does and why the default is what it is; ``unit`` is for people."""
+    extra: dict[str, Any] = {"unit": unit, "example": example}
+    return Field(default, description=text, json_schema_extra=extra, **bounds)
+
+
+class Section(BaseModel):
+    """One section of the settings. Frozen; knows no other keys than its own."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True, regex_engine="python-re"
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _true_is_no_number(cls, value: Any, info: Any) -> Any:
+        # YAML reads yes, on and true as a truth value, and Python counts True as 1: k: yes would mean k = 1.
+        if isinstance(value, bool) and cls.model_fields[info.field_name].annotation is not bool:
+            raise ValueError("a truth value does not belong here; a text such as yes or on needs quotes")
+        return value
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _asterisks_are_no_secret(cls, value: Any) -> Any:
+        if value == REDACTED:
+            raise ValueError("these asterisks are how a secret is shown, not the secret")
+        return value
+
+
+class KafkaSettings(Section):
+    """The broker, and how this worker presents itself to it."""
+
+    bootstrap_servers: str = setting(
+        "127.0.0.1:9092",
+        "Brokers to start from, host:port, several with commas. "
+        "The default is where `python -m worker broker` listens.",
+        pattern=rf"^\s*{HOST_AND_PORT}\s*(,\s*{HOST_AND_PORT}\s*)*$",
+        example="kafka-1:9092,kafka-2:9092",
+    )
+    client_id: str = setting("crawl-dedup", "Name in the broker's logs and quotas.", pattern=NAME)
+    group: str = setting(
+        "dedup",
+        "Prefix of the consumer groups. Workers that share it share the work; two crawls on one broker need two.",
+        pattern=NAME,
+        max_length=200,
+    )
+    instance_id: str | None = setting(
+        None,
+        "Static membership: a fixed name, different for each worker, lets one come back within the session timeout "
+        "without moving any partition. Without it each start is a new member.",
+        pattern=NAME,
+        max_length=200,
+    )
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = setting(
+        "PLAINTEXT", "How the connection is protected. PLAINTEXT suits a broker on this machine only."
+    )
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = setting(
+        None, "How to log in, for the two SASL protocols."
+    )
+    sasl_username: str | None = setting(None, "User name to log in with.", min_length=1)
+    sasl_password: SecretStr | None = setting(
+        None, "Password to log in with. Better kept in the environment or in sasl_password_file than in this file."
+    )
+    sasl_password_file: FilePath | None = setting(
+        None, "File that holds the password (a mounted secret); a line end after it is left out."
+    )
+    ssl_cafile: FilePath | None = setting(
+        None, "PEM file of the authorities that may sign the broker's certificate. Without it the system's are used."
+    )
+    ssl_certfile: FilePath | None = setting(None, "PEM file of this worker's certificate, if the broker asks for one.")
+    ssl_keyfile: FilePath | None = setting(None, "PEM file of the certificate's key, if it is not in ssl_certfile.")
+    ssl_password: SecretStr | None = setting(
+        None, "Password of the key. Better kept in the environment or in ssl_password_file than in this file."
+    )
+    ssl_password_file: FilePath | None = setting(
+        None, "File that holds the key's password; a line end after it is left out."
+    )
+    session_timeout_seconds: float = setting(
+        30,
+        "A worker silent for this long loses its partitions to others. Shorter moves them sooner after a crash; "
+        "too short takes them from a worker that merely pauses. The broker's own bounds are 6 and 1800.",
+        unit="seconds",
+        ge=6,
+        le=1800,
+    )
+    heartbeat_seconds: float = setting(
+        2,
+        "How often a worker says that it lives, and hears that partitions move: each step of a move waits for one. At "
+        "most a third of the session timeout, so that two may get lost.",
+        unit="seconds",
+        gt=0,
+    )
+    transaction_timeout_seconds: float = setting(
+        20,
+        "The broker aborts a transaction that is open for longer. Readers of the outputs wait for open transactions, "
+        "so a crashed worker delays them by this much at most. The broker's own limit is 900.",
+        unit="seconds",
+        ge=1,
+        le=900,
+    )
+    request_timeout_seconds: float = setting(
+        30, "How long one request to the broker may take before it is tried again.", unit="seconds", ge=1, le=300
+    )
+    patience_seconds: float = setting(
+        60,
+        "How long the broker may be away, or a log may go on without being read, before the worker gives up and leaves "
+        "the waiting to what supervises it.",
+        unit="seconds",
+        gt=0,
+        le=86400,
+    )
+
+
+class TopicSettings(Section):
+    """The seven topics. `python -m worker topics create` makes them so, `topics check` compares."""
+
+    prefix: str = setting(
+        "dedup.",
+        "Before each topic's name: dedup.pages and so on. Two crawls on one broker need two prefixes.",
+        pattern=r"^[A-Za-z0-9._-]*$",
+        max_length=200,
+    )
+    generation: str = setting(
+        "",
+        "After the name of each topic but pages, behind a dot, and of both consumer groups: dedup.index.b. For other "
+        "settings beside those in force, over the same pages.",
+        pattern=r"^[A-Za-z0-9._-]*$",
+        max_length=30,
+    )
+    partitions: int = setting(
+        8,
+        "Partitions of pages and of the three outputs: the largest number of workers that can share the pages. "
+        "Cannot be changed for topics that exist.",
+        ge=1,
+        le=1000,
+    )
+    shards: int = setting(
+        8,
+        "Parts of the index: the largest number of workers that can share its memory. Cannot be changed for topics "
+        "that exist.",
+        ge=1,
+        le=1000,
+    )
+    replication_factor: int = setting(
+        1, "Copies of each record on different brokers. 3 for a cluster that may lose a broker.", ge=1, le=100
+    )
+    retention_days: float = setting(
+        7,
+        "How long the broker keeps pages, outputs and the two logs. A worker that was away for longer cannot replay "
+        "what it missed.",
+        unit="days",
+        gt=0,
+        le=3650,
+    )
+    max_message_bytes: int = setting(
+        8 * 1024 * 1024,
+        "Largest record batch that the broker takes on these topics. Bounds the largest page.",
+        unit="bytes",
+        ge=64 * 1024,
+        le=1024**3,
+    )
+
+
+class PageSettings(Section):
+    """From bytes to text."""
+
+    extractor: Literal["built-in", "resiliparse", "trafilatura"] = setting(
+        "built-in",
+        "What finds the main text of an HTML page. The built-in one is the fastest of the three and finds most copies; "
+        "trafilatura, many times slower, is installed by `pip install 'crawl-dedup[trafilatura]'`.",
+    )
+    max_bytes: int = setting(
+        4 * 1024 * 1024,
+        "Only so much of a page is parsed; what comes after is left out. Bounds time and memory.",
+        unit="bytes",
+        ge=1024,
+        le=1024**3,
+    )
+    timeout_seconds: float = setting(
+        10,
+        "A page that takes longer to parse becomes a dead letter, so that it cannot hold up the others.",
+        unit="seconds",
+        gt=0,
+        le=3600,
+    )
+    memory_mb: int = setting(
+        512,
+        "Memory that one parsing process may use; a page that needs more becomes a dead letter.",
+        unit="MiB",
+        ge=64,
+        le=1024 * 1024,
+    )
+    processes: int = setting(
+        0, "Parsing processes, which can be killed without harm to the worker; 0 means one a core.", ge=0, le=1024
+    )
+
+
+class SegmentSettings(Section):
+    """From text to words."""
+
+    engine: Literal["auto", "jieba", "rjieba"] = setting(
+        "auto",
+        "Chinese word segmentation. auto takes rjieba where it is installed and jieba elsewhere; rjieba is faster, "
+        "and finds the same words while hmm is off.",
+    )
+    hmm: bool = setting(
+        False,
+        "Let jieba guess words that are not in its dictionary. Off, because guessed words change with a word of "
+        "context, which moves fingerprints of near-identical texts apart.",
+    )
+    user_dictionary: FilePath | None = setting(
+        None, "Own words in jieba's format (word, frequency, tag), UTF-8: product names, 51区, 9架."
+    )
+    noise_words: FilePath | None = setting(
+        None, "Words that say nothing about a page, one a line, UTF-8. Without it the built-in list is used."
+    )
+
+
+class FeatureSettings(Section):
+    """From words to weighted features."""
+
+    units: Literal["words", "characters"] = setting(
+        "words",
+        "What features are made of: words, or single characters where words are written without blanks, as in Chinese. "
+        "Characters find some more edited Chinese pages, and fill the index's tables less evenly.",
+    )
+    weights: Literal["tf", "log-tf", "tf-idf", "five-levels", "uniform"] = setting(
+        "tf", "How much a word counts: its frequency, 1 + log of it, frequency by rarity, five levels, or one each."
+    )
+    idf_table: FilePath | None = setting(None, "Words with their idf, tab-separated, UTF-8; needed by tf-idf.")
+    minimum: int = setting(
+        3,
+        "A page of fewer different features (words, and pairs of neighbours) gets no fingerprint: it is a duplicate "
+        "only of a page with the same text. A fingerprint of one or two features says too little.",
+        unit="features",
+        ge=1,
+        le=1000,
+    )
+
+
+class FingerprintSettings(Section):
+    """From features to 64 bits."""
+
+    hash: Literal["xxh3", "blake2b", "bkdr"] = setting(
+        "xxh3", "Hash of a feature. xxh3 is the fastest; bkdr (seed 31) follows older literature and mixes worse."
+    )
+    bits: int = setting(
+        64, "Width of a fingerprint. The index takes 64; `compare --bits` shows 8 to 128.", unit="bits", ge=64, le=64
+    )
+
+
+class NearSettings(Section):
+    """When two pages are the same."""
+
+    predicate: Literal["accurate", "simhash"] = setting(
+        "accurate",
+        "The rule. simhash: the fingerprints differ in at most k bits, and the shorter page has three fifths of the "
+        "longer one's tokens. accurate: or the pages share most of their pairs of neighbouring words, by 64 bytes more "
+        "a page; it finds nearly all edited copies, simhash a third to a half of them.",
+    )
+    k: int = setting(
+        3,
+        "Largest number of different bits. 3 of 64 is what Manku, Jain and Das Sarma found reasonable for web pages "
+        "(WWW 2007); above it the index would have to look at many more entries.",
+        unit="bits",
+        ge=0,
+        le=3,
+    )
+    threshold: float = setting(
+        0.6,
+        "accurate only: least similarity of two pages by their sketches, as the share of pairs of neighbouring words "
+        "that they have in common. `python -m worker calibrate` chooses it, and k, by labelled pages.",
+        ge=0.4,
+        le=1,
+    )
+    scope: str = setting(
+        "global",
+        "Pages are only compared within it: global, host, site (the registrable domain, as example.co.uk), or "
+        "header:NAME, a header of the page's record such as header:spider; pages without it are compared with each "
+        "other.",
+        pattern=r"^(global|host|site|header:[^\s:][^\s]*)$",
+        example="header:spider",
+    )
+    ttl_days: float | None = setting(
+        None,
+        "Forget a page that was fetched so much earlier than the newest one. Bounds memory; without it nothing is "
+        "forgotten.",
+        unit="days",
+        gt=0,
+        le=36500,
+    )
+
+
+class IndexSettings(Section):
+    """Where survivors are looked up."""
+
+    layout: Literal["4x16", "8x8", "16x4"] = setting(
+        "4x16",
+        "Look-up tables by bits that each is keyed by. Every table holds every entry, so more of them take more "
+        "memory; narrower keys look at more entries.",
+    )
+    flush_entries: int = setting(
+        4096,
+        "Survivors in a packed block on the index topic. Larger blocks load faster, and a crash repeats more work.",
+        ge=1,
+        le=1_000_000,
+    )
+    flush_seconds: float = setting(
+        60, "A block is written after this time even when it is not full.", unit="seconds", gt=0, le=86400
+    )
+    memory_mb: int = setting(
+        0,
+        "Memory that the index of one worker may take, URLs included; 0 is no limit. A worker refuses (exit code 4) "
+        "before it takes more, and says what to do. Loading and growing take up to half as much again for a moment.",
+        unit="MiB",
+        ge=0,
+        le=64 * 1024 * 1024,
+    )
+    state_dir: Path | None = setting(
+        None,
+        "Folder on this machine for snapshots of the index: a restart reads the index topic only from where they end. "
+        "Workers of one crawl may share it. Without it the whole topic is read; nothing is lost either way.",
+    )
+    snapshot_seconds: float = setting(
+        600,
+        "Time between two snapshots; one is taken at a drain besides. What came after the last is read from the topic.",
+        unit="seconds",
+        ge=1,
+        le=86400,
+    )
+
+
+class OutputSettings(Section):
+    """What readers of the deduplicated topic get."""
+
+    mode: Literal["tag", "drop", "count"] = setting(
+        "tag",
+        "tag: every page goes out with its verdict in headers. drop: duplicates are left out. count: no page goes out, "
+        "verdicts are written and counted, to compare a topics.generation with another.",
+    )
+
+
+class CommitSettings(Section):
+    """How much a worker does between two transactions. Each limit ends one."""
+
+    seconds: float = setting(
+        1.0,
+        "Time between transactions. One costs the broker 17 to 250 ms; readers see a page after up to this time more.",
+        unit="seconds",
+        gt=0,
+        le=600,
+    )
+    pages: int = setting(1000, "Pages in one transaction; what a crash repeats at most.", unit="pages", ge=1)
+    megabytes: int = setting(
+        64, "Bytes of pages in flight, from being read to being committed. Bounds memory.", unit="MiB", ge=1
+    )
+
+
+class MetricsSettings(Section):
+    """The Prometheus endpoint: /metrics, /livez, /readyz, /hosts."""
+
+    host: str = setting(
+        "127.0.0.1",
+        "Address to listen on. This machine only by default; 0.0.0.0 in a container.",
+        pattern=r"^[A-Za-z0-9.:_-]+$",
+        example="0.0.0.0",
+    )
+    port: int = setting(
+        9464, "Port; 0 takes a free one and prints it. If it is taken, the next free one.", ge=0, le=65535
+    )
+    hosts: int = setting(
+        50,
+        "Hosts whose pages are counted under their name, those with most pages of late; the rest together, as other. "
+        "0: none by host. The whole table is at /hosts all the same.",
+        unit="hosts",
+        ge=0,
+        le=1000,
+    )
+
+
+class LogSettings(Section):
+    """What is written to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = setting("info", "Least important messages that are shown.")
+    format: Literal["text", "json"] = setting("text", "text for people; json, an object a line, for log collectors.")
+
+
+class ShutdownSettings(Section):
+    """SIGTERM: finish what is in flight, commit, exit 0."""
+
+    seconds: float = setting(
+        20,
+        "Time to finish in; what is not finished then is done again by the next owner. Keep it below the grace "
+        "period of what supervises the worker.",
+        unit="seconds",
+        gt=0,
+        le=3600,
+    )
+
+
+class Settings(BaseSettings):
+    """All settings. Equal values, equal behaviour: nothing else configures a worker."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    kafka: KafkaSettings = KafkaSettings()
+    topics: TopicSettings = TopicSettings()
+    page: PageSettings = PageSettings()
+    segment: SegmentSettings = SegmentSettings()
+    features: FeatureSettings = FeatureSettings()
+    fingerprint: FingerprintSettings = FingerprintSettings()
+    near: NearSettings = NearSettings()
+    index: IndexSettings = IndexSettings()
+    output: OutputSettings = OutputSettings()
+    commit: CommitSettings = CommitSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    log: LogSettings = LogSettings()
+    shutdown: ShutdownSettings = ShutdownSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what the caller gives: this class by itself must not depend on the process's environment."""
+        return (init_settings,)

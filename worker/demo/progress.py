@@ -1,0 +1,111 @@
+"""How far the crawl is, while it runs: bars on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from worker.demo.reckoning import OUTCOMES
+from worker.demo.scrape import Share
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SECONDS_BETWEEN_LINES: Final = 2.0
+
+
+@dataclass(frozen=True)
+class Stations:
+    """Pages that have passed each station: fetched by the spider, on the topic, claimed by a worker, settled.
+
+    ``shares`` tells by the worker's name what each owns.
+    """
+
+    crawled: int = 0
+    published: int = 0
+    claimed: int = 0
+    settled: Mapping[str, int] = field(default_factory=dict)
+    shares: Mapping[str, Share] = field(default_factory=dict)
+
+    @property
+    def total_settled(self) -> int:
+        """Pages with an outcome that readers of committed records see."""
+        return sum(self.settled.values())
+
+    @property
+    def owners(self) -> list[str]:
+        """A line a worker: its shards and partitions."""
+        return [f"{name} owns {shards_and_partitions(share)}" for name, share in self.shares.items()]
+
+    def __str__(self) -> str:
+        outcomes = ", ".join(f"{self.settled.get(outcome, 0)} {outcome}" for outcome in OUTCOMES)
+        stations = f"{self.crawled} crawled, {self.published} published, {self.claimed} claimed"
+        return f"{stations}, {self.total_settled} settled: {outcomes}"
+
+
+def shards_and_partitions(share: Share) -> str:
+    """What a worker owns, in words."""
+    shards, partitions = (" ".join(map(str, owned)) or "none" for owned in share[:2])
+    return f"shards {shards} of the index, partitions {partitions} of pages"
+
+
+class Progress:
+    """Shows ``Stations`` from when it is entered until it is left. ``total`` pages are expected."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
+
+        self._console = console
+        self._last = self._shown = Stations()
+        self._shown_at: float | None = None
+        self._owners: list[str] = []
+        self._bars = Bars(
+            TextColumn("{task.description:>9}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[detail]}"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._tasks = {
+            name: self._bars.add_task(name, total=total, detail="")
+            for name in ("crawled", "published", "claimed", "settled")
+        }
+
+    def show(self, stations: Stations) -> None:
+        """Bring it up to date."""
+        for name, task in self._tasks.items():
+            completed = stations.total_settled if name == "settled" else getattr(stations, name)
+            self._bars.update(task, completed=completed)
+        detail = ", ".join(f"{stations.settled.get(outcome, 0)} {outcome}" for outcome in OUTCOMES)
+        self._bars.update(self._tasks["settled"], detail=detail)
+        if stations.owners != self._owners:
+            self._owners = stations.owners
+            self._console.print(*self._owners, sep="\n", soft_wrap=True)
+        self._write(stations)
+
+    def _write(self, stations: Stations, *, at_once: bool = False) -> None:
+        """A line, where bars make no sense: not too often, and only when something has changed."""
+        now = time.monotonic()
+        too_early = self._shown_at is not None and now - self._shown_at < SECONDS_BETWEEN_LINES
+        self._last = stations
+        if self._console.is_terminal or stations == self._shown or (too_early and not at_once):
+            return
+        self._shown, self._shown_at = stations, now
+        self._console.print(str(stations), soft_wrap=True)
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+        if kind is None:
+            self._write(self._last, at_once=True)

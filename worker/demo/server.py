@@ -1,0 +1,99 @@
+"""Serves the demo's site on this machine, at two ports as two hosts."""
+
+from __future__ import annotations
+
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from socketserver import TCPServer, ThreadingMixIn
+from types import TracebackType
+from typing import Final, Self
+
+from worker.demo.site import Page, Site, build_site
+
+HOST: Final = "127.0.0.1"
+
+
+class SiteServer:
+    """The site from when it is made until it is closed; ``site`` names its addresses."""
+
+    def __init__(self) -> None:
+        self._hosts = (_Host(), _Host())
+        self.site: Site = build_site(*(host.url for host in self._hosts))
+        for host in self._hosts:
+            host.pages = {page.url.removeprefix(host.url): page for page in self.site.pages}
+        self._threads = [threading.Thread(target=host.serve_forever, daemon=True) for host in self._hosts]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def served(self) -> int:
+        """Pages that were fetched so far."""
+        return sum(host.served for host in self._hosts)
+
+    def close(self) -> None:
+        """Serve no more."""
+        for host, thread in zip(self._hosts, self._threads, strict=True):
+            host.shutdown()
+            thread.join()
+            host.server_close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Host(ThreadingMixIn, TCPServer):
+    """One port. Not ``http.server.HTTPServer``: that asks the name service for the host's name before it listens."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self) -> None:
+        self.pages: dict[str, Page] = {}
+        self._served = 0
+        self._lock = threading.Lock()
+        super().__init__((HOST, 0), _Request)
+
+    @property
+    def url(self) -> str:
+        """``http://host:port``."""
+        return f"http://{HOST}:{self.server_address[1]}"
+
+    @property
+    def served(self) -> int:
+        return self._served
+
+    def find(self, path: str) -> Page | None:
+        """The page at a path with its query, counted as served."""
+        page = self.pages.get(path)
+        if page is not None:
+            with self._lock:
+                self._served += 1
+        return page
+
+
+class _Request(BaseHTTPRequestHandler):
+    """A request for a page."""
+
+    server: _Host
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+
+    def do_GET(self) -> None:
+        """The page, or a real 404."""
+        page = self.server.find(self.path)
+        status = HTTPStatus.NOT_FOUND if page is None else HTTPStatus.OK
+        body = b"not here\n" if page is None else page.body
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain" if page is None else page.content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nobody reads it."""

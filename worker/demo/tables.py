@@ -1,0 +1,111 @@
+"""The demo's results for people: sums, sections, and examples of duplicates with what differs in their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from worker.demo.reckoning import DEAD, DUPLICATE, OUTCOMES, REFETCH, UNIQUE, Reckoning
+from worker.demo.scrape import Share
+from worker.demo.site import Kind, Page
+from worker.messages import VerdictRecord
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+EXAMPLES: Final = (Kind.REPOST, Kind.REPOST, Kind.MIRROR, Kind.PRINT, Kind.SESSION, Kind.GONE, Kind.SHORT)
+"""Kinds of pairs that are shown, each as often as it stands here; a pair of two kinds counts as the first of them."""
+SNIPPET: Final = 44
+"""Characters of a text that are shown around the place where it differs from the other one."""
+
+
+def sums(reckoning: Reckoning) -> Table:
+    """Pages by outcome, and duplicates by reason; what stands above the line is what stands below it added up."""
+    from rich.table import Table
+
+    outcomes = reckoning.outcomes
+    table = Table("what became of the pages", ("pages"), show_footer=False)
+    table.columns[1].justify = "right"
+    table.add_row("fetched by the spider", str(reckoning.counts.fetched))
+    table.add_row("confirmed to the spider by Kafka (dedup/confirmed)", str(reckoning.counts.confirmed))
+    table.add_row("records on the topic pages", str(reckoning.counts.in_pages))
+    table.add_row("settled", str(outcomes.total()), end_section=True)
+    table.add_row(UNIQUE, str(outcomes[UNIQUE]))
+    table.add_row(DUPLICATE, str(outcomes[DUPLICATE]))
+    for reason, count in sorted(reckoning.reasons.items()):
+        table.add_row(f"  by {reason}", f"({count})", style="dim")
+    table.add_row(REFETCH, str(outcomes[REFETCH]))
+    table.add_row(DEAD, str(outcomes[DEAD]))
+    for letter in reckoning.dead_letters:
+        table.add_row(f"  {(letter.url or '').rpartition('/')[2]}: {letter.reason}", "", style="dim")
+    return table
+
+
+def sections(reckoning: Reckoning) -> Table:
+    """How much of each section repeats what was there before."""
+    from rich.table import Table
+
+    table = Table("section", *(f"{outcome}" for outcome in OUTCOMES), "pages", "rate of duplicates")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for section, counts in reckoning.by_section().items():
+        pages = counts.total()
+        rate = f"{counts[DUPLICATE] / pages:.0%}" if pages else ""
+        table.add_row(section, *(str(counts[outcome]) for outcome in OUTCOMES), str(pages), rate)
+    return table
+
+
+def owners(shares: Mapping[str, Share]) -> Table:
+    """Who owns which shards and partitions, what the shards hold, and how many pages each has settled."""
+    from rich.table import Table
+
+    table = Table("", "shards of the index", "survivors in them", "partitions of pages", "settled", show_footer=True)
+    table.columns[2].footer = str(sum(share.survivors for share in shares.values()))
+    table.columns[4].footer = str(sum(share.settled for share in shares.values()))
+    for column in (table.columns[2], table.columns[4]):
+        column.justify = "right"
+    for name, share in shares.items():
+        shards, partitions = (" ".join(map(str, owned)) for owned in share[:2])
+        table.add_row(name, shards, str(share.survivors), partitions, str(share.settled))
+    return table
+
+
+def examples(reckoning: Reckoning) -> list[tuple[VerdictRecord, Page, Page]]:
+    """Duplicates to be shown, each with its page and the page that it repeats: kinds as in ``EXAMPLES``."""
+    pages = reckoning.site.by_canonical_url()
+    pairs = [
+        (verdict, pages[verdict.url], pages[verdict.duplicate_of or ""])
+        for verdict in reckoning.verdicts
+        if verdict.verdict == DUPLICATE and verdict.url in pages and verdict.duplicate_of in pages
+    ]
+    # The farthest apart first: they show most.
+    pairs.sort(key=lambda pair: (-(pair[0].distance or 0), pair[0].order))
+    found: list[tuple[VerdictRecord, Page, Page]] = []
+    for kind in EXAMPLES:
+        taken = {page.group for _, page, _ in found}
+        fitting = (pair for pair in pairs if kind is _shows(pair[1], pair[2]) and pair[1].group not in taken)
+        found += islice(fitting, 1)
+    return found
+
+
+def example(verdict: VerdictRecord, page: Page, original: Page, text_of: Callable[[Page], str]) -> list[str]:
+    """Three lines: who duplicates whom at which distance, and both texts where they begin to differ."""
+    distance = "" if verdict.distance is None else f" at distance {verdict.distance}"
+    heading = f"{page.url} ({page.kind.value}) duplicates {original.url} ({original.kind.value}){distance}"
+    a, b = _snippets(" ".join(text_of(page).split()), " ".join(text_of(original).split()))
+    return [f"{heading}, {verdict.reason}", f"  A  {a}", f"  B  {b}"]
+
+
+def _shows(page: Page, original: Page) -> Kind:
+    """What a pair is an example of: the kind of the page that is less like the article, whichever came first."""
+    return next((kind for kind in EXAMPLES if kind in (page.kind, original.kind)), page.kind)
+
+
+def _snippets(a: str, b: str) -> Iterable[str]:
+    """Of each text the same stretch: where they part, or the beginning of equal ones."""
+    parting = next((place for place, pair in enumerate(zip(a, b, strict=False)) if len(set(pair)) > 1), len(min(a, b)))
+    begin = 0 if a == b else max(0, parting - SNIPPET // 2)
+    for text in (a, b):
+        stretch = text[begin : begin + SNIPPET]
+        yield f"{'… ' if begin else ''}{stretch}{' …' if begin + SNIPPET < len(text) else ''}"

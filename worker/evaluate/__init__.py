@@ -1,0 +1,1 @@
+"""Judges the predicates by labelled pairs of pages, and chooses settings by them."""

@@ -1,0 +1,195 @@
+"""Methods that verdicts could rest on and do not: what the worker's predicates are measured against.
+
+``exact`` finds only copies, ``sentences`` and ``shingles`` are what other programs keep, and ``jaccard``, which keeps
+all of a page, shows what there is to find.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from worker.evaluate.methods import Call, Maker, Sweep
+from worker.fingerprint.hashing import hash_text, hash_words
+from worker.fingerprint.sketch import SLOT_MULTIPLIERS
+from worker.page.normalise import normalise
+from worker.page.segment import characters_and_words
+
+Sentences = tuple[int, ...]
+Grams = npt.NDArray[np.uint64]
+Signature = npt.NDArray[np.uint32]
+
+MOST_SENTENCES: Final = 10
+"""As many of the longest sentences are kept, so that their number can be swept."""
+
+_END: Final = re.compile(r"[。！？；!?;\n]+|\.(?=\s|$)")
+_ODD: Final = 0x9E3779B97F4A7C15
+_CHUNK: Final = 4096
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Equal normalised text."""
+
+    name: str = "exact"
+
+    def maker(self) -> Maker:
+        """Hashes of 64 bits; of an empty text that of its id, since emptiness makes no two pages alike."""
+        return lambda text, id: hash_text(normalise(text) or f"\0{id}")
+
+    def call(self, a: int, b: int) -> Call:
+        """Equal hashes."""
+        return Call(a == b)
+
+    def kept_bytes(self, kept: int) -> int:
+        """A hash."""
+        return 8
+
+    def sweep(self) -> None:
+        """Nothing to choose."""
+        return
+
+
+@dataclass(frozen=True)
+class LongestSentences:
+    """Of the ``n`` longest sentences of each page at least a ``share`` is the same."""
+
+    n: int = 3
+    share: float = 0.6
+    name: str = "sentences"
+
+    def maker(self) -> Maker:
+        """Hashes of the longest different sentences, the longest first."""
+        return lambda text, id: longest_sentences(text, max(self.n, MOST_SENTENCES))
+
+    def call(self, a: Sentences, b: Sentences) -> Call:
+        """By how many are in common; of pages that have fewer all must be."""
+        return Call(_share_sentences(a, b, self.n, self.share))
+
+    def kept_bytes(self, kept: Sentences) -> int:
+        """A hash a sentence."""
+        return 8 * min(self.n, len(kept))
+
+    def sweep(self) -> Sweep:
+        """The number of sentences."""
+        numbers = tuple(range(1, max(self.n, MOST_SENTENCES) + 1))
+        return Sweep("n", self.n, numbers, lambda a, b, call, n: _share_sentences(a, b, n, self.share))
+
+
+@dataclass(frozen=True)
+class Shingles:
+    """MinHash of 128 slots of 32 bits over ``n``-grams of tokens: the estimated similarity is at least ``threshold``.
+
+    Broder: On the resemblance and containment of documents, SEQUENCES 1997, section 3.
+    """
+
+    n: int = 2
+    threshold: float = 0.6
+    name: str = "shingles"
+
+    def maker(self) -> Maker:
+        """Signatures, uint32 (128,); none of an empty text."""
+        return lambda text, id: minhash(ngram_hashes(characters_and_words(normalise(text)), self.n))
+
+    def call(self, a: Signature, b: Signature) -> Call:
+        """By the share of equal slots."""
+        if not a.size or not b.size:
+            return Call(False)
+        share = int(np.count_nonzero(a == b)) / len(SLOT_MULTIPLIERS)
+        return Call(share >= self.threshold, sketch=share)
+
+    def kept_bytes(self, kept: Signature) -> int:
+        """All slots."""
+        return kept.nbytes
+
+    def sweep(self) -> Sweep:
+        """The least similarity."""
+        return _by_similarity(self.threshold)
+
+
+@dataclass(frozen=True)
+class Jaccard:
+    """Jaccard similarity of the sets of ``n``-grams of tokens, begin and end marked, at least ``threshold``.
+
+    The same paper, section 2.
+    """
+
+    n: int = 2
+    threshold: float = 0.6
+    name: str = "jaccard"
+
+    def maker(self) -> Maker:
+        """Sorted distinct hashes of the n-grams, uint64; none of an empty text."""
+        return lambda text, id: np.unique(ngram_hashes(characters_and_words(normalise(text)), self.n))
+
+    def call(self, a: Grams, b: Grams) -> Call:
+        """By the exact similarity."""
+        if not a.size or not b.size:
+            return Call(False)
+        both = np.sort(np.concatenate((a, b)), kind="stable")  # merges two runs in linear time
+        common = int(np.count_nonzero(both[1:] == both[:-1]))
+        share = common / (a.size + b.size - common)
+        return Call(share >= self.threshold, sketch=share)
+
+    def kept_bytes(self, kept: Grams) -> int:
+        """All hashes."""
+        return kept.nbytes
+
+    def sweep(self) -> Sweep:
+        """The least similarity."""
+        return _by_similarity(self.threshold)
+
+
+def longest_sentences(text: str, most: int) -> Sentences:
+    """Hashes of the ``most`` longest different sentences by their tokens, the longest first; ties by hash.
+
+    A sentence ends at a full stop, exclamation or question mark, semicolon or line end, Chinese ones included.
+    """
+    lengths: dict[int, int] = {}
+    for sentence in _END.split(text):
+        tokens = characters_and_words(normalise(sentence))
+        if tokens:
+            lengths[hash_text(" ".join(tokens))] = len(tokens)
+    return tuple(sorted(lengths, key=lambda hashed: (-lengths[hashed], hashed))[:most])
+
+
+def ngram_hashes(tokens: Iterable[str], n: int) -> Grams:
+    """A hash of each n-gram, uint64, with a marker before the first token and one after the last; none of no tokens."""
+    words = list(tokens)
+    if not words:
+        return np.empty(0, np.uint64)
+    hashes = hash_words(["\0begin", *words, "\0end"])
+    count = max(1, len(hashes) - n + 1)
+    mixed = np.zeros(count, np.uint64)
+    for place in range(min(n, len(hashes))):
+        mixed = mixed * np.uint64(_ODD) + hashes[place : place + count]
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+def minhash(members: Grams) -> Signature:
+    """The smallest of the members' numbers in each of 128 numberings; none of no members."""
+    if not members.size:
+        return np.empty(0, np.uint32)
+    low = (members >> np.uint64(32)).astype(np.uint32)
+    parts = [low[start : start + _CHUNK, None] * SLOT_MULTIPLIERS for start in range(0, len(low), _CHUNK)]
+    smallest: Signature = np.stack([part.min(axis=0) for part in parts]).min(axis=0)
+    return smallest
+
+
+def _share_sentences(a: Sentences, b: Sentences, n: int, share: float) -> bool:
+    a, b = a[:n], b[:n]
+    needed = min(math.ceil(share * n), max(len(a), len(b)))
+    return 0 < needed <= len(set(a) & set(b))
+
+
+def _by_similarity(chosen: float) -> Sweep:
+    """For methods that call near what is at least so similar."""
+    thresholds = tuple(round(0.2 + 0.04 * step, 2) for step in range(21))
+    return Sweep("threshold", chosen, thresholds, lambda a, b, call, least: (call.sketch or 0.0) >= least)

@@ -1,0 +1,58 @@
+"""Texts → inverse document frequencies: the table that weights ``tf-idf`` need."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from worker.errors import UsageError
+from worker.page.normalise import normalise
+from worker.page.segment import Segmenter
+
+
+class DocumentFrequencies(NamedTuple):
+    """In how many of the ``documents`` that have a token each token stands."""
+
+    documents: int
+    by_token: Counter[str]
+
+
+class Rarity(NamedTuple):
+    """One line of a table."""
+
+    token: str
+    idf: float
+
+
+def count_documents(texts: Iterable[str], segmenter: Segmenter) -> DocumentFrequencies:
+    """Count the tokens that are features, noise words left out. Equal texts count once: copies make nothing common."""
+    found: Counter[str] = Counter()
+    seen: set[frozenset[str]] = set()
+    for text in texts:
+        tokens = frozenset(segmenter.tokens(normalise(text)))
+        if tokens and tokens not in seen:
+            seen.add(tokens)
+            found.update(tokens)
+    return DocumentFrequencies(len(seen), found)
+
+
+def table(counted: DocumentFrequencies, least: int = 2) -> list[Rarity]:
+    """Tokens that stand in at least ``least`` documents, the most frequent first, with ln(documents / its documents).
+
+    Manning, Raghavan, Schütze: Introduction to Information Retrieval, section 6.2.1. A token that is not in the table
+    is taken to be as rare as the rarest that is, so those of fewer documents need no line; a token of all has idf 0.
+
+    Raises:
+        UsageError: fewer than two different documents, or no token stands in ``least`` of them.
+    """
+    if counted.documents < 2:
+        raise UsageError(f"an idf table of {counted.documents} different documents says nothing; give more documents")
+    listed = [(count, token) for token, count in counted.by_token.items() if count >= least]
+    if not listed:
+        raise UsageError(
+            f"no word stands in {least} of the {counted.documents} documents; give more, or a lower --least"
+        )
+    listed.sort(key=lambda entry: (-entry[0], entry[1]))
+    return [Rarity(token, math.log(counted.documents / count)) for count, token in listed]

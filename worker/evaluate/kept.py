@@ -1,0 +1,132 @@
+"""Documents → what each method keeps of them: once each, in the processes that parse a worker's pages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from worker.errors import PageError
+from worker.evaluate.labelled import META, Document, Field
+from worker.evaluate.methods import Method
+from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.messages import PageMeta
+from worker.page.normalise import normalise
+from worker.stream.parsers import ParserPool
+
+_WAIT_SECONDS: Final = 1.0
+_WARM_UP: Final = "first words, in which dictionaries are read and machine code is made 第一次分词会加载词典"
+
+
+class Parsers(NamedTuple):
+    """How many processes parse, and what a page may cost them: as ``ParserPool`` takes it."""
+
+    processes: int
+    timeout_seconds: float
+    memory_bytes: int
+
+
+class Kept(NamedTuple):
+    """What came of one document: CPU seconds of taking its text out, its tokens, and by method what it keeps and the
+    CPU seconds from the text to there."""
+
+    extraction: float
+    tokens: int
+    by_method: Mapping[str, tuple[Any, float]]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What came of the documents, by id. ``unreadable`` are those that could not be read as pages, with the reason."""
+
+    kept: Mapping[str, Kept]
+    unreadable: Mapping[str, PageError]
+
+    def of(self, key: str, method: Method) -> Any:
+        """What the method keeps of a document, None where that could not be read."""
+        kept = self.kept.get(key)
+        return None if kept is None else kept.by_method[method.name][0]
+
+    def tokens(self, *keys: str) -> int:
+        """Of the longest of these documents."""
+        return max(self.kept[key].tokens if key in self.kept else 0 for key in keys)
+
+    def seconds(self, method: Method) -> float:
+        """CPU seconds that a document takes from its text to what the method keeps, on average."""
+        return _mean(kept.by_method[method.name][1] for kept in self.kept.values())
+
+    def extraction_seconds(self) -> float:
+        """CPU seconds that taking its text out takes a document, on average."""
+        return _mean(kept.extraction for kept in self.kept.values())
+
+    def kept_bytes(self, method: Method) -> float:
+        """What the method keeps of a document, on average."""
+        return _mean(float(method.kept_bytes(kept.by_method[method.name][0])) for kept in self.kept.values())
+
+
+def collect(
+    documents: Mapping[str, Document], compared: Field, recipe: Recipe, methods: Sequence[Method], parsers: Parsers
+) -> Collection:
+    """Have every document parsed. One that breaks its parser costs only itself.
+
+    Raises:
+        UsageError, Unavailable: parsers cannot be started.
+    """
+    kept: dict[str, Kept] = {}
+    unreadable: dict[str, PageError] = {}
+    pool: ParserPool[str, Kept] = ParserPool(
+        partial(_Keeper, recipe, tuple(methods)),
+        processes=parsers.processes,
+        timeout_seconds=parsers.timeout_seconds,
+        memory_bytes=parsers.memory_bytes,
+    )
+
+    def take(wait: float) -> None:
+        for key, result in pool.results(wait):
+            if isinstance(result, PageError):
+                unreadable[key] = result
+            else:
+                kept[key] = result
+
+    # The id stands in for a URL: it tells empty texts apart, and unlike a URL no two documents have the same.
+    meta = META[compared]
+    with pool:
+        for key, document in documents.items():
+            while not pool.capacity:
+                take(_WAIT_SECONDS)
+            body = document.body.encode("utf-8", "replace")
+            pool.submit(key, body, msgspec.structs.replace(meta, url=f"document:{key}"))
+        while pool.outstanding:
+            take(_WAIT_SECONDS)
+    return Collection(kept, unreadable)
+
+
+class _Keeper:
+    """The task of a parsing process."""
+
+    def __init__(self, recipe: Recipe, methods: tuple[Method, ...]) -> None:
+        self._fingerprinter = Fingerprinter(recipe)
+        self._makers = {method.name: method.maker() for method in methods}
+        for make in self._makers.values():
+            make(_WARM_UP, "")
+
+    def __call__(self, body: bytes, meta: PageMeta) -> Kept:
+        begun = time.thread_time()
+        text = self._fingerprinter.text_of(body, meta)
+        extraction = time.thread_time() - begun
+        by_method = {}
+        for name, make in self._makers.items():
+            begun = time.thread_time()
+            kept = make(text, meta.url)
+            by_method[name] = kept, time.thread_time() - begun
+        tokens = len(self._fingerprinter.segmenter.all_tokens(normalise(text)))
+        return Kept(extraction, tokens, by_method)
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return sum(listed) / len(listed) if listed else 0.0

@@ -1,0 +1,105 @@
+"""What a way to call two pages near-duplicates is, and the worker's own ways, as the worker goes them.
+
+``simhash`` and ``accurate`` go through ``Fingerprinter`` and ``near``, so what they call is the worker's verdict on the
+two pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, Protocol
+
+from worker.fingerprint.fingerprinted import Fingerprinted
+from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.fingerprint.measures import hamming
+from worker.fingerprint.near import AccurateNear, SimHashNear
+from worker.fingerprint.sketch import SLOTS, agreement, similarity
+
+Maker = Callable[[str, str], Any]
+"""(text, an id that stands in for an empty text) → what the method keeps of a page; picklable."""
+
+
+class Call(NamedTuple):
+    """What a method says of two pages.
+
+    ``distance`` is the Hamming distance of their fingerprints in bits, ``sketch`` the similarity, 0 to 1, that the
+    method estimates or computes; None where it has no such thing.
+    """
+
+    near: bool
+    distance: int | None = None
+    sketch: float | None = None
+
+
+FAR: Final = Call(False)
+"""The call where one of the two could not be read as a page."""
+
+
+class Sweep(NamedTuple):
+    """What a method would call near with one parameter at each of several values.
+
+    ``near(a, b, call, value)`` is given both records, what the method says as it is, and the value. ``chosen`` is the
+    value with which it would say that too.
+    """
+
+    parameter: str
+    chosen: float
+    values: tuple[float, ...]
+    near: Callable[[Any, Any, Call, Any], bool]
+
+
+class Method(Protocol):
+    """One way to call two pages near-duplicates. Symmetric, and a pure function of what it keeps of the two."""
+
+    @property
+    def name(self) -> str:
+        """As ``--methods`` takes it."""
+
+    def maker(self) -> Maker:
+        """A new one; loads dictionaries, so it is made once in each process."""
+
+    def call(self, a: Any, b: Any) -> Call:
+        """What it says of two pages, from what its maker returned for them."""
+
+    def kept_bytes(self, kept: Any) -> int:
+        """What it keeps of this page to compare it by."""
+
+    def sweep(self) -> Sweep | None:
+        """Its most telling parameter, None where it has none."""
+
+
+@dataclass(frozen=True)
+class OfWorker:
+    """A predicate of the worker: ``near`` as verdicts rest on it, on fingerprints made by ``recipe``."""
+
+    name: str
+    recipe: Recipe
+    near: SimHashNear | AccurateNear
+
+    def maker(self) -> Maker:
+        """The fingerprinter of the worker's parsing processes."""
+        return Fingerprinter(self.recipe).of_text
+
+    def call(self, a: Fingerprinted, b: Fingerprinted) -> Call:
+        """``near`` of the two."""
+        bare = a.fingerprint is None or b.fingerprint is None
+        distance = None if bare else hamming(a.fingerprint or 0, b.fingerprint or 0)
+        sketched = a.sketch and b.sketch
+        return Call(
+            self.near(a, b) is not None, distance, similarity(agreement(a.sketch, b.sketch)) if sketched else None
+        )
+
+    def kept_bytes(self, kept: Fingerprinted) -> int:
+        """Fingerprint, hash of the text, count of tokens; sketch and bands where the predicate reads them."""
+        return 8 + 8 + 4 + len(kept.sketch) + len(kept.bands)
+
+    def sweep(self) -> Sweep:
+        """The radius of ``simhash``, the least similarity of ``accurate``."""
+        near = self.near
+        if isinstance(near, SimHashNear):
+            radii = {k: replace(near, k=k) for k in range(13)}
+            return Sweep("k", near.k, tuple(radii), lambda a, b, call, k: radii[k](a, b) is not None)
+        least = {round(similarity(slots), 4): replace(near, agreement=slots) for slots in range(54, SLOTS + 1, 3)}
+        chosen = similarity(near.agreement)
+        return Sweep("threshold", chosen, tuple(least), lambda a, b, call, value: least[value](a, b) is not None)

@@ -1,0 +1,1 @@
+"""Features → fingerprint, and the measures between fingerprints. Pure."""

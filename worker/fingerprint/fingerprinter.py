@@ -1,0 +1,228 @@
+"""A page's body → its fingerprint: the pure parts in a row, by a recipe of plain values."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from worker.fingerprint.fingerprinted import Explained, Fingerprinted
+from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_text, hash_tokens, hash_words
+from worker.fingerprint.simhash import as_ints, simhash_vectorised, simhash_votes
+from worker.fingerprint.sketch import bands, sketch
+from worker.messages import PageMeta
+from worker.page.extract import MAX_BYTES, Extractor, extract, from_text
+from worker.page.normalise import normalise
+from worker.page.segment import NOISE_WORDS, Engine, Segmenter, UserWord, characters_and_words, dictionary, language
+from worker.page.weigh import SCALE, Features, Weights, weigh_text
+
+_log = logging.getLogger(__name__)
+
+try:
+    from worker.fingerprint.compiled import Reader, sketch_and_bands
+except Exception as error:  # whatever keeps numba from running (no wheel, no LLVM) costs speed only
+    _log.warning("numba cannot run here (%s): texts are fingerprinted by numpy, ten times slower; install numba", error)
+    COMPILED = False
+else:
+    COMPILED = True
+
+MINIMUM: Final = 3
+"""Least different features of a fingerprint, by default. The fingerprint of one feature is its hash, whatever else the
+page holds; of two it is that of the heavier one; three are the fewest of which none decides alone. Two words that
+stand side by side have them: their pair is the third."""
+
+Units = Literal["words", "characters"]
+
+_NO_TEXT: Final = "\0no text but this address\0"
+"""Before a URL that is hashed in place of a text. No normalised text has a NUL, so no text is equal to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How fingerprints are made, as plain values: frozen, and picklable for the processes that parse.
+
+    ``units`` are what the fingerprint's features are made of: the words of ``Segmenter``, or ``characters_and_words``.
+    ``idf`` maps words to weights for ``tf-idf``. ``minimum`` is the least number of different features of a
+    fingerprint. ``sketched`` adds sketch and bands. ``extractor`` finds the main text of markup; ``max_bytes`` is how
+    much of a body is read.
+    """
+
+    engine: Engine = "auto"
+    hmm: bool = False
+    user_words: tuple[UserWord, ...] = ()
+    noise_words: frozenset[str] = NOISE_WORDS
+    units: Units = "words"
+    weights: Weights = "tf"
+    idf: Mapping[str, float] | None = None
+    minimum: int = MINIMUM
+    hash: Algorithm = "xxh3"
+    sketched: bool = False
+    extractor: Extractor = "built-in"
+    max_bytes: int = MAX_BYTES
+
+    def segmenter(self) -> Segmenter:
+        """A new one, with its dictionary loaded.
+
+        Raises:
+            UsageError: an engine that is not installed here.
+        """
+        return Segmenter(engine=self.engine, hmm=self.hmm, user_words=self.user_words, noise=self.noise_words)
+
+
+def _reader(recipe: Recipe) -> Reader | None:
+    """What takes the compiled steps, None where numba cannot run or the recipe wants what they do not know."""
+    known = recipe.engine == "auto" and not recipe.hmm and recipe.weights == "tf" and recipe.hash == "xxh3"
+    if not COMPILED or not known:
+        return None
+    return Reader(dictionary(recipe.user_words) if recipe.units == "words" else None, recipe.noise_words)
+
+
+class _Reading(NamedTuple):
+    """A text in tokens: all, those that are no noise words, and the hashes of ``characters_and_words``."""
+
+    normalised: str
+    tokens: list[str]
+    words: list[str]
+    hashes: Hashes
+    text_hash: int
+
+
+class Fingerprinter:
+    """Makes fingerprints by a ``Recipe``. Loads the dictionary once, when it is made."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe: Final = recipe
+        self.segmenter: Final = recipe.segmenter()
+        self._reader: Final = _reader(recipe)
+
+    def __call__(self, body: bytes, meta: PageMeta) -> Fingerprinted:
+        """``of_page``: a fingerprinter is itself the task of a parsing process."""
+        return self.of_page(body, meta)
+
+    def of_page(self, body: bytes, meta: PageMeta) -> Fingerprinted:
+        """The fingerprint of a page's main text; of a body in the form ``text`` that of the whole.
+
+        Raises:
+            PageError: the body cannot be read as a page.
+        """
+        return self.of_text(self.text_of(body, meta), meta.url)
+
+    def of_text(self, text: str, url: str) -> Fingerprinted:
+        """The fingerprint of a text; ``url`` stands in for a text that is empty. In compiled steps where it can be."""
+        if self._reader is None:
+            return self.by_definition(text, url)
+        read = self._reader.read(text)
+        fingerprint, features = self._reader.simhash(read)
+        reason = self._too_few(features)
+        sketched = self.recipe.sketched and not reason
+        of_sketch, of_bands = sketch_and_bands(read.units) if sketched else (b"", b"")
+        return Fingerprinted(
+            fingerprint=None if reason else fingerprint,
+            text_hash=hash_tokens(read.units) if len(read.units) else _hash_without_tokens(read.normalised(), url),
+            tokens=len(read.units),
+            language=read.language(),
+            reason=reason,
+            sketch=of_sketch,
+            bands=of_bands,
+        )
+
+    def by_definition(self, text: str, url: str) -> Fingerprinted:
+        """The same in readable steps."""
+        reading = self._read(text, url)
+        features = weigh_text(reading.words, reading.tokens, self.recipe.weights, self.recipe.idf)
+        reason = self._too_few(len(features.words))
+        sketched = self.recipe.sketched and not reason
+        return Fingerprinted(
+            fingerprint=None if reason else self._fingerprint(features),
+            text_hash=reading.text_hash,
+            tokens=len(reading.hashes),
+            language=language(reading.normalised),
+            reason=reason,
+            sketch=sketch(reading.hashes) if sketched else b"",
+            bands=bands(reading.hashes) if sketched else b"",
+        )
+
+    def explain(self, text: str, url: str, bits: int = WORD_BITS) -> Explained:
+        """The same with every step, at any width from 8 to 128 bits.
+
+        Raises:
+            ValueError: a width that the recipe's hash does not have.
+        """
+        reading = self._read(text, url)
+        features = weigh_text(reading.words, reading.tokens, self.recipe.weights, self.recipe.idf)
+        hashes = hash_words(features.words, algorithm=self.recipe.hash, bits=bits)
+        reason = self._too_few(len(features.words))
+        weighted = zip(features.words, (features.weights / SCALE).tolist(), strict=True)
+        return Explained(
+            bits=bits,
+            fingerprint=None if reason else simhash_vectorised(hashes, features.weights, bits),
+            text_hash=reading.text_hash,
+            language=language(reading.normalised),
+            reason=reason,
+            words=tuple(reading.words),
+            tokens=len(reading.hashes),
+            features=tuple(sorted(weighted, key=lambda feature: -feature[1])),
+            sums=tuple((simhash_votes(hashes, features.weights, bits) / SCALE).tolist()),
+            ordinary={
+                "blake2b": as_ints(hash_words([reading.normalised], algorithm="blake2b", bits=bits))[0],
+                "xxh3": as_ints(hash_words([reading.normalised], algorithm="xxh3", bits=bits))[0],
+            },
+            sketch=sketch(reading.hashes) if self.recipe.sketched and not reason else b"",
+            bands=bands(reading.hashes) if self.recipe.sketched and not reason else b"",
+        )
+
+    def text_of(self, body: bytes, meta: PageMeta) -> str:
+        """The main text of a page, as it stands there.
+
+        Raises:
+            PageError: the body cannot be read as a page.
+        """
+        limit = self.recipe.max_bytes
+        if meta.form == "text":
+            return from_text(body[:limit].decode("utf-8", "replace"), max_chars=limit).text
+        return extract(
+            body,
+            content_type=meta.content_type,
+            encoding=meta.encoding,
+            max_bytes=limit,
+            extractor=self.recipe.extractor,
+        ).text
+
+    def _read(self, text: str, url: str) -> _Reading:
+        normalised = normalise(text)
+        units = characters_and_words(normalised)
+        tokens = units if self.recipe.units == "characters" else self.segmenter.all_tokens(normalised)
+        hashes = hash_words(units)
+        # Punctuation says as little of two pages that differ in nothing else as it does in a fingerprint.
+        text_hash = hash_tokens(hashes) if units else _hash_without_tokens(normalised, url)
+        return _Reading(normalised, tokens, self.segmenter.without_noise(tokens), hashes, text_hash)
+
+    def _fingerprint(self, features: Features) -> int:
+        return simhash_vectorised(hash_words(features.words, algorithm=self.recipe.hash), features.weights)
+
+    def _too_few(self, found: int) -> str | None:
+        """Why so many features make no fingerprint."""
+        if found >= self.recipe.minimum:
+            return None
+        return f"{found or 'no'} feature{'s' * (found != 1)}, {self.recipe.minimum} are needed"
+
+
+class Explainer:
+    """Explains pages by a ``Recipe`` at a width of ``bits``, in a parsing process like ``Fingerprinter``."""
+
+    def __init__(self, recipe: Recipe, bits: int) -> None:
+        self.bits: Final = bits
+        self.fingerprinter: Final = Fingerprinter(recipe)
+
+    def __call__(self, body: bytes, meta: PageMeta) -> Explained:
+        """``Fingerprinter.explain`` of the page's text.
+
+        Raises:
+            PageError: the body cannot be read as a page.
+        """
+        return self.fingerprinter.explain(self.fingerprinter.text_of(body, meta), meta.url, self.bits)
+
+
+def _hash_without_tokens(normalised: str, url: str) -> int:
+    return hash_text(normalised or _NO_TEXT + url)

@@ -1,0 +1,118 @@
+"""Words → hashes: what each feature votes with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+"""uint64, shape (n,) for widths up to 64 bits, else (n, 2): the low word, then the high one."""
+
+Algorithm = Literal["xxh3", "blake2b", "bkdr"]
+ALGORITHMS: Final[tuple[str, ...]] = get_args(Algorithm)
+
+MIN_BITS: Final = 8
+MAX_BITS: Final = 128
+WORD_BITS: Final = 64
+BKDR_SEED: Final = 31
+
+
+def hash_words(words: Sequence[str], *, algorithm: Algorithm = "xxh3", bits: int = WORD_BITS) -> Hashes:
+    """One hash of ``bits`` bits for each word, the same on every machine and in every process.
+
+    - ``xxh3``: XXH3 of the UTF-8 bytes, 64 bits wide, above that 128.
+    - ``blake2b``: BLAKE2b (RFC 7693) of the UTF-8 bytes with a digest of 8 bytes, above 64 bits of 16, little endian.
+    - ``bkdr``: Kernighan and Ritchie's string hash, ``h = 31 * h + unit`` over UTF-16 units in signed 64 bits (what
+      Java's ``String.hashCode`` is in 32), then its absolute value modulo 2^bits. Java has no absolute value for
+      -2^63 and leaves it negative; here it is 2^63, so bit 63 at a width of 64 and 0 at any other. At most 64 bits.
+
+    A width below that of the algorithm keeps the low bits.
+
+    Raises:
+        ValueError: a width outside 8..128, above 64 for ``bkdr``, or an unknown algorithm.
+    """
+    if not MIN_BITS <= bits <= MAX_BITS:
+        raise ValueError(f"{bits} bits are not a width for hashes; choose {MIN_BITS} to {MAX_BITS}")
+    if algorithm == "bkdr":
+        if bits > WORD_BITS:
+            raise ValueError(f"bkdr has {WORD_BITS} bits, {bits} were asked for; choose fewer bits, xxh3 or blake2b")
+        return _low_bits(_bkdr(words), bits)
+    if algorithm not in _DIGESTS:
+        raise ValueError(f"unknown hash {algorithm!r}; choose one of {', '.join(ALGORITHMS)}")
+    narrow, wide, byte_order = _DIGESTS[algorithm]
+    digests = b"".join(map(narrow if bits <= WORD_BITS else wide, _utf8(words)))
+    hashes = np.frombuffer(digests, dtype=byte_order + "u8").astype(np.uint64)
+    if bits <= WORD_BITS:
+        return _low_bits(hashes, bits)
+    low_and_high = hashes.reshape(len(words), 2)
+    if byte_order == ">":
+        low_and_high = np.ascontiguousarray(low_and_high[:, ::-1])
+    low_and_high[:, 1] &= _mask(bits - WORD_BITS)
+    return low_and_high
+
+
+def hash_text(text: str) -> int:
+    """64 bits of XXH3 of a whole text in UTF-8: equal for equal texts, and for no others but by accident."""
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
+
+
+def hash_tokens(hashes: Hashes) -> int:
+    """64 bits of XXH3 of the 64-bit hashes of a text's tokens, in little endian: what ``hash_text`` is of a text."""
+    return xxhash.xxh3_64_intdigest(hashes.astype("<u8", copy=False).tobytes())
+
+
+def _utf8(words: Sequence[str]) -> Sequence[bytes]:
+    try:
+        return list(map(str.encode, words))
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, torn out of an emoji by a careless script on the page, is no reason to lose it.
+        return [word.encode("utf-8", "surrogatepass") for word in words]
+
+
+def _blake2b_64(word: bytes) -> bytes:
+    return hashlib.blake2b(word, digest_size=8).digest()
+
+
+def _blake2b_128(word: bytes) -> bytes:
+    return hashlib.blake2b(word, digest_size=16).digest()
+
+
+_DIGESTS: Final[dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes], str]]] = {
+    "xxh3": (xxhash.xxh3_64_digest, xxhash.xxh3_128_digest, ">"),
+    "blake2b": (_blake2b_64, _blake2b_128, "<"),
+}
+"""For each algorithm: digest of 8 bytes, digest of 16 bytes, and the byte order in which a digest is a number."""
+
+
+def _bkdr(words: Sequence[str]) -> Hashes:
+    """Absolute values of the signed hashes, as uint64; all words in a few array operations."""
+    encoded = [word.encode("utf-16-le", "surrogatepass") for word in words]
+    lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(words)) // 2
+    hashes = np.zeros(len(words), dtype=np.uint64)
+    if not lengths.any():
+        return hashes
+    units = np.frombuffer(b"".join(encoded), dtype="<u2").astype(np.uint64)
+    ends = np.cumsum(lengths)
+    # A unit counts times 31 to the number of units behind it in its word. uint64 wraps as two's complement does.
+    behind = np.repeat(ends, lengths) - 1 - np.arange(units.size)
+    powers = np.full(int(lengths.max()), BKDR_SEED, dtype=np.uint64)
+    powers[0] = 1
+    terms = units * np.cumprod(powers, dtype=np.uint64)[behind]
+    filled = lengths > 0
+    hashes[filled] = np.add.reduceat(terms, (ends - lengths)[filled])
+    negative = hashes >> np.uint64(WORD_BITS - 1) == 1
+    hashes[negative] = ~hashes[negative] + np.uint64(1)
+    return hashes
+
+
+def _low_bits(hashes: Hashes, bits: int) -> Hashes:
+    return hashes if bits == WORD_BITS else hashes & _mask(bits)
+
+
+def _mask(bits: int) -> np.uint64:
+    return np.uint64((1 << bits) - 1)

@@ -1,0 +1,288 @@
+"""Sketches: 32 bytes that tell how many of their n-grams two texts share, and the keys by which such texts are found.
+
+A text's *n-grams* are its n-tuples of neighbouring tokens, with one boundary before the first token and one behind the
+last, so that a text of few tokens has some as well. How much two texts share of them is their Jaccard similarity
+(Broder: On the resemblance and containment of documents, 1997).
+
+*MinHash*: number a set's members at random and note the smallest number; two sets note the same one with a probability
+that is their similarity. A **sketch** does this 128 times over the bigrams and keeps two bits of each smallest member,
+a *slot* (Li and König: b-Bit Minwise Hashing, WWW 2010). Of a short text that would be a rough guess at what can be
+known: its sketch holds the bigrams themselves, as hashes of 16 bits (15 of them at most) or 8 bits (23), ascending. The
+last byte tells which:
+
+    bigrams   bytes 0-7      bytes 8-29            byte 30    byte 31
+    > 23      slots 0-31     slots 32-119          120-123    slots 124-126, kind 0
+    16-23     slots 0-31     bigrams, 8 bits each             number of bigrams, kind 1
+    1-15      bigrams, 16 bits each, little endian    -       number of bigrams, kind 2
+
+``agreement`` compares two of them, in equal slots of 128. Two slots also agree by chance one time in four, so m equal
+slots estimate a similarity of (m/128 - 1/4) / (3/4), with a standard error of .055. All kinds come to this scale:
+
+- two slotted sketches: their equal slots;
+- two exact ones: the slots that a similarity J leads one to expect, 32 + 96·J, and five more. Whoever asks for so many
+  slots that chance does not bring unrelated texts there asks, in effect, for one standard error of the estimate above
+  the limit that is meant; what was counted exactly needs no such distance. Sketches of 16 and of 8 bits are compared at
+  8 bits, and repeated bigrams count as often as both have them;
+- a slotted one and one of 8 bits: four times the equal slots among the 32 that both have;
+- a slotted one and one of 16 bits: 0. They have nothing in common to compare; nor could the texts be near, of which one
+  has at most 14 tokens and the other at least 23.
+
+**Bands** do it 24 times, in eight bands of three: texts that agree in all three of a band have its key in common
+(Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, section 3.4). They take trigrams, which unrelated texts hardly
+ever share. Of a short text two edits change nearly every trigram, so there bands take bigrams; up to which length
+differs from band to band, so that texts on either side of such a limit still have the other bands.
+
+All numbers are 32 or 64 bits wide and wrap around, so every machine comes to the same bytes. The functions on arrays
+are equal to ``sketch_by_definition`` and ``bands_by_definition``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from worker.fingerprint.hashing import Hashes, hash_words
+
+SKETCH: Final = "128x2/exact-15x16-23x8/bands-8x3/1"
+"""Name of the rule; a part of the scheme, so change it when the rule changes."""
+
+SLOTS: Final = 128
+SLOT_BITS: Final = 2
+SKETCH_BYTES: Final = 32
+
+SLOTTED, EIGHT_BITS, SIXTEEN_BITS = 0, 1, 2
+"""Kinds of sketches: the two highest bits of the last byte. In a slotted one they are slot 127, the same in all."""
+MOST_OF_SIXTEEN_BITS: Final = 15
+MOST_OF_EIGHT_BITS: Final = 23
+SHORT_SLOTS: Final = 32
+"""Slots that the sketch of 16 to 23 bigrams has besides them, for being compared with a longer text's."""
+SHORT_SLOTS_BYTES: Final = SHORT_SLOTS * SLOT_BITS // 8
+
+EXACT: Final = 5
+"""Slots by which an exact similarity counts for more than an estimated one: a standard error of the estimate."""
+
+BANDS: Final = 8
+ROWS: Final = 3
+BANDS_BYTES: Final = BANDS * 4
+BIGRAMS_UP_TO: Final = (32, 38, 45, 54, 64, 76, 91, 108)
+"""Tokens up to which a band takes bigrams, then trigrams. Each is a fifth above the last: two texts of which one has at
+least three quarters of the other's tokens lie on different sides of two of them at most."""
+
+BOUNDARY: Final = int(hash_words([""])[0])
+"""What stands before the first and behind the last token: the hash of a token without a character."""
+
+Numbers: TypeAlias = npt.NDArray[np.uint32]
+Words: TypeAlias = npt.NDArray[np.uint64]
+
+_M64: Final = 2**64 - 1
+_M32: Final = 2**32 - 1
+STEP: Final = 0x9E3779B97F4A7C15
+GOLDEN: Final = 0x9E3779B1
+"""2^64 and 2^32 divided by the golden ratio (Knuth, TAOCP volume 3, section 6.4): multiplying by them spreads."""
+_LOW_BITS: Final = 0x5555555555555555
+_CHUNK: Final = 512
+"""N-grams numbered at a time: a quarter of a megabyte of numbers, which stays in a core's cache."""
+
+
+def mixed(value: int) -> int:
+    """64 bits of which each depends on all of ``value`` (finalizer of MurmurHash3, Appleby 2011; a bijection)."""
+    value ^= value >> 33
+    value = value * 0xFF51AFD7ED558CCD & _M64
+    value ^= value >> 33
+    value = value * 0xC4CEB9FE1A85EC53 & _M64
+    return value ^ value >> 33
+
+
+def _multipliers(first: int, count: int) -> list[int]:
+    """Odd 32-bit numbers. Multiplied by one of them, all numbers of 32 bits trade places: that is the numbering."""
+    return [mixed(number * STEP & _M64) >> 32 | 1 for number in range(first, first + count)]
+
+
+SLOT_MULTIPLIERS: Final = np.array(_multipliers(1, SLOTS), np.uint32)
+BAND_MULTIPLIERS: Final = np.array(_multipliers(1 + SLOTS, BANDS * ROWS), np.uint32)
+
+
+def ngrams(tokens: Sequence[int], n: int) -> Iterator[int]:
+    """A 64-bit hash of each n-tuple of neighbouring tokens, boundaries included, from hashes of the tokens."""
+    bounded = [BOUNDARY, *tokens, BOUNDARY]
+    for place in range(len(bounded) - n + 1):
+        gathered = 0
+        for token in bounded[place : place + n]:
+            gathered = (gathered * STEP + token) & _M64
+        yield mixed(gathered)
+
+
+def sketch_by_definition(tokens: Sequence[int]) -> bytes:
+    """The sketch of a text from the 64-bit hashes of its tokens; none without tokens."""
+    if not tokens:
+        return b""
+    bigrams = sorted(ngrams(tokens, 2))
+    if len(bigrams) <= MOST_OF_SIXTEEN_BITS:
+        exact = b"".join((bigram >> 48).to_bytes(2, "little") for bigram in bigrams)
+        return exact.ljust(31, b"\0") + _last_byte(SIXTEEN_BITS, len(bigrams))
+    smallest = _smallest(bigrams, SLOT_MULTIPLIERS.tolist())
+    packed = sum((number * GOLDEN & _M32) >> 30 << SLOT_BITS * slot for slot, number in enumerate(smallest[:127]))
+    slots = packed.to_bytes(SKETCH_BYTES, "little")
+    if len(bigrams) > MOST_OF_EIGHT_BITS:
+        return slots
+    exact = bytes(bigram >> 56 for bigram in bigrams)
+    return slots[:SHORT_SLOTS_BYTES] + exact.ljust(23, b"\0") + _last_byte(EIGHT_BITS, len(bigrams))
+
+
+def bands_by_definition(tokens: Sequence[int]) -> bytes:
+    """The eight keys of a text, 32 bits each and little endian, from the hashes of its tokens; none without tokens."""
+    if not tokens:
+        return b""
+    keys = []
+    for band, most in enumerate(BIGRAMS_UP_TO):
+        members = ngrams(tokens, 2 if len(tokens) <= most else 3)
+        gathered = band
+        for number in _smallest(members, BAND_MULTIPLIERS[ROWS * band : ROWS * (band + 1)].tolist()):
+            gathered = (gathered * STEP + number) & _M64
+        keys.append(mixed(gathered) >> 32)
+    return b"".join(key.to_bytes(4, "little") for key in keys)
+
+
+def _last_byte(kind: int, count: int) -> bytes:
+    return bytes([kind << 6 | count])
+
+
+def _smallest(members: Iterable[int], multipliers: Iterable[int]) -> list[int]:
+    low = {member & _M32 for member in members}
+    return [min(number * multiplier & _M32 for number in low) for multiplier in multipliers]
+
+
+def sketch(tokens: Hashes) -> bytes:
+    """The sketch of a text from the hashes of its tokens, uint64 (n,): 32 bytes, or none without tokens."""
+    if tokens.size < MOST_OF_EIGHT_BITS:
+        return sketch_by_definition(tokens.tolist())
+    smallest = _smallest_of(_ngrams_of(tokens, 2), SLOT_MULTIPLIERS)
+    pairs = ((smallest * np.uint32(GOLDEN)) >> np.uint32(30)).astype(np.uint8)
+    pairs[-1] = SLOTTED
+    bits = np.stack([pairs & np.uint8(1), pairs >> np.uint8(1)], axis=1)
+    return np.packbits(bits, bitorder="little").tobytes()
+
+
+def bands(tokens: Hashes) -> bytes:
+    """The keys of a text from the hashes of its tokens, uint64 (n,): 8 x 4 bytes, or none without tokens."""
+    if not tokens.size:
+        return b""
+    of_bigrams = ROWS * sum(tokens.size > most for most in BIGRAMS_UP_TO)
+    smallest = np.concatenate(
+        (
+            _smallest_of(_ngrams_of(tokens, 3), BAND_MULTIPLIERS[:of_bigrams]),
+            _smallest_of(_ngrams_of(tokens, 2), BAND_MULTIPLIERS[of_bigrams:]),
+        )
+    ).reshape(BANDS, ROWS)
+    gathered = np.arange(BANDS, dtype=np.uint64)
+    for row in range(ROWS):
+        gathered = gathered * np.uint64(STEP) + smallest[:, row]
+    return (_mixed_all(gathered) >> np.uint64(32)).astype("<u4").tobytes()
+
+
+def agreement(a: bytes, b: bytes) -> int:
+    """How well two sketches agree, 0 to 128; 0 where a text has none. Symmetric."""
+    if not a or not b:
+        return 0
+    slotted = [one for one in (a, b) if _kind(one) == SLOTTED]
+    if len(slotted) == 2:
+        return SLOTS - _different_slots(a, b)
+    if not slotted:
+        return _exact(a, b)
+    if SIXTEEN_BITS in (_kind(a), _kind(b)):
+        return 0
+    return SLOTS // SHORT_SLOTS * (SHORT_SLOTS - _different_slots(a[:SHORT_SLOTS_BYTES], b[:SHORT_SLOTS_BYTES]))
+
+
+def agreements(sketches: Words, one: Words) -> npt.NDArray[np.int64]:
+    """``agreement`` of each row of (n, 4) with one sketch (4,), as ``as_words`` makes them; none may be missing."""
+    slotted = sketches[:, -1] >> np.uint64(62) == SLOTTED
+    if one[-1] >> np.uint64(62) == SLOTTED and slotted.all():
+        different = sketches ^ one
+        low = (different | different >> np.uint64(1)) & np.uint64(_LOW_BITS)
+        counts: npt.NDArray[np.int64] = SLOTS - np.bitwise_count(low).sum(axis=1, dtype=np.int64)
+        return counts
+    return np.array([agreement(row.tobytes(), one.tobytes()) for row in sketches], np.int64)
+
+
+def similarity(agreeing: float) -> float:
+    """The Jaccard similarity that so many equal slots of 128 estimate; below zero where chance alone gives more."""
+    by_chance = 1 / (1 << SLOT_BITS)
+    return (agreeing / SLOTS - by_chance) / (1 - by_chance)
+
+
+def slots_for(least: float) -> int:
+    """The fewest equal slots of 128 that estimate at least this Jaccard similarity."""
+    by_chance = 1 / (1 << SLOT_BITS)
+    return math.ceil(round(SLOTS * (by_chance + least * (1 - by_chance)), 9))
+
+
+def as_words(sketches: Sequence[bytes]) -> Words:
+    """Sketches as uint64 (n, 4); of a text without one all zeros."""
+    return _rows(sketches, SKETCH_BYTES).view(np.uint64)
+
+
+def as_keys(bands: Sequence[bytes]) -> Numbers:
+    """Keys of bands as uint32 (n, 8); of a text without them all zeros."""
+    return _rows(bands, BANDS_BYTES).view(np.uint32)
+
+
+def _kind(sketch: bytes) -> int:
+    return sketch[-1] >> 6
+
+
+def _different_slots(a: bytes, b: bytes) -> int:
+    different = int.from_bytes(a, "little") ^ int.from_bytes(b, "little")
+    low = int.from_bytes(b"\x55" * len(a), "little")
+    return ((different | different >> 1) & low).bit_count()
+
+
+def _exact(a: bytes, b: bytes) -> int:
+    both_of_sixteen = _kind(a) == _kind(b) == SIXTEEN_BITS
+    left, right = _bigrams(a, both_of_sixteen), _bigrams(b, both_of_sixteen)
+    common = (left & right).total()
+    of_both = (left | right).total()
+    return min(SLOTS, SLOTS // 4 + 3 * SLOTS // 4 * common // of_both + EXACT) if of_both else 0
+
+
+def _bigrams(sketch: bytes, sixteen_bits: bool) -> Counter[int]:
+    count = sketch[-1] & 0x3F
+    if _kind(sketch) == EIGHT_BITS:
+        return Counter(sketch[SHORT_SLOTS_BYTES : SHORT_SLOTS_BYTES + count])
+    hashes = np.frombuffer(sketch, "<u2")[:count]
+    return Counter((hashes if sixteen_bits else hashes >> 8).tolist())
+
+
+def _rows(values: Sequence[bytes], width: int) -> npt.NDArray[np.uint8]:
+    joined = b"".join(value or bytes(width) for value in values)
+    return np.frombuffer(joined, np.uint8).reshape(len(values), width)
+
+
+def _ngrams_of(tokens: Hashes, n: int) -> Hashes:
+    bounded = np.concatenate(([np.uint64(BOUNDARY)], tokens, [np.uint64(BOUNDARY)]))
+    count = len(bounded) - n + 1
+    gathered = np.zeros(count, np.uint64)
+    for place in range(n):
+        gathered = gathered * np.uint64(STEP) + bounded[place : place + count]
+    return _mixed_all(gathered)
+
+
+def _mixed_all(values: Hashes) -> Hashes:
+    values = (values ^ values >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
+    values = (values ^ values >> np.uint64(33)) * np.uint64(0xC4CEB9FE1A85EC53)
+    mixed_values: Hashes = values ^ values >> np.uint64(33)
+    return mixed_values
+
+
+def _smallest_of(members: Hashes, multipliers: Numbers) -> Numbers:
+    low = members.astype(np.uint32)
+    smallest = np.full(len(multipliers), _M32, np.uint32)
+    for start in range(0, len(low), _CHUNK):
+        numbers = low[start : start + _CHUNK, None] * multipliers
+        np.minimum(smallest, numbers.min(axis=0), out=smallest)
+    return smallest

@@ -1,0 +1,216 @@
+"""Entries by slot, column by column, in chunks: growing copies nothing, and nothing that is handed out changes.
+
+Slots count up for ever, from the first entry that was ever stored. A chunk that is full is sealed: its values are kept
+as differences from their smallest, in as few bytes as these need (frame of reference; Goldstein, Ramakrishnan, Shaft:
+Compressing Relations and Indexes, ICDE 1998). Pages come in the order of the log, so most columns but the hashes take
+one or two bytes an entry, and those that are all alike none.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.index.entries import COLUMNS, OPTIONAL, Entries
+from worker.index.plan import COLUMN_COUNT, COLUMN_WORDS, SCOPE, SKETCH, SKETCH_WORDS
+
+_RING: Final = 1 << 15
+"""Chunks that may be alive at once; with 2^16 entries each, 2^31 entries."""
+PLACES: Final = {
+    "fingerprint": 0,
+    "text_hash": 1,
+    "tokens": 2,
+    "batch": 4,
+    "place": 5,
+    "bare": 6,
+    "url_hash": 7,
+    "fetched": 8,
+    "scope": SCOPE,
+}
+"""The column of each name in ``words``; number 3 is the sketch."""
+_NARROWED: Final = ("tokens", "batch", "place", "bare", "fetched", "scope")
+_DTYPES: Final = COLUMNS | {"scope": OPTIONAL["scope"]}
+
+
+class _Chunk:
+    """Consecutive entries: arrays by the column's number, with what is added to each value."""
+
+    def __init__(self, rows: int, sketched: bool) -> None:
+        self.arrays: dict[int, NDArray[Any]] = {
+            place: np.empty(rows, COLUMNS[name]) for name, place in PLACES.items() if name in COLUMNS
+        }
+        self.bases = [0] * COLUMN_COUNT
+        if sketched:
+            self.arrays[SKETCH] = np.empty((rows, SKETCH_WORDS), np.uint64)
+
+    def values(self, name: str, rows: slice | NDArray[np.int64]) -> NDArray[Any]:
+        """Values of a column in its own type."""
+        place, dtype = PLACES[name], _DTYPES[name]
+        if place not in self.arrays:
+            count = len(range(*rows.indices(self.rows))) if isinstance(rows, slice) else len(rows)
+            return np.full(count, self.bases[place], np.int64).astype(dtype)
+        kept = self.arrays[place]
+        if kept.dtype == dtype:
+            return kept[rows]
+        return (kept[rows].astype(np.int64) + self.bases[place]).astype(dtype)
+
+    def seal(self) -> None:
+        """Keep no more bytes than the values need."""
+        for name in _NARROWED:
+            place = PLACES[name]
+            if place not in self.arrays:
+                continue
+            values = self.arrays[place].astype(np.int64)
+            low, high = int(values.min()), int(values.max())
+            width = next((width for width in (1, 2, 4) if high - low < 1 << 8 * width), 8)
+            if low == high:
+                self.bases[place] = low
+                del self.arrays[place]
+            elif width < _DTYPES[name].itemsize:
+                self.bases[place] = low
+                self.arrays[place] = (values - low).astype(f"u{width}")
+
+    @property
+    def rows(self) -> int:
+        """Entries for which there is place."""
+        return len(self.arrays[0])
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one entry."""
+        return sum(array.nbytes for array in self.arrays.values()) // self.rows
+
+
+class Columns:
+    """The columns of all entries from slot ``first`` up to slot ``end``.
+
+    ``words`` is what kernels read: int64 (column, chunk modulo the ring, 3), each chunk's address, base and width.
+    """
+
+    def __init__(self, chunk_bits: int, first_slot: int, sketched: bool) -> None:
+        self.chunk_bits: Final = chunk_bits
+        self.ring: Final = min(_RING, 1 << (32 - chunk_bits))
+        self.sketched: Final = sketched
+        self.scoped = False
+        self.words: Final = np.zeros((COLUMN_COUNT, self.ring, COLUMN_WORDS), np.int64)
+        self.first = first_slot
+        self.end = first_slot
+        self._chunks: dict[int, _Chunk] = {}
+        self._first_batches: list[int] = []  # of each chunk, ascending
+        self._oldest = first_slot >> chunk_bits
+
+    @property
+    def limit(self) -> int:
+        """Live entries for which there is place at most."""
+        return (self.ring - 2) << self.chunk_bits
+
+    def __len__(self) -> int:
+        return self.end - self.first
+
+    def append(self, entries: Entries) -> None:
+        """Add entries at the end."""
+        rows = 1 << self.chunk_bits
+        sketches = entries.filled("sketch") if self.sketched else np.empty((0, SKETCH_WORDS), np.uint64)
+        done = 0
+        while done < len(entries):
+            number, begin = divmod(self.end, rows)
+            count = min(rows - begin, len(entries) - done)
+            if number not in self._chunks:
+                self._chunks[number] = _Chunk(rows, self.sketched)
+                self._first_batches.append(int(entries.batch[done]))
+                self._point_at(number)
+            chunk = self._chunks[number]
+            for name in COLUMNS:
+                chunk.arrays[PLACES[name]][begin : begin + count] = entries.column(name)[done : done + count]
+            if self.sketched:
+                chunk.arrays[SKETCH][begin : begin + count] = sketches[done : done + count]
+            if entries.scope is not None:
+                self.scoped = True
+                if SCOPE not in chunk.arrays:
+                    chunk.arrays[SCOPE] = np.zeros(rows, np.uint64)
+                    self._point_at(number)
+                chunk.arrays[SCOPE][begin : begin + count] = entries.scope[done : done + count]
+            if begin + count == rows:
+                if self.first > number * rows:  # the first chunk of all may begin in its middle
+                    for array in chunk.arrays.values():
+                        array[: self.first - number * rows] = array[self.first - number * rows]
+                chunk.seal()
+                self._point_at(number)
+            self.end += count
+            done += count
+
+    def drop(self, first: int) -> None:
+        """Forget the slots below ``first``; memory is given back by whole chunks."""
+        self.first = first
+        while self._first_batches and (self._oldest + 1) << self.chunk_bits <= first:
+            del self._chunks[self._oldest]
+            self._first_batches.pop(0)
+            self._oldest += 1
+        if not self._first_batches:
+            self._oldest = self.end >> self.chunk_bits
+
+    def first_after(self, batch: int) -> int:
+        """The first slot, at or after ``first``, of a batch later than ``batch``; ``end`` if there is none."""
+        after = bisect_right(self._first_batches, batch)
+        if after == 0:
+            return self.first
+        number = self._oldest + after - 1
+        begin = max(self.first, number << self.chunk_bits)
+        end = min(self.end, (number + 1) << self.chunk_bits)
+        batches = self.between("batch", begin, end)
+        return begin + int(np.searchsorted(batches, batch, side="right"))
+
+    def between(self, name: str, begin: int, end: int) -> NDArray[Any]:
+        """The values of a column from slot ``begin`` up to ``end``; a view of what never changes, or a copy."""
+        parts = [chunk.values(name, rows) for chunk, rows in self._parts(begin, end)]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, _DTYPES[name]), *parts])
+
+    def sketches_between(self, begin: int, end: int) -> NDArray[np.uint64]:
+        """The sketches of these slots: uint64 (n, 4)."""
+        parts = [chunk.arrays[SKETCH][rows] for chunk, rows in self._parts(begin, end)]
+        return np.concatenate([np.empty((0, SKETCH_WORDS), np.uint64), *parts])
+
+    def at(self, name: str, slots: NDArray[np.int64]) -> NDArray[Any]:
+        """The values of a column at these slots."""
+        values = np.empty(len(slots), _DTYPES[name])
+        for number, chosen, rows in self._by_chunk(slots):
+            values[chosen] = self._chunks[number].values(name, rows)
+        return values
+
+    def sketches_at(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """The sketches at these slots: uint64 (n, 4)."""
+        values = np.empty((len(slots), SKETCH_WORDS), np.uint64)
+        for number, chosen, rows in self._by_chunk(slots):
+            values[chosen] = self._chunks[number].arrays[SKETCH][rows]
+        return values
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+        full = sum(chunk.row_bytes for chunk in self._chunks.values()) << self.chunk_bits
+        newest = self._chunks.get(self.end >> self.chunk_bits)
+        unused = (-self.end & ((1 << self.chunk_bits) - 1)) * newest.row_bytes if newest else 0
+        return full - unused
+
+    def _parts(self, begin: int, end: int) -> list[tuple[_Chunk, slice]]:
+        rows = 1 << self.chunk_bits
+        return [
+            (self._chunks[number], slice(max(0, begin - number * rows), min(rows, end - number * rows)))
+            for number in range(begin // rows, -(-end // rows) if end > begin else begin // rows)
+        ]
+
+    def _by_chunk(self, slots: NDArray[np.int64]) -> list[tuple[int, NDArray[np.bool_], NDArray[np.int64]]]:
+        numbers = slots >> self.chunk_bits
+        low = (1 << self.chunk_bits) - 1
+        return [(number, numbers == number, slots[numbers == number] & low) for number in np.unique(numbers).tolist()]
+
+    def _point_at(self, number: int) -> None:
+        """Tell the kernels where a chunk is."""
+        chunk = self._chunks[number]
+        for column in range(COLUMN_COUNT):
+            array = chunk.arrays.get(column)
+            address, width = (0, 0) if array is None else (array.ctypes.data, array.itemsize)
+            self.words[column, number & (self.ring - 1)] = address, chunk.bases[column], width

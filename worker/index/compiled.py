@@ -1,0 +1,356 @@
+"""The tables of one shard, compiled by numba: this side hands out memory, the kernels do the rest.
+
+Every call does a bounded amount of work beside what it was given to do: growth, splitting and removal go row by row
+and region by region (``growth``, ``slabs``), so that no call stops for a copy of everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.index import bulk, growth, plan, scan, slabs
+from worker.index.columns import Columns
+from worker.index.engine import I64, U32, Asked, Policy, Rules
+from worker.index.layout import WHOLE, Arrangement
+from worker.index.regions import Chunks, Regions
+
+_FIRST_ROWS: Final = 16
+_FORGOTTEN: Final = 1 << 29
+"""Expired entries must be gone before slots have gone half around since."""
+_NEVER: Final = 1 << 40
+"""As a bucket's size: it is never split."""
+_SPLIT_BYTES: Final = 4 * 48
+"""What splitting takes an entry, at most: four groups, each with a slab of its own."""
+_DEAD_SHARE: Final = 8
+_IDLE_DEAD_SHARE: Final = 32
+"""While entries come, an eighth of the slabs' memory may be dead: half of that would double the cost of storing."""
+_CLEANED_ENTRIES: Final = 500
+"""One region is cleaned for so many new entries: as fast as they leave dead slabs behind."""
+
+
+class CompiledTables:
+    """See ``worker.index.engine.Tables``."""
+
+    NAME = "numba"
+
+    def __init__(self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, policy: Policy) -> None:
+        self.splits = 0
+        self._columns = columns
+        self._policy = policy
+        self._arrangements = [*arrangements, WHOLE]
+        self._texts = len(arrangements)
+        self._bands = range(len(self._arrangements), len(self._arrangements) + (plan.BANDS if rules.sketch else 0))
+        count = len(self._arrangements) + len(self._bands)
+        self._counts = [0] * count
+        self._regions = Regions(policy.least_region, policy.most_region)
+        self._state = np.zeros(plan.STATE_WORDS, np.int64)
+        self._address: int = self._state.ctypes.data
+        self._tables = np.zeros((count, plan.TABLE_WORDS), np.int64)
+        self._row_memory = Chunks(plan.ROWS_A_CHUNK)
+        self._chunks: dict[int, U32] = {}
+        self._chunk_addresses = np.zeros((count + 1) * plan.TABLE_CHUNKS, np.int64)
+        self._node_chunk = count * plan.TABLE_CHUNKS
+        self._nodes = np.zeros((16, plan.NODE_WORDS), np.int64)
+        self._scratch = np.zeros(plan.SCRATCH_WORDS, np.int64)
+        self._seeks = np.zeros(plan.SEEK_QUERIES * plan.SEEK_TABLES * plan.SEEK_WORDS, np.int64)
+        self._sweeping: list[tuple[int, int]] = []
+        self._unswept = 0
+        self._swept_to = columns.first
+        self._earliest_one = _entry_point(scan.earliest_one)
+        self._describe(rules)
+        for table in range(count):
+            self._begin(table)
+
+    @property
+    def candidates(self) -> int:
+        """See ``Tables``."""
+        return int(self._state[plan.CANDIDATES])
+
+    def add(self, count: int, bands: U32 | None) -> None:
+        """See ``Tables``."""
+        columns = self._columns
+        begin = columns.end - count
+        new = (np.arange(begin, columns.end) & plan.SLOT_MASK).astype(np.uint32)
+        bare = columns.between("bare", begin, columns.end)
+        some_bare = bool(bare.any())
+        with_print = new[~bare] if some_bare else new
+        for table in range(self._texts):
+            self._take_in(table, with_print)
+        if some_bare:
+            self._take_in(self._texts, new[bare])
+        if bands is not None:
+            banded = bands.any(axis=1)
+            kept, with_bands = bands[banded], new[banded]
+            for band, table in enumerate(self._bands):
+                self._take_in(table, with_bands, np.ascontiguousarray(kept[:, band]))
+        self._reclaim(1 + count // _CLEANED_ENTRIES)
+        self._sweep()
+
+    def forget(self) -> None:
+        """See ``Tables``."""
+        first = self._columns.first
+        self._unswept += first - self._swept_to
+        self._swept_to = first
+        self._state[plan.FIRST] = first & plan.SLOT_MASK
+        self._sweep()
+        while self._unswept > _FORGOTTEN:
+            self._sweep()
+
+    def tidy(self) -> bool:
+        """See ``Tables``."""
+        busy = self._sweep()
+        return self._reclaim(1, _IDLE_DEAD_SHARE) or busy
+
+    def earliest(self, asked: Asked, lower: int, best: I64) -> None:
+        """See ``Tables``."""
+        scan.earliest(
+            self._state, 0, self._texts,
+            asked.values, asked.tokens, asked.scopes, asked.texts, asked.sketches, lower, best,
+        )  # fmt: skip
+
+    def earliest_text(self, asked: Asked, lower: int, best: I64) -> None:
+        """See ``Tables``."""
+        scan.earliest(
+            self._state, self._texts, self._texts + 1,
+            asked.texts, asked.tokens, asked.scopes, asked.texts, asked.sketches, lower, best,
+        )  # fmt: skip
+
+    def earliest_by_sketch(self, asked: Asked, lower: int, best: I64) -> None:
+        """See ``Tables``."""
+        scan.earliest_by_sketch(self._state, asked.bands, asked.sketches, asked.tokens, asked.scopes, lower, best)
+
+    def earliest_one(self, value: int, tokens: int) -> int:
+        """See ``Tables``."""
+        return self._earliest_one(self._address, value, tokens)
+
+    def describe(self, asked: Asked, best: I64) -> tuple[I64, NDArray[np.bool_]]:
+        """See ``Tables``."""
+        numbers, flags = np.empty((4, len(best)), np.int64), np.empty((2, len(best)), np.bool_)
+        scan.describe(
+            self._state, best, asked.values, asked.bare, asked.texts, asked.tokens, asked.sketches,
+            self._columns.first, numbers, flags,
+        )  # fmt: skip
+        return numbers, flags
+
+    def bands(self, begin: int, end: int) -> U32:
+        """See ``Tables``."""
+        found = np.zeros((end - begin, plan.BANDS), np.uint32)
+        for band, table in enumerate(self._bands):
+            column = np.zeros(end - begin, np.uint32)
+            growth.keys_of(self._state, table, column, begin & plan.SLOT_MASK)
+            found[:, band] = column
+        return found
+
+    @property
+    def largest_bucket(self) -> int:
+        """See ``Tables``."""
+        rows = [(int(table[plan.TABLE_ROW]), int(table[plan.TABLE_ROWS])) for table in self._tables]
+        return max(slabs.longest(self._state, row, row + count) for row, count in rows + self._node_rows())
+
+    @property
+    def nbytes(self) -> int:
+        """See ``Tables``."""
+        return self._regions.nbytes + self._row_memory.nbytes + self._nodes.nbytes
+
+    def _describe(self, rules: Rules) -> None:
+        state = self._state
+        state[plan.RADIUS] = rules.k
+        state[plan.RATIO_LEAST], state[plan.RATIO_MOST] = rules.ratio
+        if rules.sketch:
+            state[plan.SLOTS_ALIKE] = rules.sketch.agreement
+            state[plan.HAMMING_ALIKE] = rules.sketch.hamming_agreement
+            state[plan.SKETCH_LEAST], state[plan.SKETCH_MOST] = rules.sketch.ratio
+        state[plan.COLUMNS] = self._columns.words.ctypes.data
+        state[plan.RING] = self._columns.ring
+        state[plan.CHUNK_BITS] = self._columns.chunk_bits
+        state[plan.FIRST] = self._columns.first & plan.SLOT_MASK
+        state[plan.BLOCK_TABLES] = self._texts
+        state[plan.BAND_TABLES] = self._texts + 1
+        state[plan.TABLES] = self._tables.ctypes.data
+        state[plan.SCRATCH] = self._scratch.ctypes.data
+        state[plan.SEEKS] = self._seeks.ctypes.data
+        self._point()
+
+    def _point(self) -> None:
+        """Tell the kernels where the arrays are that may have moved."""
+        state, regions = self._state, self._regions
+        state[plan.ROWS], state[plan.ROW_CHUNKS] = self._chunk_addresses.ctypes.data, len(self._chunk_addresses)
+        state[plan.BASES], state[plan.REGIONS] = regions.bases.ctypes.data, len(regions.bases)
+        state[plan.USED], state[plan.LIVE] = regions.used.ctypes.data, regions.live.ctypes.data
+        state[plan.SIZES], state[plan.OPEN] = regions.sizes.ctypes.data, regions.open
+        state[plan.NODES] = self._nodes.ctypes.data
+
+    def _begin(self, table: int) -> None:
+        words = self._tables[table]
+        words[plan.TABLE_ROW] = table * plan.TABLE_CHUNKS * plan.ROWS_A_CHUNK
+        words[plan.TABLE_SPLIT_FROM] = _NEVER
+        if table in self._bands:
+            words[plan.TABLE_FORM] = plan.KEYED
+            rows = 1 << 16  # with the 16 bits of the tag a whole key
+        else:
+            arrangement = self._arrangements[table]
+            words[plan.TABLE_KEY_BITS] = arrangement.key_bits
+            words[plan.TABLE_ROTATION] = arrangement.rotation
+            words[plan.TABLE_BLOCKS] = len(arrangement.blocks)
+            words[plan.TABLE_SHIFTS : plan.TABLE_SHIFTS + len(arrangement.blocks)] = arrangement.shifts
+            words[plan.TABLE_COLUMN] = plan.TEXT if table == self._texts else plan.FINGERPRINT
+            rows = _FIRST_ROWS
+        self._set_rows(table, rows)
+
+    def _set_rows(self, table: int, rows: int) -> None:
+        """So many rows, of a table that is empty."""
+        self._have_rows(table, rows)
+        self._tables[table, plan.TABLE_ROWS] = rows
+        self._tables[table, plan.TABLE_MASK] = (1 << (rows - 1).bit_length()) - 1
+
+    def _have_rows(self, table: int, rows: int) -> None:
+        for chunk in range(-(-rows // plan.ROWS_A_CHUNK)):
+            self._have_chunk(table * plan.TABLE_CHUNKS + chunk)
+
+    def _have_chunk(self, number: int) -> None:
+        if number not in self._chunks:
+            self._chunks[number], self._chunk_addresses[number] = self._row_memory.take()
+
+    def _take_in(self, table: int, new: U32, keys: U32 | None = None) -> None:
+        """Add slots to a table, with its keys if it is one of keys; many at once sorted roughly by row."""
+        before = self._counts[table]
+        self._counts[table] += len(new)
+        if keys is None:
+            self._grow(table, before)
+        self._set_limits(table)
+        if len(new) < self._policy.bulk_from:
+            if keys is None:
+                self._repeat(table, partial(growth.add, self._state, table, new), len(new))
+            else:
+                self._repeat(table, partial(growth.add_keys, self._state, table, keys, new), len(new))
+            return
+        counts = np.zeros(int(self._tables[table, plan.TABLE_ROWS]), np.uint32)
+        rows, entries = np.empty(len(new), np.uint32), np.empty(len(new), np.uint64)
+        if keys is None:
+            bulk.cut(self._state, table, new, rows, entries, counts)
+        else:
+            bulk.cut_keys(self._state, table, keys, new, rows, entries, counts)
+        if len(new) >= before // 8:
+            self._reserve(table, counts)
+        heaped_rows, heaped = np.empty_like(rows), np.empty_like(entries)
+        bulk.heap(counts, rows, entries, heaped_rows, heaped)
+        self._repeat(table, partial(bulk.place, self._state, table, heaped_rows, heaped), len(new))
+
+    def _grow(self, table: int, before: int) -> None:
+        """Rows for what is to come, where ``before`` entries are there."""
+        words = self._tables[table]
+        most = 1 << min(self._arrangements[table].key_bits, 24)
+        wanted = min(most, -(-self._counts[table] // self._policy.entries_a_row))
+        if before == 0 and wanted > words[plan.TABLE_ROWS]:
+            self._set_rows(table, wanted)
+        elif wanted > words[plan.TABLE_ROWS]:
+            self._have_rows(table, wanted)
+            while words[plan.TABLE_ROWS] < wanted:
+                if not growth.spread(self._state, table):
+                    self._provide(table)
+
+    def _reserve(self, table: int, counts: U32) -> None:
+        """Place for so many more entries in each row."""
+        self._repeat(table, partial(growth.reserve, self._state, table, counts), len(counts))
+
+    def _set_limits(self, table: int) -> None:
+        usual = 8 * self._counts[table] // int(self._tables[table, plan.TABLE_ROWS])
+        if table in self._bands:
+            self._tables[table, plan.TABLE_SPLIT_FROM] = max(self._policy.copy_from, usual)
+        elif table != self._texts:
+            self._tables[table, plan.TABLE_SPLIT_FROM] = max(self._policy.split_from, usual)
+
+    def _repeat(self, table: int, kernel: Callable[[int], int], end: int) -> None:
+        """Call a kernel, which says how far it came, until it came to the end."""
+        done = kernel(0) if end else 0
+        while done < end:
+            self._provide(table)
+            done = kernel(done)
+
+    def _provide(self, table: int) -> None:
+        """What a kernel stopped for: a region, or a bucket to be split."""
+        if self._state[plan.WANTED]:
+            self._open(int(self._state[plan.WANTED]))
+        else:
+            self._split(table)
+
+    def _open(self, wanted: int) -> None:
+        self._regions.open_another(wanted)
+        self._point()
+
+    def _split(self, table: int) -> None:
+        row = int(self._state[plan.WANTED_ROW])
+        words = self._chunks[row >> plan.ROW_BITS][row & (plan.ROWS_A_CHUNK - 1)]
+        wanted = int(words[plan.LENGTH]) * _SPLIT_BYTES + 4096
+        if self._regions.room < wanted:
+            self._open(wanted)
+        node = self.splits
+        if node == len(self._nodes):
+            self._nodes = np.concatenate([self._nodes, np.zeros_like(self._nodes)])
+        parent = int(self._state[plan.WANTED_PARENT])
+        bits = 64
+        if parent >= 0:
+            bits = int(self._nodes[parent, plan.NODE_BITS] - self._nodes[parent, plan.NODE_WIDTH])
+        chunks = -(-4 * (1 << bits // 4) // plan.ROWS_A_CHUNK)
+        if self._node_chunk + chunks > len(self._chunk_addresses):
+            more = np.zeros(len(self._chunk_addresses), np.int64)
+            self._chunk_addresses = np.concatenate([self._chunk_addresses, more])
+        for chunk in range(chunks):
+            self._have_chunk(self._node_chunk + chunk)
+        self._nodes[node, plan.NODE_ROW] = self._node_chunk << plan.ROW_BITS
+        self._node_chunk += chunks
+        self._point()
+        if not growth.split(self._state, table, node):
+            raise AssertionError("a split took more than was reckoned")
+        self.splits += 1
+
+    def _node_rows(self) -> list[tuple[int, int]]:
+        """First row and number of rows of each node."""
+        return [(int(node[plan.NODE_ROW]), 4 << int(node[plan.NODE_WIDTH])) for node in self._nodes[: self.splits]]
+
+    def _reclaim(self, regions: int, share: int = _DEAD_SHARE) -> bool:
+        """Clean so many regions while more is dead than one part in ``share``; false if that, or cleaning, is done."""
+        for _ in range(regions):
+            dead = self._regions.dead_bytes
+            number = (
+                self._regions.emptiest() if dead > self._regions.live_bytes // share + self._policy.least_region else -1
+            )
+            if number >= 0:
+                while not slabs.clean(self._state, number, 0):
+                    self._open(int(self._state[plan.WANTED]))
+            self._regions.release_empty()
+            if self._regions.dead_bytes >= dead:
+                return False
+        return True
+
+    def _sweep(self) -> bool:
+        """Remove what has expired from some rows; false if there is nothing to remove."""
+        if not self._sweeping:
+            if self._unswept <= max(64, len(self._columns) // 8):
+                return False
+            self._unswept = 0
+            rows = [(int(table[plan.TABLE_ROW]), int(table[plan.TABLE_ROWS])) for table in self._tables]
+            self._sweeping = [(row, row + count) for row, count in rows + self._node_rows()]
+        budget = self._policy.swept_rows
+        while self._sweeping and budget > 0:
+            row, end = self._sweeping.pop()
+            until = min(end, row + budget)
+            reached = slabs.sweep(self._state, row, until)
+            if reached < until:
+                self._open(int(self._state[plan.WANTED]))
+            budget -= reached - row
+            if reached < end:
+                self._sweeping.append((reached, end))
+        return True
+
+
+def _entry_point(kernel: Any) -> Callable[[int, int, int], int]:
+    """The compiled function itself, without the choice among signatures, which takes a third of a short call."""
+    (only,) = kernel.overloads.values()
+    entry: Callable[[int, int, int], int] = getattr(only, "entry_point", kernel)
+    return entry

@@ -1,0 +1,183 @@
+"""What finds candidates: compiled tables, or numpy's where those cannot run. Both find the same."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.index.columns import Columns
+from worker.index.layout import Arrangement
+from worker.index.plan import NO_SLOT
+
+__all__ = ["NO_SLOT", "Asked", "Engine", "Policy", "Rules", "SketchRule", "Tables", "choose"]
+
+U32 = NDArray[np.uint32]
+U64 = NDArray[np.uint64]
+I64 = NDArray[np.int64]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SketchRule:
+    """Pages with a band in common are near if their sketches agree well enough and their lengths are alike.
+
+    ``agreement`` (``worker.fingerprint.sketch``) of 128; ``ratio`` (a, b): the smaller token count is at least a / b of
+    the larger. Pages with close fingerprints, too, are near only if their sketches agree in ``hamming_agreement``,
+    unless one has none or their texts are equal.
+    """
+
+    agreement: int = 90
+    ratio: tuple[int, int] = (3, 4)
+    hamming_agreement: int = 71
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When two entries are near: within ``k`` bits, with token counts in ``ratio``.
+
+    (0, 1) is any ratio. With a ``sketch`` rule they are also near by it.
+    """
+
+    k: int = 3
+    ratio: tuple[int, int] = (0, 1)
+    sketch: SketchRule | None = None
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Sizes at which the index changes its shape. Tests make them small, so that every path is taken.
+
+    ``split_from``: a bucket of so many entries is split, or of eight times the usual if that is more; fewer cost memory
+    and slow the look-ups. ``copy_from``: from so many entries a bucket of a band keeps copies of their sketches.
+    ``entries_a_row``: more rows are made above it; a row costs as much as two entries. ``swept_rows``: rows from which
+    expired entries are removed in one step. ``first_slot``: the number of the first entry.
+    """
+
+    chunk_bits: int = 16
+    least_region: int = 1 << 16
+    most_region: int = 1 << 21
+    entries_a_row: int = 8
+    split_from: int = 8192
+    copy_from: int = 1024
+    swept_rows: int = 1 << 13
+    bulk_from: int = 1 << 15
+    first_slot: int = 0
+
+
+class Asked(NamedTuple):
+    """Queries as kernels take them, all of n rows: ``values`` (fingerprints), ``texts`` and ``scopes`` uint64.
+
+    ``bare`` bool; ``tokens`` uint32; ``bands`` uint32 (n, 8) and ``sketches`` uint64 (n, 4), zeros for a page without,
+    both without rows where the rules have no sketches.
+    """
+
+    values: U64
+    bare: NDArray[np.bool_]
+    texts: U64
+    tokens: U32
+    scopes: U64
+    bands: U32
+    sketches: U64
+
+    def among(self, rows: I64) -> Asked:
+        """These queries only."""
+        return Asked(
+            values=self.values[rows],
+            bare=self.bare[rows],
+            texts=self.texts[rows],
+            tokens=self.tokens[rows],
+            scopes=self.scopes[rows],
+            bands=self.bands[rows] if len(self.bands) else self.bands,
+            sketches=self.sketches[rows] if len(self.sketches) else self.sketches,
+        )
+
+
+class Tables(Protocol):
+    """From fingerprints, texts and bands to slots. Slots are given and returned counted from the first live one.
+
+    An entry is found by its fingerprint, or by its text if it has none; and by its bands, if it has any. Only entries
+    of the query's scope are.
+    """
+
+    @property
+    def splits(self) -> int:
+        """Buckets that were split so far."""
+
+    @property
+    def candidates(self) -> int:
+        """Entries that were compared so far."""
+
+    def add(self, count: int, bands: U32 | None) -> None:
+        """Take in the last ``count`` entries of the columns; ``bands`` uint32 (count, 8), zeros for one without."""
+
+    def forget(self) -> None:
+        """The columns have dropped their first entries: never to be found again, removed bit by bit."""
+
+    def tidy(self) -> bool:
+        """One bounded step of removing and of giving back memory; false if there is nothing to do."""
+
+    def earliest(self, asked: Asked, lower: int, best: I64) -> None:
+        """Lower ``best`` (n,) to the earliest entry at or after ``lower`` that is near by its fingerprint."""
+
+    def earliest_text(self, asked: Asked, lower: int, best: I64) -> None:
+        """The same among entries without fingerprint, by equal text."""
+
+    def earliest_by_sketch(self, asked: Asked, lower: int, best: I64) -> None:
+        """The same among entries with a sketch, by the sketch rule; every query must have one."""
+
+    def earliest_one(self, value: int, tokens: int) -> int:
+        """The earliest entry near to one fingerprint without a sketch, of scope 0; ``NO_SLOT`` for none."""
+
+    def describe(self, asked: Asked, best: I64) -> tuple[I64, NDArray[np.bool_]]:
+        """What was found: int64 (4, n) batches, places, distances and slots, -1 for none; bool (2, n) whether the texts
+        are equal, and whether only the sketches are near. Slots are numbered as the columns number them."""
+
+    def bands(self, begin: int, end: int) -> U32:
+        """The bands of these entries, numbered as the columns number them: uint32 (n, 8), 0 for those without."""
+
+    @property
+    def largest_bucket(self) -> int:
+        """Entries in the fullest bucket."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+
+
+class Engine(Protocol):
+    """Makes the tables of one shard."""
+
+    @property
+    def NAME(self) -> str:
+        """For logs and metrics."""
+
+    def __call__(
+        self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, policy: Policy, /
+    ) -> Tables: ...
+
+
+def choose(compiled: bool | None = None) -> Engine:
+    """The compiled tables, or numpy's: True and False insist, None takes what runs here.
+
+    Raises:
+        ImportError: the compiled ones were insisted on and numba cannot run here.
+    """
+    from worker.index.reference import ReferenceTables
+
+    if compiled is False:
+        return ReferenceTables
+    try:
+        from worker.index.compiled import CompiledTables  # takes seconds where nothing is cached yet
+    except Exception as error:
+        if compiled:
+            raise
+        # Whatever keeps numba from running (no wheel, no LLVM, switched off) costs speed only.
+        _log.warning("numba cannot run here (%s): the index uses numpy, many times slower; install numba", error)
+        return ReferenceTables
+    return CompiledTables

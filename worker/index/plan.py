@@ -1,0 +1,133 @@
+"""Where the compiled index keeps what: the words that kernels and Python share.
+
+``state`` is one array of int64; of everything larger it holds the address, so that a kernel takes one number and
+reaches all. Rows, slabs and nodes:
+
+- A *row* is four uint32, REGION, OFFSET, LENGTH and CAPACITY: a bucket and where its slab lies. The two highest bits
+  of REGION are its form. Rows stand in chunks of 2^12; ``row`` numbers count through all chunks.
+- A *slab* is a bucket's entries, contiguous in one region: 8 bytes of header (its row, its size in units of 8 bytes),
+  then the tags of all, then the slots of all, ascending. CAPACITY of each is kept, LENGTH is used.
+- A *node* stands for a bucket that became too full: four groups of rows, see ``growth.split``.
+
+Slots are numbers of entries modulo 2^32. ``FIRST`` is the oldest live one: seen from there, modulo 2^32, live slots
+ascend from 0, and those that have expired but were not removed yet lie at 2^31 and above.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ROW_BITS: Final = 12
+ROWS_A_CHUNK: Final = 1 << ROW_BITS
+ROW_BYTES: Final = 16
+REGION: Final = 0
+OFFSET: Final = 1
+LENGTH: Final = 2
+CAPACITY: Final = 3
+
+FORM_SHIFT: Final = 30
+REGION_MASK: Final = (1 << FORM_SHIFT) - 1
+TAGGED: Final = 0
+"""Tags of 32 bits, slots."""
+KEYED: Final = 1
+"""Tags of 16 bits that are the rest of a 32-bit key, slots."""
+COPIED: Final = 2
+"""As KEYED, and beside them the token counts and sketches of all, so that a full bucket is compared in one sweep."""
+NODE: Final = 3
+"""No slab; the region is the number of a node."""
+
+UNIT: Final = 8
+EXPIRED_FROM: Final = 1 << 31
+SLOT_MASK: Final = (1 << 32) - 1
+NO_SLOT: Final = 2**62
+"""Larger than any slot: nothing found."""
+
+ROWS: Final = 0
+ROW_CHUNKS: Final = 1
+BASES: Final = 2
+USED: Final = 3
+LIVE: Final = 4
+SIZES: Final = 5
+REGIONS: Final = 6
+OPEN: Final = 7
+WANTED: Final = 8
+WANTED_ROW: Final = 9
+WANTED_PARENT: Final = 10
+WANTED_GROUP: Final = 11
+TABLES: Final = 12
+BLOCK_TABLES: Final = 14
+BAND_TABLES: Final = 15
+NODES: Final = 16
+COLUMNS: Final = 18
+RING: Final = 19
+CHUNK_BITS: Final = 20
+FIRST: Final = 21
+RADIUS: Final = 22
+RATIO_LEAST: Final = 23
+RATIO_MOST: Final = 24
+SLOTS_ALIKE: Final = 25
+SKETCH_LEAST: Final = 26
+SKETCH_MOST: Final = 27
+SCRATCH: Final = 28
+CANDIDATES: Final = 29
+SEEKS: Final = 30
+HAMMING_ALIKE: Final = 31
+STATE_WORDS: Final = 32
+
+TABLE_ROW: Final = 0
+TABLE_ROWS: Final = 1
+TABLE_MASK: Final = 2
+TABLE_KEY_BITS: Final = 3
+TABLE_ROTATION: Final = 4
+TABLE_BLOCKS: Final = 5
+TABLE_SPLIT_FROM: Final = 6
+TABLE_FORM: Final = 7
+TABLE_COLUMN: Final = 8
+TABLE_SHIFTS: Final = 9
+TABLE_WORDS: Final = 32
+TABLE_CHUNKS: Final = 1 << 12
+"""Row chunks that each table may have: 2^24 rows."""
+
+NODE_ROW: Final = 0
+NODE_WIDTH: Final = 1
+NODE_BITS: Final = 2
+NODE_PARENT: Final = 3
+NODE_GROUP: Final = 4
+NODE_TABLE: Final = 5
+NODE_WORDS: Final = 8
+
+LEAST_BITS: Final = 20
+"""A bucket with fewer bits left is not split: pages that are not near one another cannot fill it."""
+LEAVES: Final = 1024
+"""4^5: from 60 bits five splits lead below LEAST_BITS."""
+QUEUED: Final = 2048
+LEAF_WORDS: Final = 5
+SCRATCH_WORDS: Final = (LEAVES + QUEUED) * LEAF_WORDS
+
+SEEK_QUERIES: Final = 32
+"""Queries that a look-up has in hand at once: a power of two, above the distance of its first hand."""
+SEEK_TABLES: Final = 16
+SEEK_WORDS: Final = 8
+"""A cache line for each query and table."""
+SEEK_ROW: Final = 0
+SEEK_TAG: Final = 1
+SEEK_AT: Final = 2
+SEEK_SLOTS: Final = 3
+SEEK_LENGTH: Final = 4
+SEEK_PLACE: Final = 5
+SEEK_AFTER: Final = 6
+
+COLUMN_WORDS: Final = 3
+"""Of each chunk of a column: its address, what is added to each value, the bytes of each value."""
+FINGERPRINT: Final = 0
+TEXT: Final = 1
+TOKENS: Final = 2
+SKETCH: Final = 3
+BATCH: Final = 4
+PLACE: Final = 5
+BARE: Final = 6
+SCOPE: Final = 9
+COLUMN_COUNT: Final = 10
+
+SKETCH_WORDS: Final = 4
+BANDS: Final = 8

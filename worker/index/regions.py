@@ -1,0 +1,159 @@
+"""Memory for slabs, in regions that are taken from the system and given back one by one."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.index.native import READ_AHEAD
+from worker.index.plan import ROW_BYTES
+
+_HUGE: Final = 1 << 21
+"""Pages of 2 MB: with 4 kB pages every look-up would also wait for the tables that say where a page lies."""
+_SINGLE_CHUNKS: Final = 32
+_SPARE: Final = 2
+"""Empty regions that are kept for what comes next, instead of the system's clearing them anew."""
+
+
+class _Memory:
+    """Private memory of the system, zero at first; ``address`` is that of ``size`` usable bytes."""
+
+    def __init__(self, size: int) -> None:
+        self.size: Final = size
+        huge = size % _HUGE == 0
+        length = size + READ_AHEAD + (_HUGE if huge else 0)
+        self._map = mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        address: int = np.frombuffer(self._map, np.uint8).ctypes.data
+        self.address: Final = -(-address // _HUGE) * _HUGE if huge else address
+        self._before = self.address - address
+        if huge and hasattr(mmap, "MADV_HUGEPAGE"):
+            try:
+                self._map.madvise(mmap.MADV_HUGEPAGE)
+            except OSError:
+                return  # a kernel without them: slower, nothing else
+
+    def words(self, begin: int, count: int) -> NDArray[np.uint32]:
+        """A view of ``count`` bytes from ``begin`` on."""
+        return np.frombuffer(self._map, np.uint32, count // 4, self._before + begin)
+
+
+class Chunks:
+    """Chunks of rows, zero at first; the first few by themselves, so that a small index takes little."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows: Final = rows
+        self._bytes: Final = rows * ROW_BYTES
+        self._memory: list[_Memory] = []
+        self._left = 0
+        self.count = 0
+
+    def take(self) -> tuple[NDArray[np.uint32], int]:
+        """A chunk, uint32 (rows, 4), and its address."""
+        self.count += 1
+        if self.count <= _SINGLE_CHUNKS:
+            chunk = np.zeros((self._rows, 4), np.uint32)
+            return chunk, chunk.ctypes.data
+        if self._left == 0:
+            self._memory.append(_Memory(_HUGE))
+            self._left = _HUGE // self._bytes
+        self._left -= 1
+        memory = self._memory[-1]
+        return memory.words(self._left * self._bytes, self._bytes).reshape(-1, 4), memory.address + (
+            self._left * self._bytes
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+        return self.count * self._bytes
+
+
+class Regions:
+    """Regions by number: ``bases``, ``used``, ``live`` and ``sizes`` are int64 arrays, which may move as they grow.
+
+    ``used`` bytes of a region were given out, ``live`` of them have not been left since. New slabs come from the region
+    ``open``, -1 for none.
+    """
+
+    def __init__(self, least: int, most: int) -> None:
+        self._least: Final = least
+        self._most: Final = most
+        self._memory: list[_Memory | None] = []
+        self._spare: list[_Memory] = []
+        self._free: list[int] = []
+        self.bases: NDArray[np.int64] = np.zeros(16, np.int64)
+        self.used: NDArray[np.int64] = np.zeros(16, np.int64)
+        self.live: NDArray[np.int64] = np.zeros(16, np.int64)
+        self.sizes: NDArray[np.int64] = np.zeros(16, np.int64)
+        self.open = -1
+
+    def open_another(self, wanted: int) -> None:
+        """Open a region in which a slab of ``wanted`` bytes has place. Sizes grow with what there is already."""
+        share = int(self.sizes.sum()) // 4
+        size = self._least
+        while size < self._most and size < share:
+            size *= 2
+        if size < wanted:
+            size = -(-wanted // 4096) * 4096
+        self.release_empty()
+        spare = next((memory for memory in self._spare if memory.size == size), None)
+        if spare is not None:
+            self._spare.remove(spare)
+        memory = spare or _Memory(size)
+        number = self._free.pop() if self._free else self._another_number()
+        self._memory[number] = memory
+        self.bases[number], self.sizes[number] = memory.address, size
+        self.used[number] = self.live[number] = 0
+        self.open = number
+
+    def release_empty(self) -> None:
+        """Give back the regions in which nothing lives."""
+        for number in np.flatnonzero((self.live == 0) & (self.sizes > 0)).tolist():
+            if number == self.open:
+                continue
+            memory = self._memory[number]
+            if memory is not None and memory.size == self._most and len(self._spare) < _SPARE:
+                self._spare.append(memory)
+            self._memory[number] = None
+            self.bases[number] = self.used[number] = self.sizes[number] = 0
+            self._free.append(number)
+
+    def emptiest(self) -> int:
+        """The closed region with the largest dead share, -1 if there is none."""
+        dead = (self.sizes - self.live) / np.maximum(self.sizes, 1)
+        if self.open >= 0:
+            dead[self.open] = 0.0
+        number = int(dead.argmax())
+        return number if dead[number] > 0 else -1
+
+    @property
+    def dead_bytes(self) -> int:
+        """Bytes of closed regions in which nothing lives."""
+        dead = int((self.sizes - self.live).sum())
+        return dead - int(self.sizes[self.open] - self.live[self.open]) if self.open >= 0 else dead
+
+    @property
+    def live_bytes(self) -> int:
+        """Bytes of all slabs."""
+        return int(self.live.sum())
+
+    @property
+    def room(self) -> int:
+        """Bytes that are left in the open region."""
+        return int(self.sizes[self.open] - self.used[self.open]) if self.open >= 0 else 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use, dead ones included; of the open region only what was given out."""
+        return int(self.sizes.sum()) - self.room + sum(memory.size for memory in self._spare)
+
+    def _another_number(self) -> int:
+        number = len(self._memory)
+        self._memory.append(None)
+        if number == len(self.bases):
+            for name in ("bases", "used", "live", "sizes"):
+                setattr(self, name, np.concatenate([getattr(self, name), np.zeros(number, np.int64)]))
+        return number

@@ -1,0 +1,585 @@
+"""Look-ups: the earliest entry that is near, over all tables.
+
+What a look-up waits for is memory: in each table the row of a bucket, then its slab, and where a tag is near, the slot
+and the whole fingerprint. A batch is therefore walked with five hands, far enough apart that each finds in the cache
+what the one before it has sent for: rows, slabs, tags, slots, fingerprints. What a hand has worked out for a table it
+leaves in ``plan.SEEKS``. Slots ascend in a slab, so its first match is its earliest; and as soon as a candidate is
+later than the earliest match of the tables before, the rest of the slab need not be read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.fingerprint.sketch import EIGHT_BITS, EXACT, SHORT_SLOTS, SIXTEEN_BITS, SLOTTED
+from worker.index.growth import address_of, arrange, leaves, row_for, table_of, tag_for
+from worker.index.native import compiled, equal_32, fetch, i64_at, lowest, near_32, near_64, popcount, u32_at, u64_at
+from worker.index.plan import (
+    BAND_TABLES,
+    BANDS,
+    BARE,
+    BATCH,
+    BLOCK_TABLES,
+    CANDIDATES,
+    CAPACITY,
+    CHUNK_BITS,
+    COLUMN_COUNT,
+    COLUMN_WORDS,
+    COLUMNS,
+    COPIED,
+    EXPIRED_FROM,
+    FINGERPRINT,
+    FIRST,
+    HAMMING_ALIKE,
+    LEAF_WORDS,
+    LEAVES,
+    LENGTH,
+    NO_SLOT,
+    NODE,
+    PLACE,
+    RADIUS,
+    RATIO_LEAST,
+    RATIO_MOST,
+    RING,
+    SCOPE,
+    SCRATCH,
+    SEEK_AFTER,
+    SEEK_AT,
+    SEEK_LENGTH,
+    SEEK_PLACE,
+    SEEK_QUERIES,
+    SEEK_ROW,
+    SEEK_SLOTS,
+    SEEK_TABLES,
+    SEEK_TAG,
+    SEEK_WORDS,
+    SEEKS,
+    SKETCH_LEAST,
+    SKETCH_MOST,
+    SKETCH_WORDS,
+    SLOT_MASK,
+    SLOTS_ALIKE,
+    STATE_WORDS,
+    TABLE_COLUMN,
+    TABLE_ROW,
+    TAGGED,
+    TEXT,
+    TOKENS,
+)
+from worker.index.slabs import Row, State, chunk_of, form_of, row_of, sketch_at, slab_at, slots_after, value_at
+
+_ROWS_AHEAD = 28
+_SLABS_AHEAD = 18
+_TAGS_AHEAD = 8
+_SLOTS_AHEAD = 4
+"""Queries between the hands. Nearer, memory has not answered yet; further, it has been displaced again."""
+_NONE = -1
+_SPLIT = -2
+_FETCHED = 1024
+"""Bytes of a slab that are sent for; the processor goes on by itself where a slab is longer."""
+_LINE = 64
+
+U64 = NDArray[np.uint64]
+U32 = NDArray[np.uint32]
+I64 = NDArray[np.int64]
+
+
+@compiled("boolean(int64, int64, int64, int64)", inline=True)
+def in_ratio(least: int, most: int, one: int, other: int) -> bool:
+    """Whether the smaller of two token counts is at least ``least / most`` of the larger."""
+    return most * min(one, other) >= least * max(one, other)
+
+
+@compiled("int64(uint64, uint64, uint64, uint64, uint64, uint64, uint64, uint64)", inline=True)
+def equal_slots(a0: Any, a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any) -> int:
+    """In how many of their 128 slots of two bits two sketches agree."""
+    odd = np.uint64(0x5555555555555555)
+    one = np.uint64(1)
+    x0, x1, x2, x3 = a0 ^ b0, a1 ^ b1, a2 ^ b2, a3 ^ b3
+    different = popcount((x0 | (x0 >> one)) & odd) + popcount((x1 | (x1 >> one)) & odd)
+    different += popcount((x2 | (x2 >> one)) & odd) + popcount((x3 | (x3 >> one)) & odd)
+    return 128 - int(different)
+
+
+@compiled("int64(int64, int64, uint64[::1])", inline=True)
+def _bigram(kind: int, number: int, sketch: U64) -> int:
+    """The hash of a short text's bigram in its sketch, 16 or 8 bits of it."""
+    if kind == EIGHT_BITS:
+        return int(np.int64((sketch[1 + (number >> 3)] >> np.uint64(8 * (number & 7))) & np.uint64(0xFF)))
+    return int(np.int64((sketch[number >> 2] >> np.uint64(16 * (number & 3))) & np.uint64(0xFFFF)))
+
+
+@compiled("int64(uint64[::1], uint64[::1])", inner=True)
+def _agreement_of_short(a: U64, b: U64) -> int:
+    """``agreement``, where a sketch holds a short text's bigrams: of two such, the ascending bigrams are merged."""
+    kind_a, kind_b = int(a[3] >> np.uint64(62)), int(b[3] >> np.uint64(62))
+    if kind_a == SLOTTED or kind_b == SLOTTED:
+        if kind_a == SIXTEEN_BITS or kind_b == SIXTEEN_BITS:
+            return 0
+        different = a[0] ^ b[0]
+        different = (different | (different >> np.uint64(1))) & np.uint64(0x5555555555555555)
+        return int(4 * (SHORT_SLOTS - np.int64(popcount(different))))
+    shift_a, shift_b = 8 if kind_a > kind_b else 0, 8 if kind_b > kind_a else 0
+    count_a = int((a[3] >> np.uint64(56)) & np.uint64(63))
+    count_b = int((b[3] >> np.uint64(56)) & np.uint64(63))
+    common, at_a, at_b = 0, 0, 0
+    while at_a < count_a and at_b < count_b:
+        one, other = _bigram(kind_a, at_a, a) >> shift_a, _bigram(kind_b, at_b, b) >> shift_b
+        if one == other:
+            common += 1
+        if one <= other:
+            at_a += 1
+        if other <= one:
+            at_b += 1
+    of_both = count_a + count_b - common
+    return min(128, 32 + 96 * common // of_both + EXACT) if of_both else 0
+
+
+@compiled("int64(uint64[::1], uint64[::1])", inline=True)
+def _agreement(a: U64, b: U64) -> int:
+    """``worker.fingerprint.sketch.agreement``."""
+    if (a[3] | b[3]) >> np.uint64(62) != np.uint64(SLOTTED):
+        return int(_agreement_of_short(a, b))
+    return int(equal_slots(a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]))
+
+
+@compiled("boolean(int64[::1], int64, uint64, int64)", inner=True)
+def _sketches_allow(state: State, slot: int, text: Any, sketch: int) -> bool:
+    """Whether an entry with a close fingerprint has a sketch, or a text, that is close enough to those asked for."""
+    least = state[HAMMING_ALIKE]
+    if least == 0 or sketch == 0:
+        return True
+    ours, theirs = u64_at(sketch, SKETCH_WORDS), sketch_at(state, slot)
+    if (ours[0] | ours[1] | ours[2] | ours[3]) == np.uint64(0):
+        return True
+    if (theirs[0] | theirs[1] | theirs[2] | theirs[3]) == np.uint64(0):
+        return True
+    return bool(value_at(state, TEXT, slot) == text or _agreement(ours, theirs) >= least)
+
+
+@compiled("boolean(int64[::1], int64, int64, uint64, int64, uint64, uint64, int64)", inner=True)
+def _is_near(state: State, column: int, slot: int, value: Any, tokens: int, scope: Any, text: Any, sketch: int) -> bool:
+    """The rule of the block tables, and of the texts of pages without fingerprint.
+
+    ``sketch`` is the address of the query's, 0 where none has any.
+    """
+    different = popcount(value_at(state, column, slot) ^ value)
+    if column == TEXT:
+        return bool(different == np.uint64(0) and value_at(state, SCOPE, slot) == scope)
+    if different > np.uint64(state[RADIUS]) or value_at(state, SCOPE, slot) != scope:
+        return False
+    least = state[RATIO_LEAST]
+    if least != 0 and not in_ratio(least, state[RATIO_MOST], tokens, int(value_at(state, TOKENS, slot))):
+        return False
+    return bool(_sketches_allow(state, slot, text, sketch))
+
+
+@compiled("int64(int64, int64, uint32, uint32, int64)", inline=True)
+def _first_alike(at: int, length: int, tag: Any, radius: Any, place: int) -> int:
+    """The place of the first of so many tags, from ``place`` on, that is near; _NONE if there is none."""
+    while place < length:
+        left = length - place
+        step = 64 if left > 32 else 32
+        mask = near_64(at + 4 * place, tag, radius, left) if left > 32 else near_32(at + 4 * place, tag, radius, left)
+        if left < step:
+            mask &= (np.uint64(1) << np.uint64(left)) - np.uint64(1)
+        if mask != np.uint64(0):
+            return int(place + np.int64(lowest(mask)))
+        place += step
+    return _NONE
+
+
+@compiled("uint32(int64[::1], int64)", inline=True)
+def _radius(state: State, column: int) -> Any:
+    """Bits in which tags may differ: a text is looked up as it is."""
+    return np.uint32(state[RADIUS]) if column == FINGERPRINT else np.uint32(0)
+
+
+@compiled(
+    "int64(int64[::1], int64, int64, int64, uint32, int64, int64, uint64, int64, uint64, uint64, int64, int64, int64)",
+    inner=True,
+)
+def _first_tagged(
+    state: State,
+    at: int,
+    slots_at: int,
+    length: int,
+    tag: Any,
+    place: int,
+    column: int,
+    value: Any,
+    tokens: int,
+    scope: Any,
+    text: Any,
+    sketch: int,
+    lower: int,
+    best: int,
+) -> int:
+    """The first entry of a bucket that is near and lies in [lower, best), else ``best``.
+
+    ``place`` is that of the first one whose tag is near.
+    """
+    slots = u32_at(slots_at, length)
+    first, radius = state[FIRST], _radius(state, column)
+    while place >= 0:
+        slot = int(slots[place])
+        after = (slot - first) & SLOT_MASK
+        if after < EXPIRED_FROM:
+            if after >= best:
+                return best
+            if after >= lower and _is_near(state, column, slot, value, tokens, scope, text, sketch):
+                return int(after)
+        place = _first_alike(at, length, tag, radius, place + 1)
+    return best
+
+
+@compiled("int64(int64[::1], uint32[::1], uint32, uint64[::1], int64, uint64, int64, int64)", inner=True)
+def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, tokens: int, scope: Any, lower: int, best: int) -> int:
+    """The first entry of a bucket with this key, in [lower, best), whose sketch is near; else ``best``."""
+    length, capacity, form = int(row[LENGTH]), int(row[CAPACITY]), form_of(row)
+    if length == 0:
+        return best
+    state[CANDIDATES] += length
+    at = slab_at(state, row)
+    slots_begin = at + slots_after(form, capacity)
+    slots = u32_at(slots_begin, capacity)
+    first, least, most = state[FIRST], state[SKETCH_LEAST], state[SKETCH_MOST]
+    place = 0
+    while place < length:
+        left = length - place
+        mask = equal_32(at + 2 * place, tag, left)
+        if left < 32:
+            mask &= (np.uint64(1) << np.uint64(left)) - np.uint64(1)
+        while mask != np.uint64(0):
+            entry = int(place + np.int64(lowest(mask)))
+            mask &= mask - np.uint64(1)
+            slot = int(slots[entry])
+            after = (slot - first) & SLOT_MASK
+            if after >= EXPIRED_FROM or after < lower:
+                continue
+            if after >= best:
+                return best
+            if form == COPIED:
+                other = int(u32_at(slots_begin + 4 * capacity, capacity)[entry])
+                beside = slots_begin + 8 * capacity + 8 * SKETCH_WORDS * entry
+            else:
+                other = int(value_at(state, TOKENS, slot))
+                beside = 0
+            if not in_ratio(least, most, tokens, other):
+                continue
+            theirs = u64_at(beside, SKETCH_WORDS) if beside else sketch_at(state, slot)
+            if _agreement(sketch, theirs) >= state[SLOTS_ALIKE] and value_at(state, SCOPE, slot) == scope:
+                return int(after)
+        place += 32
+    return best
+
+
+@compiled("void(int64, int64)", inline=True)
+def _fetch_lines(at: int, size: int) -> None:
+    for line in range(0, min(size, _FETCHED), _LINE):
+        fetch(at + line)
+
+
+@compiled("void(int64[::1], uint32[::1])", inline=True)
+def _fetch_slab(state: State, row: Row) -> None:
+    form = form_of(row)
+    if form != NODE and row[LENGTH] > 0:
+        _fetch_lines(slab_at(state, row), (4 if form == TAGGED else 2) * int(row[LENGTH]))
+
+
+@compiled("int64(int64[::1], int64, uint64, int64, uint64, uint64, int64, int64, int64)", inner=True)
+def _first_below(
+    state: State,
+    table: int,
+    value: Any,
+    tokens: int,
+    scope: Any,
+    text: Any,
+    sketch: int,
+    lower: int,
+    best: int,
+) -> int:
+    """The first entry of a bucket that was split, which is near and lies in [lower, best), else ``best``."""
+    own = table_of(state, table)
+    arranged, column = arrange(own, value), own[TABLE_COLUMN]
+    found = leaves(state, row_for(own, arranged), arranged)
+    out = i64_at(state[SCRATCH], LEAVES * LEAF_WORDS)
+    for leaf in range(0, found * LEAF_WORDS, LEAF_WORDS):
+        _fetch_slab(state, row_of(state, out[leaf]))
+    for leaf in range(0, found * LEAF_WORDS, LEAF_WORDS):
+        row, tag = row_of(state, out[leaf]), np.uint32(out[leaf + 1])
+        length = int(row[LENGTH])
+        if length == 0:
+            continue
+        state[CANDIDATES] += length
+        at = slab_at(state, row)
+        slots_at = at + slots_after(TAGGED, int(row[CAPACITY]))
+        place = _first_alike(at, length, tag, _radius(state, column), 0)
+        best = _first_tagged(
+            state, at, slots_at, length, tag, place, column, value, tokens, scope, text, sketch, lower, best
+        )
+    return best
+
+
+@compiled("void(int64[::1], int64, int64)", inline=True)
+def _fetch_value(state: State, column: int, slot: int) -> None:
+    words = i64_at(state[COLUMNS], COLUMN_COUNT * state[RING] * COLUMN_WORDS)
+    chunk = chunk_of(state, column, slot)
+    fetch(words[chunk] + words[chunk + 2] * (slot & ((np.int64(1) << state[CHUNK_BITS]) - 1)))
+
+
+@compiled("int64[::1](int64[::1], int64, int64)", inline=True)
+def _seek(state: State, query: int, table: int) -> Any:
+    """What the hands know of a query in a table."""
+    at = ((query & (SEEK_QUERIES - 1)) * SEEK_TABLES + table) * SEEK_WORDS
+    return i64_at(state[SEEKS] + 8 * at, SEEK_WORDS)
+
+
+@compiled("void(int64[::1], int64, int64, int64, uint64)", inline=True)
+def _seek_rows(state: State, table: int, end: int, query: int, value: Any) -> None:
+    for number in range(table, end):
+        own = table_of(state, number)
+        arranged = arrange(own, value)
+        seek = _seek(state, query, number - table)
+        seek[SEEK_ROW] = address_of(state, row_for(own, arranged))
+        seek[SEEK_TAG] = np.int64(tag_for(own, arranged))
+        fetch(seek[SEEK_ROW])
+
+
+@compiled("void(int64[::1], int64, int64, int64)", inline=True)
+def _seek_slabs(state: State, table: int, end: int, query: int) -> None:
+    entries = np.int64(0)
+    for number in range(table, end):
+        seek = _seek(state, query, number - table)
+        row = u32_at(seek[SEEK_ROW], 4)
+        length = int(row[LENGTH])
+        seek[SEEK_LENGTH] = length
+        seek[SEEK_PLACE] = _SPLIT if form_of(row) == NODE else _NONE
+        if length > 0:
+            at = slab_at(state, row)
+            seek[SEEK_AT] = at
+            seek[SEEK_SLOTS] = at + slots_after(TAGGED, int(row[CAPACITY]))
+            _fetch_lines(at, 4 * length)
+            entries += length
+    state[CANDIDATES] += entries
+
+
+@compiled("void(int64[::1], int64, int64, int64)", inline=True)
+def _seek_tags(state: State, table: int, end: int, query: int) -> None:
+    radius = _radius(state, table_of(state, table)[TABLE_COLUMN])
+    for number in range(table, end):
+        seek = _seek(state, query, number - table)
+        if seek[SEEK_LENGTH] > 0:
+            place = _first_alike(seek[SEEK_AT], seek[SEEK_LENGTH], np.uint32(seek[SEEK_TAG]), radius, 0)
+            seek[SEEK_PLACE] = place
+            if place >= 0:
+                fetch(seek[SEEK_SLOTS] + 4 * place)
+
+
+@compiled("void(int64[::1], int64, int64, int64)", inline=True)
+def _seek_slots(state: State, table: int, end: int, query: int) -> None:
+    column = table_of(state, table)[TABLE_COLUMN]
+    for number in range(table, end):
+        seek = _seek(state, query, number - table)
+        seek[SEEK_AFTER] = -1
+        if seek[SEEK_PLACE] >= 0:
+            slot = int(u32_at(seek[SEEK_SLOTS] + 4 * seek[SEEK_PLACE], 1)[0])
+            _fetch_value(state, column, slot)
+            after = (slot - state[FIRST]) & SLOT_MASK
+            seek[SEEK_AFTER] = after if after < EXPIRED_FROM else -1
+
+
+@compiled(
+    "int64(int64[::1], int64, int64, int64, uint64, int64, uint64, uint64, int64, int64, int64)",
+    inline=True,
+)
+def _earliest_sought(
+    state: State,
+    table: int,
+    end: int,
+    query: int,
+    value: Any,
+    tokens: int,
+    scope: Any,
+    text: Any,
+    sketch: int,
+    lower: int,
+    best: int,
+) -> int:
+    """The earliest near entry in [lower, best) to which the hands' finds lead, else ``best``."""
+    column = table_of(state, table)[TABLE_COLUMN]
+    for number in range(table, end):
+        seek = _seek(state, query, number - table)
+        place = seek[SEEK_PLACE]
+        if place == _SPLIT:
+            best = _first_below(state, number, value, tokens, scope, text, sketch, lower, best)
+        elif place >= 0 and seek[SEEK_AFTER] < best:
+            best = _first_tagged(
+                state,
+                seek[SEEK_AT],
+                seek[SEEK_SLOTS],
+                seek[SEEK_LENGTH],
+                np.uint32(seek[SEEK_TAG]),
+                place,
+                column,
+                value,
+                tokens,
+                scope,
+                text,
+                sketch,
+                lower,
+                best,
+            )
+    return best
+
+
+@compiled(
+    "void(int64[::1], int64, int64, uint64[::1], uint32[::1], uint64[::1], uint64[::1], uint64[:, ::1], int64, "
+    "int64[::1])"
+)
+def earliest(
+    state: State,
+    table: int,
+    end: int,
+    values: U64,
+    tokens: U32,
+    scopes: U64,
+    texts: U64,
+    sketches: U64,
+    lower: int,
+    best: I64,
+) -> None:
+    """Lower ``best`` (n,) to the earliest near entry at or after ``lower``, counted from the first live one.
+
+    ``sketches`` is (n, 4), or (0, 4) where none has any.
+    """
+    count = values.size
+    step = 8 * SKETCH_WORDS if sketches.shape[0] else 0
+    sketch = sketches.ctypes.data if step else 0
+    for at in range(-_ROWS_AHEAD, count):
+        ahead = at + _ROWS_AHEAD
+        if ahead < count:
+            _seek_rows(state, table, end, ahead, values[ahead])
+        ahead = at + _SLABS_AHEAD
+        if 0 <= ahead < count:
+            _seek_slabs(state, table, end, ahead)
+        ahead = at + _TAGS_AHEAD
+        if 0 <= ahead < count:
+            _seek_tags(state, table, end, ahead)
+        ahead = at + _SLOTS_AHEAD
+        if 0 <= ahead < count:
+            _seek_slots(state, table, end, ahead)
+        if at >= 0:
+            best[at] = _earliest_sought(
+                state,
+                table,
+                end,
+                at,
+                values[at],
+                int(tokens[at]),
+                scopes[at],
+                texts[at],
+                sketch + step * at,
+                lower,
+                best[at],
+            )
+
+
+@compiled("int64(int64, uint64, int64)")
+def earliest_one(address: int, value: Any, tokens: int) -> int:
+    """The same for one fingerprint of scope 0 without a sketch, where the state is given by its address: ``NO_SLOT``
+    for none."""
+    state = i64_at(address, STATE_WORDS)
+    tables, none = state[BLOCK_TABLES], np.uint64(0)
+    _seek_rows(state, 0, tables, 0, value)
+    _seek_slabs(state, 0, tables, 0)
+    _seek_tags(state, 0, tables, 0)
+    _seek_slots(state, 0, tables, 0)
+    return int(_earliest_sought(state, 0, tables, 0, value, tokens, none, none, 0, 0, NO_SLOT))
+
+
+@compiled("uint32[::1](int64[::1], int64, uint32)", inline=True)
+def _row_of_key(state: State, band: int, key: Any) -> Any:
+    own = table_of(state, state[BAND_TABLES] + band)
+    return row_of(state, int(own[TABLE_ROW]) + int(key & np.uint32(0xFFFF)))
+
+
+@compiled("void(int64[::1], uint32[:, ::1], uint64[:, ::1], uint32[::1], uint64[::1], int64, int64[::1])")
+def earliest_by_sketch(
+    state: State, keys: NDArray[np.uint32], sketches: U64, tokens: U32, scopes: U64, lower: int, best: I64
+) -> None:
+    """Lower ``best`` (n,) to the earliest entry with a key in common and a near sketch."""
+    count = keys.shape[0]
+    for ahead in range(-_ROWS_AHEAD, count):
+        if ahead + _ROWS_AHEAD < count:
+            for band in range(BANDS):
+                own = table_of(state, state[BAND_TABLES] + band)
+                key = keys[ahead + _ROWS_AHEAD, band]
+                fetch(address_of(state, int(own[TABLE_ROW]) + int(key & np.uint32(0xFFFF))))
+        if 0 <= ahead + _SLABS_AHEAD < count:
+            for band in range(BANDS):
+                _fetch_slab(state, _row_of_key(state, band, keys[ahead + _SLABS_AHEAD, band]))
+        if ahead >= 0:
+            for band in range(BANDS):
+                key = keys[ahead, band]
+                row, tag = _row_of_key(state, band, key), key >> np.uint32(16)
+                number, scope = int(tokens[ahead]), scopes[ahead]
+                best[ahead] = _first_keyed(state, row, tag, sketches[ahead], number, scope, lower, best[ahead])
+
+
+@compiled(
+    "void(int64[::1], int64[::1], uint64[::1], boolean[::1], uint64[::1], uint32[::1], uint64[:, ::1], int64, "
+    "int64[:, ::1], boolean[:, ::1])"
+)
+def describe(
+    state: State,
+    best: I64,
+    values: U64,
+    bare: NDArray[np.bool_],
+    texts: U64,
+    tokens: U32,
+    sketches: U64,
+    first: int,
+    numbers: NDArray[np.int64],
+    flags: NDArray[np.bool_],
+) -> None:
+    """See ``worker.index.engine.Tables``."""
+    count, missing = best.size, np.int64(-1)
+    sketched = sketches.shape[0] > 0
+    for at in range(-_ROWS_AHEAD, count):
+        ahead = at + _ROWS_AHEAD
+        if ahead < count and best[ahead] != NO_SLOT:
+            slot = (best[ahead] + first) & SLOT_MASK
+            _fetch_value(state, TEXT, slot)
+            _fetch_value(state, FINGERPRINT, slot)
+            _fetch_value(state, BATCH, slot)
+            _fetch_value(state, PLACE, slot)
+        if at < 0:
+            continue
+        if best[at] == NO_SLOT:
+            numbers[0, at], numbers[1, at], numbers[2, at], numbers[3, at] = missing, missing, missing, missing
+            flags[0, at] = flags[1, at] = False
+            continue
+        slot = (best[at] + first) & SLOT_MASK
+        theirs_bare = value_at(state, BARE, slot) != np.uint64(0)
+        same_text = value_at(state, TEXT, slot) == texts[at]
+        numbers[0, at] = np.int64(value_at(state, BATCH, slot))
+        numbers[1, at] = np.int64(value_at(state, PLACE, slot))
+        numbers[3, at] = best[at] + first
+        if bare[at] or theirs_bare:
+            numbers[2, at] = -1
+            flags[0, at] = same_text and bare[at] and theirs_bare
+            flags[1, at] = not flags[0, at]
+            continue
+        distance = np.int64(popcount(value_at(state, FINGERPRINT, slot) ^ values[at]))
+        numbers[2, at] = distance
+        close = distance <= state[RADIUS]
+        if close and sketched:
+            least, theirs = state[RATIO_LEAST], int(value_at(state, TOKENS, slot))
+            close = least == 0 or in_ratio(least, state[RATIO_MOST], int(tokens[at]), theirs)
+            close = close and _sketches_allow(state, slot, texts[at], sketches.ctypes.data + 8 * SKETCH_WORDS * at)
+        flags[0, at] = same_text and close and distance == 0
+        flags[1, at] = not close

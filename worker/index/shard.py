@@ -1,0 +1,362 @@
+"""The part of the survivors that one shard holds in memory, and the earliest of them that is near to a page.
+
+Entries are rows of columns, numbered by *slots* that ascend with their order in the log. Tables lead from a key to
+slots (``layout`` says why every near pair meets in one); a candidate is checked against the whole fingerprint. Since
+slots ascend in every bucket, expiry leaves a prefix of each behind and the first match of a bucket is its earliest.
+
+**Threads.** A shard belongs to one thread at a time: whoever shares one holds a lock of his own around each call. No
+call waits for anything, and each is bounded, so a reader waits milliseconds behind a writer. Kernels release the GIL,
+hence shards of several threads run side by side. After a fork, each process has a shard of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.errors import Refused
+from worker.fingerprint.near import EXACT_TEXT, HAMMING, SKETCH, AccurateNear
+from worker.fingerprint.scoped import ScopedNear, ScopedRecord
+from worker.fingerprint.sketch import as_keys, as_words
+from worker.index.columns import Columns
+from worker.index.engine import NO_SLOT, Asked, Policy, Rules, SketchRule, choose
+from worker.index.entries import COLUMNS, Entries, Survivor
+from worker.index.layout import MAX_K, Layout
+from worker.index.urls import UrlStore
+from worker.messages import Order
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Pages to look up, as columns (n,): ``fingerprint`` uint64, ``bare`` bool (has none), ``text_hash`` uint64.
+
+    ``tokens`` uint32, needed where a ratio is part of the rule; ``bands`` uint32 (n, 8) and ``sketch`` uint64 (n, 4),
+    needed where sketches are, zeros for a page without; ``scope`` uint64, None where all are 0.
+    """
+
+    fingerprint: NDArray[np.uint64]
+    bare: NDArray[np.bool_]
+    text_hash: NDArray[np.uint64]
+    tokens: NDArray[np.uint32] | None = None
+    bands: NDArray[np.uint32] | None = None
+    sketch: NDArray[np.uint64] | None = None
+    scope: NDArray[np.uint64] | None = None
+
+    @classmethod
+    def of(cls, records: Sequence[ScopedRecord]) -> Queries:
+        """From pages as ``near`` reads them."""
+        count = len(records)
+        return cls(
+            fingerprint=np.fromiter((record.fingerprint or 0 for record in records), np.uint64, count),
+            bare=np.fromiter((record.fingerprint is None for record in records), np.bool_, count),
+            text_hash=np.fromiter((record.text_hash for record in records), np.uint64, count),
+            tokens=np.fromiter((record.tokens for record in records), np.uint32, count),
+            bands=as_keys([record.bands for record in records]),
+            sketch=as_words([record.sketch for record in records]),
+            scope=np.fromiter((record.scope for record in records), np.uint64, count),
+        )
+
+    def __len__(self) -> int:
+        return len(self.fingerprint)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """For each query the earliest near entry, as columns (n,), all int64 but the last.
+
+    ``batches`` and ``places`` are its order and ``slots`` its number, -1 for none. ``distances`` are in bits, -1 for
+    none and for pages without fingerprint. ``exact`` (bool): the texts are equal, not only near. ``by_sketch`` (bool):
+    near by the sketch only. The methods give one query's, for those that ``hits`` names.
+    """
+
+    batches: NDArray[np.int64]
+    places: NDArray[np.int64]
+    distances: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    exact: NDArray[np.bool_]
+    by_sketch: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def hits(self) -> list[int]:
+        """The queries for which something was found, ascending."""
+        hits: list[int] = np.flatnonzero(self.slots >= 0).tolist()
+        return hits
+
+    def order(self, query: int) -> Order:
+        """(offset of its batch, place in it) of the entry."""
+        return int(self.batches[query]), int(self.places[query])
+
+    def slot(self, query: int) -> int:
+        """What ``Shard.url`` takes."""
+        return int(self.slots[query])
+
+    def distance_of(self, query: int) -> int | None:
+        """Bits that differ; None for pages without fingerprint."""
+        distance = int(self.distances[query])
+        return None if distance < 0 else distance
+
+    def reason(self, query: int) -> str:
+        """Which rule holds: equal texts before fingerprints before sketches."""
+        if self.exact[query]:
+            return EXACT_TEXT
+        return SKETCH if self.by_sketch[query] else HAMMING
+
+
+Scoped = TypeVar("Scoped", Queries, Entries)
+
+
+class Shard:
+    """Survivors of one shard, in the order of the log.
+
+    ``k`` is the largest Hamming distance at which fingerprints are near (0 to 3), ``ratio`` (a, b) the least ratio
+    a / b of token counts. With a ``sketch`` rule entries have bands and sketches, and are
+    near by it, too. ``compiled`` insists on numba (True) or on numpy (False); None takes numba where it can run.
+
+    Raises:
+        ValueError: a ``k`` for which the layouts would miss pairs, or a ratio above 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int = 3,
+        layout: Layout = Layout.L4x16,
+        compiled: bool | None = None,
+        ratio: tuple[int, int] = (0, 1),
+        sketch: SketchRule | None = None,
+        policy: Policy | None = None,
+    ) -> None:
+        if not 0 <= k <= MAX_K:
+            raise ValueError(f"near.k is {k}: the index finds every pair for 0 to {MAX_K} only")
+        if not 0 <= ratio[0] <= ratio[1] < 2**16:
+            raise ValueError(f"a ratio of token counts is {ratio}: it must lie between 0 and 1, in numbers below 65536")
+        policy = policy or Policy()
+        engine = choose(compiled)
+        self.k: Final = k
+        self.ratio: Final = ratio
+        self.layout: Final = layout
+        self.engine: Final = engine.NAME
+        self.look_ups = 0
+        """Queries answered so far."""
+        self._columns = Columns(policy.chunk_bits, policy.first_slot, sketch is not None)
+        self._tables = engine(self._columns, layout.arrangements, Rules(k, ratio, sketch), policy)
+        self._urls = UrlStore()
+        self._last_order = (-1, -1)
+
+    @classmethod
+    def by(
+        cls,
+        near: ScopedNear,
+        *,
+        layout: Layout = Layout.L4x16,
+        compiled: bool | None = None,
+        policy: Policy | None = None,
+    ) -> Shard:
+        """An empty shard that finds what ``near`` calls near."""
+        rule = near.near
+        sketch = None
+        if isinstance(rule, AccurateNear):
+            sketch = SketchRule(rule.agreement, rule.sketch_ratio, rule.hamming_agreement)
+        return cls(k=rule.k, ratio=rule.ratio, sketch=sketch, layout=layout, compiled=compiled, policy=policy)
+
+    def __len__(self) -> int:
+        """Live entries."""
+        return len(self._columns)
+
+    def earliest_near(self, queries: Queries, expired_up_to: int = -1) -> Found:
+        """For each query the earliest entry, of a batch later than ``expired_up_to``, that is near to it.
+
+        Raises:
+            ValueError: queries without the token counts that the rules need.
+        """
+        lower = max(0, self._columns.first_after(expired_up_to) - self._columns.first)
+        self.look_ups += len(queries)
+        asked = self._asked(queries)
+        best = np.full(len(queries), NO_SLOT, np.int64)
+        if len(queries) and lower < len(self):
+            self._look_up(asked, lower, best)
+        numbers, flags = self._tables.describe(asked, best)
+        return Found(*numbers, *flags)
+
+    def earliest_slot(self, fingerprint: int, tokens: int = 0) -> int:
+        """The slot of the earliest entry near to one page by its fingerprint, -1 for none: the shortest look-up.
+
+        The page is taken for one without a sketch, of scope 0.
+        """
+        self.look_ups += 1
+        found = self._tables.earliest_one(fingerprint, tokens)
+        return -1 if found == NO_SLOT else found + self._columns.first
+
+    def url(self, slot: int) -> str:
+        """The URL of the entry at a slot of ``Found``; opens one group of compressed URLs."""
+        first, end = self._columns.first, self._columns.end
+        if not first <= slot < end:
+            raise IndexError(f"slot {slot} holds no live entry; they are {first} to {end - 1}")
+        return self._urls[slot - first]
+
+    def store(self, entries: Entries | Sequence[Survivor]) -> None:
+        """Add entries later than all that were ever stored.
+
+        Raises:
+            ValueError: orders that do not ascend; nothing was stored.
+            Refused: more entries than there are slots for; nothing was stored.
+        """
+        if not isinstance(entries, Entries):
+            entries = Entries.from_rows(entries)
+        if not len(entries):
+            return
+        if not entries.ascending or entries.first_order <= self._last_order:
+            raise ValueError(
+                f"entries {entries.first_order} to {entries.last_order} do not ascend after {self._last_order}, the "
+                "last one stored"
+            )
+        if len(self) + len(entries) > self._columns.limit:
+            raise Refused(
+                f"a shard holds at most {self._columns.limit} entries: spread the index over more shards (setting "
+                "topics.shards)"
+            )
+        entries = _apart(entries)
+        self._columns.append(entries)
+        self._urls.extend(entries.urls)
+        self._tables.add(len(entries), _bands_of_sketched(entries) if self._columns.sketched else None)
+        self._last_order = entries.last_order
+
+    def load(self, entries: Entries) -> None:
+        """The same as ``store`` of the entries in any portions, at the speed of memory; compressed URLs stay so."""
+        self.store(entries)
+
+    def expire(self, up_to_batch: int) -> int:
+        """Remove all entries of batches up to ``up_to_batch``; returns how many.
+
+        They are never found again; their memory is given back bit by bit, by this and later calls and by ``tidy``.
+        """
+        first = self._columns.first_after(up_to_batch)
+        removed = first - self._columns.first
+        if removed > 0:
+            self._urls.drop(removed)
+            self._columns.drop(first)
+            self._tables.forget()
+        return removed
+
+    def tidy(self) -> bool:
+        """One bounded step of giving memory back, for idle times; false if nothing is left to do."""
+        return self._tables.tidy()
+
+    def entries(self, after: int = -1) -> Entries:
+        """All live entries of batches later than ``after``, in order, as of now: later changes do not touch them."""
+        columns = self._columns
+        first, end = columns.first, columns.end
+        entries = Entries(
+            **{name: columns.between(name, first, end) for name in COLUMNS},
+            urls=self._urls.run(),
+            scope=columns.between("scope", first, end) if columns.scoped else None,
+            bands=self._tables.bands(first, end) if columns.sketched else None,
+            sketch=columns.sketches_between(first, end) if columns.sketched else None,
+        )
+        entries = _apart(entries)
+        return entries if after < 0 else entries.after(after)
+
+    @property
+    def candidates(self) -> int:
+        """Entries compared for the look-ups so far."""
+        return self._tables.candidates
+
+    @property
+    def splits(self) -> int:
+        """Buckets that became so full that they were split."""
+        return self._tables.splits
+
+    @property
+    def largest_bucket(self) -> int:
+        """Entries in the fullest bucket: what the slowest look-up reads."""
+        return self._tables.largest_bucket
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use for columns and tables, without URLs."""
+        return self._columns.nbytes + self._tables.nbytes
+
+    @property
+    def url_bytes(self) -> int:
+        """Bytes of the compressed URLs."""
+        return self._urls.compressed_bytes
+
+    def _asked(self, queries: Queries) -> Asked:
+        """With all columns, of the types that kernels take."""
+        count = len(queries)
+        if queries.tokens is None and (self.ratio[0] > 0 or self._columns.sketched):
+            raise ValueError("queries without token counts, where a ratio of them is part of the rule")
+        queries = _apart(queries)
+        tokens, scope, bands, sketch = queries.tokens, queries.scope, queries.bands, queries.sketch
+        rows = count if self._columns.sketched else 0
+        return Asked(
+            values=_given(queries.fingerprint, np.uint64),
+            bare=_given(queries.bare, np.bool_),
+            texts=_given(queries.text_hash, np.uint64),
+            tokens=np.zeros(count, np.uint32) if tokens is None else _given(tokens, np.uint32),
+            scopes=np.zeros(count, np.uint64) if scope is None else _given(scope, np.uint64),
+            bands=np.zeros((rows, 8), np.uint32) if bands is None or not rows else _given(bands, np.uint32),
+            sketches=np.zeros((rows, 4), np.uint64) if sketch is None or not rows else _given(sketch, np.uint64),
+        )
+
+    def _look_up(self, asked: Asked, lower: int, best: NDArray[np.int64]) -> None:
+        """Lower ``best`` (n,) to the earliest near entries, counted from the first live one."""
+        tables = self._tables
+        for some, found in _among(asked, ~asked.bare, best):
+            tables.earliest(some, lower, found)
+        for some, found in _among(asked, asked.bare, best):
+            tables.earliest_text(some, lower, found)
+        if self._columns.sketched:
+            for some, found in _among(asked, np.logical_and(asked.bands.any(axis=1), asked.sketches.any(axis=1)), best):
+                tables.earliest_by_sketch(some, lower, found)
+
+
+def _given(values: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
+    """As kernels take it; they are compiled for arrays that may be written to."""
+    flags = values.flags
+    if values.dtype == dtype and flags.c_contiguous and flags.writeable:
+        return values
+    return np.require(values, dtype, ["C", "W"])
+
+
+def _among(
+    asked: Asked, chosen: NDArray[np.bool_], best: NDArray[np.int64]
+) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
+    """Once, if any query is chosen: these, and an array of theirs, of which the values come back to ``best``."""
+    if chosen.all():
+        yield asked, best
+    elif chosen.any():
+        rows = np.flatnonzero(chosen)
+        found = best[rows]
+        yield asked.among(rows), found
+        best[rows] = found
+
+
+def _apart(pages: Scoped) -> Scoped:
+    """Fingerprints, texts and bands with the scope on top of them; the same once more takes it off.
+
+    What is near in one scope stays as near, while copies in many scopes do not meet in one bucket, where a look-up
+    would walk through all of them to find those of its own.
+    """
+    scope = pages.scope
+    if scope is None or not scope.any():
+        return pages
+    bands = pages.bands
+    if bands is not None:
+        bands = np.where(bands.any(axis=1, keepdims=True), bands ^ scope.astype(np.uint32)[:, None], bands)
+    return replace(pages, fingerprint=pages.fingerprint ^ scope, text_hash=pages.text_hash ^ scope, bands=bands)
+
+
+def _bands_of_sketched(entries: Entries) -> NDArray[np.uint32]:
+    """The bands of entries that have a sketch as well, zeros for the others."""
+    bands: NDArray[np.uint32] = entries.filled("bands")
+    if entries.sketch is None:
+        return np.zeros_like(bands)
+    sketched = entries.sketch.any(axis=1, keepdims=True)
+    return bands if np.all(sketched) else np.where(sketched, bands, np.uint32(0))

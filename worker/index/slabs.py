@@ -1,0 +1,287 @@
+"""Slabs: contiguous entries of one bucket, and how they move between regions of memory.
+
+A slab that is full moves to the open region and grows by an eighth; what it leaves behind is dead. ``clean`` empties a
+region of which much is dead by moving what still lives there, as a log-structured file system does (Rosenblum and
+Ousterhout, SOSP 1991): memory is reclaimed a region at a time, never all at once. Whenever a slab moves, the entries
+that have expired stay behind.
+
+A kernel that needs another region sets ``WANTED`` to its least size and stops; called again it goes on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.index.native import compiled, i64_at, u8_at, u16_at, u32_at, u64_at
+from worker.index.plan import (
+    BASES,
+    CAPACITY,
+    CHUNK_BITS,
+    COLUMN_COUNT,
+    COLUMN_WORDS,
+    COLUMNS,
+    COPIED,
+    EXPIRED_FROM,
+    FIRST,
+    FORM_SHIFT,
+    KEYED,
+    LENGTH,
+    LIVE,
+    NODE,
+    OFFSET,
+    OPEN,
+    REGION,
+    REGION_MASK,
+    REGIONS,
+    RING,
+    ROW_BITS,
+    ROW_BYTES,
+    ROW_CHUNKS,
+    ROWS,
+    ROWS_A_CHUNK,
+    SIZES,
+    SKETCH,
+    SKETCH_WORDS,
+    SLOT_MASK,
+    TAGGED,
+    TOKENS,
+    UNIT,
+    USED,
+    WANTED,
+)
+
+State = NDArray[np.int64]
+Row = NDArray[np.uint32]
+
+
+@compiled("uint32[::1](int64[::1], int64)", inline=True)
+def row_of(state: State, row: int) -> Any:
+    """The four words of a row."""
+    chunks = i64_at(state[ROWS], state[ROW_CHUNKS])
+    return u32_at(chunks[row >> ROW_BITS] + (row & (ROWS_A_CHUNK - 1)) * ROW_BYTES, 4)
+
+
+@compiled("int64(uint32[::1])", inline=True)
+def form_of(row: Row) -> int:
+    """TAGGED, KEYED, COPIED or NODE."""
+    return int(row[REGION]) >> FORM_SHIFT
+
+
+@compiled("int64(int64[::1], uint32[::1])", inline=True)
+def slab_at(state: State, row: Row) -> int:
+    """The address of a bucket's first tag."""
+    bases = i64_at(state[BASES], state[REGIONS])
+    return int(bases[int(row[REGION]) & REGION_MASK] + int(row[OFFSET]) * UNIT + UNIT)
+
+
+@compiled("int64(int64, int64)", inline=True)
+def slots_after(form: int, capacity: int) -> int:
+    """How far behind the first tag the first slot lies, in bytes."""
+    return 4 * capacity if form == TAGGED else 2 * capacity
+
+
+@compiled("int64(int64, int64)", inline=True)
+def units_of(form: int, capacity: int) -> int:
+    """The size of a slab, header included."""
+    if form == TAGGED:
+        return 1 + capacity
+    if form == KEYED:
+        return 1 + (6 * capacity + UNIT - 1) // UNIT
+    return 1 + ((10 + 8 * SKETCH_WORDS) * capacity + UNIT - 1) // UNIT
+
+
+@compiled("int64(int64, int64)", inline=True)
+def rounded(form: int, capacity: int) -> int:
+    """The next capacity at which all parts of a slab are aligned."""
+    if form == TAGGED:
+        return capacity
+    if form == KEYED:
+        return (capacity + 1) & ~1
+    return (capacity + 3) & ~3
+
+
+@compiled("int64(int64[::1], int64, int64)", inline=True)
+def chunk_of(state: State, column: int, slot: int) -> int:
+    """Where the words about the chunk of a column that has this slot stand, in the array of all columns."""
+    ring = state[RING]
+    return int((column * ring + ((slot >> state[CHUNK_BITS]) & (ring - 1))) * COLUMN_WORDS)
+
+
+@compiled("uint64(int64[::1], int64, int64)", inner=True)
+def value_at(state: State, column: int, slot: int) -> Any:
+    """The value of a column at a slot, as 64 bits."""
+    words = i64_at(state[COLUMNS], COLUMN_COUNT * state[RING] * COLUMN_WORDS)
+    chunk = chunk_of(state, column, slot)
+    rows = np.int64(1) << state[CHUNK_BITS]
+    at = slot & (rows - 1)
+    width = words[chunk + 2]
+    if width == 8:
+        return u64_at(words[chunk], rows)[at]
+    base = np.uint64(words[chunk + 1])
+    if width == 4:
+        return base + np.uint64(u32_at(words[chunk], rows)[at])
+    if width == 2:
+        return base + np.uint64(u16_at(words[chunk], rows)[at])
+    if width == 1:
+        return base + np.uint64(u8_at(words[chunk], rows)[at])
+    return base
+
+
+@compiled("uint64[::1](int64[::1], int64)", inner=True)
+def sketch_at(state: State, slot: int) -> Any:
+    """The sketch of an entry."""
+    words = i64_at(state[COLUMNS], COLUMN_COUNT * state[RING] * COLUMN_WORDS)
+    rows = np.int64(1) << state[CHUNK_BITS]
+    return u64_at(words[chunk_of(state, SKETCH, slot)] + (slot & (rows - 1)) * 8 * SKETCH_WORDS, SKETCH_WORDS)
+
+
+@compiled("int64(int64[::1], uint32[::1])", inner=True)
+def expired_in(state: State, row: Row) -> int:
+    """How many entries at the beginning of a bucket have expired."""
+    length, capacity = int(row[LENGTH]), int(row[CAPACITY])
+    if length == 0:
+        return 0
+    slots = u32_at(slab_at(state, row) + slots_after(form_of(row), capacity), capacity)
+    first = state[FIRST]
+    low, high = 0, length
+    while low < high:
+        middle = (low + high) >> 1
+        if (int(slots[middle]) - first) & SLOT_MASK >= EXPIRED_FROM:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled("int64(int64[::1], int64, int64)", inner=True)
+def allocate(state: State, row: int, units: int) -> int:
+    """The offset of a new slab in the open region, -1 where it has no place."""
+    region = state[OPEN]
+    if region >= 0:
+        used = i64_at(state[USED], state[REGIONS])
+        offset = used[region]
+        if offset + units * UNIT <= i64_at(state[SIZES], state[REGIONS])[region]:
+            used[region] = offset + units * UNIT
+            i64_at(state[LIVE], state[REGIONS])[region] += units * UNIT
+            header = u32_at(i64_at(state[BASES], state[REGIONS])[region] + offset, 2)
+            header[0] = row
+            header[1] = units
+            return int(offset // UNIT)
+    state[WANTED] = units * UNIT
+    return -1
+
+
+@compiled("void(int64[::1], uint32[::1])", inner=True)
+def release(state: State, row: Row) -> None:
+    """Leave a bucket without a slab."""
+    if row[CAPACITY] > 0:
+        units = units_of(form_of(row), int(row[CAPACITY]))
+        i64_at(state[LIVE], state[REGIONS])[int(row[REGION]) & REGION_MASK] -= units * UNIT
+    row[:] = 0
+
+
+@compiled("void(uint32[::1], uint32[::1], int64, int64)", inline=True)
+def _copy_words(to: Row, source: Row, begin: int, count: int) -> None:
+    for at in range(count):
+        to[at] = source[begin + at]
+
+
+@compiled("void(int64[::1], int64, int64, int64, int64)", inner=True)
+def _copy_beside(state: State, to: int, slots_at: int, count: int, capacity: int) -> None:
+    """Write tokens and sketches of the entries beside their slots."""
+    slots = u32_at(slots_at, capacity)
+    tokens = u32_at(slots_at + 4 * capacity, capacity)
+    sketches = u64_at(slots_at + 8 * capacity, capacity * SKETCH_WORDS)
+    for at in range(count):
+        tokens[at] = np.uint32(value_at(state, TOKENS, int(slots[at])))
+        sketch = sketch_at(state, int(slots[at]))
+        for word in range(SKETCH_WORDS):
+            sketches[at * SKETCH_WORDS + word] = sketch[word]
+
+
+@compiled("boolean(int64[::1], int64, int64, int64)", inner=True)
+def move(state: State, row: int, form: int, capacity: int) -> bool:
+    """Give a bucket a new slab, expired entries left out; false if the open region has no place for it.
+
+    ``capacity`` must suffice for those that stay. A KEYED slab may become COPIED, nothing else changes its form.
+    """
+    words = row_of(state, row)
+    expired = expired_in(state, words)
+    kept = int(words[LENGTH]) - expired
+    capacity = rounded(form, capacity)
+    offset = allocate(state, row, units_of(form, capacity))
+    if offset < 0:
+        return False
+    region = state[OPEN]
+    to = int(i64_at(state[BASES], state[REGIONS])[region] + offset * UNIT + UNIT)
+    if kept:
+        before, had = slab_at(state, words), int(words[CAPACITY])
+        old = form_of(words)
+        if form == TAGGED:
+            _copy_words(u32_at(to, capacity), u32_at(before, had), expired, kept)
+        else:
+            to_tags, tags = u16_at(to, capacity), u16_at(before, had)
+            for at in range(kept):
+                to_tags[at] = tags[expired + at]
+        to_slots, slots = to + slots_after(form, capacity), before + slots_after(old, had)
+        _copy_words(u32_at(to_slots, capacity), u32_at(slots, had), expired, kept)
+        if form == COPIED:
+            _copy_beside(state, to, to_slots, kept, capacity)
+    release(state, words)
+    words[REGION] = np.uint32(region | (form << FORM_SHIFT))
+    words[OFFSET] = offset
+    words[LENGTH] = kept
+    words[CAPACITY] = capacity
+    return True
+
+
+@compiled("boolean(int64[::1], int64, int64)")
+def clean(state: State, region: int, begin: int) -> bool:
+    """Move all that lives in a region out of it; false if the open region has no place left."""
+    base = i64_at(state[BASES], state[REGIONS])[region]
+    used = i64_at(state[USED], state[REGIONS])[region]
+    at = np.int64(begin)
+    while at < used:
+        header = u32_at(base + at, 2)
+        row = int(header[0])
+        units = int(header[1])
+        words = row_of(state, row)
+        form = form_of(words)
+        lives = form != NODE and int(words[CAPACITY]) > 0
+        if lives and int(words[REGION]) & REGION_MASK == region and int(words[OFFSET]) * UNIT == at:
+            kept = int(words[LENGTH]) - expired_in(state, words)
+            if not move(state, row, form, min(int(words[CAPACITY]), kept + kept // 8 + 1)):
+                return False
+        at += units * UNIT
+    return True
+
+
+@compiled("int64(int64[::1], int64, int64)")
+def sweep(state: State, row: int, end: int) -> int:
+    """Remove what has expired from the rows up to ``end``; returns where it stopped for a region, or ``end``."""
+    for number in range(row, end):
+        words = row_of(state, number)
+        form = form_of(words)
+        if form == NODE or words[CAPACITY] == 0:
+            continue
+        expired = expired_in(state, words)
+        kept = int(words[LENGTH]) - expired
+        if kept == 0:
+            release(state, words)
+        elif expired and not move(state, number, form, kept + kept // 8 + 1):
+            return number
+    return end
+
+
+@compiled("int64(int64[::1], int64, int64)")
+def longest(state: State, row: int, end: int) -> int:
+    """Entries in the fullest bucket of these rows."""
+    most = 0
+    for number in range(row, end):
+        words = row_of(state, number)
+        if form_of(words) != NODE:
+            most = max(most, int(words[LENGTH]))
+    return most

@@ -1,0 +1,310 @@
+"""What travels on each topic, as versioned values. A leaf: it imports nothing of this project but ``errors``.
+
+================  =======================================  ==========================================
+topic             key                                      value
+================  =======================================  ==========================================
+``pages``         canonical URL                            the body's bytes; ``PageMeta`` as headers
+``fingerprints``  none                                     ``Batch`` in an envelope
+``candidates``    none                                     ``Answer`` in an envelope
+``index``         16 random bytes                          ``Block`` in an envelope, or a tombstone
+``deduplicated``  as on ``pages``                          as on ``pages``; verdict headers added
+``verdicts``      canonical URL                            ``VerdictRecord`` as JSON
+``dead-letters``  as on ``pages``                          as on ``pages``; reason headers added
+================  =======================================  ==========================================
+
+The envelope of the three binary topics is 12 bytes, little endian: two magic bytes that name the topic, one byte
+format version, one byte zero, ``uint32`` length of the payload, ``uint32`` CRC-32 of the payload; then the payload,
+a MessagePack array. Decoding checks all of them and every column's length, and raises ``UnreadableRecord``.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal, TypeVar
+
+import msgspec
+
+from worker.errors import Refused, UnreadableRecord
+
+Headers = Sequence[tuple[str, bytes]]
+Order = tuple[int, int]
+"""Place of a claim in the world's order: (offset of its batch in ``fingerprints``, index inside the batch)."""
+
+VERSION: Final = 1
+_ENVELOPE: Final = struct.Struct("<2sBBII")
+MAX_U64: Final = 2**64 - 1
+SKETCH_BYTES: Final = 32
+"""Of a page's sketch, and of its bands."""
+
+
+class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
+    """What the crawler knows of a page: the headers of a record on ``pages``.
+
+    ``fetched`` is in milliseconds since 1970 UTC. ``form`` says what the value holds: ``bytes`` as fetched, or
+    ``text`` that the spider already took out of the page (then UTF-8). Absent values have no header.
+    """
+
+    url: str
+    status: int | None = None
+    content_type: str | None = None
+    encoding: str | None = None
+    fetched: int | None = None
+    spider: str | None = None
+    job: str | None = None
+    form: Literal["bytes", "text"] = "bytes"
+
+    def to_headers(self) -> list[tuple[str, bytes]]:
+        """Kafka headers, in the order of the fields; values are UTF-8."""
+        pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return [(name, str(value).encode()) for name, value in pairs if value is not None]
+
+    @classmethod
+    def from_headers(cls, headers: Headers) -> PageMeta:
+        """Read headers; names that are not ours are left alone, of a repeated name the last one counts.
+
+        Raises:
+            UnreadableRecord: no ``url``, a number that is none, or text that is not UTF-8.
+        """
+        known = {name: value for name, value in headers if name in cls.__struct_fields__ and value is not None}
+        try:
+            fields = {name: value.decode() for name, value in known.items()}
+            return msgspec.convert(fields, cls, strict=False)
+        except (UnicodeDecodeError, msgspec.ValidationError) as error:
+            raise UnreadableRecord(f"headers of a page: {error}") from error
+
+
+class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """One page on its way to a verdict, as its worker saw it.
+
+    ``partition`` and ``offset`` are its source in ``pages``. ``clock`` (milliseconds since 1970 UTC) is its fetch time
+    bounded by the broker's time stamp. ``fingerprint`` is 64 bits, or None for a page of too few features;
+    ``text_hash`` is 64 bits of the normalised text (of the URL where that text is empty: emptiness makes no two pages
+    alike). ``language`` is a label for metrics. A claim with ``dead`` set is a page that cannot be fingerprinted, with
+    the reason. ``sketch`` and ``bands`` are 32 bytes each, for the predicate ``accurate``; empty without it, and for
+    pages that have none. ``scope`` is 64 bits that stand for what the page is compared within, 0 for all pages.
+    """
+
+    partition: int
+    offset: int
+    clock: int
+    url: str
+    fingerprint: int | None = None
+    text_hash: int = 0
+    tokens: int = 0
+    language: str = ""
+    dead: str | None = None
+    sketch: bytes = b""
+    bands: bytes = b""
+    scope: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.sketch) not in (0, SKETCH_BYTES) or len(self.bands) not in (0, SKETCH_BYTES):
+            raise ValueError(
+                f"a sketch of {len(self.sketch)} and bands of {len(self.bands)} bytes: each has {SKETCH_BYTES} or none"
+            )
+
+
+class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """A record of ``fingerprints``: claims in order. ``scheme`` is the 8-byte id of all that a verdict depends on."""
+
+    scheme: bytes
+    writer: bytes
+    claims: tuple[Claim, ...]
+
+
+class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """The earliest live survivor of one shard that is near to the claim at ``place`` of the batch.
+
+    ``distance`` is the Hamming distance in bits; None where one side has no fingerprint.
+    """
+
+    place: int
+    order: Order
+    url: str
+    distance: int | None
+    reason: str
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """A record of ``candidates``: what ``shard`` says of the batch at offset ``batch``.
+
+    ``void`` lists the places of claims that are not the first of their page, ascending; ``hits`` ascend by place.
+    """
+
+    scheme: bytes
+    writer: bytes
+    batch: int
+    shard: int
+    void: tuple[int, ...]
+    hits: tuple[Hit, ...]
+
+    def says_the_same(self, other: Answer) -> bool:
+        """Whether both name the same void claims and the same earliest survivors (writers may differ)."""
+        ours = [(hit.place, hit.order) for hit in self.hits]
+        return self.void == other.void and ours == [(hit.place, hit.order) for hit in other.hits]
+
+
+class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """A record of ``index``: all unexpired survivors of one shard decided in batches (``after``, ``to``].
+
+    ``next_candidate`` (Y), ``watermark`` (W) and ``claimed`` (hw: source partition, highest claimed offset) are as of
+    just after batch ``to``. ``floor`` is a batch up to which everything has expired, -1 for none. Columns have
+    ``count`` entries, little endian, ascending by order: ``batch`` int64, ``place`` uint32, ``fingerprint`` uint64,
+    ``bare`` uint8 (1: the entry has no fingerprint), ``text_hash`` uint64, ``tokens`` uint32, ``url_hash`` uint64,
+    ``fetched`` int64 (milliseconds); and, empty where no entry has any, ``scope`` uint64, ``bands`` 8 x uint32 and
+    ``sketch`` 32 bytes, zeros for an entry without. ``clocks`` holds (batch, W just after it) of each batch that has
+    an entry. ``urls`` are the entries' URLs in groups, 256 a group and fewer only in the last, each group
+    zlib-compressed by itself with a zero byte after every URL: a shard keeps the groups as they came and opens one to
+    read one URL.
+    """
+
+    scheme: bytes
+    writer: bytes
+    shard: int
+    after: int
+    to: int
+    next_candidate: int
+    watermark: int
+    claimed: tuple[tuple[int, int], ...]
+    floor: int
+    count: int
+    batch: bytes
+    place: bytes
+    fingerprint: bytes
+    bare: bytes
+    text_hash: bytes
+    tokens: bytes
+    url_hash: bytes
+    fetched: bytes
+    clocks: tuple[tuple[int, int], ...]
+    urls: tuple[bytes, ...]
+    scope: bytes = b""
+    bands: bytes = b""
+    sketch: bytes = b""
+
+    def __post_init__(self) -> None:
+        for name, width in (COLUMN_WIDTHS | OPTIONAL_WIDTHS).items():
+            found = len(getattr(self, name))
+            if found != self.count * width and (found or name in COLUMN_WIDTHS):
+                raise ValueError(f"column {name} has {found} bytes, {self.count} entries of {width} were announced")
+        if not -1 <= self.after < self.to:
+            raise ValueError(f"a block cannot hold the batches after {self.after} up to {self.to}")
+
+
+COLUMN_WIDTHS: Final = {
+    "batch": 8,
+    "place": 4,
+    "fingerprint": 8,
+    "bare": 1,
+    "text_hash": 8,
+    "tokens": 4,
+    "url_hash": 8,
+    "fetched": 8,
+}
+"""Bytes an entry of each column of a ``Block``."""
+OPTIONAL_WIDTHS: Final = {"scope": 8, "bands": SKETCH_BYTES, "sketch": SKETCH_BYTES}
+"""Bytes an entry of the columns that may be left out."""
+
+
+class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record of ``verdicts``, as JSON. ``fingerprint`` is 16 hex digits; ``scheme`` is 16 hex digits."""
+
+    url: str
+    verdict: Literal["unique", "duplicate", "refetch"]
+    duplicate_of: str | None
+    distance: int | None
+    reason: str
+    fingerprint: str | None
+    order: Order
+    source: tuple[int, int]
+    fetched: int | None
+    scheme: str
+
+    def encode(self) -> bytes:
+        """UTF-8 JSON, one object."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def decode(cls, value: bytes) -> VerdictRecord:
+        """Raises ``UnreadableRecord`` for anything else than a verdict."""
+        try:
+            return msgspec.json.decode(value, type=cls)
+        except msgspec.DecodeError as error:
+            raise UnreadableRecord(f"not a verdict record: {error}") from error
+
+    def to_headers(self) -> list[tuple[str, bytes]]:
+        """The verdict's headers on ``deduplicated``; a null value has none."""
+        pairs = (
+            ("dedup-verdict", self.verdict),
+            ("dedup-duplicate-of", self.duplicate_of),
+            ("dedup-distance", self.distance),
+            ("dedup-reason", self.reason),
+        )
+        return [(name, str(value).encode()) for name, value in pairs if value is not None]
+
+
+def dead_letter_headers(reason: str, detail: str, source: tuple[int, int]) -> list[tuple[str, bytes]]:
+    """The headers that a dead letter has besides those of its page; ``source`` is (partition, offset) in ``pages``."""
+    partition, offset = source
+    return [
+        ("dedup-reason", reason.encode()),
+        ("dedup-detail", detail.encode()),
+        ("dedup-source", f"{partition}:{offset}".encode()),
+    ]
+
+
+Binary = TypeVar("Binary", Batch, Answer, Block)
+_MAGIC: Final[dict[type[Any], bytes]] = {Batch: b"DF", Answer: b"DC", Block: b"DI"}
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {
+    kind: msgspec.msgpack.Decoder(kind) for kind in _MAGIC
+}
+
+
+def encode(message: Batch | Answer | Block) -> bytes:
+    """The record's value: envelope and payload."""
+    payload = _ENCODER.encode(message)
+    return _ENVELOPE.pack(_MAGIC[type(message)], VERSION, 0, len(payload), zlib.crc32(payload)) + payload
+
+
+def decode(kind: type[Binary], value: bytes | None) -> Binary:
+    """Read a record's value.
+
+    Raises:
+        UnreadableRecord: foreign, torn, or with columns of the wrong length.
+        Refused: whole, and of another version of the format: passed over, its pages would get no verdict here and one
+            elsewhere.
+    """
+    magic = _MAGIC[kind]
+    if value is None or len(value) < _ENVELOPE.size:
+        raise UnreadableRecord(f"{len(value or b'')} bytes are too few for a {kind.__name__}")
+    found, version, _, length, crc = _ENVELOPE.unpack_from(value)
+    payload = memoryview(value)[_ENVELOPE.size :]
+    if found != magic:
+        raise UnreadableRecord(f"not a {kind.__name__}: it begins with {found!r} instead of {magic!r}")
+    if length != len(payload):
+        raise UnreadableRecord(f"{kind.__name__}: {len(payload)} bytes of payload, {length} were announced")
+    if crc != zlib.crc32(payload):
+        raise UnreadableRecord(f"{kind.__name__}: the checksum does not fit the payload")
+    if version != VERSION:
+        raise _other_version(kind.__name__, version)
+    try:
+        message: Binary = _DECODERS[kind].decode(payload)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise UnreadableRecord(f"{kind.__name__}: {error}") from error
+    return message
+
+
+def _other_version(kind: str, version: int) -> Refused:
+    if version > VERSION:
+        move = "upgrade this worker to the program of those that wrote it"
+    else:
+        move = "run the program that wrote it, or give this one a topics.generation of its own and let it take over"
+    return Refused(f"{kind} of format version {version} on the topics, this program reads version {VERSION}: {move}")
+
+
+def text_headers(headers: Iterable[tuple[str, bytes]]) -> dict[str, str]:
+    """Headers as text, for people and tests; bytes that are not UTF-8 are replaced."""
+    return {name: value.decode(errors="replace") for name, value in headers if value is not None}

@@ -1,0 +1,325 @@
+"""Every metric of the worker, declared once: name, kind, meaning, unit, labels. What is exposed is made of it.
+
+Names follow Prometheus' conventions: base units at the end of the name (seconds, bytes, ratio), counters in ``_total``,
+labels of few values. ``process_…`` and ``python_…`` besides come from the client library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NewType
+
+Labels = tuple[str, ...]
+"""Values of a metric's labels, in the order of their names."""
+
+
+class Kind(Enum):
+    """What Prometheus calls a metric's type."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """One declared metric.
+
+    ``text`` is what it means, in one line; ``unit`` is for people. ``bounds`` are a histogram's upper bounds, ascending
+    and inclusive, without the infinite one. ``seeds`` are label values that are exposed with 0 from the start: the
+    first increase of a series that was not there before is invisible to ``rate()``.
+    """
+
+    name: str
+    kind: Kind
+    text: str
+    unit: str
+    labels: tuple[str, ...] = ()
+    bounds: tuple[float, ...] = ()
+    seeds: tuple[Labels, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.kind is Kind.COUNTER) != self.name.endswith("_total"):
+            raise ValueError(f"{self.name}: counters and only they end in _total")
+        if (self.kind is Kind.HISTOGRAM) != bool(self.bounds) or list(self.bounds) != sorted(set(self.bounds)):
+            raise ValueError(f"{self.name}: histograms and only they have bounds, and these ascend")
+        if any(len(seed) != len(self.labels) for seed in self.seeds):
+            raise ValueError(f"{self.name}: each seed gives one value for each of {self.labels}")
+
+
+Counter = NewType("Counter", Metric)
+Gauge = NewType("Gauge", Metric)
+Histogram = NewType("Histogram", Metric)
+
+_declared: list[Metric] = []
+
+
+def _declare(metric: Metric) -> Metric:
+    _declared.append(metric)
+    return metric
+
+
+def _counter(name: str, unit: str, text: str, *labels: str, seeds: tuple[Labels, ...] = ()) -> Counter:
+    return Counter(_declare(Metric(name=name, kind=Kind.COUNTER, text=text, unit=unit, labels=labels, seeds=seeds)))
+
+
+def _gauge(name: str, unit: str, text: str, *labels: str) -> Gauge:
+    return Gauge(_declare(Metric(name=name, kind=Kind.GAUGE, text=text, unit=unit, labels=labels)))
+
+
+def _histogram(name: str, unit: str, text: str, bounds: tuple[float, ...]) -> Histogram:
+    return Histogram(_declare(Metric(name=name, kind=Kind.HISTOGRAM, text=text, unit=unit, bounds=bounds)))
+
+
+# pages and their verdicts
+
+PAGES: Final = _counter(
+    "dedup_pages_total",
+    "pages",
+    "Settled pages: their verdict or dead letter is visible to readers of committed records. outcome is unique, "
+    "duplicate, refetch or dead; language is the script of the text (zh, ja, ko, latin, cyrillic, arabic, thai, other; "
+    "none without text).",
+    "outcome",
+    "language",
+    seeds=(
+        *((outcome, language) for outcome in ("unique", "duplicate", "refetch") for language in ("zh", "latin")),
+        ("dead", "none"),
+    ),
+)
+DUPLICATES: Final = _counter(
+    "dedup_duplicates_total",
+    "pages",
+    "Settled duplicates by the reason of their verdict: exact-text, hamming or sketch.",
+    "reason",
+    seeds=(("exact-text",), ("hamming",), ("sketch",)),
+)
+HOST_PAGES: Final = _counter(
+    "dedup_host_pages_total",
+    "pages",
+    "Settled pages by the host of their URL: the metrics.hosts hosts with most pages of late, the others together as "
+    "other, none for pages without a host. A host that falls out of them ends its series; /hosts has all of them.",
+    "host",
+    "outcome",
+)
+CRAWL_PAGES: Final = _counter(
+    "dedup_crawl_pages_total",
+    "pages",
+    "Settled pages by the headers spider and job of the page: the 20 pairs with most pages of late, the others "
+    "together as other, none where a page has no such header. The label of the job is crawl, as Prometheus has a label "
+    "job of its own.",
+    "spider",
+    "crawl",
+    "outcome",
+)
+DEAD_LETTERS: Final = _counter(
+    "dedup_dead_letters_total",
+    "pages",
+    "Pages that could not be fingerprinted and were settled as dead letters, by reason.",
+    "reason",
+)
+DISTANCE: Final = _histogram(
+    "dedup_distance",
+    "bits",
+    "Hamming distance of each settled duplicate to the page that it duplicates; duplicates without fingerprint have "
+    "none.",
+    (0, 1, 2, 3, 4, 6, 8, 12, 16),
+)
+LATENCY: Final = _histogram(
+    "dedup_latency_seconds",
+    "seconds",
+    "Time from a page's arrival at the broker to its verdict being visible. By two clocks: the broker's and this "
+    "machine's.",
+    (0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200),
+)
+
+# how far behind
+
+LAG_RECORDS: Final = _gauge(
+    "dedup_lag_records",
+    "pages",
+    "Pages of an owned partition that are on the broker and not settled.",
+    "partition",
+)
+LAG_SECONDS: Final = _gauge(
+    "dedup_lag_seconds",
+    "seconds",
+    "Age of the oldest page that is held and not settled, by the broker's time stamp; where pages wait and none comes, "
+    "the time for which none came. 0 if nothing waits.",
+)
+HELD_PAGES: Final = _gauge("dedup_held_pages", "pages", "Pages consumed and not settled yet.")
+HELD_BYTES: Final = _gauge(
+    "dedup_held_bytes", "bytes", "Bodies of the pages consumed and not settled yet; bounded by commit.megabytes."
+)
+PARSING: Final = _gauge("dedup_parsing_pages", "pages", "Pages that are with the parsing processes.")
+
+# the protocol between workers
+
+ROUNDS: Final = _counter("dedup_rounds_total", "batches", "Batches that were decided, by whomever they were claimed.")
+BATCH_CLAIMS: Final = _histogram(
+    "dedup_batch_claims",
+    "claims",
+    "Claims in each batch that this worker sent for the first time; batches grow with the load.",
+    (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
+)
+ROUND_SECONDS: Final = _histogram(
+    "dedup_round_seconds",
+    "seconds",
+    "Time from sending a batch of this worker to its being decided: all shards of all workers have answered.",
+    (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+CLAIMS_RESENT: Final = _counter("dedup_resent_claims_total", "claims", "Claims sent again after a send error.")
+ANSWERS: Final = _counter("dedup_answers_total", "answers", "Answers that this worker's shards gave to batches.")
+SETTLEMENTS: Final = _counter("dedup_settlements_total", "transactions", "Transactions that are through.")
+SETTLEMENT_FAILURES: Final = _counter(
+    "dedup_settlement_failures_total",
+    "transactions",
+    "Transactions of unknown outcome; their partitions are taken up anew from the committed offset. Pages of one that "
+    "was committed after all are in no count here.",
+)
+REPLAY_MARGIN: Final = _gauge(
+    "dedup_replay_margin_ratio",
+    "ratio",
+    "How far the beginning of a log is from the oldest place that this worker's partitions and shards would read it "
+    "again from: 1 at the log's end or while nothing of it was removed, 0 where removing more loses what is needed.",
+    "log",
+)
+UNREADABLE: Final = _counter(
+    "dedup_unreadable_records_total",
+    "records",
+    "Records on our own topics that none of our versions wrote; passed over.",
+    "topic",
+    seeds=(("fingerprints",), ("candidates",), ("index",)),
+)
+FOREIGN_BATCHES: Final = _counter(
+    "dedup_foreign_batches_total",
+    "batches",
+    "Batches of another scheme, void as a whole: a worker with other settings writes to the same topics.",
+)
+
+# the index
+
+ENTRIES: Final = _gauge("dedup_index_entries", "entries", "Survivors that an owned shard holds in memory.", "shard")
+INDEX_BYTES: Final = _gauge(
+    "dedup_index_bytes",
+    "bytes",
+    "Memory of an owned shard: what is tables (columns and look-up tables) or urls (compressed URLs, measured in turn "
+    "with the largest bucket).",
+    "shard",
+    "part",
+)
+ALLOWANCE: Final = _gauge(
+    "dedup_memory_allowance_bytes",
+    "bytes",
+    "Memory that the index of this worker may take (index.memory_mb); 0 is no limit. The worker ends with exit code 4 "
+    "before the sum of dedup_index_bytes goes above it.",
+)
+LARGEST_BUCKET: Final = _gauge(
+    "dedup_index_largest_bucket_entries",
+    "entries",
+    "Entries in the fullest bucket of an owned shard: what its slowest look-up reads. Shards are measured in turn, the "
+    "larger they are the more seldom.",
+    "shard",
+)
+SPLITS: Final = _gauge(
+    "dedup_index_split_buckets",
+    "buckets",
+    "Buckets of an owned shard that became so full that they were split: many different pages share a part of their "
+    "fingerprint.",
+    "shard",
+)
+LOOK_UPS: Final = _counter("dedup_look_ups_total", "look-ups", "Fingerprints looked up in this worker's shards.")
+CANDIDATES: Final = _counter(
+    "dedup_candidates_total",
+    "entries",
+    "Index entries compared for them; divided by dedup_look_ups_total: candidates a look-up.",
+)
+EXPIRED: Final = _counter("dedup_expired_entries_total", "entries", "Entries removed from memory, past near.ttl_days.")
+UNFLUSHED: Final = _gauge(
+    "dedup_unflushed_entries", "entries", "Survivors of an owned shard that are in no sealed block yet.", "shard"
+)
+FLUSHED_BLOCKS: Final = _counter(
+    "dedup_flushed_blocks_total", "blocks", "Blocks of survivors acknowledged by the topic index."
+)
+FLUSHED_ENTRIES: Final = _counter("dedup_flushed_entries_total", "entries", "Survivors in these blocks.")
+FLUSH_ERRORS: Final = _counter(
+    "dedup_flush_errors_total", "blocks", "Blocks whose sending failed; each is sent again under another key."
+)
+DAMAGED_BLOCKS: Final = _counter(
+    "dedup_damaged_blocks_total", "blocks", "Blocks dropped in a restore, because what lies before them is missing."
+)
+RESTORE_PROGRESS: Final = _gauge(
+    "dedup_restore_progress_ratio",
+    "ratio",
+    "Share of an owned shard's blocks that was read, 0 to 1; 1 once the shard is restored.",
+    "shard",
+)
+
+# the worker itself
+
+SHARD_STATE: Final = _gauge(
+    "dedup_shard_state",
+    "truth value",
+    "1 for the state in which an owned shard is, 0 for the others: restoring, replaying, answering.",
+    "shard",
+    "state",
+)
+PARTITION_STATE: Final = _gauge(
+    "dedup_partition_state",
+    "truth value",
+    "1 for the state in which an owned partition of pages is, 0 for the others: locating, replaying, claiming.",
+    "partition",
+    "state",
+)
+STAGE_SECONDS: Final = _counter(
+    "dedup_stage_seconds_total",
+    "seconds",
+    "CPU time spent in each step of the worker's loop, and by the parsing processes in each of theirs.",
+    "stage",
+)
+PARSER_REPLACEMENTS: Final = _counter(
+    "dedup_parser_replacements_total", "processes", "Parsing processes that crashed, hung or ran out of memory."
+)
+LOOP_AGE: Final = _gauge(
+    "dedup_loop_age_seconds", "seconds", "Time since the loop's last pass, as of the scrape; /livez judges by it."
+)
+READY: Final = _gauge("dedup_ready", "truth value", "1 when /readyz says 200, as of the scrape.")
+SHARDS: Final = _gauge("dedup_shards", "shards", "Shards of the index of all workers together: topics.shards.")
+PARTITIONS: Final = _gauge(
+    "dedup_partitions", "partitions", "Partitions of pages of all workers together: topics.partitions."
+)
+BUILD_INFO: Final = _gauge(
+    "dedup_build_info",
+    "always 1",
+    "What runs: versions of this program, Python and the Kafka client, and the engine of the index (numba or numpy).",
+    "version",
+    "python",
+    "kafka_client",
+    "engine",
+)
+SETTINGS_INFO: Final = _gauge(
+    "dedup_settings_info",
+    "always 1",
+    "What it runs with: the scheme (a hash of all that a verdict depends on), near.predicate, near.k, index.layout, "
+    "topics.shards, output.mode, topics.generation. Workers of one job have the same.",
+    "scheme",
+    "predicate",
+    "k",
+    "layout",
+    "shards",
+    "output",
+    "generation",
+)
+
+CATALOGUE: Final[tuple[Metric, ...]] = tuple(_declared)
+"""All of them, in the order in which they are shown."""
+
+
+def catalogue_table() -> str:
+    """The catalogue as a Markdown table, for the README."""
+    rows = ["| Metric | Type | Labels | Unit | Meaning |", "|---|---|---|---|---|"]
+    for metric in CATALOGUE:
+        labels = ", ".join(f"`{label}`" for label in metric.labels)
+        cells = (f"`{metric.name}`", metric.kind.value, labels, metric.unit, metric.text)
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,231 @@
+"""Looks at what a worker holds, once a second, in the worker's own thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from worker.index.shard import Shard
+from worker.observe import catalogue
+from worker.observe.catalogue import Gauge, Labels
+from worker.observe.ledger import Ledger
+from worker.stream.intake import OwnedPartition
+from worker.stream.lives import PartitionLife, ShardLife
+from worker.stream.loop import OwnedShard, Worker
+from worker.stream.parsing import Parsing
+from worker.stream.ports import Bounds
+from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
+
+REST: Final = 200
+"""After a measurement that reads a whole index, so many times as long passes without one: it takes half a percent of
+the loop's time at most, however large the index is."""
+
+SHARD_STATES: Final = tuple(life for life in ShardLife if life is not ShardLife.LOST)
+PARTITION_STATES: Final = tuple(life for life in PartitionLife if life is not PartitionLife.LOST)
+
+
+class Looked(NamedTuple):
+    """A shard's index and its two counts when it was last seen."""
+
+    shard: Shard
+    look_ups: int
+    candidates: int
+
+
+class Census:
+    """Takes the gauges of a worker; and the counts that its shards keep, which begin anew with each restore.
+
+    Args:
+        ledger: where the numbers go.
+        now: seconds since 1970, to be compared with the broker's time stamps.
+        stopwatch: seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        now: Callable[[], float] = time.time,
+        stopwatch: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._ledger = ledger
+        self._now = now
+        self._stopwatch = stopwatch
+        self._seen: dict[int, Looked] = {}
+        self._replaced = 0
+        self._starved: dict[int, tuple[float, Mapping[int, int]]] = {}
+        self._measured: dict[int, tuple[int, int]] = {}
+        self._measure_from = float("-inf")
+
+    def take(self, worker: Worker, lags: Mapping[int, int], logs: Mapping[str, Bounds]) -> None:
+        """Look at everything.
+
+        ``lags`` has the unsettled pages by partition: a new mapping after each new look. ``logs`` has the bounds of
+        both logs.
+        """
+        self._measure_one(worker)
+        gauges = self._of_shards(worker.shards.values()) | self._of_partitions(worker.partitions.values(), lags)
+        gauges[catalogue.REPLAY_MARGIN] = _replay_margins(worker, logs)
+        look_ups, candidates = self._looked(worker)
+        replaced, parsing = self._parsers(worker)
+        with self._ledger.lock:
+            for gauge, numbers in gauges.items():
+                tally = self._ledger.tally(gauge)
+                tally.clear()
+                tally.update(numbers)
+            self._ledger.tally(catalogue.LOOK_UPS)[()] += look_ups
+            self._ledger.tally(catalogue.CANDIDATES)[()] += candidates
+            self._ledger.tally(catalogue.PARSER_REPLACEMENTS)[()] += replaced
+            self._ledger.tally(catalogue.PARSING)[()] = parsing
+            self._ledger.tally(catalogue.ALLOWANCE)[()] = worker.local.allowance.limit
+
+    def _of_shards(self, shards: Iterable[OwnedShard]) -> dict[Gauge, dict[Labels, float]]:
+        entries: dict[Labels, float] = {}
+        sizes: dict[Labels, float] = {}
+        buckets: dict[Labels, float] = {}
+        splits: dict[Labels, float] = {}
+        unflushed: dict[Labels, float] = {}
+        progress: dict[Labels, float] = {}
+        states: dict[Labels, float] = {}
+        for shard in shards:
+            name = str(shard.number)
+            states |= {(name, life.value): float(shard.life is life) for life in SHARD_STATES}
+            progress[name,] = 1.0 if shard.restoration is None else shard.restoration.progress
+            if shard.live is None:
+                continue
+            entries[name,] = len(shard.live.index)
+            unflushed[name,] = shard.live.unflushed
+            if isinstance(shard.live.index, Shard):
+                sizes[name, "tables"] = shard.live.index.nbytes
+                splits[name,] = shard.live.index.splits
+            if shard.number in self._measured:
+                buckets[name,], sizes[name, "urls"] = self._measured[shard.number]
+        return {
+            catalogue.ENTRIES: entries,
+            catalogue.INDEX_BYTES: sizes,
+            catalogue.LARGEST_BUCKET: buckets,
+            catalogue.SPLITS: splits,
+            catalogue.UNFLUSHED: unflushed,
+            catalogue.RESTORE_PROGRESS: progress,
+            catalogue.SHARD_STATE: states,
+        }
+
+    def _of_partitions(
+        self, partitions: Iterable[OwnedPartition], lags: Mapping[int, int]
+    ) -> dict[Gauge, dict[Labels, float]]:
+        partitions = list(partitions)
+        states: dict[Labels, float] = {
+            (str(partition.number), life.value): float(partition.life is life)
+            for partition in partitions
+            for life in PARTITION_STATES
+        }
+        owned = {partition.number for partition in partitions}
+        self._starved = {number: since for number, since in self._starved.items() if number in owned}
+        waiting: dict[Labels, float] = {(str(number),): lag for number, lag in lags.items() if number in owned}
+        return {
+            catalogue.PARTITION_STATE: states,
+            catalogue.LAG_RECORDS: waiting,
+            catalogue.LAG_SECONDS: {(): max((self._age(partition, lags) for partition in partitions), default=0.0)},
+            catalogue.HELD_PAGES: {(): sum(len(partition.held) for partition in partitions)},
+            catalogue.HELD_BYTES: {(): sum(partition.held_bytes for partition in partitions)},
+        }
+
+    def _age(self, partition: OwnedPartition, lags: Mapping[int, int]) -> float:
+        """Seconds for which this partition's oldest page has waited.
+
+        Pages that wait at the broker while none is held: since when that is so, once two different looks at the lag
+        agree on it. (One alone may be older than the last settlement.)
+        """
+        now = self._now()
+        oldest = next(iter(partition.held.values()), None)
+        if oldest is not None or not lags.get(partition.number):
+            self._starved.pop(partition.number, None)
+            return 0.0 if oldest is None else max(0.0, now - oldest.timestamp / 1000)
+        since, first_look = self._starved.setdefault(partition.number, (now, lags))
+        return 0.0 if first_look is lags else max(0.0, now - since)
+
+    def _looked(self, worker: Worker) -> tuple[int, int]:
+        """Look-ups and candidates since the last time. A shard that was lost meanwhile takes at most a second along."""
+        look_ups = candidates = 0
+        seen = {}
+        for number, index in _indexes(worker).items():
+            before = self._seen.get(number)
+            if before is None or before.shard is not index:
+                before = Looked(index, 0, 0)
+            seen[number] = Looked(index, index.look_ups, index.candidates)
+            look_ups += index.look_ups - before.look_ups
+            candidates += index.candidates - before.candidates
+        self._seen = seen
+        return look_ups, candidates
+
+    def _measure_one(self, worker: Worker) -> None:
+        """Fullest bucket and bytes of URLs of the shard whose turn it is: both read through all that it holds."""
+        indexes = _indexes(worker)
+        self._measured = {number: found for number, found in self._measured.items() if number in indexes}
+        begun = self._stopwatch()
+        if not indexes or begun < self._measure_from:
+            return
+        # One that was never measured first; then the one whose measurement is the oldest.
+        number = next((number for number in indexes if number not in self._measured), next(iter(self._measured), 0))
+        self._measured.pop(number, None)
+        self._measured[number] = (indexes[number].largest_bucket, indexes[number].url_bytes)
+        ended = self._stopwatch()
+        self._measure_from = ended + REST * (ended - begun)
+
+    def _parsers(self, worker: Worker) -> tuple[int, int]:
+        """Replacements since the last time, and pages that are with the parsers."""
+        if not isinstance(worker.fingerprinting, Parsing):
+            return 0, 0
+        pool = worker.fingerprinting.pool
+        new = pool.replaced - self._replaced
+        self._replaced = pool.replaced
+        return new, pool.outstanding
+
+
+def missing_for_readiness(worker: Worker) -> list[str]:
+    """What keeps a worker from doing all that is its own, in words; empty if nothing does."""
+    missing = []
+    if worker.draining:
+        missing.append("the worker is draining")
+    for topic, group in ((PAGES, worker.log.pages()), (INDEX, worker.log.shards())):
+        if group.membership().evicted:
+            missing.append(f"the worker is not, or not yet, a member of the consumer group on {topic}")
+    for shard in worker.shards.values():
+        if shard.restoration is not None:
+            read = f", {shard.restoration.progress:.0%} of its blocks read"
+            missing.append(f"shard {shard.number} is {shard.life.value}{read}")
+        elif shard.life is not ShardLife.ANSWERING:
+            missing.append(f"shard {shard.number} is {shard.life.value}")
+    missing += [
+        f"partition {partition.number} is {partition.life.value}"
+        for partition in worker.partitions.values()
+        if partition.life is not PartitionLife.CLAIMING
+    ]
+    return missing
+
+
+def _replay_margins(worker: Worker, logs: Mapping[str, Bounds]) -> dict[Labels, float]:
+    """By log: where the oldest replay point of this worker lies between the log's beginning (0) and its end (1)."""
+    points = [
+        *(partition.committed_point for partition in worker.partitions.values() if partition.committed >= 0),
+        *(shard.upkeep.replay_point for shard in worker.shards.values() if shard.upkeep is not None),
+    ]
+    if not points:
+        return {}
+    oldest = {FINGERPRINTS: min(point.batch for point in points), CANDIDATES: min(p.candidate for p in points)}
+    return {(log,): _margin(oldest[log], bounds) for log, bounds in logs.items()}
+
+
+def _margin(place: int, bounds: Bounds) -> float:
+    """A log of which nothing was removed has nothing to lose; neither has a place at the log's end."""
+    if bounds.begin == 0 or place >= bounds.end:
+        return 1.0
+    return max(0.0, (place - bounds.begin) / (bounds.end - bounds.begin))
+
+
+def _indexes(worker: Worker) -> dict[int, Shard]:
+    return {
+        number: shard.live.index
+        for number, shard in worker.shards.items()
+        if shard.live is not None and isinstance(shard.live.index, Shard)
+    }

@@ -1,0 +1,86 @@
+"""Logs lifecycles and what went wrong, a line an event; traffic is only counted, and told at ``debug``.
+
+Each line has what it is about as fields besides, for JSON: ``event``, ``shard``, ``partition``, ``topic``, ``offset``,
+and ``source``, a page's partition and offset in ``pages`` (3:17), as verdicts and dead letters name it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from worker.observe.metrics import Metrics
+from worker.stream.lives import PartitionLife, ShardLife
+from worker.stream.ports import Record
+from worker.verdict.decide import Ruling
+
+_log = logging.getLogger("worker")
+
+
+class LoggedMetrics(Metrics):
+    """Metrics that also say a line an event: who owns what, what was restored, what was passed over."""
+
+    def shard_life(self, shard: int, life: ShardLife) -> None:
+        """Owned, answering, lost."""
+        super().shard_life(shard, life)
+        _log.info("shard %d: %s", shard, life.value, extra={"event": "shard", "shard": shard, "state": life.value})
+
+    def partition_life(self, partition: int, life: PartitionLife) -> None:
+        """Owned, claiming, lost."""
+        super().partition_life(partition, life)
+        about = {"event": "partition", "partition": partition, "state": life.value}
+        _log.info("pages partition %d: %s", partition, life.value, extra=about)
+
+    def restored(self, shard: int, entries: int, blocks: int, damaged: int) -> None:
+        """A shard is rebuilt; damaged blocks are a warning."""
+        super().restored(shard, entries, blocks, damaged)
+        about = {"event": "restored", "shard": shard, "entries": entries, "blocks": blocks, "damaged": damaged}
+        _log.info("shard %d: restored %d entries from %d blocks", shard, entries, blocks, extra=about)
+        if damaged:
+            _log.warning(
+                "shard %d: %d blocks lie above the end of what is known without a gap; they were left out and the logs "
+                "are read instead. Look with `python -m worker index inspect`",
+                shard,
+                damaged,
+                extra=about,
+            )
+
+    def settled(self, pages: Sequence[tuple[Record, Ruling]]) -> None:
+        """A line a page, at ``debug`` only."""
+        super().settled(pages)
+        if not _log.isEnabledFor(logging.DEBUG):
+            return
+        for record, ruling in pages:
+            source = f"{record.partition}:{record.offset}"
+            about = {"event": "settled", "source": source, "outcome": ruling.outcome, "url": ruling.claim.url}
+            _log.debug("page %s: %s, %s: %s", source, ruling.outcome, ruling.reason, ruling.claim.url, extra=about)
+
+    def settlement_failed(self, pages: int) -> None:
+        """A transaction failed; its pages are done again."""
+        super().settlement_failed(pages)
+        about = {"event": "settlement-failed", "pages": pages}
+        _log.warning(
+            "a transaction of %d pages failed; their partitions go on from the committed offset", pages, extra=about
+        )
+
+    def unreadable(self, topic: str, offset: int, why: str) -> None:
+        """A foreign record."""
+        super().unreadable(topic, offset, why)
+        about = {"event": "unreadable", "topic": topic, "offset": offset}
+        _log.warning(
+            "offset %d of %s is not ours and was passed over: %s. Find out who writes there",
+            offset,
+            topic,
+            why,
+            extra=about,
+        )
+
+    def foreign_scheme(self, offset: int, scheme: bytes) -> None:
+        """A batch of another scheme."""
+        super().foreign_scheme(offset, scheme)
+        _log.warning(
+            "batch %d has scheme %s, not ours, and is void: a worker with other settings runs on these topics; stop it",
+            offset,
+            scheme.hex(),
+            extra={"event": "foreign-scheme", "offset": offset, "scheme": scheme.hex()},
+        )

@@ -1,0 +1,257 @@
+"""Counts what the worker does and shows it to Prometheus. The one home of prometheus_client."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.registry import Collector
+
+from worker import __version__
+from worker.messages import Claim
+from worker.observe import catalogue
+from worker.observe.catalogue import CATALOGUE, Counter, Kind, Labels, Metric
+from worker.observe.census import Census, missing_for_readiness
+from worker.observe.health import Health
+from worker.observe.hosts import hosts_json
+from worker.observe.ledger import FewValues, Ledger, Observations
+from worker.observe.origins import Origins
+from worker.stream.loop import Worker
+from worker.stream.observer import Observer
+from worker.stream.ports import Record
+from worker.stream.watch import Watch
+from worker.verdict.decide import DEAD, DUPLICATE, Ruling
+
+LANGUAGES: Final = 16
+REASONS: Final = 32
+STAGES: Final = 32
+"""So many values of a label are told apart; the program itself has about half as many."""
+
+NO_LANGUAGE: Final = "none"
+"""As ``worker.page.segment.language`` calls it; a page that could not be read has none either."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Info:
+    """What runs, with which settings: the labels of ``dedup_build_info`` and ``dedup_settings_info`` by name.
+
+    ``engine`` is the index's: numba or numpy. ``scheme`` is 16 hex digits. ``partitions`` are those of ``pages``.
+    """
+
+    engine: str
+    scheme: str
+    predicate: str
+    k: int
+    layout: str
+    shards: int
+    partitions: int
+    output: str
+    generation: str = ""
+    version: str = __version__
+    python: str = platform.python_version()
+    kafka_client: str = metadata.version("kafka-python")
+
+    def labels(self, metric: Metric) -> Labels:
+        """The values of this metric's labels."""
+        return tuple(str(getattr(self, name)) for name in metric.labels)
+
+
+class Metrics(Observer):
+    """Everything that the worker counts, in a registry of its own.
+
+    The methods of ``Observer``, ``passed`` and ``sample`` are called in the worker's thread; ``exposition`` in any.
+    Traffic is counted in plain numbers as it happens, a few microseconds a page; what the worker holds is looked at by
+    ``sample``. Prometheus' own objects are made only when someone scrapes.
+
+    Args:
+        now: seconds since 1970, to be compared with the broker's time stamps.
+        stopwatch: seconds, monotonic.
+        health: kept up to date here, and shown by ``worker.observe.health``.
+        hosts: so many hosts have series of their own; 0: none has.
+    """
+
+    def __init__(
+        self,
+        info: Info,
+        *,
+        now: Callable[[], float] = time.time,
+        stopwatch: Callable[[], float] = time.monotonic,
+        health: Health | None = None,
+        hosts: int = 50,
+    ) -> None:
+        self.health: Final = health or Health()
+        self._now = now
+        self._stopwatch = stopwatch
+        self._claimed_at: float | None = None
+        self._ledger = Ledger(CATALOGUE)
+        self._census = Census(self._ledger, now)
+        self._lock = self._ledger.lock
+        self._languages, self._reasons, self._stages = FewValues(LANGUAGES), FewValues(REASONS), FewValues(STAGES)
+        self._origins = Origins(self._ledger, hosts)
+        self._pages = self._ledger.tally(catalogue.PAGES)
+        self._duplicates = self._ledger.tally(catalogue.DUPLICATES)
+        self._dead_letters = self._ledger.tally(catalogue.DEAD_LETTERS)
+        self._distance = self._ledger.distribution(catalogue.DISTANCE)
+        self._latency = self._ledger.distribution(catalogue.LATENCY)
+        self._batch_claims = self._ledger.distribution(catalogue.BATCH_CLAIMS)
+        self._round_seconds = self._ledger.distribution(catalogue.ROUND_SECONDS)
+        self._stage_seconds = self._ledger.tally(catalogue.STAGE_SECONDS)
+        for constant in (catalogue.BUILD_INFO, catalogue.SETTINGS_INFO):
+            self._ledger.tally(constant)[info.labels(constant)] = 1
+        self._ledger.tally(catalogue.SHARDS)[()] = info.shards
+        self._ledger.tally(catalogue.PARTITIONS)[()] = info.partitions
+        self._registry = CollectorRegistry()
+        self._registry.register(_Ledger(self._ledger, self.health))
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+        GCCollector(registry=self._registry)
+
+    def exposition(self, accept: str = "") -> tuple[bytes, str]:
+        """All metrics, in the format that a request's header ``Accept`` asks for, and its content type."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self._registry), content_type
+
+    def hosts(self) -> bytes:
+        """The table of all hosts, as JSON."""
+        with self._lock:
+            rows = self._origins.table.copy()
+        return hosts_json(rows)
+
+    # the loop
+
+    def passed(self, now: float) -> None:
+        """The loop has gone round; ``now`` is by the clock of ``health``."""
+        self.health.beat(now)
+
+    def sample(self, worker: Worker, watch: Watch) -> None:
+        """Look at what the worker holds; once a second."""
+        self._census.take(worker, watch.lags, watch.logs)
+        self.health.report(missing_for_readiness(worker))
+
+    def stage(self, name: str, seconds: float) -> None:
+        with self._lock:
+            self._stage_seconds[self._stages(name),] += seconds
+
+    def heard(self) -> None:
+        self.health.heard()
+
+    # traffic
+
+    def settled(self, pages: Sequence[tuple[Record, Ruling]]) -> None:
+        now = self._now()
+        with self._lock:
+            self._ledger.tally(catalogue.SETTLEMENTS)[()] += 1
+            self._origins.at(now)
+            for record, ruling in pages:
+                self._count(ruling)
+                self._origins.count(record, ruling)
+                self._latency.add(max(0.0, now - record.timestamp / 1000))
+
+    def _count(self, ruling: Ruling) -> None:
+        self._pages[ruling.outcome, self._languages(ruling.claim.language or NO_LANGUAGE)] += 1
+        if ruling.outcome == DUPLICATE:
+            self._duplicates[self._reasons(ruling.reason),] += 1
+            if ruling.original is not None and ruling.original.distance is not None:
+                self._distance.add(ruling.original.distance)
+        elif ruling.outcome == DEAD:
+            self._dead_letters[self._reasons(ruling.reason.partition(": ")[0]),] += 1
+
+    def settlement_failed(self, pages: int) -> None:
+        self._add(catalogue.SETTLEMENT_FAILURES)
+
+    def claimed(self, claims: Sequence[Claim], again: bool) -> None:
+        if again:
+            self._add(catalogue.CLAIMS_RESENT, len(claims))
+            return
+        self._claimed_at = self._stopwatch()
+        with self._lock:
+            self._batch_claims.add(len(claims))
+
+    def own_decided(self) -> None:
+        if self._claimed_at is None:
+            return
+        took, self._claimed_at = self._stopwatch() - self._claimed_at, None
+        with self._lock:
+            self._round_seconds.add(took)
+
+    def answered(self, shard: int, claims: int) -> None:
+        self._add(catalogue.ANSWERS)
+
+    def decided(self, batches: int) -> None:
+        self._add(catalogue.ROUNDS, batches)
+
+    def unreadable(self, topic: str, offset: int, why: str) -> None:
+        self._add(catalogue.UNREADABLE, 1, topic)
+
+    def foreign_scheme(self, offset: int, scheme: bytes) -> None:
+        self._add(catalogue.FOREIGN_BATCHES)
+
+    # the index
+
+    def restored(self, shard: int, entries: int, blocks: int, damaged: int) -> None:
+        self._add(catalogue.DAMAGED_BLOCKS, damaged)
+
+    def flushed(self, shard: int, entries: int, again: bool) -> None:
+        if again:
+            self._add(catalogue.FLUSH_ERRORS)
+        else:
+            self._add(catalogue.FLUSHED_BLOCKS)
+            self._add(catalogue.FLUSHED_ENTRIES, entries)
+
+    def expired(self, shard: int, entries: int) -> None:
+        self._add(catalogue.EXPIRED, entries)
+
+    def _add(self, counter: Counter, count: float = 1, *labels: str) -> None:
+        with self._lock:
+            self._ledger.tally(counter)[labels] += count
+
+
+class _Ledger(Collector):
+    """Makes Prometheus' families of the catalogue and the ledger's numbers, for one scrape."""
+
+    def __init__(self, ledger: Ledger, health: Health) -> None:
+        self._ledger = ledger
+        self._health = health
+
+    def collect(self) -> Iterator[Family]:
+        """One family for each metric of the catalogue."""
+        with self._ledger.lock:
+            self._ledger.tally(catalogue.LOOP_AGE)[()] = self._health.age
+            self._ledger.tally(catalogue.READY)[()] = not self._health.not_ready()
+        tallies, distributions = self._ledger.copy()
+        for metric in CATALOGUE:
+            if metric.kind is Kind.HISTOGRAM:
+                yield _histogram(metric, distributions[metric.name])
+            else:
+                yield _numbers(metric, tallies[metric.name])
+
+
+def _numbers(metric: Metric, tally: Mapping[Labels, float]) -> Family:
+    family: CounterMetricFamily | GaugeMetricFamily
+    if metric.kind is Kind.COUNTER:
+        family = CounterMetricFamily(metric.name, metric.text, labels=metric.labels)
+    else:
+        family = GaugeMetricFamily(metric.name, metric.text, labels=metric.labels)
+    for labels, number in sorted(tally.items()):
+        family.add_metric(labels, number)
+    return family
+
+
+def _histogram(metric: Metric, seen: Observations) -> Family:
+    family = HistogramMetricFamily(metric.name, metric.text)
+    bounds = [*(str(float(bound)) for bound in metric.bounds), "+Inf"]
+    family.add_metric((), list(zip(bounds, accumulate(seen.counts), strict=True)), seen.total)
+    return family

@@ -1,0 +1,1 @@
+"""Bytes → text → tokens → weighted features. Pure: no clock, file, environment or socket."""

@@ -1,0 +1,1 @@
+"""Where Kafka meets the pure parts: logs, readers, the worker's step."""

@@ -1,0 +1,165 @@
+"""Follows both logs from a replay point and decides every batch when all shards have answered it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import Final, NamedTuple, Protocol
+
+from worker.errors import Refused, Unavailable, UnreadableRecord
+from worker.messages import Answer, Batch, decode
+from worker.stream.observer import Observer
+from worker.stream.policy import Policy, ReplayPoint
+from worker.stream.ports import Log, Record
+from worker.stream.schemes import other_scheme
+from worker.topics import CANDIDATES, FINGERPRINTS
+from worker.verdict.decide import Ruling, decide
+
+REMEMBERED_ANSWERS: Final = 4096
+"""First answers kept after their batch is decided, to recognise a later one that differs."""
+
+
+class Pending(NamedTuple):
+    """A batch that was read and is not decided."""
+
+    offset: int
+    batch: Batch
+
+
+class Decided(NamedTuple):
+    """A batch and what was decided of it; a claim without a ruling is void.
+
+    ``before`` is the replay point from which this batch would be read again, ``after`` the one behind it.
+    """
+
+    offset: int
+    batch: Batch
+    rulings: list[Ruling]
+    before: ReplayPoint
+    after: ReplayPoint
+
+
+class Role(Protocol):
+    """What a shard or a page partition does with the logs."""
+
+    def on_read(self, pending: Pending) -> None:
+        """A batch was read; it may be told more than once."""
+
+    def on_decided(self, decided: Decided) -> None:
+        """A batch was decided; told once each, in order."""
+
+
+class Follower:
+    """Both logs from one replay point on, for any number of roles that stand at the same place.
+
+    Batches of another scheme, and records that are no batch, are void as a whole: every worker passes over them.
+    """
+
+    def __init__(self, log: Log, policy: Policy, start: ReplayPoint, observer: Observer) -> None:
+        self.policy = policy
+        self.observer = observer
+        self.roles: list[Role] = []
+        self.fingerprints = log.reader(FINGERPRINTS, 0, start.batch)
+        try:
+            self.candidates = log.reader(CANDIDATES, 0, start.candidate)
+        except Unavailable:
+            self.fingerprints.close()
+            raise
+        self.pending: deque[Pending] = deque()
+        self.candidate = start.candidate
+        self.answers: dict[int, dict[int, tuple[Answer, int]]] = {}
+        self.first_answers: OrderedDict[tuple[int, int], Answer] = OrderedDict()
+
+    @property
+    def place(self) -> ReplayPoint:
+        """The replay point of the first batch that is not decided."""
+        return ReplayPoint(self.pending[0].offset if self.pending else self.fingerprints.position, self.candidate)
+
+    def join(self, role: Role) -> None:
+        """Take up a role whose replay point is this follower's ``place``."""
+        for pending in self.pending:
+            role.on_read(pending)
+        self.roles.append(role)
+
+    def leave(self, role: Role) -> None:
+        """The role hears nothing any more."""
+        self.roles = [other for other in self.roles if other is not role]
+
+    def close(self) -> None:
+        """Stop reading."""
+        self.fingerprints.close()
+        self.candidates.close()
+
+    def read(self, wait: float = 0.0) -> None:
+        """Take in what both logs have; decides nothing. Waits so many seconds at most for what must come next."""
+        for record in self.fingerprints.read(0.0 if self.pending else wait):
+            self._take_batch(record)
+        for record in self.candidates.read(wait if self.pending and self.missing() else 0.0):
+            self._take_answer(record)
+
+    def missing(self) -> frozenset[int]:
+        """The shards that have not answered the first undecided batch, as far as was read; none if there is none."""
+        if not self.pending:
+            return frozenset()
+        return frozenset(range(self.policy.shards)) - self.answers.get(self.pending[0].offset, {}).keys()
+
+    def decide(self, before: int | None = None) -> int:
+        """Decide all batches that can be, up to the one at offset ``before``; returns how many.
+
+        Raises:
+            Refused: answers contradict each other.
+        """
+        count = 0
+        while self.pending and not self.missing() and (before is None or self.pending[0].offset < before):
+            here = self.place
+            offset, batch = self.pending[0]
+            found = self.answers.pop(offset)
+            answers = [found[shard][0] for shard in range(self.policy.shards)]
+            rulings = decide(offset, batch.claims, answers, self.policy.near)
+            self.candidate = max(self.candidate, 1 + max(position for _, position in found.values()))
+            self.pending.popleft()
+            for shard, (answer, _) in found.items():
+                self.first_answers[offset, shard] = answer
+            while len(self.first_answers) > REMEMBERED_ANSWERS:
+                self.first_answers.popitem(last=False)
+            after = ReplayPoint(offset + 1, self.candidate)
+            decided = Decided(offset, batch, rulings, here, after)
+            for role in list(self.roles):
+                role.on_decided(decided)
+            count += 1
+        return count
+
+    def _take_batch(self, record: Record) -> None:
+        try:
+            batch = decode(Batch, record.value)
+        except UnreadableRecord as error:
+            self.observer.unreadable(FINGERPRINTS, record.offset, str(error))
+            return
+        if batch.scheme != self.policy.scheme:
+            if record.offset == 0:
+                # Another worker began the log while this one found it empty: it is the log of that scheme.
+                raise other_scheme(self.policy, batch.scheme, record.headers, FINGERPRINTS)
+            self.observer.foreign_scheme(record.offset, batch.scheme)
+            return
+        pending = Pending(record.offset, batch)
+        self.pending.append(pending)
+        for role in self.roles:
+            role.on_read(pending)
+
+    def _take_answer(self, record: Record) -> None:
+        try:
+            answer = decode(Answer, record.value)
+        except UnreadableRecord as error:
+            self.observer.unreadable(CANDIDATES, record.offset, str(error))
+            return
+        if answer.scheme != self.policy.scheme or not 0 <= answer.shard < self.policy.shards:
+            return
+        first = self.first_answers.get((answer.batch, answer.shard))
+        if first is None and answer.batch >= self.place.batch:
+            of_batch = self.answers.setdefault(answer.batch, {})
+            first, _ = of_batch.setdefault(answer.shard, (answer, record.offset))
+        if first is not None and not first.says_the_same(answer):
+            raise Refused(
+                f"two answers of shard {answer.shard} to batch {answer.batch} differ (the later one at offset "
+                f"{record.offset} of {CANDIDATES}, by worker {answer.writer.hex()}): the index of one of them is "
+                "damaged. Stop all workers and run `python -m worker index inspect`"
+            )

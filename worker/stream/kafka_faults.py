@@ -1,0 +1,111 @@
+"""What kafka-python raises while a worker runs: as errors with a next move, or as a record to be passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from kafka import KafkaConsumer, TopicPartition, errors
+
+from worker.errors import Refused, Stop, Unavailable, UsageError
+from worker.stream.connection import Options
+
+PROBE_MS: Final = 2000
+"""How long a partition is tried: the record is there, so an answer comes within a round trip."""
+
+
+@contextmanager
+def speaking(about: str) -> Iterator[None]:
+    """Around calls of the client; ``about`` is the topic or group that they are about.
+
+    Raises:
+        Stop: whatever of kafka-python's errors was not dealt with inside.
+    """
+    try:
+        yield
+    except errors.KafkaError as error:
+        raise as_stop(error, about) from error
+
+
+def as_stop(error: errors.KafkaError, about: str) -> Stop:
+    """What an error means for the worker, and the operator's next move."""
+    if isinstance(error, errors.OffsetOutOfRangeError):
+        return Refused(
+            f"what {about} is to be read from is not on the broker any more ({error}): this worker was away for longer "
+            "than the topic's retention, or the topic was made anew. Start it again; if it is refused again, run "
+            "`python -m worker repair --accept-gap`"
+        )
+    if isinstance(error, errors.CorruptRecordError):
+        return Refused(
+            f"a record of {about} is damaged on the broker's disk ({error}). Let that partition be restored from "
+            "another copy, or give the crawl a new topics.prefix"
+        )
+    if isinstance(error, errors.UnsupportedCodecError):
+        return UsageError(
+            f"{about} holds records in a compression that this Python cannot read ({error}): "
+            "pip install python-snappy, lz4 or zstandard, whichever is named, and start the worker again"
+        )
+    if isinstance(error, errors.FencedInstanceIdError):
+        return UsageError(
+            f"another worker has joined {about} under this kafka.instance_id: give each worker a name of its own, "
+            "or leave the setting out"
+        )
+    if isinstance(error, errors.AuthorizationError | errors.SaslAuthenticationFailedError):
+        return UsageError(
+            f"the broker refused {about} ({type(error).__name__}: {error}): "
+            "check kafka.sasl_username and the rights of that user"
+        )
+    return Unavailable(
+        f"the broker did not do what was asked of {about} ({type(error).__name__}: {error}). "
+        "Start the worker again; if it ends the same way, look at the broker's log"
+    )
+
+
+def is_foreign(error: errors.CorruptRecordError) -> bool:
+    """Whether the record came to the broker like this: its checksum fits, but the client cannot take it apart.
+
+    Such as a header whose name is not UTF-8, which the broker accepts and no version of this program writes.
+    """
+    return "crc check" not in str(error)
+
+
+class Probe:
+    """Finds the partition whose next record cannot be read: the client's exception does not tell which it is.
+
+    A consumer of its own, because the one that raised must not be polled again before it was made to pass the record
+    over: kafka-python would look for it in an exhausted iterator for ever.
+    """
+
+    def __init__(self, options: Options, **more: Any) -> None:
+        self._options = dict(options) | more
+        self._consumer: Any = None
+
+    def first_unreadable(self, places: Sequence[tuple[TopicPartition, int]]) -> tuple[TopicPartition, int] | None:
+        """The first of these (partition, offset) at which a read fails; None if none does."""
+        if self._consumer is None:
+            self._consumer = KafkaConsumer(
+                **self._options, group_id=None, enable_auto_commit=False, auto_offset_reset="none"
+            )
+        ends = self._consumer.end_offsets([partition for partition, _ in places])
+        for partition, offset in places:
+            if offset < ends[partition] and not self._is_readable(partition, offset):
+                return partition, offset
+        return None
+
+    def close(self) -> None:
+        """The probe is of no use afterwards."""
+        if self._consumer is not None:
+            self._consumer.close(autocommit=False, timeout_ms=1000)
+
+    def _is_readable(self, partition: TopicPartition, offset: int) -> bool:
+        self._consumer.assign([partition])
+        self._consumer.seek(partition, offset)
+        try:
+            self._consumer.poll(timeout_ms=PROBE_MS, max_records=1)
+        except errors.CorruptRecordError:
+            return False
+        finally:
+            self._consumer.assign([])
+            self._consumer.poll(timeout_ms=0)  # forgets what it has fetched
+        return True

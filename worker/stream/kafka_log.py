@@ -1,0 +1,218 @@
+"""The port to the log over a real broker. With the other ``kafka_`` modules the one home of kafka-python."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from kafka import KafkaConsumer, TopicPartition, errors
+
+from worker.errors import Unavailable
+from worker.messages import Headers
+from worker.stream.connection import Options, reaching
+from worker.stream.kafka_faults import as_stop, is_foreign, speaking
+from worker.stream.kafka_members import KafkaPages, KafkaShards, Member
+from worker.stream.kafka_sends import Appender, Job, KafkaTicket, TransactionTicket, Transactor
+from worker.stream.ports import Bounds, Committed, Log, Membership, Output, Reader, Record
+from worker.topics import INDEX, OUTPUT_MARGIN_BYTES, PAGES, group_names, topic_name
+
+RECORDS_A_READ: Final = 2000
+PAGES_A_POLL: Final = 200
+FETCH_BYTES: Final = 1 << 20
+"""What is fetched of pages at a time: the client copies an answer three times, and sixteen times as much at once into
+memory that it has to ask the system for. A page that is larger comes by itself (KIP-74)."""
+READ_BYTES: Final = 2 << 20
+"""What a reader fetches at a time: twice as much a second as with 16 MiB, which no cache holds."""
+POSITION_TIMEOUT_MS: Final = 1000
+LEAST_FAILURES: Final = 3
+"""Transactions in a row that must fail before patience counts: a rebalance fails one now and then."""
+
+
+class KafkaReader(Reader):
+    """One partition, read by a consumer of its own."""
+
+    def __init__(self, options: Options, name: str, partition: int, offset: int) -> None:
+        with reaching(options):
+            self._consumer: Any = KafkaConsumer(
+                **options,
+                group_id=None,
+                enable_auto_commit=False,
+                auto_offset_reset="none",
+                max_partition_fetch_bytes=READ_BYTES,
+                fetch_max_bytes=READ_BYTES,
+                metrics_enabled=False,
+            )
+        self._partition = TopicPartition(name, partition)
+        self._consumer.assign([self._partition])
+        self._consumer.seek(self._partition, offset)
+        self._position = offset
+
+    @property
+    def position(self) -> int:
+        return self._position
+
+    def read(self, wait: float = 0.0) -> Sequence[Record]:
+        with speaking(f"partition {self._partition.partition} of {self._partition.topic}, offset {self._position},"):
+            try:
+                fetched = self._consumer.poll(timeout_ms=int(wait * 1000), max_records=RECORDS_A_READ)
+            except errors.CorruptRecordError as error:
+                if not is_foreign(error):
+                    raise
+                return [self._pass_over(error)]
+            records = fetched.get(self._partition, ())
+            if records:
+                self._position = records[-1].offset + 1
+            else:  # the end of a transaction, or what compaction took, has an offset and no record
+                known = self._consumer.position(self._partition, timeout_ms=POSITION_TIMEOUT_MS)
+                self._position = max(self._position, known or 0)
+        return [
+            Record(record.partition, record.offset, record.key, record.value, record.headers, record.timestamp)
+            for record in records
+        ]
+
+    def close(self) -> None:
+        self._consumer.close(autocommit=False, timeout_ms=1000)
+
+    def _pass_over(self, error: errors.CorruptRecordError) -> Record:
+        """Go on behind the record: polled again without, the client would look for it for ever."""
+        offset: int = self._consumer.position(self._partition)
+        self._consumer.seek(self._partition, offset + 1)
+        self._position = offset + 1
+        return Record(self._partition.partition, offset, None, b"", (), 0, unreadable=str(error))
+
+
+def bounds_of(consumer: Any, here: TopicPartition) -> Bounds:
+    """Begin and end of a partition as of now; any consumer can ask.
+
+    Raises:
+        Unavailable: the broker does not say.
+    """
+    try:
+        begin = consumer.beginning_offsets([here])[here]
+        return Bounds(begin, consumer.end_offsets([here])[here])
+    except (errors.KafkaTimeoutError, errors.UnknownTopicOrPartitionError) as error:
+        raise Unavailable(
+            f"the broker does not say where partition {here.partition} of {here.topic} ends ({type(error).__name__}). "
+            "Check that the broker runs and the topics exist: python -m worker topics check"
+        ) from error
+    except errors.KafkaError as error:
+        raise as_stop(error, here.topic) from error
+
+
+class KafkaLog(Log):
+    """One worker's side of the broker."""
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        prefix: str,
+        group: str,
+        writer: str,
+        generation: str = "",
+        instance: str | None = None,
+        max_message_bytes: int = 8 << 20,
+        session_seconds: float = 30,
+        heartbeat_seconds: float = 3,
+        transaction_seconds: float = 60,
+        delivery_seconds: float = 30,
+        patience_seconds: float = 60,
+    ) -> None:
+        self._patience = patience_seconds
+        self._options = dict(options)
+        self._prefix = prefix
+        self._generation = generation
+        page_group, shard_group = group_names(group, generation)
+        timing = {
+            "session_timeout_ms": int(session_seconds * 1000),
+            "heartbeat_interval_ms": int(heartbeat_seconds * 1000),
+        }
+        # Verdict headers come on top of the largest page.
+        max_bytes = max_message_bytes + OUTPUT_MARGIN_BYTES
+        self._appender = Appender(
+            options, prefix, max_bytes=max_bytes, delivery_seconds=delivery_seconds, generation=generation
+        )
+        self.transactor = Transactor(
+            options,
+            prefix,
+            prefix + PAGES,
+            transactional_id=f"{group}-{writer}",
+            max_bytes=max_bytes,
+            timeout_seconds=transaction_seconds,
+            generation=generation,
+        )
+        self.transactor.start()
+        with reaching(options):
+            self._asker: Any = KafkaConsumer(
+                **options, group_id=None, enable_auto_commit=False, request_timeout_ms=15_000
+            )
+        page_member = Member(
+            options,
+            prefix + PAGES,
+            page_group,
+            instance and f"{instance}-pages",
+            max_partition_fetch_bytes=FETCH_BYTES,
+            fetch_max_bytes=FETCH_BYTES,
+            **timing,
+        )
+        shard_member = Member(
+            options,
+            topic_name(prefix, INDEX, generation),
+            shard_group,
+            instance and f"{instance}-shards",
+            **timing,
+        )
+        self.members = (page_member, shard_member)
+        self._pages = KafkaPages(page_member, PAGES_A_POLL)
+        self._shards = KafkaShards(shard_member)
+
+    def pages(self) -> KafkaPages:
+        return self._pages
+
+    def shards(self) -> KafkaShards:
+        return self._shards
+
+    def reader(self, topic: str, partition: int, offset: int) -> KafkaReader:
+        return KafkaReader(self._options, topic_name(self._prefix, topic, self._generation), partition, offset)
+
+    def bounds(self, topic: str, partition: int) -> Bounds:
+        return bounds_of(self._asker, TopicPartition(topic_name(self._prefix, topic, self._generation), partition))
+
+    def append(
+        self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers = ()
+    ) -> KafkaTicket:
+        return self._appender.append(topic, partition, key, value, headers)
+
+    def transact(
+        self, outputs: Sequence[Output], offsets: Mapping[int, Committed], membership: Membership
+    ) -> TransactionTicket:
+        """See the port.
+
+        Raises:
+            UsageError: the one before found another worker under this one's ``kafka.instance_id``. Nothing else tells:
+                the heartbeats of a member that was replaced stop, and its polls go on without an error.
+            Unavailable: the last ones all failed, for longer than patience lasts.
+        """
+        transactor = self.transactor
+        if transactor.fenced is not None:
+            raise as_stop(transactor.fenced, f"group {self._pages.member.group}") from transactor.fenced
+        since = transactor.failing_since
+        if since is not None and transactor.failures >= LEAST_FAILURES and time.monotonic() - since > self._patience:
+            raise Unavailable(
+                f"the last {transactor.failures} transactions failed, the last one with {transactor.last_error}. Start "
+                "the worker again; if they go on failing, look at the broker's log, and at the pages from the offset "
+                f"on that group {self._pages.member.group} has consumed"
+            )
+        return transactor.submit(Job(outputs, offsets, membership))
+
+    def close(self, seconds: float) -> None:
+        """Leave the groups, finish the sends; for at most so long. A broker that is gone is no error here."""
+        self.transactor.close(seconds / 2)
+        self._appender.close(seconds / 2)
+        for member in self.members:
+            with suppress(errors.KafkaError):
+                member.close()
+        with suppress(errors.KafkaError):
+            self._asker.close(autocommit=False, timeout_ms=1000)

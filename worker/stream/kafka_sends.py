@@ -1,0 +1,286 @@
+"""What is written to Kafka: plain appends, and transactions in a thread of their own.
+
+kafka-python's producers do not survive everything: after a record that the broker refused as too large, or after any
+transaction error, only a new producer is sure to work. So each kind of send replaces its producer after an error.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kafka import KafkaProducer, TopicPartition, errors
+from kafka.structs import OffsetAndMetadata
+
+from worker.messages import Headers
+from worker.stream.connection import Options
+from worker.stream.ports import Committed, Membership, Output, Sent
+from worker.topics import topic_name
+
+BATCH_BYTES: Final = 1 << 20
+"""kafka-python's 16 KiB would make a request of every page."""
+BLOCK_MS: Final = 2000
+"""How long an append may hold up the worker's loop while no broker answers."""
+CLOSE_SECONDS: Final = 1.0
+"""For a network thread that was told to stop."""
+PAUSE_AFTER_ERROR_SECONDS: Final = 0.5
+"""Between a failed send and the next try: a broker that is away answers at once, again and again."""
+
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class KafkaTicket:
+    """What became of a send. ``future`` is kafka-python's, None for what never reached a producer."""
+
+    future: Any = None
+    fails_at: float = 0.0
+
+    @property
+    def state(self) -> Sent:
+        """Asked in the worker's thread; kafka-python ends its futures in another."""
+        if self.future is None:
+            return Sent.FAILED if time.monotonic() >= self.fails_at else Sent.PENDING
+        if not self.future.is_done:
+            return Sent.PENDING
+        return Sent.DONE if self.future.succeeded() else Sent.FAILED
+
+
+class Appender:
+    """Single records, outside transactions, in the order in which they were given."""
+
+    def __init__(
+        self, options: Options, prefix: str, *, max_bytes: int, delivery_seconds: float, generation: str = ""
+    ) -> None:
+        self._options = dict(options) | {
+            "acks": "all",
+            "metrics_enabled": False,  # nobody reads the client's own, which are kept for each request
+            "enable_idempotence": True,
+            "linger_ms": 0,  # a round of the protocol waits for each of these
+            "batch_size": BATCH_BYTES,
+            "max_request_size": max_bytes,
+            "request_timeout_ms": int(delivery_seconds * 500),
+            "delivery_timeout_ms": int(delivery_seconds * 1000),
+            "max_block_ms": BLOCK_MS,
+            "bootstrap_timeout_ms": BLOCK_MS,
+        }
+        self._prefix = prefix
+        self._generation = generation
+        self._producer: Any = None
+        self._last: list[KafkaTicket] = []
+
+    def append(
+        self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers
+    ) -> KafkaTicket:
+        """Never raises, blocks for ``BLOCK_MS`` at most; what goes wrong is the ticket's state."""
+        self._last = [ticket for ticket in self._last if ticket.state is not Sent.DONE]
+        if any(ticket.state is Sent.FAILED for ticket in self._last):
+            self._retire()
+        try:
+            if self._producer is None:
+                self._producer = KafkaProducer(**self._options)
+            name = topic_name(self._prefix, topic, self._generation)
+            future = self._producer.send(name, value=value, key=key, headers=list(headers), partition=partition)
+            ticket = KafkaTicket(future)
+        except errors.MessageSizeTooLargeError:  # by the client's own measure: the producer is none the worse
+            return KafkaTicket(fails_at=time.monotonic() + PAUSE_AFTER_ERROR_SECONDS)
+        except Exception:  # kafka-python raises errors of many kinds here; each means that nothing was sent
+            self._retire()
+            ticket = KafkaTicket(fails_at=time.monotonic() + PAUSE_AFTER_ERROR_SECONDS)
+        self._last.append(ticket)
+        return ticket
+
+    def close(self, seconds: float) -> None:
+        """Send what is waiting, for at most so long."""
+        if self._producer is not None:
+            let_go(self._producer, seconds)
+            self._producer = None
+
+    def _retire(self) -> None:
+        self._last = []
+        if self._producer is not None:
+            let_go(self._producer, 0)
+            self._producer = None
+
+
+def let_go(producer: Any, seconds: float) -> None:
+    """Close a producer, for at most so long, and cut off what is not delivered by then.
+
+    ``close`` begins with a flush, and where that times out it raises before it stops the network thread, which then
+    runs for ever and sends its records late. So that thread is told by itself; kafka-python has no public way.
+    """
+    try:
+        if seconds:
+            producer.flush(timeout=seconds)
+    except errors.KafkaError as error:
+        _log.warning("what was still to be sent is given up (%s): the next owner does it again", error)
+    finally:
+        producer._sender.force_close()
+        with suppress(Exception):
+            producer.close(timeout=CLOSE_SECONDS)
+
+
+@dataclass
+class TransactionTicket:
+    """What became of a transaction; set by its thread, once."""
+
+    state: Sent = Sent.PENDING
+
+
+@dataclass(frozen=True)
+class Job:
+    """A transaction to be made."""
+
+    outputs: Sequence[Output]
+    offsets: Mapping[int, Committed]
+    membership: Membership
+    ticket: TransactionTicket = field(default_factory=TransactionTicket)
+
+
+class Transactor(threading.Thread):
+    """Makes transactions one after the other, so that the 17 to 250 ms that each takes do not hold up the worker.
+
+    After an error the producer is replaced by one of the same transactional id *before* the ticket fails: that ends
+    whatever the old one left open, so that the consumed offsets which are asked for next cannot change any more.
+
+    kafka-python's own calls wait without end, and it forgets a request of a transaction for which it found no
+    connection. So its answers are waited for here, for as long as the broker lets a transaction be open.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        prefix: str,
+        pages: str,
+        *,
+        transactional_id: str,
+        max_bytes: int,
+        timeout_seconds: float,
+        generation: str = "",
+    ) -> None:
+        super().__init__(name="transactions", daemon=True)
+        self._options = dict(options) | {
+            "acks": "all",
+            "metrics_enabled": False,  # nobody reads the client's own, which are kept for each request
+            "enable_idempotence": True,
+            "transactional_id": transactional_id,
+            "transaction_timeout_ms": int(timeout_seconds * 1000),
+            "linger_ms": 5,
+            "batch_size": BATCH_BYTES,
+            "max_request_size": max_bytes,
+            "delivery_timeout_ms": int(timeout_seconds * 1000),
+            "request_timeout_ms": int(timeout_seconds * 500),
+            "max_block_ms": int(timeout_seconds * 1000),
+        }
+        self._timeout_seconds = timeout_seconds
+        self._prefix = prefix
+        self._generation = generation
+        self._pages = pages
+        self._jobs: queue.Queue[Job | None] = queue.Queue()
+        self._stopping = threading.Event()
+        self._producer: Any = None
+        self.last_error: str | None = None
+        """Why the last transaction failed, None if it did not."""
+        self.failures = 0
+        """Transactions that failed since the last one that did not, and when, by the monotonic clock, the first did."""
+        self.failing_since: float | None = None
+        self.fenced: errors.FencedInstanceIdError | None = None
+        """Another worker has this one's instance id: no transaction can succeed any more."""
+
+    def submit(self, job: Job) -> TransactionTicket:
+        """Queue a transaction."""
+        self._jobs.put(job)
+        return job.ticket
+
+    def close(self, seconds: float) -> None:
+        """Finish what is queued, for at most so long."""
+        self._jobs.put(None)
+        self.join(seconds)
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Until closed."""
+        while (job := self._jobs.get()) is not None:
+            try:
+                self._transact(job)
+            except Exception as error:  # of many kinds; the outcome is unknown after each
+                self._note(error, f"a transaction of {len(job.outputs)} records failed")
+                self.failures += 1
+                self.failing_since = self.failing_since or time.monotonic()
+                if isinstance(error, errors.FencedInstanceIdError):
+                    self.fenced = error
+                self._replace_producer()
+                job.ticket.state = Sent.FAILED
+            else:
+                self.failures, self.failing_since, self.last_error = 0, None, None
+                job.ticket.state = Sent.DONE
+        self._drop_producer(timeout=2)
+
+    def _note(self, error: Exception, what: str) -> None:
+        """Say why, once as long as it stays the same: a broker that is away fails every try alike."""
+        why = f"{type(error).__name__}: {error}"
+        if why != self.last_error:
+            _log.warning("%s (%s); it is tried again", what, why)
+        self.last_error = why
+
+    def _transact(self, job: Job) -> None:
+        if self._producer is None:
+            self._producer = self._new_producer()
+        deadline = time.monotonic() + self._timeout_seconds
+        manager = self._producer._transaction_manager
+        self._producer.begin_transaction()
+        for output in job.outputs:
+            name = topic_name(self._prefix, output.topic, self._generation)
+            self._producer.send(name, partition=output.partition, **_written(output))
+        offsets = {
+            TopicPartition(self._pages, partition): OffsetAndMetadata(committed.offset, committed.metadata, -1)
+            for partition, committed in job.offsets.items()
+        }
+        self._wait(manager.send_offsets_to_transaction(offsets, job.membership.proof), deadline)
+        self._wait(manager.begin_commit(), deadline)
+
+    def _wait(self, result: Any, deadline: float) -> None:
+        self._producer._sender.wakeup()
+        if not result.wait(timeout_ms=max(0.0, deadline - time.monotonic()) * 1000):
+            raise errors.KafkaTimeoutError(f"no answer within {self._timeout_seconds:g} s")
+
+    def _new_producer(self) -> Any:
+        producer = KafkaProducer(**self._options)
+        try:
+            producer.init_transactions()
+        except BaseException:
+            let_go(producer, 0)
+            raise
+        return producer
+
+    def _replace_producer(self) -> None:
+        self._drop_producer(timeout=0)
+        while not self._stopping.is_set():
+            try:
+                self._producer = self._new_producer()
+            except Exception as error:
+                self._note(error, "no new producer for transactions")
+                self._stopping.wait(PAUSE_AFTER_ERROR_SECONDS)
+            else:
+                return
+
+    def _drop_producer(self, timeout: float) -> None:
+        if self._producer is not None:
+            let_go(self._producer, timeout)
+            self._producer = None
+
+
+def _written(output: Output) -> dict[str, Any]:
+    """What other clients write and this one reads but refuses to write: neither key nor value, headers of no value."""
+    return {
+        "key": output.key,
+        "value": b"" if output.key is None and output.value is None else output.value,
+        "headers": [(name, value or b"") for name, value in output.headers],
+    }

@@ -1,0 +1,170 @@
+"""When a shard's snapshot is written and whether one that is found may be used."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import xxhash
+
+from worker.errors import Refused, Unavailable
+from worker.stream import snapshot
+from worker.stream.lookup import Frozen, LiveShard
+from worker.stream.policy import Policy
+from worker.stream.ports import Log
+from worker.stream.snapshot import Abandoned, Snapshot, SnapshotDamaged, SnapshotFile
+from worker.stream.upkeep import Upkeep
+from worker.topics import FINGERPRINTS, INDEX, topic_name
+
+_TRIES: Final = 10
+"""Reads of up to a second each for one record that is known to be there, unless it is not."""
+
+_log = logging.getLogger(__name__)
+
+
+class SnapshotFolder:
+    """The snapshots of this crawl on this machine, one file a shard; several workers may share it.
+
+    ``prefix`` and ``generation`` are those of the topics: two crawls on one machine do not overwrite each other's.
+    """
+
+    def __init__(self, folder: Path, prefix: str, generation: str = "") -> None:
+        self.folder: Final = folder
+        self.prefix: Final = prefix
+        self.generation: Final = generation
+
+    def file(self, shard: int) -> Path:
+        """Where a shard's snapshot is."""
+        return self.folder / f"{topic_name(self.prefix, INDEX, self.generation)}-{shard}.snapshot"
+
+    def find(self, shard: int, log: Log, policy: Policy) -> SnapshotFile | None:
+        """The shard's snapshot, if it is one of this log, scheme and shard. Why not is logged."""
+        file = self.file(shard)
+        try:
+            found = SnapshotFile(file)
+            why = _why_not(found.head, shard, log, policy)
+        except FileNotFoundError:
+            return None
+        except (SnapshotDamaged, OSError) as error:
+            found, why = None, str(error)
+        if why is not None:
+            refuse(file, why)
+            return None
+        return found
+
+
+def refuse(file: Path, why: str) -> None:
+    """Say that a snapshot is of no use. The next one takes its place."""
+    _log.warning("snapshot %s is not used, the index topic is read from its beginning: %s", file, why)
+
+
+def _why_not(head: Snapshot, shard: int, log: Log, policy: Policy) -> str | None:
+    """What keeps a snapshot from being used, or None."""
+    block = head.block
+    if block.scheme != policy.scheme:
+        return f"it has scheme {block.scheme.hex()}, this worker has {policy.scheme.hex()}"
+    if block.shard != shard:
+        return f"it is of shard {block.shard}, not {shard}"
+    end = log.bounds(INDEX, shard).end
+    if head.position > end:
+        return f"it goes on at offset {head.position} of {INDEX}, which ends at {end}: the topic was made anew"
+    if head.mark != mark_of(log, block.to):
+        return f"batch {block.to}, where it ends, is not, or no more, in {FINGERPRINTS} as it was"
+    return None
+
+
+def mark_of(log: Log, batch: int) -> bytes | None:
+    """The hash of the record of a batch: 16 bytes; None if the log does not have it."""
+    reader = log.reader(FINGERPRINTS, 0, batch)
+    try:
+        for _ in range(_TRIES):
+            for record in reader.read(1.0):
+                return xxhash.xxh3_128_digest(record.value or b"") if record.offset == batch else None
+            if reader.position > batch:
+                return None
+    except Refused:  # older than the log
+        return None
+    finally:
+        reader.close()
+    return None
+
+
+class Keeping:
+    """Writes the snapshots of one shard in the background.
+
+    1. ``capture``: where everything that was decided is in sealed blocks, take the state and where the topic ends. What
+       is on the topic before that end and not in the state are blocks of earlier owners that nobody waits for.
+    2. ``step``: once the last of these blocks is acknowledged, write. Earlier it must not be: the blocks of an owner
+       that goes on from it would leave a hole on the topic.
+    """
+
+    def __init__(
+        self, folder: SnapshotFolder, log: Log, background: Callable[[Callable[[], None]], Future[Any]]
+    ) -> None:
+        self.folder = folder
+        self.log = log
+        self.background = background
+        self.due = False
+        """Whether ``capture`` is still to be called: taking the state copies it, so shards have their turns."""
+        self._captured: tuple[Frozen, int] | None = None
+        self._writing: Future[Any] | None = None
+        self._abandoned = False
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is being written or waits for it."""
+        return not self.due and self._captured is None and (self._writing is None or self._writing.done())
+
+    def capture(self, shard: LiveShard) -> None:
+        """Take the state as of now, unless one is being written or survivors are in no block yet."""
+        self.due = False
+        if not self.idle or (frozen := shard.frozen()) is None:
+            return
+        with suppress(Unavailable):  # then the next time
+            self._captured = frozen, self.log.bounds(INDEX, shard.number).end
+
+    def step(self, shard: LiveShard, upkeep: Upkeep) -> None:
+        """Write what was captured when all its blocks are on the topic."""
+        if self._captured is None or upkeep.replay_point.batch <= self._captured[0].standing.to:
+            return
+        frozen, position = self._captured
+        self._captured = None
+        self._writing = self.background(
+            partial(self._write, shard, frozen, position, upkeep.floor, tuple(upkeep.known.items()))
+        )
+
+    def abandon(self) -> None:
+        """Nobody waits for what is being written."""
+        self.due, self._captured = False, None
+        self._abandoned = True
+
+    def _write(
+        self, shard: LiveShard, frozen: Frozen, position: int, floor: int, known: tuple[tuple[bytes, int], ...]
+    ) -> None:
+        """In the background, where nobody looks: what goes wrong is said here."""
+        file = self.folder.file(shard.number)
+        try:
+            mark = mark_of(self.log, frozen.standing.to)
+            if mark is None:
+                return  # older than the log: it could not be recognised
+            head = Snapshot(
+                block=frozen.as_block(shard.number, shard.policy, floor),
+                mark=mark,
+                position=position,
+                known=known,
+                entries=len(frozen.entries),
+            )
+            snapshot.write(file, shard.policy.writer.hex(), head, frozen.entries, lambda: self._abandoned)
+        except Abandoned:
+            return
+        except OSError as error:
+            _log.warning("snapshot %s cannot be written: %s. Look at the setting index.state_dir", file, error)
+        except Exception:
+            _log.exception("snapshot %s was not written; the one before stays", file)
+        else:
+            _log.info("shard %d: snapshot of %d entries up to batch %d", shard.number, head.entries, frozen.standing.to)

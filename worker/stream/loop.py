@@ -1,0 +1,422 @@
+"""The worker's step: claim, answer, decide, store, settle, in one thread over the port to the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from worker.errors import Refused, Unavailable, UnreadableRecord
+from worker.messages import Claim, encode
+from worker.stream.follower import Follower, Role
+from worker.stream.intake import Claimer, OwnedPartition
+from worker.stream.keeping import Keeping
+from worker.stream.lives import SHARD_MOVES, PartitionLife, ShardLife, moved
+from worker.stream.local import Local
+from worker.stream.lookup import IndexFactory, LiveShard
+from worker.stream.observer import Observer
+from worker.stream.policy import Policy, ReplayPoint
+from worker.stream.ports import Log, NotYet, Record, Sent, Ticket
+from worker.stream.restore import Restoration
+from worker.stream.settle import Settlement
+from worker.stream.upkeep import Upkeep
+from worker.topics import CANDIDATES, INDEX
+
+_log = logging.getLogger(__name__)
+
+
+class Fingerprinting(Protocol):
+    """Turns consumed pages into claims, elsewhere and in any order; a page that cannot be read becomes a dead claim."""
+
+    def submit(self, record: Record) -> None:
+        """Take a page; its claim comes back from ``claims``."""
+
+    def claims(self, wait: float = 0.0) -> Sequence[Claim]:
+        """What is done since the last call; waits at most so many seconds for the first of it."""
+
+
+class OwnedShard:
+    """One shard in the hands of this worker, from its first block to its loss.
+
+    ``answer_from`` is where ``candidates`` ended after the restore: below it stand answers given by earlier owners,
+    and only what they left unanswered is answered.
+    """
+
+    def __init__(self, number: int, log: Log, policy: Policy, observer: Observer, local: Local) -> None:
+        self.number = number
+        self.log = log
+        self.policy = policy
+        self.observer = observer
+        self.local = local
+        self.life = ShardLife.RESTORING
+        self.restoration = self._begin()
+        self.live: LiveShard | None = None
+        self.upkeep: Upkeep | None = None
+        self.keeping: Keeping | None = None
+        self.answer_from = 0
+        self.asked = -1
+        self.ticket: Ticket | None = None
+        observer.shard_life(number, self.life)
+
+    def move(self, to: ShardLife) -> None:
+        """Begin another part of its life."""
+        self.life = moved(SHARD_MOVES, self.life, to)
+        self.observer.shard_life(self.number, to)
+
+    def close(self) -> None:
+        """Stop reading blocks, if it still does, and writing a snapshot."""
+        self._end_restoration()
+        if self.keeping is not None:
+            self.keeping.abandon()
+        self.local.allowance.release(self.number)
+
+    def _end_restoration(self) -> None:
+        if self.restoration is not None:
+            self.restoration.close()
+            self.restoration = None
+
+    def restore(self, new_index: IndexFactory, new_key: Callable[[], bytes]) -> LiveShard | None:
+        """Read blocks on; the shard once all of them are loaded, from then on to be joined to a follower.
+
+        Raises:
+            Unavailable: the broker does not answer; ask again.
+        """
+        if self.restoration is None:
+            self.restoration = self._begin()
+        if self.restoration is None or not self.restoration.step():
+            return None
+        restored = self.restoration.finish(new_index)
+        if restored is None:
+            return None
+        self.answer_from = self.log.bounds(CANDIDATES, 0).end
+        self._end_restoration()
+        self.live = restored.shard
+        self.upkeep = Upkeep(self.log, self.live, restored.known, restored.floor, new_key, self.observer)
+        if self.local.snapshots is not None:
+            self.keeping = Keeping(self.local.snapshots, self.log, self.local.background)
+        _log.info("shard %d: %s", self.number, self.local.allowance.forecast())
+        self.move(ShardLife.REPLAYING)
+        return self.live
+
+    def _begin(self) -> Restoration | None:
+        """None while the broker does not say where the blocks begin."""
+        try:
+            return Restoration(self.number, self.log, self.policy, self.observer, self.local)
+        except Unavailable:
+            return None
+
+    def answer(self, follower: Follower) -> bool:
+        """Answer the first undecided batch unless that was done; true if an answer was sent.
+
+        Never a later one: what a batch is compared with are the survivors of all batches before it.
+        """
+        if self.live is None:
+            return False
+        if self.life is ShardLife.REPLAYING and follower.candidates.position >= self.answer_from:
+            self.move(ShardLife.ANSWERING)
+        if self.life is not ShardLife.ANSWERING or self.number not in follower.missing():
+            return False
+        pending = follower.pending[0]
+        lost = self.ticket is not None and self.ticket.state is Sent.FAILED
+        if self.asked == pending.offset and not lost:
+            return False
+        try:
+            answer = self.live.answer(pending)
+        except UnreadableRecord as error:
+            raise Refused(
+                f"shard {self.number} holds a URL that cannot be read ({error}): a block on {INDEX} is damaged, "
+                "although its checksum fits. Look with `python -m worker index inspect`"
+            ) from error
+        self.asked = pending.offset
+        self.ticket = self.log.append(CANDIDATES, 0, None, encode(answer))
+        self.observer.answered(self.number, len(pending.batch.claims))
+        return True
+
+
+class Worker:
+    """Everything one process does, as steps that a loop runs in turn and a simulation in any order.
+
+    1. ``poll``: heartbeat; partitions lost and gained; pages consumed.
+    2. ``take_up``: locate gained partitions, restore gained shards, let them join a follower.
+    3. ``read``: both logs, by every follower.
+    4. ``claim``: fingerprinted pages as one batch.
+    5. ``answer``: the first undecided batch, by every shard that is owned.
+    6. ``decide``: what all shards have answered; store survivors, collect rulings.
+    7. ``settle``: outputs and consumed offsets in one transaction.
+    8. ``flush``: blocks of survivors to the topic, snapshots to the disk; bury what has expired.
+
+    Every step may raise ``worker.errors.Stop``; the process then ends, and whoever owns its work next takes it up from
+    the logs.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        policy: Policy,
+        fingerprinting: Fingerprinting,
+        new_index: IndexFactory,
+        new_key: Callable[[], bytes],
+        observer: Observer | None = None,
+        local: Local | None = None,
+    ) -> None:
+        self.log = log
+        self.policy = policy
+        self.fingerprinting = fingerprinting
+        self.new_index = new_index
+        self.new_key = new_key
+        self.observer = observer or Observer()
+        self.local = local or Local()
+        self.partitions: dict[int, OwnedPartition] = {}
+        self.shards: dict[int, OwnedShard] = {}
+        self.followers: list[Follower] = []
+        self.draining = False
+        self._turn = 0
+        self.claimer = Claimer(log, policy, self.observer)
+        self.settlement = Settlement(log, policy, self.observer)
+
+    # 1
+
+    def poll(self) -> int:
+        """Take part in both groups and take in what was consumed; returns how many pages."""
+        for number in (shards := self.log.shards().poll()).lost:
+            self._lose_shard(number)
+        for number in shards.gained:
+            self._renew_shard(number)
+        for number in (pages := self.log.pages().poll()).lost:
+            self._lose_partition(number)
+        for number in pages.gained:
+            self._renew_partition(number)
+        for record in pages.records:
+            partition = self.partitions.get(record.partition)
+            if partition is None or partition.life is not PartitionLife.CLAIMING or self.draining:
+                continue
+            if partition.consume(record):
+                self.fingerprinting.submit(record)
+        self._hold_back()
+        return len(pages.records)
+
+    def drain(self) -> None:
+        """Consume nothing more; what was consumed is still claimed and settled."""
+        self.draining = True
+
+    def close(self) -> None:
+        """Read no more; what is not settled is done by the next owner."""
+        for follower in self.followers:
+            follower.close()
+        for shard in self.shards.values():
+            shard.close()
+        self.followers = []
+
+    @property
+    def drained(self) -> bool:
+        """Everything consumed is settled."""
+        return self.settlement.idle and not any(partition.held for partition in self.partitions.values())
+
+    @property
+    def flushed(self) -> bool:
+        """Every sealed block is acknowledged, and every snapshot that was taken is written."""
+        owned = self.shards.values()
+        return all(shard.upkeep is None or shard.upkeep.idle for shard in owned) and all(
+            shard.keeping is None or shard.keeping.idle for shard in owned
+        )
+
+    def _hold_back(self) -> None:
+        held_bytes = sum(partition.held_bytes for partition in self.partitions.values())
+        full = self.draining or held_bytes >= self.policy.held_bytes
+        self.log.pages().hold(
+            frozenset(n for n, p in self.partitions.items() if full or p.life is not PartitionLife.CLAIMING)
+        )
+
+    def _renew_partition(self, number: int) -> None:
+        self._lose_partition(number)
+        self.partitions[number] = OwnedPartition(number, self.observer, counts=self.policy.output == "count")
+
+    def _lose_partition(self, number: int) -> None:
+        partition = self.partitions.pop(number, None)
+        if partition is not None:
+            partition.move(PartitionLife.LOST)
+            self._leave(partition)
+            self.claimer.drop(number)
+
+    def _renew_shard(self, number: int) -> None:
+        self._lose_shard(number)
+        self.shards[number] = OwnedShard(number, self.log, self.policy, self.observer, self.local)
+
+    def _lose_shard(self, number: int) -> None:
+        shard = self.shards.pop(number, None)
+        if shard is not None:
+            shard.move(ShardLife.LOST)
+            shard.close()
+            if shard.live is not None:
+                self._leave(shard.live)
+
+    # 2
+
+    def take_up(self) -> None:
+        """Bring what was gained one step nearer to work.
+
+        While the broker does not answer, the rest waits for a later step, instead of for one time-out after the other;
+        for how long it may be away is not judged here. What had begun to replay, perhaps without having come to a
+        follower, is taken up anew.
+        """
+        for partition in list(self.partitions.values()):
+            try:
+                self._take_up_partition(partition)
+            except NotYet:
+                continue
+            except Unavailable:
+                if partition.life is not PartitionLife.LOCATING:
+                    self._renew_partition(partition.number)
+                return
+        for shard in list(self.shards.values()):
+            try:
+                self._take_up_shard(shard)
+            except Unavailable:
+                if shard.life is not ShardLife.RESTORING:
+                    self._renew_shard(shard.number)
+                return
+
+    def _take_up_partition(self, partition: OwnedPartition) -> None:
+        if partition.life is PartitionLife.LOCATING:
+            self._join(partition, partition.locate(self.log))
+        elif partition.life is PartitionLife.REPLAYING and self._caught_up(partition):
+            partition.begin_claiming(self.log)
+
+    def _take_up_shard(self, shard: OwnedShard) -> None:
+        if shard.life is ShardLife.RESTORING:
+            live = shard.restore(self.new_index, self.new_key)
+            if live is not None:
+                self._join(live, live.replay_point)
+
+    def _caught_up(self, partition: OwnedPartition) -> bool:
+        return self._follower_of(partition).fingerprints.position >= partition.catch_up_to
+
+    def _join(self, role: Role, point: ReplayPoint) -> None:
+        for follower in self.followers:
+            if follower.place.batch == point.batch:
+                break
+        else:
+            follower = Follower(self.log, self.policy, point, self.observer)
+            follower.roles.append(self.claimer)
+            self.followers.append(follower)
+        follower.join(role)
+
+    def _leave(self, role: Role) -> None:
+        for follower in self.followers:
+            follower.leave(role)
+
+    def _follower_of(self, role: Role) -> Follower:
+        return next(follower for follower in self.followers if role in follower.roles)
+
+    # 3
+
+    def read(self, wait: float = 0.0) -> None:
+        """Take in what both logs have; with nothing else to do, wait so many seconds at most for more."""
+        for follower in self.followers:
+            follower.read(wait if follower is self.followers[0] else 0.0)
+
+    # 4
+
+    def claim(self, wait: float = 0.0, *, send: bool = True) -> bool:
+        """Take in fingerprinted pages, for ``wait`` seconds where some are under way.
+
+        With ``send``, send the batch that has gathered, unless one is in flight; true if one was sent.
+        """
+        for claim in self.fingerprinting.claims(wait):
+            partition = self.partitions.get(claim.partition)
+            if partition is not None:
+                partition.fingerprinted(claim)
+        if not send:
+            return False
+        before = self.claimer.ticket
+        self.claimer.step(self._in_turn())
+        return self.claimer.ticket is not before
+
+    # 5
+
+    def answer(self) -> int:
+        """Answer for every owned shard; returns how many answers were sent."""
+        return sum(shard.answer(self._follower_of(live)) for shard, live in self._live())
+
+    # 6
+
+    def decide(self) -> int:
+        """Decide what all shards have answered; followers that meet at the same batch become one.
+
+        The one that is ahead goes first and the others stop where it stands, so that they must meet.
+        """
+        count = 0
+        in_flight = not self.claimer.idle
+        ahead: list[Follower] = []
+        for follower in sorted(self.followers, key=lambda follower: follower.place.batch, reverse=True):
+            decided = follower.decide(before=ahead[-1].place.batch if ahead else None)
+            if decided and not ahead:
+                self.observer.decided(decided)
+            count += decided
+            if ahead and ahead[-1].place.batch == follower.place.batch:
+                for role in follower.roles:
+                    if role is not self.claimer:
+                        ahead[-1].join(role)
+                follower.close()
+            else:
+                ahead.append(follower)
+        self.followers = [follower for follower in ahead if self._needed(follower)]
+        if in_flight and self.claimer.idle:
+            self.observer.own_decided()
+        return count
+
+    def _needed(self, follower: Follower) -> bool:
+        if any(role is not self.claimer for role in follower.roles):
+            return True
+        follower.close()
+        return False
+
+    # 7
+
+    def settle(self, *, begin: bool = True, refresh: bool = False) -> bool:
+        """See how the transaction in flight ended, then begin the next; true if one was begun."""
+        for partition in self.settlement.finish():
+            self._renew_partition(partition.number)
+        if not begin:
+            return False
+        owned = self._in_turn()
+        places = {partition.number: self._follower_of(partition).place for partition in owned}
+        return self.settlement.begin(places, owned, refresh=refresh)
+
+    def _in_turn(self) -> list[OwnedPartition]:
+        """The partitions that claim, another one first each time: under a backlog the first would take all the room."""
+        claiming = [partition for partition in self.partitions.values() if partition.life is PartitionLife.CLAIMING]
+        self._turn += 1
+        first = self._turn % len(claiming) if claiming else 0
+        return claiming[first:] + claiming[:first]
+
+    # 8
+
+    def flush(self, *, seal: bool = False, keep: bool = False) -> None:
+        """Write sealed blocks and tombstones; with ``seal``, seal first what was decided since the last block.
+
+        With ``keep`` also take a snapshot of every shard, if this worker has a folder for them: of one in each call
+        from now on, since the answers wait meanwhile.
+        """
+        due = None
+        for shard, live in self._live():
+            if shard.keeping is not None:
+                shard.keeping.due |= keep
+                if due is None and shard.keeping.due:
+                    due = shard.keeping
+            if seal or (due is not None and shard.keeping is due):
+                live.seal()
+            if due is not None and shard.keeping is due:
+                due.capture(live)
+            if shard.upkeep is not None:
+                shard.upkeep.step()
+                if shard.keeping is not None:
+                    shard.keeping.step(live, shard.upkeep)
+
+    def tidy(self) -> None:
+        """Remove what has expired from memory."""
+        for shard, live in self._live():
+            self.observer.expired(shard.number, live.tidy())
+
+    def _live(self) -> list[tuple[OwnedShard, LiveShard]]:
+        return [(shard, shard.live) for shard in self.shards.values() if shard.live is not None]

@@ -1,0 +1,59 @@
+"""What the step tells of itself; metrics and logs listen. Every method does nothing here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from worker.messages import Claim
+from worker.stream.lives import PartitionLife, ShardLife
+from worker.stream.ports import Record
+from worker.verdict.decide import Ruling
+
+
+class Observer:
+    """Override what you want to hear of. Called in the worker's own thread; must be quick and must not raise."""
+
+    def shard_life(self, shard: int, life: ShardLife) -> None:
+        """A shard of this worker began another part of its life."""
+
+    def partition_life(self, partition: int, life: PartitionLife) -> None:
+        """A partition of ``pages`` began another part of its life with this worker."""
+
+    def restored(self, shard: int, entries: int, blocks: int, damaged: int) -> None:
+        """A shard was rebuilt from its blocks; ``damaged`` of them lay above the cover and were dropped."""
+
+    def unreadable(self, topic: str, offset: int, why: str) -> None:
+        """A record that none of our versions wrote was passed over."""
+
+    def foreign_scheme(self, offset: int, scheme: bytes) -> None:
+        """A batch of another scheme was passed over; it is void as a whole."""
+
+    def claimed(self, claims: Sequence[Claim], again: bool) -> None:
+        """A batch of claims was sent; ``again`` after a send error."""
+
+    def own_decided(self) -> None:
+        """The batch of claims that was in flight is decided."""
+
+    def answered(self, shard: int, claims: int) -> None:
+        """A shard answered a batch."""
+
+    def decided(self, batches: int) -> None:
+        """So many batches were decided, by all shards together: rounds of the protocol."""
+
+    def stage(self, name: str, seconds: float) -> None:
+        """CPU time that the worker's own thread spent in one step of its loop."""
+
+    def heard(self) -> None:
+        """The broker answered what it is asked every few seconds."""
+
+    def settled(self, pages: Sequence[tuple[Record, Ruling]]) -> None:
+        """Pages and their rulings became visible outside."""
+
+    def settlement_failed(self, pages: int) -> None:
+        """A transaction ended with an unknown outcome; its partitions are taken up anew from the committed offset."""
+
+    def flushed(self, shard: int, entries: int, again: bool) -> None:
+        """A block of survivors was acknowledged (``again`` false) or is sent once more after an error."""
+
+    def expired(self, shard: int, entries: int) -> None:
+        """Entries were removed from a shard in memory."""

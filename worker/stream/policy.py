@@ -1,0 +1,121 @@
+"""What the worker's step needs to know, as one frozen value."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+from worker.errors import Refused
+from worker.verdict.decide import Near
+
+NOTHING: Final = 2**62
+"""More than the offset of any page."""
+_METADATA: Final = re.compile(
+    r"1 (?P<batch>\d{1,19}) (?P<candidate>\d{1,19})"
+    r"(?: (?:@(?P<written_from>\d{1,19})|(?P<counted>counted)))?(?: >(?P<successor>[A-Za-z0-9._-]*))?",
+    re.ASCII,
+)
+
+MAX_URL_BYTES: Final = 4096
+"""A page with a longer URL becomes a dead letter."""
+CLAIM_BYTES: Final = 200
+"""What a claim, an answer to it or an entry of a block takes at most besides its URL."""
+SCHEME_HEADER: Final = "scheme"
+"""Header of each batch and block: the scheme in words, so that a worker with another can say which setting differs."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Everything that the step does not decide by itself.
+
+    ``scheme`` is the 8-byte id of all that a verdict depends on and ``scheme_text`` the same in words. ``ttl`` is in
+    milliseconds, None for entries that never expire. ``writer`` names this process in what it writes.
+    """
+
+    scheme: bytes
+    scheme_text: bytes
+    shards: int
+    near: Near = field(compare=False)
+    writer: bytes
+    ttl: int | None = None
+    output: Literal["tag", "drop", "count"] = "tag"
+    claims_a_batch: int = 1024
+    """More make a batch too large for the quadratic look inside it."""
+    flush_entries: int = 4096
+    flush_bytes: int = 512 * 1024
+    """URLs waiting for a flush."""
+    held_bytes: int = 64 * 1024 * 1024
+    """Bodies held for their verdict; above it, page partitions are paused."""
+    settle_pages: int = 1000
+    settle_bytes: int = 32 * 1024 * 1024
+
+
+def within(max_message_bytes: int, flush_entries: int) -> dict[str, int]:
+    """The limits of a ``Policy`` with which no record of ours can be larger than the broker takes, whatever the URLs.
+
+    A batch or an answer holds a URL a claim. A block is sealed at the end of the batch in which it reaches a limit, so
+    it holds at most what was below the limits, and one batch.
+    """
+    claims = max(1, max_message_bytes // (2 * (MAX_URL_BYTES + CLAIM_BYTES)))
+    return {
+        "claims_a_batch": min(Policy.claims_a_batch, claims),
+        "flush_entries": min(flush_entries, max(1, max_message_bytes // (4 * CLAIM_BYTES))),
+        "flush_bytes": min(Policy.flush_bytes, max_message_bytes // 4),
+    }
+
+
+class ReplayPoint(NamedTuple):
+    """Where to read both logs from: ``batch`` (b) in ``fingerprints``, ``candidate`` (Y) in ``candidates``.
+
+    No answer to a batch at or after ``batch`` lies before ``candidate``.
+    """
+
+    batch: int
+    candidate: int
+
+    def to_metadata(self) -> str:
+        """As written beside a consumed offset."""
+        return f"1 {self.batch} {self.candidate}"
+
+    @classmethod
+    def from_metadata(cls, text: str, where: str) -> ReplayPoint:
+        """As ``Note.from_metadata``, of which it is a part."""
+        return Note.from_metadata(text, where).point
+
+
+class Note(NamedTuple):
+    """What is written beside the consumed offset of a partition of ``pages``.
+
+    ``written_from``: pages of lower offset are only counted, those from it on go to the outputs; ``NOTHING`` while all
+    are only counted. ``successor`` is the generation that was given the outputs from the consumed offset on, None
+    while this one has them; with it, all are only counted.
+    """
+
+    point: ReplayPoint
+    written_from: int = 0
+    successor: str | None = None
+
+    @property
+    def counts(self) -> bool:
+        """No page goes to the outputs any more, or yet."""
+        return self.written_from == NOTHING or self.successor is not None
+
+    def to_metadata(self) -> str:
+        """As written beside a consumed offset."""
+        text = self.point.to_metadata()
+        if self.written_from:
+            text += " counted" if self.written_from == NOTHING else f" @{self.written_from}"
+        return text if self.successor is None else f"{text} >{self.successor}"
+
+    @classmethod
+    def from_metadata(cls, text: str, where: str) -> Note:
+        """Raises ``Refused`` for what this program did not write; ``where`` names the commit for the message."""
+        found = _METADATA.fullmatch(text)
+        if found is None:
+            raise Refused(
+                f"the consumed offset of {where} carries {text[:80]!r}, which this program did not write. Another "
+                "program commits in this group: give the workers a group of their own (setting kafka.group)"
+            )
+        written_from = NOTHING if found["counted"] else int(found["written_from"] or 0)
+        return cls(ReplayPoint(int(found["batch"]), int(found["candidate"])), written_from, found["successor"])

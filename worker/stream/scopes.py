@@ -1,0 +1,75 @@
+"""What a page is compared within (setting near.scope): the 64 bits of a claim that stand for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+import xxhash
+
+from worker.messages import Headers
+
+ALL_PAGES: Final = 0
+"""The scope of all pages where there is one only, and of those that have none: no host, or no such header."""
+
+ScopeOf: TypeAlias = Callable[[str, Headers], int]
+"""From a page's canonical URL and the headers of its record to its scope. Pure: all workers come to the same."""
+
+RegistrableDomain: TypeAlias = Callable[[str], str | None]
+"""From a host's name to the domain that somebody registered; None for a public suffix and for a single label."""
+
+
+def everywhere(url: str, headers: Headers) -> int:
+    """All pages are compared with each other."""
+    return ALL_PAGES
+
+
+def of_host(url: str, headers: Headers) -> int:
+    """The host, without its port."""
+    return _scope(_host(url).encode())
+
+
+@dataclass(frozen=True)
+class OfSite:
+    """The registrable domain; the host where it has none, as an address or ``localhost``."""
+
+    registrable: RegistrableDomain
+
+    def __call__(self, url: str, headers: Headers) -> int:
+        """See ``ScopeOf``."""
+        host = _host(url)
+        return _scope((host if _is_address(host) else self.registrable(host) or host).encode())
+
+
+@dataclass(frozen=True)
+class OfHeader:
+    """The value of a header of the page's record; of a repeated header the last one counts."""
+
+    name: str
+
+    def __call__(self, url: str, headers: Headers) -> int:
+        """See ``ScopeOf``."""
+        values = [value for name, value in headers if name == self.name and value is not None]
+        return _scope(values[-1]) if values else ALL_PAGES
+
+
+def _scope(name: bytes) -> int:
+    return xxhash.xxh3_64_intdigest(name) if name else ALL_PAGES
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:  # an address in brackets that is none
+        return ""
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,149 @@
+"""Rulings become visible: outputs and consumed offsets in one transaction, by the owner of the page's partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from worker.errors import UnreadableRecord
+from worker.messages import PageMeta, VerdictRecord, dead_letter_headers
+from worker.stream.intake import OwnedPartition
+from worker.stream.lives import PartitionLife
+from worker.stream.observer import Observer
+from worker.stream.policy import Policy, ReplayPoint
+from worker.stream.ports import Committed, Log, Output, Record, Sent, Ticket
+from worker.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
+from worker.verdict.decide import DEAD, DUPLICATE, Ruling
+
+OVERSIZE: Final = "oversize"
+"""Reason of a dead letter without body."""
+
+
+def outputs_of(record: Record, ruling: Ruling, policy: Policy, *, counted: bool = False) -> list[Output]:
+    """What one settled page leaves: a dead letter, or its verdict and, unless dropped, the page as it came.
+
+    One that is only ``counted`` leaves its verdict alone, for comparison with what another generation says of it.
+    Headers named ``dedup-…`` that the page brought along (a page fed back from ``deduplicated``) give way to ours.
+    """
+    kept = [(name, value) for name, value in record.headers if not name.startswith("dedup-")]
+    source = (record.partition, record.offset)
+    if ruling.outcome == DEAD and counted:
+        return []
+    if ruling.outcome == DEAD:
+        reason, _, detail = ruling.reason.partition(": ")
+        headers = [*kept, *dead_letter_headers(reason, detail, source)]
+        # What is too large to be passed on leaves only the reference to where it stands in pages.
+        body = None if reason == OVERSIZE else record.value
+        return [Output(DEAD_LETTERS, record.partition, record.key, body, headers)]
+    verdict = verdict_record(record, ruling, policy.scheme)
+    written = [Output(VERDICTS, record.partition, verdict.url.encode(), verdict.encode(), ())]
+    if not counted and not (policy.output == "drop" and ruling.outcome == DUPLICATE):
+        headers = [*kept, *verdict.to_headers()]
+        written.append(Output(DEDUPLICATED, record.partition, record.key, record.value, headers))
+    return written
+
+
+def verdict_record(record: Record, ruling: Ruling, scheme: bytes) -> VerdictRecord:
+    """The JSON record of a ruling that is no dead letter."""
+    assert ruling.outcome != DEAD
+    claim, original = ruling.claim, ruling.original
+    try:
+        fetched = PageMeta.from_headers(record.headers).fetched
+    except UnreadableRecord:
+        fetched = None
+    return VerdictRecord(
+        url=claim.url,
+        verdict=ruling.outcome,
+        duplicate_of=None if original is None else original.url,
+        distance=None if original is None else original.distance,
+        reason=ruling.reason,
+        fingerprint=None if claim.fingerprint is None else f"{claim.fingerprint:016x}",
+        order=ruling.order,
+        source=(record.partition, record.offset),
+        fetched=fetched,
+        scheme=scheme.hex(),
+    )
+
+
+class Part(NamedTuple):
+    """What one partition contributes to the transaction in flight."""
+
+    partition: OwnedPartition
+    ready: list[tuple[Record, Ruling]]
+    committed: Committed
+
+
+class Settlement:
+    """At most one transaction in flight.
+
+    1. In the polling thread, and at the same moment: which partitions are owned, and the proof of membership.
+    2. Outputs and consumed offsets, each with its replay point, go into one transaction.
+    3. Through: the partitions move on. Failed: the outcome is unknown, so they are taken up anew from whatever offset
+       the group has; what was settled is then not settled again.
+    """
+
+    def __init__(self, log: Log, policy: Policy, observer: Observer) -> None:
+        self.log = log
+        self.policy = policy
+        self.observer = observer
+        self.parts: list[Part] = []
+        self.ticket: Ticket | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is in flight."""
+        return self.ticket is None
+
+    def begin(
+        self, places: Mapping[int, ReplayPoint], owned: Sequence[OwnedPartition], *, refresh: bool = False
+    ) -> bool:
+        """Settle what is ruled; false if there is nothing to settle or it may not be done now.
+
+        ``owned`` are the partitions that claim, ``places`` tells where the follower of each stands. With ``refresh``
+        those without anything undecided commit the same offset with a newer replay point, so that it does not outlive
+        the logs.
+        """
+        if self.ticket is not None:
+            return False
+        pages, size = self.policy.settle_pages, self.policy.settle_bytes
+        outputs: list[Output] = []
+        for partition in owned:
+            ready = partition.settleable(pages, size)
+            committed = partition.commit_point(len(ready), places[partition.number])
+            point = ReplayPoint.from_metadata(committed.metadata, f"partition {partition.number}")
+            if not ready and not (refresh and point != partition.committed_point):
+                continue
+            for record, ruling in ready:
+                counted = record.offset < partition.written_from
+                outputs.extend(outputs_of(record, ruling, self.policy, counted=counted))
+                size -= len(record.value or b"")
+            pages -= len(ready)
+            self.parts.append(Part(partition, ready, committed))
+            if pages <= 0 or size <= 0:
+                break
+        if not self.parts:
+            return False
+        membership = self.log.pages().membership()
+        if membership.evicted:
+            self.parts = []
+            return False
+        offsets = {part.partition.number: part.committed for part in self.parts}
+        self.ticket = self.log.transact(outputs, offsets, membership)
+        return True
+
+    def finish(self) -> list[OwnedPartition]:
+        """See how the transaction in flight ended; returns the partitions that must be taken up anew."""
+        if self.ticket is None or self.ticket.state is Sent.PENDING:
+            return []
+        through = self.ticket.state is Sent.DONE
+        parts, self.parts, self.ticket = self.parts, [], None
+        if through:
+            self.observer.settled([settled for part in parts for settled in part.ready])
+        else:
+            self.observer.settlement_failed(sum(len(part.ready) for part in parts))
+        owned = [part for part in parts if part.partition.life is PartitionLife.CLAIMING]
+        if not through:
+            return [part.partition for part in owned]
+        for part in owned:
+            part.partition.settled(len(part.ready), part.committed)
+        return []

@@ -1,0 +1,86 @@
+"""Notices what no single step can: a broker that is gone, a position that stands still."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import Final
+
+from worker.errors import Unavailable
+from worker.stream.loop import Worker
+from worker.stream.ports import Bounds, Log
+from worker.topics import CANDIDATES, FINGERPRINTS, PAGES
+
+EVERY_SECONDS: Final = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class Watch:
+    """Asks the broker every few seconds where the logs and the owned pages end.
+
+    ``patience`` is in seconds: how long the broker may be away, or a reader may stand still while its log is longer.
+    ``lags`` holds, by page partition, the pages that are not settled, and ``logs`` where both logs begin and end, for
+    metrics.
+    """
+
+    log: Log
+    worker: Worker
+    patience: float
+    lags: dict[int, int] = field(default_factory=dict)
+    logs: dict[str, Bounds] = field(default_factory=dict)
+    _asked: float = float("-inf")
+    _answered: float | None = None
+    _away: bool = False
+    _moved: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    def check(self, now: float) -> None:
+        """Ask if it is time to.
+
+        Raises:
+            Unavailable: patience is over.
+        """
+        if now - self._asked < EVERY_SECONDS:
+            return
+        self._asked = now
+        self._answered = now if self._answered is None else self._answered
+        try:
+            ends = {topic: self.log.bounds(topic, 0) for topic in (FINGERPRINTS, CANDIDATES)}
+            owned = {number: self.log.bounds(PAGES, number) for number in self.worker.partitions}
+        except Unavailable as error:
+            if now - self._answered > self.patience:
+                raise
+            if not self._away:
+                _log.warning("%s. Waiting for it, for kafka.patience_seconds=%g", error, self.patience)
+            self._away = True
+            return
+        if self._away:
+            _log.info("the broker answers again")
+        self._away = False
+        self._answered = now
+        self.worker.observer.heard()
+        self.logs = ends
+        self.lags = {
+            number: max(0, bounds.end - self.worker.partitions[number].committed)
+            for number, bounds in owned.items()
+            if self.worker.partitions[number].committed >= 0
+        }
+        self._check_readers(ends, now)
+
+    def _check_readers(self, ends: dict[str, Bounds], now: float) -> None:
+        seen = {}
+        for number, follower in enumerate(self.worker.followers):
+            for topic, reader in ((FINGERPRINTS, follower.fingerprints), (CANDIDATES, follower.candidates)):
+                name = f"{topic} {number}"
+                position, since = self._moved.get(name, (-1, now))
+                if reader.position != position or reader.position >= ends[topic].end:
+                    since = now
+                seen[name] = (reader.position, since)
+                if now - since > self.patience:
+                    raise Unavailable(
+                        f"reading {topic} stands still at offset {reader.position} although it goes on to "
+                        f"{ends[topic].end}. Start the worker again; if it stops at the same offset, the record "
+                        "there cannot be read: look at the broker's log for that partition"
+                    )
+        self._moved = seen

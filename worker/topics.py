@@ -1,0 +1,82 @@
+"""The topics as values: names, partitions, cleanup policies. A leaf: it imports nothing of this project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+DAY_MS: Final = 24 * 60 * 60 * 1000
+OUTPUT_MARGIN_BYTES: Final = 256 * 1024
+"""What an output record may be larger than the page it stands for: verdict headers with a URL of the longest kind."""
+
+PAGES: Final = "pages"
+FINGERPRINTS: Final = "fingerprints"
+CANDIDATES: Final = "candidates"
+INDEX: Final = "index"
+DEDUPLICATED: Final = "deduplicated"
+VERDICTS: Final = "verdicts"
+DEAD_LETTERS: Final = "dead-letters"
+ALL: Final = (PAGES, FINGERPRINTS, CANDIDATES, INDEX, DEDUPLICATED, VERDICTS, DEAD_LETTERS)
+
+DEFAULT_PREFIX: Final = "dedup."
+
+
+def topic_name(prefix: str, topic: str, generation: str = "") -> str:
+    """The name on the broker, for example ``dedup.index``, or ``dedup.index.b`` in generation ``b``.
+
+    A generation is a set of all topics but ``pages``, which all of them read.
+    """
+    return prefix + topic + (f".{generation}" if generation and topic != PAGES else "")
+
+
+def group_names(group: str, generation: str = "") -> tuple[str, str]:
+    """The two consumer groups on the broker: on ``pages`` and on ``index``, both of one generation."""
+    suffix = f".{generation}" if generation else ""
+    return f"{group}-pages{suffix}", f"{group}-shards{suffix}"
+
+
+@dataclass(frozen=True)
+class TopicSpec:
+    """How one topic must be set up on the broker.
+
+    ``partitions`` is exact, since the order of the world and the number of shards hang on it. ``config`` holds the
+    topic settings that ``topics check`` compares, as the broker spells them.
+    """
+
+    topic: str
+    name: str
+    partitions: int
+    config: dict[str, str]
+
+
+def topic_specs(
+    *,
+    prefix: str = DEFAULT_PREFIX,
+    generation: str = "",
+    partitions: int = 8,
+    shards: int = 8,
+    retention_days: float = 7,
+    max_message_bytes: int = 8 * 1024 * 1024,
+) -> tuple[TopicSpec, ...]:
+    """All seven topics of a generation.
+
+    ``retention_days`` is for the topics that are not compacted; what a worker can replay ends there.
+    ``max_message_bytes`` bounds one record batch as the broker counts it.
+    """
+    kept = {"cleanup.policy": "delete", "retention.ms": str(int(retention_days * DAY_MS)), "retention.bytes": "-1"}
+
+    def spec(topic: str, count: int, config: dict[str, str]) -> TopicSpec:
+        margin = OUTPUT_MARGIN_BYTES if topic in (DEDUPLICATED, DEAD_LETTERS) else 0
+        size = {"max.message.bytes": str(max_message_bytes + margin)}
+        return TopicSpec(topic, topic_name(prefix, topic, generation), count, config | size)
+
+    return (
+        # The broker's own clock bounds every fetch time: a page dated 2099 must not expire the index.
+        spec(PAGES, partitions, kept | {"message.timestamp.type": "LogAppendTime"}),
+        spec(FINGERPRINTS, 1, kept),
+        spec(CANDIDATES, 1, kept),
+        spec(INDEX, shards, {"cleanup.policy": "compact"}),
+        spec(DEDUPLICATED, partitions, kept),
+        spec(VERDICTS, partitions, kept),
+        spec(DEAD_LETTERS, partitions, kept),
+    )

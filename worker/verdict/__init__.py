@@ -1,0 +1,1 @@
+"""Candidates → verdicts: a pure function."""
