@@ -272,7 +272,7 @@ def test_foreign_records_on_the_logs_and_the_index_are_passed_over_with_a_warnin
     assert sorted(record.verdict for record in found.values() if record) == ["refetch"] * 20 + ["unique"] * 20
 
     # And with other settings a worker does not even begin.
-    ended(cluster.start_worker("near.k=2"), 4, r"near\.k is 2 here and 3 there", r"topics\.prefix")
+    ended(cluster.start_worker("near.k=2"), 4, r"near\.k is 2 here and 3 there", r"topics\.generation")
     ended(
         cluster.start_worker("segment.hmm=true", "features.weights=log-tf"),
         4,
@@ -310,7 +310,7 @@ def test_a_block_of_another_scheme_on_the_index_is_refused(cluster: Cluster, for
         **columns,
     )
     foreign.send(INDEX, encode(block))
-    ended(cluster.start_worker(), 4, INDEX, SCHEME.hex(), r"topics\.prefix")
+    ended(cluster.start_worker(), 4, INDEX, SCHEME.hex(), r"topics\.generation")
 
 
 def test_offsets_that_another_program_committed_are_refused(cluster: Cluster) -> None:
