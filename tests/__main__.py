@@ -9,8 +9,9 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
-SIDE_BY_SIDE: Final = ["-n", "2", "--dist", "loadfile"]
-"""Many tests wait for a broker, others compute. More than two at once would starve each other on two cores."""
+SIDE_BY_SIDE: Final = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+"""Many tests wait for a broker, others compute. More than two at once would starve each other on two cores. In the
+order of their names, which puts the longest files first (cli, cluster): neither process ends long after the other."""
 
 CHECKS: Final = {
     "lint": [sys.executable, "-m", "ruff", "check", "."],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,21 @@ hypothesis.settings.load_profile("ci" if IN_CI else "local")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Here, where it is known whichever tests are named."""
     parser.addoption("--fuzz-seconds", default="0", help="how long the index's kernels are tried at random; 0: briefly")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """A command that sets logging up for its process does not do so for the tests after it."""
+    named = [logger for logger in logging.Logger.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
+    before = [
+        (logger, logger.level, logger.propagate, logger.disabled, logger.handlers[:])
+        for logger in (logging.getLogger(), *named)
+    ]
+    yield
+    for logger, level, propagate, disabled, handlers in before:
+        logger.setLevel(level)
+        logger.propagate, logger.disabled = propagate, disabled
+        logger.handlers[:] = handlers
 
 
 @pytest.fixture(scope="session")

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 from kafka import errors
 
 from worker.cli.logs import SILENCE_SECONDS, Seldom, log_to_stderr
-
-
-@pytest.fixture(autouse=True)
-def handlers_as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level, client = root.handlers[:], root.level, logging.getLogger("kafka").level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.getLogger("kafka").setLevel(client)
 
 
 def test_json_messages_are_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:

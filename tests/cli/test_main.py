@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -39,15 +38,9 @@ class Probe(ModuleType):
 
 
 @pytest.fixture(autouse=True)
-def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No config file in the working directory; log handlers as before."""
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No config file in the working directory."""
     monkeypatch.chdir(tmp_path)
-    root = logging.getLogger()
-    handlers, level, client = root.handlers[:], root.level, logging.getLogger("kafka").level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.getLogger("kafka").setLevel(client)
 
 
 @pytest.fixture
