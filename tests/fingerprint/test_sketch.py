@@ -180,8 +180,8 @@ def test_agreement_is_that_of_the_bigrams_of_short_texts_and_of_the_slots_of_oth
     expected = agreement_by_definition(text, other)
     assert agreement(a, b) == agreement(b, a) == expected
     rows = as_words([a, b, sketch_by_definition(list(range(50)))])
-    assert agreements(rows, rows[1]).tolist()[:2] == [expected, SLOTS]
-    assert agreements(rows[:1], rows[1]).tolist() == [expected]
+    assert agreements(rows, np.broadcast_to(rows[1], rows.shape)).tolist()[:2] == [expected, SLOTS]
+    assert agreements(rows[:1], rows[1:2]).tolist() == [expected]
 
 
 @pytest.mark.parametrize("count", [1, 14, 15, 21, 22, 23, 24, 500])
