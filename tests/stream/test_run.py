@@ -44,9 +44,11 @@ class Scripted:
         self.busy = False
         self.drained = True
         self.flushed = True
+        self.followers = ["one"]
+        self.slept: list[float] = []
 
     def runner(self, rhythm: Rhythm = RHYTHM) -> Runner:
-        return Runner(self, self, self, rhythm, self, self.clock)  # type: ignore[arg-type]
+        return Runner(self, self, self, rhythm, self, self.clock, self.slept.append)  # type: ignore[arg-type]
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
@@ -96,6 +98,18 @@ def test_it_waits_for_the_logs_only_when_the_pass_before_found_nothing_to_do(scr
     scripted.answers["poll"] = 0
     scripted.passes(runner, 0.02, 0.03)
     assert [given["given"] for given in scripted.said("read")] == [(0.0,), (0.0,), (WAIT_SECONDS,)]
+
+
+def test_a_worker_that_stands_by_and_reads_no_log_yet_sleeps_instead(scripted: Scripted) -> None:
+    runner = scripted.runner()
+    scripted.passes(runner, 0.5, 0.6, 0.7)
+    assert scripted.slept == []
+    scripted.followers = []
+    scripted.passes(runner, 0.8, 0.9)
+    assert scripted.slept == [WAIT_SECONDS] * 2
+    scripted.answers["poll"] = 1
+    scripted.passes(runner, 1.0, 1.1)
+    assert scripted.slept == [WAIT_SECONDS] * 3
 
 
 @pytest.mark.parametrize("step", ["poll", "claim", "answer", "decide", "settle"])

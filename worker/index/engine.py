@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -173,11 +175,21 @@ def choose(compiled: bool | None = None) -> Engine:
     if compiled is False:
         return ReferenceTables
     try:
-        from worker.index.compiled import CompiledTables  # takes seconds where nothing is cached yet
+        return _compiled()
     except Exception as error:
         if compiled:
             raise
         # Whatever keeps numba from running (no wheel, no LLVM, switched off) costs speed only.
         _log.warning("numba cannot run here (%s): the index uses numpy, many times slower; install numba", error)
         return ReferenceTables
+
+
+@cache
+def _compiled() -> Engine:
+    """Takes seconds where nothing is cached yet."""
+    from worker.index.compiled import CompiledTables
+
+    # What numba is made of, hundreds of thousands of objects, lives as long as the process: the garbage collector,
+    # which would walk through it every second and stop the worker for a tenth of one, need not look at it again.
+    gc.freeze()
     return CompiledTables

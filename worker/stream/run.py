@@ -62,6 +62,7 @@ class Runner:
         rhythm: Rhythm,
         listener: Listener,
         clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.worker = worker
         self.parsing = parsing
@@ -69,6 +70,7 @@ class Runner:
         self.rhythm = rhythm
         self.listener = listener
         self.clock = clock
+        self.sleep = sleep
         self.stopping = False
         now = clock()
         self._claimed = self._settled = self._sealed = self._kept = self._refreshed = self._sampled = now
@@ -111,7 +113,7 @@ class Runner:
         waits = self._idle and not self.parsing.busy
         worked = bool(self._timed("poll", worker.poll))
         self._timed("take_up", worker.take_up)
-        self._timed("read" if not waits else "wait", lambda: worker.read(WAIT_SECONDS if waits else 0.0))
+        self._timed("read" if not waits else "wait", lambda: self._read(WAIT_SECONDS if waits else 0.0))
         worked |= self._timed("claim", lambda: self._claim(now))
         worked |= bool(self._timed("answer", worker.answer))
         worked |= bool(self._timed("decide", worker.decide))
@@ -124,6 +126,11 @@ class Runner:
             worker.tidy()
             self.listener.sample(worker, self.watch)
         self._idle = not worked
+
+    def _read(self, wait: float) -> None:
+        self.worker.read(wait)
+        if wait and not self.worker.followers:
+            self.sleep(wait)  # it owns nothing, so there was no log to wait for
 
     def _claim(self, now: float) -> bool:
         due = now - self._claimed >= self.rhythm.claim_seconds or self.stopping
