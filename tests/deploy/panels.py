@@ -15,6 +15,8 @@ CORES: Final = "suffix: cores"
 
 HERE: Final = 'job="$job", instance=~"$instance"'
 RATE: Final = "[$__rate_interval]"
+PARSERS: Final = "start|extract|segment|fingerprint|pipes"
+"""The stages of the parsing processes; all others are steps of the loop."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ OVERVIEW: Final = Dashboard(
                     text="From sending a batch of claims to its being decided by all shards.",
                 ),
                 Panel(
-                    "CPU time by step",
+                    "CPU time by step, parsers included",
                     CORES,
                     {"{{stage}}": f"sum by (stage) (rate(dedup_stage_seconds_total{{@}}{RATE}))"},
                     stacked=True,
@@ -282,16 +284,32 @@ WORKER: Final = Dashboard(
                 ),
                 Panel("Bodies in hand", BYTES, {"held": "dedup_held_bytes{@}"}),
                 Panel(
-                    "CPU time by step",
+                    "CPU time of the loop by step",
                     CORES,
-                    {"{{stage}}": f"sum by (stage) (rate(dedup_stage_seconds_total{{@}}{RATE}))"},
+                    {"{{stage}}": f'sum by (stage) (rate(dedup_stage_seconds_total{{@, stage!~"{PARSERS}"}}{RATE}))'},
+                    width=6,
                     stacked=True,
                 ),
-                Panel("Pages that wait, by partition", "suffix: pages", {"{{partition}}": "dedup_lag_records{@}"}),
+                Panel(
+                    "CPU time of the parsers by stage",
+                    CORES,
+                    {"{{stage}}": f'sum by (stage) (rate(dedup_stage_seconds_total{{@, stage=~"{PARSERS}"}}{RATE}))'},
+                    width=6,
+                    stacked=True,
+                    text="Of its parsing processes together. `extract` takes the text out, `segment` cuts it into "
+                    "tokens, `pipes` carries pages and results.",
+                ),
+                Panel(
+                    "Pages that wait, by partition",
+                    "suffix: pages",
+                    {"{{partition}}": "dedup_lag_records{@}"},
+                    width=6,
+                ),
                 Panel(
                     "Parsers that had to be replaced",
                     "suffix: /s",
                     {"parsers": f"rate(dedup_parser_replacements_total{{@}}{RATE})"},
+                    width=6,
                 ),
             ),
         ),

@@ -16,11 +16,13 @@ from urllib.parse import quote
 import pytest
 
 from tests.deploy import grafana
-from tests.deploy.panels import DASHBOARDS, Dashboard
+from tests.deploy.panels import DASHBOARDS, PARSERS, Dashboard
 from tests.deploy.test_runbook import CODE
 from tests.deploy.watched import CRAWLS, HOSTS, watched_crawl
 from tests.observe.prometheus import DEPLOY, Prometheus, needs_prometheus
-from worker.observe.catalogue import CATALOGUE, Kind
+from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT
+from worker.observe.catalogue import CATALOGUE, STAGE_SECONDS, Kind
+from worker.stream.stopwatch import PIPES, START
 
 live = [pytest.mark.cluster, pytest.mark.prometheus, needs_prometheus]
 UNITS: Final = {"none", "short", "percentunit", "s", "bytes", "bool_yes_no"}
@@ -69,6 +71,12 @@ def test_panels_ask_for_metrics_that_there_are() -> None:
     }
     asked = {name for panel in PANELS for name in re.findall(r"\bdedup_\w+", str(panel.values[0]))}
     assert asked <= exposed
+
+
+def test_the_stages_of_parsers_are_told_from_the_steps_of_the_loop() -> None:
+    assert sorted(PARSERS.split("|")) == sorted((START, EXTRACT, SEGMENT, FINGERPRINT, PIPES))
+    assert PARSERS.replace("|", ", ") in STAGE_SECONDS.text
+    assert f'$parsers := "{PARSERS}"' in (DEPLOY / "consoles" / "dedup-worker.html").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.errors import PageError
-from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT, Fingerprinter, Recipe
 from worker.fingerprint.hashing import ALGORITHMS, Algorithm, hash_text, hash_tokens, hash_words
 from worker.fingerprint.measures import hamming
 from worker.fingerprint.near import SimHashNear
@@ -170,6 +170,19 @@ def test_the_main_text_of_a_page_counts_and_its_encoding_does_not(fingerprinter:
         for name in ("utf-8", "gbk", "gb18030")
     }
     assert made == {fingerprinter.of_text(text, URL)}
+
+
+@pytest.mark.parametrize("hmm", [False, True], ids=["in compiled steps", "by definition"])
+def test_a_page_tells_its_stages_as_it_comes_to_them(hmm: bool) -> None:
+    told: list[str] = []
+    fingerprinter = Fingerprinter(Recipe(hmm=hmm))
+    fingerprinter.begin = told.append
+    meta = PageMeta(url=URL, content_type="text/html")
+    fingerprinter(f"<p>{CALLED}</p>".encode(), meta)
+    assert told == [EXTRACT, SEGMENT, FINGERPRINT]
+    with pytest.raises(PageError):
+        fingerprinter(b"\x89PNG\r\n", meta)
+    assert told[3:] == [EXTRACT], "what a page takes that is none counts where it was found to be none"
 
 
 def test_an_item_in_the_form_of_text_is_not_parsed(fingerprinter: Fingerprinter) -> None:

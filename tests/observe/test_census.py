@@ -236,10 +236,13 @@ def test_buckets_that_were_split_are_counted() -> None:
 
 
 class Pool:
-    """A parser pool's two numbers."""
+    """A parser pool's numbers."""
 
     replaced = 0
     outstanding = 0
+
+    def __init__(self) -> None:
+        self.stage_seconds: dict[str, float] = {}
 
 
 def test_replaced_parsers_are_counted_once() -> None:
@@ -252,6 +255,19 @@ def test_replaced_parsers_are_counted_once() -> None:
     seen = series(metrics)
     assert seen["dedup_parser_replacements_total"] == 4
     assert seen["dedup_parsing_pages"] == 2
+
+
+def test_what_parsers_spent_is_counted_once_beside_the_loops_steps() -> None:
+    _, worker = shard_worker()
+    pool = Pool()
+    worker.fingerprinting = Parsing(pool, 1 << 20)  # type: ignore[arg-type]
+    metrics, watch = looking_at(worker)
+    metrics.stage("poll", 0.5)
+    for spent in ({"start": 2.0}, {"start": 2.0, "extract": 0.25}, {"start": 4.0, "extract": 1.25}):
+        pool.stage_seconds.update(spent)
+        metrics.sample(worker, watch)
+    seen = named(series(metrics), "dedup_stage_seconds_total")
+    assert seen == {"start": 4.0, "extract": 1.25, "poll": 0.5}
 
 
 # readiness

@@ -33,6 +33,22 @@ def announcing(folder: str) -> Callable[[], Task]:
     return functools.partial(_announce, folder)
 
 
+class Staged:
+    """A task that obeys in the second of its two stages."""
+
+    def __init__(self) -> None:
+        self.begin: Callable[[str], None] = lambda stage: None
+
+    def __call__(self, body: bytes, meta: PageMeta) -> object:
+        """Does as the body says."""
+        self.begin("reading")
+        begun = time.perf_counter()
+        while time.perf_counter() == begun:
+            pass  # so that even a coarse clock sees this stage
+        self.begin("obeying")
+        return _obey(body, meta)
+
+
 def refusing() -> Task:
     """A factory that the operator must help."""
     raise UsageError("segment.engine is wrong; set it to auto")

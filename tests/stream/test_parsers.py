@@ -18,6 +18,7 @@ from tests.stream import parser_tasks
 from worker.errors import PageError, Stop, Unavailable, UsageError
 from worker.messages import PageMeta
 from worker.stream.parsers import PAGES_AHEAD, ParserPool
+from worker.stream.stopwatch import PIPES, START
 
 MIB = 1024 * 1024
 META = PageMeta(url="https://a.example/", status=200, content_type="text/html")
@@ -157,6 +158,26 @@ def test_a_child_keeps_its_task(tmp_path: Path) -> None:
         used = set(run(pool, [b"pid"] * 200))
         assert used <= set(pool.pids)
     assert {int(mark.name) for mark in tmp_path.iterdir()} >= used
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what another process took is read from Linux's /proc")
+def test_children_tell_what_their_stages_took() -> None:
+    with ParserPool[Any, Any](
+        parser_tasks.Staged, processes=2, timeout_seconds=PATIENCE, memory_bytes=64 * MIB
+    ) as pool:
+        give_up = time.monotonic() + PATIENCE
+        while len(pool.stage_seconds) < 4:
+            assert time.monotonic() < give_up, f"only {dict(pool.stage_seconds)} was told"
+            assert reasons(run(pool, [b"length xy", b"refuse", b"raise"])) == [2, "not-text", "parser-raised"]
+        assert set(pool.stage_seconds) == {START, PIPES, "reading", "obeying"}
+        assert min(pool.stage_seconds.values()) > 0
+        assert sum(pool.stage_seconds.values()) <= sum(map(cpu_seconds, pool.pids))
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a living process has taken so far, rounded up to the kernel's unit."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12]) + 2) / os.sysconf("SC_CLK_TCK")
 
 
 def test_capacity_bounds_what_is_under_way(shared_pool: Pool) -> None:

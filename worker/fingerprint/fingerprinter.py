@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -33,6 +33,11 @@ page holds; of two it is that of the heavier one; three are the fewest of which 
 stand side by side have them: their pair is the third."""
 
 Units = Literal["words", "characters"]
+
+# The stages of a page, as ``Fingerprinter.begin`` is told of them.
+EXTRACT: Final = "extract"
+SEGMENT: Final = "segment"
+FINGERPRINT: Final = "fingerprint"
 
 _NO_TEXT: Final = "\0no text but this address\0"
 """Before a URL that is hashed in place of a text. No normalised text has a NUL, so no text is equal to it."""
@@ -89,9 +94,15 @@ class _Reading(NamedTuple):
 
 
 class Fingerprinter:
-    """Makes fingerprints by a ``Recipe``. Loads the dictionary once, when it is made."""
+    """Makes fingerprints by a ``Recipe``. Loads the dictionary once, when it is made.
+
+    ``begin`` is called with the name of each stage that a page comes to: ``extract`` takes the text out, ``segment``
+    normalises it and cuts it into tokens and their hashes, ``fingerprint`` makes of them all that is kept. It does
+    nothing; whoever keeps time puts something else in its place.
+    """
 
     def __init__(self, recipe: Recipe) -> None:
+        self.begin: Callable[[str], None] = _unheard
         self.recipe: Final = recipe
         self.segmenter: Final = recipe.segmenter()
         self._reader: Final = _reader(recipe)
@@ -112,7 +123,9 @@ class Fingerprinter:
         """The fingerprint of a text; ``url`` stands in for a text that is empty. In compiled steps where it can be."""
         if self._reader is None:
             return self.by_definition(text, url)
+        self.begin(SEGMENT)
         read = self._reader.read(text)
+        self.begin(FINGERPRINT)
         fingerprint, features = self._reader.simhash(read)
         reason = self._too_few(features)
         sketched = self.recipe.sketched and not reason
@@ -129,7 +142,9 @@ class Fingerprinter:
 
     def by_definition(self, text: str, url: str) -> Fingerprinted:
         """The same in readable steps."""
+        self.begin(SEGMENT)
         reading = self._read(text, url)
+        self.begin(FINGERPRINT)
         features = weigh_text(reading.words, reading.tokens, self.recipe.weights, self.recipe.idf)
         reason = self._too_few(len(features.words))
         sketched = self.recipe.sketched and not reason
@@ -178,6 +193,7 @@ class Fingerprinter:
         Raises:
             PageError: the body cannot be read as a page.
         """
+        self.begin(EXTRACT)
         limit = self.recipe.max_bytes
         if meta.form == "text":
             return from_text(body[:limit].decode("utf-8", "replace"), max_chars=limit).text
@@ -222,6 +238,10 @@ class Explainer:
             PageError: the body cannot be read as a page.
         """
         return self.fingerprinter.explain(self.fingerprinter.text_of(body, meta), meta.url, self.bits)
+
+
+def _unheard(stage: str) -> None:
+    """Nobody keeps time."""
 
 
 def _hash_without_tokens(normalised: str, url: str) -> int:

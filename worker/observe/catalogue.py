@@ -274,7 +274,8 @@ PARTITION_STATE: Final = _gauge(
 STAGE_SECONDS: Final = _counter(
     "dedup_stage_seconds_total",
     "seconds",
-    "CPU time spent in each step of the worker's loop, and by the parsing processes in each of theirs.",
+    "CPU time by step: of the worker's loop (poll, take_up, read, wait, claim, answer, decide, settle, flush), and of "
+    "its parsing processes together (start, extract, segment, fingerprint, pipes).",
     "stage",
 )
 PARSER_REPLACEMENTS: Final = _counter(

@@ -53,6 +53,7 @@ class Census:
         self._stopwatch = stopwatch
         self._seen: dict[int, Looked] = {}
         self._replaced = 0
+        self._spent: Mapping[str, float] = {}
         self._starved: dict[int, tuple[float, Mapping[int, int]]] = {}
         self._measured: dict[int, tuple[int, int]] = {}
         self._measure_from = float("-inf")
@@ -67,7 +68,7 @@ class Census:
         gauges = self._of_shards(worker.shards.values()) | self._of_partitions(worker.partitions.values(), lags)
         gauges[catalogue.REPLAY_MARGIN] = _replay_margins(worker, logs)
         look_ups, candidates = self._looked(worker)
-        replaced, parsing = self._parsers(worker)
+        replaced, parsing, spent = self._parsers(worker)
         with self._ledger.lock:
             for gauge, numbers in gauges.items():
                 tally = self._ledger.tally(gauge)
@@ -77,6 +78,8 @@ class Census:
             self._ledger.tally(catalogue.CANDIDATES)[()] += candidates
             self._ledger.tally(catalogue.PARSER_REPLACEMENTS)[()] += replaced
             self._ledger.tally(catalogue.PARSING)[()] = parsing
+            for stage, seconds in spent.items():
+                self._ledger.tally(catalogue.STAGE_SECONDS)[stage,] += seconds
             self._ledger.tally(catalogue.ALLOWANCE)[()] = worker.local.allowance.limit
 
     def _of_shards(self, shards: Iterable[OwnedShard]) -> dict[Gauge, dict[Labels, float]]:
@@ -172,14 +175,15 @@ class Census:
         ended = self._stopwatch()
         self._measure_from = ended + REST * (ended - begun)
 
-    def _parsers(self, worker: Worker) -> tuple[int, int]:
-        """Replacements since the last time, and pages that are with the parsers."""
+    def _parsers(self, worker: Worker) -> tuple[int, int, Mapping[str, float]]:
+        """Replacements since the last time, pages that are with the parsers, and what these spent by stage since."""
         if not isinstance(worker.fingerprinting, Parsing):
-            return 0, 0
+            return 0, 0, {}
         pool = worker.fingerprinting.pool
         new = pool.replaced - self._replaced
-        self._replaced = pool.replaced
-        return new, pool.outstanding
+        spent = {stage: seconds - self._spent.get(stage, 0.0) for stage, seconds in pool.stage_seconds.items()}
+        self._replaced, self._spent = pool.replaced, dict(pool.stage_seconds)
+        return new, pool.outstanding, spent
 
 
 def missing_for_readiness(worker: Worker) -> list[str]:

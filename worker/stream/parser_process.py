@@ -2,8 +2,8 @@
 
 Both pipes carry frames of native structs. Down: one pickled ``Errand`` behind its length, then for each page
 ``PAGE`` (number, bytes of metadata, bytes of body), the metadata as MessagePack, the body as it is. Up: ``OUTCOME``
-(kind, number of the page, bytes of payload) and the payload. Parent and child are the same program on the same
-machine, so pickle is safe between them.
+(kind, number of the page, bytes of payload) and the payload; every now and then ``SPENT``, which belongs to no page.
+Parent and child are the same program on the same machine, so pickle is safe between them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import sys
 from collections.abc import Callable
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
 from worker.errors import PageError, Stop
 from worker.messages import PageMeta
+from worker.stream.stopwatch import PIPES, WAITING, Stopwatch
 
 LENGTH: Final = struct.Struct("=Q")
 PAGE: Final = struct.Struct("=QIQ")
@@ -48,6 +49,8 @@ class Kind(IntEnum):
     """The page needed more memory than allowed; the process ends."""
     CANNOT_START = 4
     """The task could not be made: a pickled ``Stop``; the process ends."""
+    SPENT = 5
+    """CPU seconds by stage since the last of these, as MessagePack."""
 
 
 class Errand(NamedTuple):
@@ -57,8 +60,16 @@ class Errand(NamedTuple):
     memory_bytes: int
 
 
+@runtime_checkable
+class Staged(Protocol):
+    """A task that calls ``begin`` with the name of each stage that it comes to; the process that runs it keeps time."""
+
+    begin: Callable[[str], None]
+
+
 def serve(pages_fd: int, outcomes_fd: int, parent: int) -> None:
     """Run the errand that comes down the first pipe until that pipe ends."""
+    watch = Stopwatch()
     _leave_dying_to(parent)
     with os.fdopen(pages_fd, "rb", buffering=_READ_AHEAD) as pages:
         (length,) = LENGTH.unpack(_exactly(pages, LENGTH.size))
@@ -70,23 +81,31 @@ def serve(pages_fd: int, outcomes_fd: int, parent: int) -> None:
             _send(outcomes_fd, Kind.CANNOT_START, 0, pickle.dumps(_as_stop(error)))
             return
         del errand_bytes
+        _keep_time(task, watch)
         gc.freeze()  # dictionaries and tables are never garbage
         _limit_memory(errand.memory_bytes)
         _send(outcomes_fd, Kind.READY, 0, b"")
         with contextlib.suppress(EOFError):
             while True:
+                watch.begin(WAITING)
+                if watch.due:
+                    _send(outcomes_fd, Kind.SPENT, 0, msgspec.msgpack.encode(watch.report()))
                 number, meta_length, body_length = PAGE.unpack(_exactly(pages, PAGE.size))
+                watch.begin(PIPES)
                 meta_bytes = _exactly(pages, meta_length)
-                kind, payload = _run(task, pages, meta_bytes, body_length)
+                kind, payload = _run(task, pages, meta_bytes, body_length, watch)
                 _send(outcomes_fd, kind, number, payload)
                 if kind is Kind.OUT_OF_MEMORY:
                     return  # what is left of the heap may be too fragmented for the next page
 
 
-def _run(task: Callable[[bytes, PageMeta], Any], pages: BinaryIO, meta: bytes, body_length: int) -> tuple[Kind, bytes]:
+def _run(
+    task: Callable[[bytes, PageMeta], Any], pages: BinaryIO, meta: bytes, body_length: int, watch: Stopwatch
+) -> tuple[Kind, bytes]:
     try:
         body = _exactly(pages, body_length)
         result = task(body, msgspec.msgpack.decode(meta, type=PageMeta))
+        watch.begin(PIPES)
         return Kind.RESULT, pickle.dumps(result, protocol=5)
     except PageError as error:
         reason, detail = error.reason, error.detail
@@ -97,6 +116,11 @@ def _run(task: Callable[[bytes, PageMeta], Any], pages: BinaryIO, meta: bytes, b
     except BaseException as error:  # a panic in Rust, SystemExit
         reason, detail = "parser-raised", f"{type(error).__name__}: {error}"
     return Kind.PAGE_ERROR, msgspec.msgpack.encode((reason, detail[:500].encode(errors="replace").decode()))
+
+
+def _keep_time(task: object, watch: Stopwatch) -> None:
+    if isinstance(task, Staged):
+        task.begin = watch.begin
 
 
 def _exactly(stream: BinaryIO, length: int) -> bytes:

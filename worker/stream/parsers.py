@@ -16,7 +16,7 @@ from __future__ import annotations
 import pickle
 import selectors
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
@@ -78,6 +78,9 @@ class ParserPool(Generic[K, T]):
         self._failed_starts = 0
         self.replaced = 0
         """Children that were replaced so far."""
+        self.stage_seconds: defaultdict[str, float] = defaultdict(float)
+        """CPU seconds of the children by stage, as far as they told: what one has spent since its last report, a tenth
+        of a second ago at most while pages come, is missing, and all that a page took that its child died on."""
         self._children: list[Child[K]] = []
         self._sending: set[Child[K]] = set()
         for _ in range(processes):
@@ -175,6 +178,9 @@ class ParserPool(Generic[K, T]):
             if outcome.kind is Kind.READY:
                 child.ready = True
                 self._failed_starts = 0
+            elif outcome.kind is Kind.SPENT:
+                for stage, seconds in msgspec.msgpack.decode(outcome.payload, type=dict[str, float]).items():
+                    self.stage_seconds[stage] += seconds
             elif outcome.kind is Kind.CANNOT_START:
                 cause: Stop = pickle.loads(outcome.payload)
                 raise cause
