@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from worker.cli.main import COMMANDS
+from worker.cli.main import COMMANDS, main
 from worker.config import Settings
 from worker.observe.catalogue import CATALOGUE
 
 RUNBOOK: Final = Path(__file__).resolve().parents[2] / "deploy" / "runbook.md"
 TEXT: Final = RUNBOOK.read_text(encoding="utf-8")
 CODE: Final = re.findall(r"```\w*\n(.*?)```", TEXT, re.DOTALL) + re.findall(
-    r"`([^`]+)`", re.sub(r"```.*?```", "", TEXT)
+    r"`([^`]+)`", re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
+)
+
+COMMAND_LINES: Final = sorted(
+    {
+        line.rstrip(" &")
+        for text in (
+            TEXT,
+            *((RUNBOOK.parents[1] / name).read_text("utf-8") for name in ("README.md", "deploy/sizing.md")),
+        )
+        for line in re.findall(r"(?m)^python -m worker .*$", text) + re.findall(r"`(python -m worker [^`]+)`", text)
+    }
 )
 
 
@@ -32,9 +44,21 @@ def test_its_commands_exist() -> None:
     assert named <= COMMANDS.keys()
 
 
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_the_options_of_its_commands_and_of_the_readmes_exist(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = shlex.split(line, comments=True)[3:]
+    start = next((place for place, word in enumerate(words) if word in COMMANDS), len(words))
+    kind = words[start + 1 : start + 2] if words[start : start + 1] == ["bench"] else []
+    assert main([*words[start : start + 1], *kind, "--help"]) == 0
+    options = {word for word in words if word.startswith("--")}
+    assert options <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+
+
 def test_its_settings_exist() -> None:
     sections = "|".join(Settings.model_fields)
-    named = {name for code in CODE for name in re.findall(rf"\b(?:{sections})\.[a-z_]+\b", code)} - {"prometheus.yml"}
+    named = {name for code in CODE for name in re.findall(rf"(?<![.\w])(?:{sections})\.[a-z_]+\b", code)} - {
+        "prometheus.yml"
+    }
     assert named
     assert named <= set(setting_names())
 
