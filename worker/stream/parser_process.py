@@ -26,7 +26,7 @@ import msgspec
 
 from worker.errors import PageError, Stop
 from worker.messages import PageMeta
-from worker.stream.stopwatch import PIPES, WAITING, Stopwatch
+from worker.stream.stopwatch import PIPES, Stopwatch
 
 LENGTH: Final = struct.Struct("=Q")
 PAGE: Final = struct.Struct("=QIQ")
@@ -84,28 +84,25 @@ def serve(pages_fd: int, outcomes_fd: int, parent: int) -> None:
         _keep_time(task, watch)
         gc.freeze()  # dictionaries and tables are never garbage
         _limit_memory(errand.memory_bytes)
+        watch.begin(PIPES)
         _send(outcomes_fd, Kind.READY, 0, b"")
         with contextlib.suppress(EOFError):
             while True:
-                watch.begin(WAITING)
                 if watch.due:
                     _send(outcomes_fd, Kind.SPENT, 0, msgspec.msgpack.encode(watch.report()))
                 number, meta_length, body_length = PAGE.unpack(_exactly(pages, PAGE.size))
-                watch.begin(PIPES)
                 meta_bytes = _exactly(pages, meta_length)
-                kind, payload = _run(task, pages, meta_bytes, body_length, watch)
+                kind, payload = _run(task, pages, meta_bytes, body_length)
+                watch.end_page()
                 _send(outcomes_fd, kind, number, payload)
                 if kind is Kind.OUT_OF_MEMORY:
                     return  # what is left of the heap may be too fragmented for the next page
 
 
-def _run(
-    task: Callable[[bytes, PageMeta], Any], pages: BinaryIO, meta: bytes, body_length: int, watch: Stopwatch
-) -> tuple[Kind, bytes]:
+def _run(task: Callable[[bytes, PageMeta], Any], pages: BinaryIO, meta: bytes, body_length: int) -> tuple[Kind, bytes]:
     try:
         body = _exactly(pages, body_length)
         result = task(body, msgspec.msgpack.decode(meta, type=PageMeta))
-        watch.begin(PIPES)
         return Kind.RESULT, pickle.dumps(result, protocol=5)
     except PageError as error:
         reason, detail = error.reason, error.detail

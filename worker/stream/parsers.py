@@ -79,8 +79,8 @@ class ParserPool(Generic[K, T]):
         self.replaced = 0
         """Children that were replaced so far."""
         self.stage_seconds: defaultdict[str, float] = defaultdict(float)
-        """CPU seconds of the children by stage, as far as they told: what one has spent since its last report, a tenth
-        of a second ago at most while pages come, is missing, and all that a page took that its child died on."""
+        """CPU seconds of the children by stage, as far as they told: each tells ten times a second while pages come.
+        What one had not told when it died is missing: most of all what the page took that it died on."""
         self._children: list[Child[K]] = []
         self._sending: set[Child[K]] = set()
         for _ in range(processes):
