@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from worker.cli.main import main
+from worker.demo.kernels import PARTS
 
 
 def warm_up(**environment: str) -> subprocess.CompletedProcess[str]:
@@ -34,6 +35,14 @@ def test_the_folder_is_filled_once(tmp_path: Path) -> None:
     again = warm_up(NUMBA_CACHE_DIR=str(folder))
     assert ", 0 of them new, " in again.stdout
     assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.nbc")} == files
+    for part in PARTS:
+        subprocess.run(
+            [sys.executable, "-m", "worker.demo.kernels", part],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
+            timeout=300,
+            check=True,
+        )
+    assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.nbc")} == files, "the demo compiles the same"
 
 
 def test_no_folder_is_a_usage_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

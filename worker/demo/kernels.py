@@ -1,0 +1,30 @@
+"""``python -m worker.demo.kernels index|pages``: compile what the demo's workers run, where numba keeps it for them.
+
+At its first start each worker, and each of its parsers, would do so by itself, all of them at the same time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from contextlib import suppress
+from typing import Final
+
+from worker.index.engine import choose
+
+PARTS: Final = ("index", "pages")
+"""Each takes a core about a quarter of a minute."""
+
+
+def main(part: str) -> None:
+    """Nothing, where numba cannot run: the workers then do without."""
+    if part == "index":
+        choose()
+    else:
+        with suppress(ImportError):
+            for module in ("worker.page.markup", "worker.page.content", "worker.fingerprint.kernels"):
+                importlib.import_module(module)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
