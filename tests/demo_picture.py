@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -15,6 +18,8 @@ PICTURE: Final = Path(__file__).resolve().parent.parent / "deploy" / "images" / 
 FIRST: Final = "4. What came out"
 AFTER: Final = "5. Two of them side by side"
 COLUMNS: Final = 110
+
+LENGTH: Final = re.compile(r'textLength="([\d.]+)"([^>]*)>([^<]+)<')
 
 # rich's own template loads fonts from elsewhere; a README's picture must not.
 TEMPLATE: Final = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">
@@ -46,8 +51,16 @@ def main() -> int:
     shown = demo.stdout[demo.stdout.index(FIRST) : demo.stdout.index(AFTER)]
     console = Console(record=True, file=io.StringIO(), width=COLUMNS)
     console.print(Text(shown.rstrip(), overflow="fold"))
-    PICTURE.write_text(console.export_svg(code_format=TEMPLATE, unique_id="demo"), encoding="utf-8")
+    drawn = console.export_svg(code_format=TEMPLATE, unique_id="demo")
+    PICTURE.write_text(LENGTH.sub(_wide, drawn), encoding="utf-8")
     return 0
+
+
+def _wide(text: re.Match[str]) -> str:
+    """rich takes every character for as wide as a Latin one, which prints Chinese ones over each other."""
+    length, between, shown = text.groups()
+    characters = html.unescape(shown)
+    return f'textLength="{float(length) * cell_len(characters) / len(characters):.1f}"{between}>{shown}<'
 
 
 if __name__ == "__main__":

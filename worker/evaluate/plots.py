@@ -56,7 +56,7 @@ def draw(curve: Curve, field: str, path: Path) -> None:
         false.set_yscale("symlog", linthresh=1e-4)
         false.set(ylabel="false positives, rate", ylim=(0, 1))
         handles = [*shares.get_legend_handles_labels()[0], *false.get_legend_handles_labels()[0]]
-        shares.legend(handles=handles, loc="center right", framealpha=0.9)
+        figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
         shares.set_title(f"{curve.method}, {field}", loc="left", fontsize=11)
         figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     _describe(path, curve, field)
