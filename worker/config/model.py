@@ -276,7 +276,7 @@ class NearSettings(Section):
         "accurate",
         "The rule. simhash: the fingerprints differ in at most k bits, and the shorter page has three fifths of the "
         "longer one's tokens. accurate: or the pages share most of their pairs of neighbouring words, by 64 bytes more "
-        "a page; it finds nearly all edited copies, simhash a third to a half of them.",
+        "a page; it finds nearly all edited copies, simhash seven in ten.",
     )
     k: int = setting(
         3,
