@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+import numpy as np
 import pytest
 
-from worker.cli import size
-from worker.config import Settings
+from worker.cli import compose, size
+from worker.config import Settings, load_settings
 from worker.errors import UsageError
 from worker.index.layout import Layout
 from worker.messages import COLUMN_WIDTHS
@@ -37,14 +38,25 @@ def test_an_entry_takes_its_columns_and_eight_bytes_a_table(layout: Layout, caps
     )
 
 
-@pytest.mark.parametrize("sketched", [False, True], ids=["simhash", "accurate"])
+@pytest.mark.parametrize("predicate", ["simhash", "accurate"])
 @pytest.mark.parametrize("layout", list(Layout))
-def test_what_is_measured_holds_the_hashes_and_is_less_than_three_times_what_was_computed(
-    layout: Layout, sketched: bool
+def test_an_entry_as_measured_holds_its_hashes_and_takes_less_than_twice_what_was_computed(
+    layout: Layout, predicate: str
 ) -> None:
+    sketched = predicate == "accurate"
+    overrides = [f"near.predicate={predicate}", f"index.layout={layout.value}"]
+    growth = size.measured(200_000, load_settings(config=None, overrides=overrides, environ={}))
     hashes = sum(COLUMN_WIDTHS[name] for name in ("fingerprint", "text_hash", "url_hash")) + 32 * sketched
-    sample = 200_000 if sketched else 50_000  # the tables of bands have all their rows from the start
-    assert hashes < size.measured(sample, layout, sketched) < 3 * size.computed_bytes(layout, sketched)
+    assert hashes < growth.entry < 2 * size.computed_bytes(layout, sketched)
+
+
+@pytest.mark.parametrize("predicate", ["simhash", "accurate"])
+def test_what_a_shard_takes_is_what_its_growth_says(predicate: str) -> None:
+    settings = load_settings(config=None, overrides=[f"near.predicate={predicate}"], environ={})
+    growth = size.measured(100_000, settings)
+    shard = compose.new_index(settings)()
+    size.store_random(shard, np.random.default_rng(2), 0, 200_000, predicate == "accurate")
+    assert 0.8 * shard.nbytes < growth.of(200_000, 1) < 1.3 * shard.nbytes
 
 
 def test_computed_and_measured_figures_are_called_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,7 +64,13 @@ def test_computed_and_measured_figures_are_called_so(capsys: pytest.CaptureFixtu
     printed = capsys.readouterr().out
     assert "computed from its columns' types" in printed
     assert "measured: 5,000 random entries stored" in printed
-    assert "1,000,000 entries at that rate" in printed
+    assert "1,000,000 entries in 8 shards" in printed
+    assert "predicate accurate" in printed
+
+
+def test_no_more_entries_are_stored_than_the_index_is_to_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    run("--distinct", "3000")
+    assert "3,000 random entries stored" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

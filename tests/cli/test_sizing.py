@@ -9,13 +9,34 @@ from dataclasses import replace
 import pytest
 
 from worker.cli import size
-from worker.cli.sizing import CLAIM_BYTES, DEDUPLICATED_BYTES, ENTRIES_A_SHARD, ENTRY_BYTES, PEAK, Crawl
+from worker.cli.sizing import (
+    CLAIM_BYTES,
+    DEDUPLICATED_BYTES,
+    ENTRIES_A_SHARD,
+    ENTRY_BYTES,
+    PEAK,
+    SKETCHED_BYTES,
+    URL_BYTES,
+    Crawl,
+    Growth,
+)
 from worker.config import Settings, load_settings
 from worker.errors import UsageError
+from worker.messages import OPTIONAL_WIDTHS, Batch, Claim, encode
 
 SMALL = Crawl(
-    pages_a_day=86_400, distinct=1000, page_bytes=40_000, entry_bytes=80, retention_days=7, replicas=1, speed=100
+    pages_a_day=86_400,
+    distinct=1000,
+    page_bytes=40_000,
+    growth=Growth(empty=300_000, entry=80),
+    sketched=False,
+    page_memory=512 << 20,
+    retention_days=7,
+    replicas=1,
+    speed=100,
 )
+MIB = 1 << 20
+UNITS = {"KiB": 1 << 10, "MiB": MIB, "GiB": 1 << 30, "TiB": 1 << 40}
 
 
 def run(*words: str, settings: Settings | None = None) -> int:
@@ -52,6 +73,45 @@ def test_the_brokers_keep_each_page_twice_for_its_time_and_the_index_for_good() 
     assert SMALL.log_bytes == 7 * a_day.log_bytes
     assert replace(SMALL, replicas=3).log_bytes == 3 * SMALL.log_bytes
     assert SMALL.index_topic_bytes == replace(SMALL, retention_days=1).index_topic_bytes == 1000 * ENTRY_BYTES
+
+
+def test_a_sketch_and_its_bands_stand_in_each_claim_and_each_entry_on_the_brokers() -> None:
+    def claim(**columns: bytes) -> int:
+        claims = (Claim(partition=1, offset=5, clock=7, url="http://a/", fingerprint=1 << 63, **columns),)
+        return len(encode(Batch(scheme=bytes(8), writer=bytes(8), claims=claims)))
+
+    assert claim(sketch=bytes(32), bands=bytes(32)) - claim() == SKETCHED_BYTES
+    assert OPTIONAL_WIDTHS["sketch"] + OPTIONAL_WIDTHS["bands"] == SKETCHED_BYTES
+    accurate = replace(SMALL, sketched=True)
+    assert accurate.log_bytes - SMALL.log_bytes == 7 * 86_400 * SKETCHED_BYTES
+    assert accurate.index_topic_bytes == 1000 * (ENTRY_BYTES + SKETCHED_BYTES)
+
+
+def test_a_shard_takes_memory_before_its_first_entry() -> None:
+    assert SMALL.index_bytes == 8 * 300_000 + 1000 * (80 + URL_BYTES)
+    assert replace(SMALL, distinct=90_000_000).index_bytes == 16 * 300_000 + 90_000_000 * (80 + URL_BYTES)
+
+
+@pytest.mark.parametrize("predicate", ["simhash", "accurate"])
+def test_the_figures_of_the_command_follow_from_each_other(predicate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = load_settings(config=None, overrides=[f"near.predicate={predicate}"], environ={})
+    run("--pages-per-day", "10000000", "--distinct", "50000000", "--sample", "100000", settings=settings)
+    printed = capsys.readouterr().out
+
+    def figure(label: str) -> float:
+        (number, unit), *more = re.findall(rf"^  {label} +([\d,.]+)(?: (\w+))?$", printed, re.MULTILINE)
+        assert not more, "one line of this label"
+        return float(number.replace(",", "")) * UNITS.get(unit, 1)
+
+    entry = figure("bytes an entry, of the later half of them")
+    together = figure("50,000,000 entries in 8 shards")
+    assert together == pytest.approx(8 * figure("a shard besides, .*") + 50_000_000 * entry, rel=0.02)
+    assert figure("50,000,000 entries") == pytest.approx(50_000_000 * figure("together"), rel=0.03)
+    assert figure("memory of the index with URLs, .*") == pytest.approx(together + 50_000_000 * URL_BYTES, rel=0.03)
+    assert figure("memory of parsers, one a core: .*") == pytest.approx(2 * (180 + 512) * MIB, rel=0.1)
+    assert len({len(line) for line in printed.partition("\nA crawl")[2].splitlines()[1:]}) == 1, "figures are aligned"
+    on_brokers = ENTRY_BYTES + (predicate == "accurate") * SKETCHED_BYTES
+    assert figure("on the brokers: the index, .*") == pytest.approx(50_000_000 * on_brokers, rel=0.03)
 
 
 def test_the_command_plans_by_the_settings(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.cli.sizing import LOAD, PAGES_A_SECOND_AND_CORE, PEAK, Crawl
+from worker.cli import compose
+from worker.cli.sizing import LOAD, PAGES_A_SECOND_AND_CORE, PARSER_BYTES, PEAK, Crawl, Growth
 from worker.errors import UsageError
 from worker.fingerprint.sketch import BANDS, SKETCH_BYTES
-from worker.index.engine import SketchRule
 from worker.index.entries import COLUMNS, Entries
 from worker.index.layout import Layout
-from worker.index.shard import Shard
 
 if TYPE_CHECKING:
     from worker.config import Settings
+    from worker.stream.lookup import Index
 
 SUMMARY: Final = "say what the index takes in memory and, with --pages-per-day, what a whole crawl needs"
 
@@ -30,8 +30,9 @@ TABLES_IN_LITERATURE: Final = 4
 TAG_BYTES: Final = 4
 SLOT_BYTES: Final = 4
 KEY_BYTES: Final = 2
-SAMPLE: Final = 200_000
-"""Entries that are really stored to measure one. Fewer would show more of the space that is kept to grow."""
+SAMPLE: Final = 1_000_000
+"""Entries that are really stored to measure one. Fewer would show more of the space that is kept to grow: with a fifth
+of them, an entry came out a tenth too large, without sketches a third."""
 
 _PORTION: Final = 1000
 """Entries stored at a time, as a worker stores the survivors of a batch."""
@@ -71,31 +72,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sample",
         type=int,
-        default=SAMPLE,
         metavar="N",
-        help=f"entries to store for the measured figure, 0 for none; default {SAMPLE:,}",
+        help=f"entries to store for the measured figures, 0 for none; default {SAMPLE:,}, or --distinct if less",
     )
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """Print both."""
-    distinct, sample = arguments.distinct, arguments.sample
+    distinct = arguments.distinct
+    sample = min(SAMPLE, distinct) if arguments.sample is None else arguments.sample
     if distinct < 1 or not 0 <= sample <= distinct:
         raise UsageError("--distinct must be at least 1 and --sample between 0 and --distinct; give other numbers")
     per_day = 1 if arguments.pages_per_day is None else arguments.pages_per_day
     if min(arguments.page_kb, arguments.pages_a_second, per_day) <= 0:
         raise UsageError("--pages-per-day, --page-kb and --pages-a-second must be above 0; give other numbers")
     settings = load()
-    layout = Layout(arguments.layout or settings.index.layout)
-    sketched = settings.near.predicate == "accurate"
-    entry_bytes = measured(sample, layout, sketched) if sample else None
-    print(report(distinct, layout, entry_bytes, sample, sketched))
+    if arguments.layout:
+        index = settings.index.model_copy(update={"layout": arguments.layout})
+        settings = settings.model_copy(update={"index": index})
+    layout, sketched = Layout(settings.index.layout), settings.near.predicate == "accurate"
+    growth = measured(sample, settings) if sample else None
+    print(report(distinct, settings, growth, sample))
     if arguments.pages_per_day:
         crawl = Crawl(
             pages_a_day=arguments.pages_per_day,
             distinct=distinct,
             page_bytes=round(arguments.page_kb * 1000),
-            entry_bytes=entry_bytes or computed_bytes(layout, sketched),
+            growth=growth or Growth(0, computed_bytes(layout, sketched)),
+            sketched=sketched,
+            page_memory=settings.page.memory_mb * _KIB**2,
             retention_days=settings.topics.retention_days,
             replicas=settings.topics.replication_factor,
             speed=arguments.pages_a_second,
@@ -110,25 +115,42 @@ def computed_bytes(layout: Layout, sketched: bool = False) -> int:
     return columns + sketched * (SKETCH_BYTES + BANDS * (KEY_BYTES + SLOT_BYTES))
 
 
-def measured(sample: int, layout: Layout, sketched: bool = False) -> float:
-    """Bytes an entry of a shard of ``sample`` entries, space to grow included, without URLs.
+def measured(sample: int, settings: Settings) -> Growth:
+    """How a shard of the predicate and layout in force grows, space to grow included, without URLs.
 
-    Fingerprints are random; tokens and times are such as a crawl's are, since full parts of these columns are packed.
+    What an entry takes is measured on the later half of ``sample`` entries: a shard has tables that are as large for a
+    thousand entries as for a million. Fingerprints are random; tokens and times are such as a crawl's are, since full
+    parts of these columns are packed.
     """
     random = np.random.default_rng(1)
-    shard = Shard(layout=layout, sketch=SketchRule() if sketched else None)
-    for start in range(0, sample, _PORTION):
-        count = min(_PORTION, sample - start)
+    sketched = settings.near.predicate == "accurate"
+    shard = compose.new_index(settings)()
+    half = sample // 2
+    store_random(shard, random, 0, half, sketched)
+    by_half = shard.nbytes
+    store_random(shard, random, half, sample, sketched)
+    entry = (shard.nbytes - by_half) / (sample - half)
+    return Growth(max(0.0, shard.nbytes - sample * entry), entry)
+
+
+def store_random(shard: Index, random: np.random.Generator, begin: int, end: int, sketched: bool) -> None:
+    """Entries ``begin`` to ``end`` of an imagined crawl, as a worker stores them."""
+    for start in range(begin, end, _PORTION):
+        count = min(_PORTION, end - start)
         entries = _random_entries(random, start, count)
         if sketched:
             bands = random.integers(0, 2**32, (count, BANDS), np.uint32)
             entries = replace(entries, bands=bands, sketch=random.integers(0, 2**64, (count, 4), np.uint64))
         shard.store(entries)
-    return shard.nbytes / len(shard)
 
 
-def report(distinct: int, layout: Layout, measured_bytes: float | None, sample: int, sketched: bool = False) -> str:
+def report(distinct: int, settings: Settings, growth: Growth | None, sample: int) -> str:
     """Both accounts as aligned lines; sizes are rounded up."""
+    layout, sketched, shards = (
+        Layout(settings.index.layout),
+        settings.near.predicate == "accurate",
+        settings.topics.shards,
+    )
     tables = len(layout.arrangements)
     total = computed_bytes(layout, sketched)
     literature = [
@@ -144,16 +166,18 @@ def report(distinct: int, layout: Layout, measured_bytes: float | None, sample: 
     lines += [f"  {label:44}{in_units(size):>12}" for label, size in literature]
     lines += [
         "",
-        f"This index, layout {layout.value}, bytes an entry before it is packed, computed from its columns' types",
+        f"This index, predicate {settings.near.predicate}, layout {layout.value}, bytes an entry before it is packed, "
+        "computed from its columns' types",
     ]
     lines += [f"  {label:44}{size:>12}" for label, size in parts]
     lines += [f"  {'together':44}{total:>12}", f"  {f'{distinct:,} entries':44}{in_units(distinct * total):>12}"]
-    if measured_bytes is not None:
+    if growth is not None:
         lines += [
             "",
             f"This index, measured: {sample:,} random entries stored, packed, with the space kept to grow",
-            f"  {'bytes an entry':44}{measured_bytes:>12.1f}",
-            f"  {f'{distinct:,} entries at that rate':44}{in_units(distinct * measured_bytes):>12}",
+            f"  {'bytes an entry, of the later half of them':44}{growth.entry:>12.1f}",
+            f"  {'a shard besides, however few it has':44}{in_units(growth.empty):>12}",
+            f"  {f'{distinct:,} entries in {shards} shards':44}{in_units(growth.of(distinct, shards)):>12}",
         ]
     lines += ["", "URLs come on top; they are kept compressed. Memory divides by the number of workers."]
     return "\n".join(lines)
@@ -162,17 +186,19 @@ def report(distinct: int, layout: Layout, measured_bytes: float | None, sample: 
 def plan(crawl: Crawl, settings: Settings) -> Iterator[str]:
     """What the crawl needs, as aligned lines; figures are rounded up."""
     speed, days, copies = crawl.speed, crawl.retention_days, crawl.replicas
-    parser_bytes = crawl.cores * settings.page.memory_mb * _KIB**2
     yield f"A crawl of {crawl.pages_a_day:,} pages a day ({crawl.mean:,.1f} a second), {crawl.distinct:,} different"
     rows = (
         (
-            f"cores for workers, {LOAD:.0%} in use at {PEAK:g} times the mean, {speed:g} pages/s each",
+            f"cores, {LOAD:.0%} in use at {PEAK:g} times the mean, {speed:g} pages/s each",
             f"{crawl.cores:,}",
         ),
         ("topics.partitions, at least; chosen once", f"{crawl.partitions:,}"),
         ("topics.shards, at least; chosen once", f"{crawl.shards:,}"),
         ("memory of the index with URLs, divided by the workers", in_units(crawl.index_bytes)),
-        ("memory of parsers at most: page.memory_mb each, one a core", in_units(parser_bytes)),
+        (
+            f"memory of parsers, one a core: {in_units(PARSER_BYTES)} and page.memory_mb",
+            in_units(crawl.parser_bytes),
+        ),
         ("memory of pages on their way, each worker: commit.megabytes", in_units(settings.commit.megabytes * _KIB**2)),
         (f"on the brokers: {days:g} days (topics.retention_days), copies: {copies}", in_units(crawl.log_bytes)),
         (f"on the brokers: the index, for good, copies: {copies}", in_units(crawl.index_topic_bytes)),
