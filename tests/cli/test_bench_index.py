@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -103,3 +104,8 @@ def test_numbers_are_shown_short(number: float, shown: str) -> None:
 
 def test_a_bar_in_a_cell_does_not_break_the_table() -> None:
     assert bench_report.table(["a|b"], [["c"]]) == "| a/b |\n| --- |\n| c |"
+
+
+def test_the_line_on_the_machine_ends_with_what_else_was_measured_if_anything_was() -> None:
+    assert bench_report.machine([]).endswith(f"numba {numba.__version__}")
+    assert bench_report.machine(["a 1", "b 2"]).endswith(f"numba {numba.__version__}; a 1, b 2")

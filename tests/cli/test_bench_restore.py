@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from worker.broker.jars import KAFKA
 from worker.cli.main import main
 
 ENTRIES = 40_000
@@ -22,7 +24,10 @@ def test_all_survivors_are_restored_from_the_topic_and_from_snapshots(
     measured = [json.loads(line) for line in capfd.readouterr().out.splitlines() if line.startswith("{")]
     assert [each["how"] for each in measured] == ["cold, from the topic", "writing the snapshots", "with snapshots"]
     assert {(each["entries"], each["shards"]) for each in measured} == {(ENTRIES, 3)}
-    assert "## 40,000 survivors in 3 shards" in out.read_text()
+    written = out.read_text()
+    assert "## 40,000 survivors in 3 shards" in written
+    (measured_on,) = (line for line in written.splitlines() if line.startswith("Measured on: "))
+    assert measured_on.endswith(f"; kafka-python {version('kafka-python')}, Apache Kafka {KAFKA}.")
 
 
 def test_too_few_survivors_are_refused() -> None:

@@ -25,7 +25,8 @@ def machine(versions: Sequence[str]) -> str:
     wide = "with" if any("avx512f" in line for line in _lines(_CPUINFO)) else "without"
     return (
         f"{cpu}, {os.cpu_count()} cores {wide} AVX-512, {memory} GiB; {datetime.now(UTC):%Y-%m-%d}; Python "
-        f"{platform.python_version()}, numpy {np.__version__}, numba {numba.__version__}; {', '.join(versions)}"
+        f"{platform.python_version()}, numpy {np.__version__}, numba {numba.__version__}"
+        + ("; " + ", ".join(versions) if versions else "")
     )
 
 

@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
 from worker.cli import bench_report, compose
 from worker.cli.bench_filling import MILLION, fill
@@ -176,7 +178,7 @@ def _write(out: Path, measured: Sequence[Measured]) -> None:
         how="`python -m worker bench restore`: a real broker on the same machine, its compacted index topic filled "
         "with packed blocks of 4096 survivors; all shards restored by one process, reading included. CPU time is of "
         "all its threads; the broker's is not in it. Memory is the process's peak so far.",
-        versions=[],
+        versions=_versions(),
         absent=[],
         sections=[
             (f"{entries:,} survivors in {shards} shards", _table(sizes[entries, shards]))
@@ -207,10 +209,15 @@ def _write_handover(out: Path | None, handover: Handover, entries: int) -> None:
             out,
             title="Half of the shards handed over",
             how=f"`python -m worker bench restore --handover`. {handover.line(entries)}",
-            versions=[],
+            versions=_versions(),
             absent=[],
             sections=[],
         )
+
+
+def _versions() -> list[str]:
+    """Both ends of the topic that is read."""
+    return [f"kafka-python {version('kafka-python')}", f"Apache Kafka {KAFKA}"]
 
 
 def _peak_memory_mib() -> int:
