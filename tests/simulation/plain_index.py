@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from worker.fingerprint.near import Match
 from worker.index.entries import Entries, Survivor
@@ -79,7 +79,9 @@ class PlainIndex:
                 raise ValueError(f"{survivor.order} does not follow {self.survivors[-1].order}")
             self.survivors.append(survivor)
 
-    load = store
+    def load(self, parts: Iterable[Entries], expected: int = 0) -> None:
+        for entries in parts:
+            self.store(entries)
 
     def expire(self, up_to_batch: int) -> int:
         before = len(self.survivors)

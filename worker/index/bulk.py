@@ -1,103 +1,163 @@
-"""Many entries at once: cut into heaps of neighbouring rows first, so that a heap's rows and slabs stay in a core's
+"""Many entries at once: dealt into heaps of neighbouring rows first, so that a heap's rows and slabs stay in a core's
 cache while it is put away (radix partitioning; Manegold, Boncz, Kersten: Optimizing Main-Memory Join on Modern
 Hardware, IEEE TKDE 2002). The order within a row remains.
+
+1. ``count`` how many entries fall into each heap, part after part.
+2. ``deal`` each into the place of its heap: all heaps lie in one array, one behind the other.
+3. ``put_away`` heap by heap: make room in each row for all that it gets, once, then write. Rows that are split, keep
+   copies or become too full are left to ``growth``, entry by entry.
+
+An entry in a heap is 64 bits: tag, row in the heap, and number among those that are dealt.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.index.growth import (
-    add_below,
-    arrange,
-    fetch_end,
-    known_bits,
-    make_room,
-    put,
-    row_for,
-    table_of,
-    tag_for,
+from worker.index.growth import arrange, row_for, table_of
+from worker.index.native import compiled, u16_at, u32_at, u64_at
+from worker.index.plan import (
+    BANDS,
+    CAPACITY,
+    COPIED,
+    LENGTH,
+    NODE,
+    SLOT_MASK,
+    TABLE_FORM,
+    TABLE_KEY_BITS,
+    TABLE_ROW,
+    TABLE_ROWS,
+    TABLE_SPLIT_FROM,
+    TAGGED,
 )
-from worker.index.native import compiled
-from worker.index.plan import NODE, SLOT_MASK, TABLE_COLUMN, TABLE_FORM, TABLE_ROW, TAGGED
-from worker.index.slabs import State, form_of, row_of, value_at
+from worker.index.slabs import State, form_of, move, row_of, slab_at, slots_after
 
 _HEAP_BITS = 8
 """Rows a heap, as bits: 256 of them with 150 entries each are 300 kB, which a core's own cache holds."""
-_AHEAD = 12
+_HEAP_ROWS = 1 << _HEAP_BITS
+NUMBER_BITS: Final = 24
+"""For the number of an entry: so many, as a power of two, are dealt at once."""
+_TAG_AT = NUMBER_BITS + _HEAP_BITS
 
-U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
+I64 = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
-@compiled("uint64(uint32, uint32)", inline=True)
-def _packed(tag: Any, slot: Any) -> Any:
-    return (np.uint64(tag) << np.uint64(32)) | np.uint64(slot)
+def heaps_of(rows: int) -> int:
+    """How many heaps a table of so many rows has."""
+    return -(-rows // _HEAP_ROWS)
 
 
-@compiled("void(int64[::1], int64, uint32[::1], uint32[::1], uint64[::1], uint32[::1])")
-def cut(state: State, number: int, new: U32, rows: U32, entries: U64, counts: U32) -> None:
-    """Write for each slot of ``new`` its row in a table to ``rows`` (n,), tag and slot to ``entries`` (n,).
+@compiled("uint64(int64, int64, boolean, int64)", inline=True)
+def _value(values: int, count: int, keyed: bool, at: int) -> Any:
+    """The value of an entry, from its address: 64 bits, or a key of 32 in a row of ``BANDS``."""
+    if keyed:
+        return np.uint64(u32_at(values, count * BANDS)[at * BANDS])
+    return u64_at(values, count)[at]
 
-    Adds to ``counts`` (rows of the table,) how many fall into each row.
+
+@compiled("void(int64[::1], int64, int64, boolean, boolean[::1], int64, int64, int64[::1])")
+def count(state: State, number: int, values: int, keyed: bool, left_out: Mask, begin: int, end: int, ends: I64) -> None:
+    """Add to ``ends[1:]`` how many of the entries from ``begin`` to ``end``, whose values are there, each heap gets.
+
+    Those that ``left_out`` (all entries,) names get none; without rows it names none.
     """
     table = table_of(state, number)
-    first, column = table[TABLE_ROW], table[TABLE_COLUMN]
-    for at in range(new.size):
-        arranged = arrange(table, value_at(state, column, int(new[at])))
+    first = table[TABLE_ROW]
+    for at in range(end - begin):
+        if left_out.size and left_out[begin + at]:
+            continue
+        row = row_for(table, arrange(table, _value(values, end - begin, keyed, at))) - first
+        ends[(row >> _HEAP_BITS) + 1] += 1
+
+
+@compiled("void(int64[::1], int64, int64, boolean, boolean[::1], int64, int64, int64[::1], uint64[::1])")
+def deal(
+    state: State, number: int, values: int, keyed: bool, left_out: Mask, begin: int, end: int, ends: I64, dealt: U64
+) -> None:
+    """Write the same entries to ``dealt``; ``ends[h]`` says where heap h goes on."""
+    table = table_of(state, number)
+    first, shift = table[TABLE_ROW], np.uint64(16)
+    if not keyed:
+        shift = np.uint64(table[TABLE_KEY_BITS])
+    for at in range(end - begin):
+        if left_out.size and left_out[begin + at]:
+            continue
+        arranged = arrange(table, _value(values, end - begin, keyed, at))
         row = row_for(table, arranged) - first
-        rows[at] = row
-        entries[at] = _packed(tag_for(table, arranged), new[at])
-        counts[row] += np.uint32(1)
+        tag = (arranged >> shift) & np.uint64(0xFFFFFFFF)
+        heap = row >> _HEAP_BITS
+        low = np.uint64(row & (_HEAP_ROWS - 1))
+        dealt[ends[heap]] = (tag << np.uint64(_TAG_AT)) | (low << np.uint64(NUMBER_BITS)) | np.uint64(begin + at)
+        ends[heap] += 1
 
 
-@compiled("void(int64[::1], int64, uint32[::1], uint32[::1], uint32[::1], uint64[::1], uint32[::1])")
-def cut_keys(state: State, number: int, keys: U32, new: U32, rows: U32, entries: U64, counts: U32) -> None:
-    """The same of a table of keys, which stand beside the slots."""
+@compiled("int64(int64[::1], int64, int64, uint64[::1], int64[::1], int64[::1], int64, int64, int64)")
+def put_away(
+    state: State, number: int, first: int, dealt: U64, ends: I64, left: I64, share: int, more: int, begin: int
+) -> int:
+    """Put the heaps from ``begin`` on into their rows; returns how far it came, the number of heaps or where it wants a
+    region.
+
+    ``first`` is the slot of entry 0. A row that needs place gets it for one entry in ``share`` and for ``more`` beside.
+    What is not put away is written to the beginning of ``dealt``: in the upper half its tag, or its key in a table of
+    keys, in the lower its number. ``left[0]`` counts them.
+    """
     table = table_of(state, number)
-    for at in range(new.size):
-        row = row_for(table, np.uint64(keys[at])) - table[TABLE_ROW]
-        rows[at] = row
-        entries[at] = _packed(keys[at] >> np.uint32(16), new[at])
-        counts[row] += np.uint32(1)
-
-
-@compiled("void(uint32[::1], uint32[::1], uint64[::1], uint32[::1], uint64[::1])")
-def heap(counts: U32, rows: U32, entries: U64, heaped_rows: U32, heaped: U64) -> None:
-    """Write rows and entries (n,) heap by heap; ``counts`` is what ``cut`` has counted, from zeros."""
-    ends = np.zeros((counts.size >> _HEAP_BITS) + 2, np.int64)
-    for row in range(counts.size):
-        ends[(row >> _HEAP_BITS) + 1] += counts[row]
-    for number in range(1, ends.size):
-        ends[number] += ends[number - 1]
-    for at in range(rows.size):
-        number = rows[at] >> np.uint32(_HEAP_BITS)
-        to = ends[number]
-        heaped_rows[to] = rows[at]
-        heaped[to] = entries[at]
-        ends[number] = to + 1
-
-
-@compiled("int64(int64[::1], int64, uint32[::1], uint64[::1], int64)")
-def place(state: State, number: int, rows: U32, entries: U64, begin: int) -> int:
-    """Put ``entries[begin:]`` into their rows; returns how far it came, as ``growth.add`` does."""
-    table = table_of(state, number)
-    count, first = entries.size, table[TABLE_ROW]
-    bits = 64 - known_bits(table) if table[TABLE_FORM] == TAGGED else 0
-    for at in range(begin, count):
-        if at + _AHEAD < count:
-            fetch_end(state, int(first + np.int64(rows[at + _AHEAD])))
-        row = int(first + np.int64(rows[at]))
-        slot = int(entries[at] & np.uint64(SLOT_MASK))
-        if form_of(row_of(state, row)) == NODE:
-            arranged = arrange(table, value_at(state, table[TABLE_COLUMN], slot))
-            if not add_below(state, number, row, arranged, slot):
-                return at
-        else:
-            if not make_room(state, number, row, -1, 0, bits):
-                return at
-            put(state, row, np.uint32(entries[at] >> np.uint64(32)), slot)
-    return int(count)
+    tags, slots = np.empty(_HEAP_ROWS, np.int64), np.empty(_HEAP_ROWS, np.int64)
+    counts = np.empty(_HEAP_ROWS, np.int64)
+    tagged = table[TABLE_FORM] == TAGGED
+    low_bits, number_bits = np.uint64(_HEAP_ROWS - 1), np.uint64((1 << NUMBER_BITS) - 1)
+    kept_back = left[0]
+    for heap in range(begin, ends.size - 1):
+        start, end = ends[heap - 1] if heap else 0, ends[heap]
+        if start == end:
+            continue
+        counts[:] = 0
+        for at in range(start, end):
+            counts[np.int64((dealt[at] >> np.uint64(NUMBER_BITS)) & low_bits)] += 1
+        rows = min(_HEAP_ROWS, table[TABLE_ROWS] - (heap << _HEAP_BITS))
+        row = int(table[TABLE_ROW] + (heap << _HEAP_BITS))
+        for low in range(rows):
+            words = row_of(state, row + low)
+            wanted = int(words[LENGTH]) + counts[low]
+            tags[low] = 0
+            if counts[low] == 0 or form_of(words) == NODE or form_of(words) == COPIED:
+                continue
+            if wanted > table[TABLE_SPLIT_FROM]:
+                continue
+            if wanted > int(words[CAPACITY]) and not move(
+                state, row + low, table[TABLE_FORM], wanted + wanted // share + 1 + more
+            ):
+                return heap
+            form, length, capacity = form_of(words), int(words[LENGTH]), int(words[CAPACITY])
+            at_tags = slab_at(state, words)
+            tags[low] = at_tags + (4 if form == TAGGED else 2) * length
+            slots[low] = at_tags + slots_after(form, capacity) + 4 * length
+        for at in range(start, end):
+            entry = dealt[at]
+            low = int((entry >> np.uint64(NUMBER_BITS)) & low_bits)
+            tag, entry = entry >> np.uint64(_TAG_AT), entry & number_bits
+            if tags[low] == 0:
+                if not tagged:
+                    tag = (tag << np.uint64(16)) | np.uint64((heap << _HEAP_BITS) + low)
+                dealt[kept_back] = (tag << np.uint64(32)) | entry
+                kept_back += 1
+                continue
+            if tagged:
+                u32_at(tags[low], 1)[0] = np.uint32(tag)
+                tags[low] += 4
+            else:
+                u16_at(tags[low], 1)[0] = np.uint16(tag)
+                tags[low] += 2
+            u32_at(slots[low], 1)[0] = np.uint32((np.int64(entry) + first) & SLOT_MASK)
+            slots[low] += 4
+        left[0] = kept_back
+        for low in range(rows):
+            if tags[low]:
+                row_of(state, row + low)[LENGTH] += counts[low]
+    return int(ends.size - 1)

@@ -165,8 +165,12 @@ class Columns:
 
     def between(self, name: str, begin: int, end: int) -> NDArray[Any]:
         """The values of a column from slot ``begin`` up to ``end``; a view of what never changes, or a copy."""
-        parts = [chunk.values(name, rows) for chunk, rows in self._parts(begin, end)]
+        parts = self.parts_of(name, begin, end)
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, _DTYPES[name]), *parts])
+
+    def parts_of(self, name: str, begin: int, end: int) -> list[NDArray[Any]]:
+        """The same chunk by chunk: views of the columns that are hashes, without a copy."""
+        return [chunk.values(name, rows) for chunk, rows in self._parts(begin, end)]
 
     def sketches_between(self, begin: int, end: int) -> NDArray[np.uint64]:
         """The sketches of these slots: uint64 (n, 4)."""

@@ -6,16 +6,17 @@ and region by region (``growth``, ``slabs``), so that no call stops for a copy o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.index import bulk, growth, plan, scan, slabs
 from worker.index.columns import Columns
-from worker.index.engine import I64, U32, Asked, Policy, Rules
+from worker.index.engine import I64, U32, U64, Asked, Policy, Rules
 from worker.index.layout import WHOLE, Arrangement
 from worker.index.regions import Chunks, Regions
 
@@ -31,6 +32,38 @@ _IDLE_DEAD_SHARE: Final = 32
 """While entries come, an eighth of the slabs' memory may be dead: half of that would double the cost of storing."""
 _CLEANED_ENTRIES: Final = 500
 """One region is cleaned for so many new entries: as fast as they leave dead slabs behind."""
+_SHARE: Final = 8
+_BULK_SHARE: Final = 32
+"""A bucket that grows gets one part in so many beside, less where many came at once: then few will follow."""
+_NONE: Final = np.empty(0, np.bool_)
+
+
+class _New(NamedTuple):
+    """Entries from slot ``begin`` on that are to be taken in; ``dealt`` is memory in which many are sorted."""
+
+    begin: int
+    entries: int
+    coming: int
+    dealt: U64
+
+
+class _Values(NamedTuple):
+    """What entries are found by, in parts: values of 64 bits, or, with a ``band``, uint32 (m, 8).
+
+    ``left_out`` (n,) says which entries do not belong there; without rows all do.
+    """
+
+    parts: Sequence[NDArray[Any]]
+    left_out: NDArray[np.bool_]
+    band: int | None = None
+
+    def places(self) -> Iterator[tuple[int, int, int]]:
+        """Of each part the address of its first value, the number of the first entry and that behind the last."""
+        begin = 0
+        for part in self.parts:
+            address: int = part.__array_interface__["data"][0]
+            yield address + 4 * (self.band or 0), begin, begin + len(part)
+            begin += len(part)
 
 
 class CompiledTables:
@@ -71,23 +104,23 @@ class CompiledTables:
         """See ``Tables``."""
         return int(self._state[plan.CANDIDATES])
 
-    def add(self, count: int, bands: U32 | None) -> None:
+    def add(self, count: int, bands: Sequence[U32] | None, coming: int = 0) -> None:
         """See ``Tables``."""
         columns = self._columns
         begin = columns.end - count
-        new = (np.arange(begin, columns.end) & plan.SLOT_MASK).astype(np.uint32)
         bare = columns.between("bare", begin, columns.end)
         some_bare = bool(bare.any())
-        with_print = new[~bare] if some_bare else new
+        new = _New(begin, count, coming, np.empty(count if count >= self._policy.bulk_from else 0, np.uint64))
+        prints = _Values(columns.parts_of("fingerprint", begin, columns.end), bare if some_bare else _NONE)
         for table in range(self._texts):
-            self._take_in(table, with_print)
+            self._take_in(table, new, prints)
         if some_bare:
-            self._take_in(self._texts, new[bare])
+            self._take_in(self._texts, new, _Values(columns.parts_of("text_hash", begin, columns.end), ~bare))
         if bands is not None:
-            banded = bands.any(axis=1)
-            kept, with_bands = bands[banded], new[banded]
+            parts = [np.ascontiguousarray(part) for part in bands]
+            without = _without_bands(parts)
             for band, table in enumerate(self._bands):
-                self._take_in(table, with_bands, np.ascontiguousarray(kept[:, band]))
+                self._take_in(table, new, _Values(parts, without, band))
         self._reclaim(1 + count // _CLEANED_ENTRIES)
         self._sweep()
 
@@ -216,36 +249,61 @@ class CompiledTables:
         if number not in self._chunks:
             self._chunks[number], self._chunk_addresses[number] = self._row_memory.take()
 
-    def _take_in(self, table: int, new: U32, keys: U32 | None = None) -> None:
-        """Add slots to a table, with its keys if it is one of keys; many at once sorted roughly by row."""
-        before = self._counts[table]
-        self._counts[table] += len(new)
-        if keys is None:
-            self._grow(table, before)
-        self._set_limits(table)
-        if len(new) < self._policy.bulk_from:
-            if keys is None:
-                self._repeat(table, partial(growth.add, self._state, table, new), len(new))
-            else:
-                self._repeat(table, partial(growth.add_keys, self._state, table, keys, new), len(new))
+    def _take_in(self, table: int, new: _New, values: _Values) -> None:
+        """Add entries to a table; many at once sorted roughly by row."""
+        count = new.entries - int(np.count_nonzero(values.left_out))
+        if not count:
             return
-        counts = np.zeros(int(self._tables[table, plan.TABLE_ROWS]), np.uint32)
-        rows, entries = np.empty(len(new), np.uint32), np.empty(len(new), np.uint64)
-        if keys is None:
-            bulk.cut(self._state, table, new, rows, entries, counts)
-        else:
-            bulk.cut_keys(self._state, table, keys, new, rows, entries, counts)
-        if len(new) >= before // 8:
-            self._reserve(table, counts)
-        heaped_rows, heaped = np.empty_like(rows), np.empty_like(entries)
-        bulk.heap(counts, rows, entries, heaped_rows, heaped)
-        self._repeat(table, partial(bulk.place, self._state, table, heaped_rows, heaped), len(new))
+        before = self._counts[table]
+        self._counts[table] += count
+        if values.band is None:
+            self._grow(table, before, new.coming)
+        self._set_limits(table)
+        if count < self._policy.bulk_from:
+            chosen = ~values.left_out if len(values.left_out) else slice(None)
+            slots = _slots(new.begin, np.arange(new.entries)[chosen])
+            if values.band is None:
+                self._put(table, slots)
+            else:
+                keys = np.concatenate([part[:, values.band] for part in values.parts])
+                self._put(table, slots, keys[chosen])
+            return
+        words = self._tables[table]
+        ends = np.zeros(bulk.heaps_of(int(words[plan.TABLE_ROWS])) + 1, np.int64)
+        places = list(values.places())
+        for address, first, end in places:
+            bulk.count(self._state, table, address, values.band is not None, values.left_out, first, end, ends)
+        np.cumsum(ends, out=ends)
+        for address, first, end in places:
+            bulk.deal(
+                self._state, table, address, values.band is not None, values.left_out, first, end, ends, new.dealt
+            )
+        left = np.zeros(1, np.int64)
+        share = _BULK_SHARE if count >= before // 8 else _SHARE
+        mean = new.coming / int(words[plan.TABLE_ROWS])
+        more = math.ceil(mean + math.sqrt(mean))
+        self._repeat(
+            table,
+            partial(bulk.put_away, self._state, table, new.begin, new.dealt, ends, left, share, more),
+            len(ends) - 1,
+        )
+        if left[0]:
+            by_hand = new.dealt[: left[0]]
+            slots = _slots(new.begin, by_hand & np.uint64(plan.SLOT_MASK))
+            self._put(table, slots, None if values.band is None else (by_hand >> np.uint64(32)).astype(np.uint32))
 
-    def _grow(self, table: int, before: int) -> None:
-        """Rows for what is to come, where ``before`` entries are there."""
+    def _put(self, table: int, slots: U32, keys: U32 | None = None) -> None:
+        """Add slots to a table, with their keys if it is one of keys, one after the other."""
+        if keys is None:
+            self._repeat(table, partial(growth.add, self._state, table, slots), len(slots))
+        else:
+            self._repeat(table, partial(growth.add_keys, self._state, table, keys, slots), len(slots))
+
+    def _grow(self, table: int, before: int, coming: int) -> None:
+        """Rows for the entries that came, where ``before`` are there, and for those that are still ``coming``."""
         words = self._tables[table]
         most = 1 << min(self._arrangements[table].key_bits, 24)
-        wanted = min(most, -(-self._counts[table] // self._policy.entries_a_row))
+        wanted = min(most, -(-(self._counts[table] + coming) // self._policy.entries_a_row))
         if before == 0 and wanted > words[plan.TABLE_ROWS]:
             self._set_rows(table, wanted)
         elif wanted > words[plan.TABLE_ROWS]:
@@ -253,10 +311,6 @@ class CompiledTables:
             while words[plan.TABLE_ROWS] < wanted:
                 if not growth.spread(self._state, table):
                     self._provide(table)
-
-    def _reserve(self, table: int, counts: U32) -> None:
-        """Place for so many more entries in each row."""
-        self._repeat(table, partial(growth.reserve, self._state, table, counts), len(counts))
 
     def _set_limits(self, table: int) -> None:
         usual = 8 * self._counts[table] // int(self._tables[table, plan.TABLE_ROWS])
@@ -347,6 +401,18 @@ class CompiledTables:
             if reached < end:
                 self._sweeping.append((reached, end))
         return True
+
+
+def _slots(begin: int, numbers: NDArray[Any]) -> U32:
+    """Of entries that are counted from slot ``begin``."""
+    return ((numbers.astype(np.int64) + begin) & plan.SLOT_MASK).astype(np.uint32)
+
+
+def _without_bands(parts: Sequence[U32]) -> NDArray[np.bool_]:
+    """Which entries have no bands, without rows if all have."""
+    words = [part.view(np.uint64) for part in parts]
+    without = np.concatenate([(word[:, 0] | word[:, 1] | word[:, 2] | word[:, 3]) == 0 for word in words])
+    return without if without.any() else _NONE
 
 
 def _entry_point(kernel: Any) -> Callable[[int, int, int], int]:

@@ -115,8 +115,12 @@ class Tables(Protocol):
     def candidates(self) -> int:
         """Entries that were compared so far."""
 
-    def add(self, count: int, bands: U32 | None) -> None:
-        """Take in the last ``count`` entries of the columns; ``bands`` uint32 (count, 8), zeros for one without."""
+    def add(self, count: int, bands: Sequence[U32] | None, coming: int = 0) -> None:
+        """Take in the last ``count`` entries of the columns, at most 2^22.
+
+        ``bands`` are theirs in parts of any length, uint32 (m, 8) each, zeros for one without. About so many more are
+        ``coming``, for which place may be made at once.
+        """
 
     def forget(self) -> None:
         """The columns have dropped their first entries: never to be found again, removed bit by bit."""

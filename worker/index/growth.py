@@ -359,23 +359,6 @@ def add_keys(state: State, number: int, keys: NDArray[np.uint32], new: NDArray[n
     return count
 
 
-@compiled("int64(int64[::1], int64, uint32[::1], int64)")
-def reserve(state: State, number: int, counts: NDArray[np.uint32], begin: int) -> int:
-    """Give the rows from ``begin`` on place for so many more entries; returns where it stopped for want of a region."""
-    table = table_of(state, number)
-    for place in range(begin, counts.size):
-        row = int(table[TABLE_ROW]) + place
-        words = row_of(state, row)
-        length = int(words[LENGTH])
-        wanted = min(length + int(counts[place]), max(length, table[TABLE_SPLIT_FROM]))
-        if counts[place] == 0 or form_of(words) == NODE or wanted <= int(words[CAPACITY]):
-            continue
-        form = table[TABLE_FORM] if words[CAPACITY] == 0 else form_of(words)
-        if not move(state, row, form, wanted + wanted // 32 + 1):
-            return place
-    return int(counts.size)
-
-
 @compiled("boolean(int64[::1], int64)")
 def spread(state: State, number: int) -> bool:
     """Let a table have one row more, whose words are zero; false if a region is wanted."""

@@ -117,7 +117,7 @@ class ReferenceTables:
         self._bands = [_Table() for _ in range(BANDS if rules.sketch else 0)]
         self._dropped = columns.first
 
-    def add(self, count: int, bands: U32 | None) -> None:
+    def add(self, count: int, bands: Sequence[U32] | None, coming: int = 0) -> None:
         """See ``Tables``."""
         columns = self._columns
         begin = columns.end - count
@@ -128,9 +128,10 @@ class ReferenceTables:
             table.add(_keys(fingerprints, arrangement), slots[~bare])
         self._texts.add(_keys(columns.between("text_hash", begin, columns.end)[bare], WHOLE), slots[bare])
         if bands is not None:
-            banded = bands.any(axis=1)
+            keys = np.concatenate(bands)
+            banded = keys.any(axis=1)
             for band, table in enumerate(self._bands):
-                table.add(bands[banded, band].astype(np.uint64), slots[banded])
+                table.add(keys[banded, band].astype(np.uint64), slots[banded])
 
     def forget(self) -> None:
         """See ``Tables``."""

@@ -11,7 +11,7 @@ hence shards of several threads run side by side. After a fork, each process has
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -26,6 +26,7 @@ from worker.index.columns import Columns
 from worker.index.engine import NO_SLOT, Asked, Policy, Rules, SketchRule, choose
 from worker.index.entries import COLUMNS, Entries, Survivor
 from worker.index.layout import MAX_K, Layout
+from worker.index.plan import BANDS
 from worker.index.urls import UrlStore
 from worker.messages import Order
 
@@ -109,6 +110,10 @@ class Found:
 
 
 Scoped = TypeVar("Scoped", Queries, Entries)
+_AT_ONCE: Final = 1 << 22
+"""Entries that tables take up together: more take 8 bytes each meanwhile, fewer have each bucket grow more often."""
+_NO_BANDS: Final = np.zeros((1 << 13, BANDS), np.uint32)
+"""Of the entries of one block without sketches; blocks of millions of them share it."""
 
 
 class Shard:
@@ -211,25 +216,40 @@ class Shard:
             entries = Entries.from_rows(entries)
         if not len(entries):
             return
-        if not entries.ascending or entries.first_order <= self._last_order:
-            raise ValueError(
-                f"entries {entries.first_order} to {entries.last_order} do not ascend after {self._last_order}, the "
-                "last one stored"
-            )
-        if len(self) + len(entries) > self._columns.limit:
-            raise Refused(
-                f"a shard holds at most {self._columns.limit} entries: spread the index over more shards (setting "
-                "topics.shards)"
-            )
-        entries = _apart(entries)
-        self._columns.append(entries)
-        self._urls.extend(entries.urls)
-        self._tables.add(len(entries), _bands_of_sketched(entries) if self._columns.sketched else None)
-        self._last_order = entries.last_order
+        self._check(entries)
+        if len(entries) > _AT_ONCE:
+            self.load(_in_pieces(entries), len(entries))
+            return
+        bands = self._append(entries)
+        self._tables.add(len(entries), [bands] if self._columns.sketched else None)
 
-    def load(self, entries: Entries) -> None:
-        """The same as ``store`` of the entries in any portions, at the speed of memory; compressed URLs stay so."""
-        self.store(entries)
+    def load(self, parts: Entries | Iterable[Entries], expected: int = 0) -> None:
+        """The same as ``store`` of each part, at the speed of memory: the tables take up millions of entries together.
+
+        Of a part nothing is kept meanwhile but its bands; compressed URLs stay so. So many entries are ``expected`` in
+        all: the tables make place for them at once. More or fewer may come.
+
+        Raises:
+            ValueError, Refused: as ``store``, by one part; those before it were stored.
+        """
+        if isinstance(parts, Entries):
+            self.store(parts)
+            return
+        sketched = self._columns.sketched
+        bands: list[NDArray[np.uint32]] = []
+        waiting, loaded = 0, 0
+        try:
+            for entries in (piece for part in parts for piece in _in_pieces(part)):
+                self._check(entries)
+                if waiting and waiting + len(entries) > _AT_ONCE:
+                    loaded += waiting
+                    self._tables.add(waiting, bands if sketched else None, max(0, expected - loaded))
+                    bands, waiting = [], 0
+                bands.append(self._append(entries))
+                waiting += len(entries)
+        finally:
+            if waiting:
+                self._tables.add(waiting, bands if sketched else None)
 
     def expire(self, up_to_batch: int) -> int:
         """Remove all entries of batches up to ``up_to_batch``; returns how many.
@@ -286,6 +306,27 @@ class Shard:
     def url_bytes(self) -> int:
         """Bytes of the compressed URLs."""
         return self._urls.compressed_bytes
+
+    def _check(self, entries: Entries) -> None:
+        """Raises what ``store`` does of entries that cannot be stored."""
+        if not entries.ascending or entries.first_order <= self._last_order:
+            raise ValueError(
+                f"entries {entries.first_order} to {entries.last_order} do not ascend after {self._last_order}, the "
+                "last one stored"
+            )
+        if len(self) + len(entries) > self._columns.limit:
+            raise Refused(
+                f"a shard holds at most {self._columns.limit} entries: spread the index over more shards (setting "
+                "topics.shards)"
+            )
+
+    def _append(self, entries: Entries) -> NDArray[np.uint32]:
+        """Store but for the tables; returns the bands that these are to take up, none where there are no sketches."""
+        self._last_order = entries.last_order
+        entries = _apart(entries)
+        self._columns.append(entries)
+        self._urls.extend(entries.urls)
+        return _bands_of_sketched(entries) if self._columns.sketched else np.empty((0, BANDS), np.uint32)
 
     def _asked(self, queries: Queries) -> Asked:
         """With all columns, of the types that kernels take."""
@@ -353,10 +394,21 @@ def _apart(pages: Scoped) -> Scoped:
     return replace(pages, fingerprint=pages.fingerprint ^ scope, text_hash=pages.text_hash ^ scope, bands=bands)
 
 
+def _in_pieces(entries: Entries) -> Iterator[Entries]:
+    """The same entries, none where there are none, else at most so many at a time as tables take up."""
+    if 0 < len(entries) <= _AT_ONCE:
+        yield entries
+        return
+    for begin in range(0, len(entries), _AT_ONCE):
+        yield entries[begin : begin + _AT_ONCE]
+
+
 def _bands_of_sketched(entries: Entries) -> NDArray[np.uint32]:
     """The bands of entries that have a sketch as well, zeros for the others."""
-    bands: NDArray[np.uint32] = entries.filled("bands")
-    if entries.sketch is None:
-        return np.zeros_like(bands)
+    bands = entries.bands
+    if bands is None or entries.sketch is None:
+        return (
+            _NO_BANDS[: len(entries)] if len(entries) <= len(_NO_BANDS) else np.zeros((len(entries), BANDS), np.uint32)
+        )
     sketched = entries.sketch.any(axis=1, keepdims=True)
     return bands if np.all(sketched) else np.where(sketched, bands, np.uint32(0))

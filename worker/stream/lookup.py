@@ -36,8 +36,8 @@ class Index(Protocol):
     def store(self, entries: Entries | Sequence[Survivor]) -> None:
         """Take up survivors, later than all that are there."""
 
-    def load(self, entries: Entries) -> None:
-        """The same for many."""
+    def load(self, parts: Iterable[Entries], expected: int = ...) -> None:
+        """The same for many in parts, of which so many are expected."""
 
     def expire(self, up_to_batch: int) -> int:
         """Remove the entries of all batches up to this one; returns how many."""

@@ -25,10 +25,6 @@ from worker.topics import CANDIDATES, FINGERPRINTS, INDEX
 
 REPAIR: Final = "run `python -m worker repair --accept-gap`, which lists what was lost and moves the replay point"
 
-_PORTION: Final = 1 << 22
-"""Entries loaded at a time, 200 MB of them: tables take up many at once several times faster than a block's."""
-
-
 _WAIT: Final = 0.005
 """Seconds for which a step waits for records, or for the loading; without it the loop would only turn. The shards that
 answer already wait as long, once for each that does not."""
@@ -168,8 +164,7 @@ class Restoration:
         del found
         self.blocks = {}
         index = new_index()
-        for portion in _in_portions(self._given_up(parts)):
-            index.load(portion)
+        index.load(self._given_up(parts), entries)
         return _Loaded(standing, floor, index, count, damaged, unreadable)
 
     def _cover(self) -> tuple[Cover, deque[Iterable[Entries]], list[tuple[int, str]]]:
@@ -223,20 +218,6 @@ class Restoration:
 
 def _after(portions: Iterable[Entries], batch: int) -> Iterator[Entries]:
     return (portion.after(batch) for portion in portions)
-
-
-def _in_portions(parts: Iterable[Entries]) -> Iterator[Entries]:
-    """The same entries, so many at a time that a table takes them up fast."""
-    gathered: list[Entries] = []
-    count = 0
-    for part in parts:
-        gathered.append(part)
-        count += len(part)
-        if count >= _PORTION:
-            yield Entries.concatenate(gathered)
-            gathered, count = [], 0
-    if count:
-        yield Entries.concatenate(gathered)
 
 
 def _standing(found: Cover) -> Standing:
