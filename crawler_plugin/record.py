@@ -29,6 +29,7 @@ from worker.messages import PageMeta
 from worker.urls import canonical_url
 
 MILLISECONDS_FROM: Final = 10**11
+_LARGEST_STATUS: Final = 999  # three digits (RFC 9110, section 15)
 _LATEST_MS: Final = 253_402_300_799_999
 """The end of the year 9999, the last that a datetime can name."""
 
@@ -159,7 +160,10 @@ def _read(reader: Callable[[Any], Any], found: Mapping[str, Any], name: str, unr
 def _status(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, str, bytes)):
         raise ValueError(f"{value!r} is no status")
-    return int(value)
+    status = int(value)
+    if not 0 <= status <= _LARGEST_STATUS:
+        raise ValueError(f"{value!r} is no status")
+    return status
 
 
 def _label(value: object) -> str:

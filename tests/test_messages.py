@@ -253,12 +253,19 @@ def test_headers_that_are_not_ours_are_left_alone_and_of_repeated_ones_the_last_
         [("url", b"a"), ("status", b"fine")],
         [("url", b"\xff")],
         [("url", b"a"), ("fetched", b"1.5")],
+        [("url", b"a"), ("fetched", b"9" * 23)],
+        [("url", b"a"), ("status", b"-" + b"9" * 19)],
         [("url", b"a"), ("form", b"image")],
     ],
 )
 def test_wrong_headers_are_refused(headers: list[tuple[str, bytes]]) -> None:
     with pytest.raises(UnreadableRecord, match="headers of a page"):
         PageMeta.from_headers(headers)
+
+
+def test_the_header_that_is_no_text_is_named() -> None:
+    with pytest.raises(UnreadableRecord, match="headers of a page: encoding: "):
+        PageMeta.from_headers([("url", b"a"), ("encoding", b"\xff")])
 
 
 def test_a_dead_letter_says_why_and_where_its_page_is() -> None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -39,6 +39,10 @@ SKETCH_BYTES: Final = 32
 """Of a page's sketch, and of its bands."""
 
 
+Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+"""Read from text that anybody may have written: no larger number can be passed on."""
+
+
 class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
     """What the crawler knows of a page: the headers of a record on ``pages``.
 
@@ -47,10 +51,10 @@ class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     url: str
-    status: int | None = None
+    status: Int64 | None = None
     content_type: str | None = None
     encoding: str | None = None
-    fetched: int | None = None
+    fetched: Int64 | None = None
     spider: str | None = None
     job: str | None = None
     form: Literal["bytes", "text"] = "bytes"
@@ -68,10 +72,14 @@ class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
             UnreadableRecord: no ``url``, a number that is none, or text that is not UTF-8.
         """
         known = {name: value for name, value in headers if name in cls.__struct_fields__ and value is not None}
+        fields = {}
         try:
-            fields = {name: value.decode() for name, value in known.items()}
+            for name, value in known.items():
+                fields[name] = value.decode()
             return msgspec.convert(fields, cls, strict=False)
-        except (UnicodeDecodeError, msgspec.ValidationError) as error:
+        except UnicodeDecodeError as error:
+            raise UnreadableRecord(f"headers of a page: {name}: {error}") from error
+        except msgspec.ValidationError as error:
             raise UnreadableRecord(f"headers of a page: {error}") from error
 
 

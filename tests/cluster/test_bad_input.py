@@ -184,6 +184,10 @@ NO_PAGES: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "no headers": ({"value": b"<p>text</p>"}, "bad-headers"),
     "no url": ({"value": b"<p>text</p>", "headers": [("status", b"200")]}, "bad-headers"),
     "a null header": ({"value": b"<p>text</p>", "headers": of(None)}, "bad-headers"),
+    "a time out of range": (
+        {"value": b"<p>text</p>", "headers": [("url", b"http://a.example/late"), ("fetched", b"9" * 23)]},
+        "bad-headers",
+    ),
     "a binary header": ({"value": b"<p>text</p>", "headers": of(b"\xff\xfe")}, "bad-headers"),
     "a bad url": ({"value": b"<p>text</p>", "headers": of(b"nothing")}, "bad-url"),
     "a long url": ({"value": b"<p>text</p>", "headers": of(b"http://a/" + b"x" * 5000)}, "bad-url"),

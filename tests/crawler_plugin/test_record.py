@@ -121,6 +121,8 @@ def test_a_field_is_read(field: str, value: object, read_as: object) -> None:
     [
         ("status", "in stock"),
         ("status", True),
+        ("status", 10**30),
+        ("status", -1),
         ("status", 200.0),
         ("encoding", 8),
         ("encoding", "a\ud800"),

@@ -110,6 +110,7 @@ FOREIGN: dict[str, tuple[Record, str]] = {
     "a null url": (record(headers=[("url", None)]), "bad-headers"),  # type: ignore[list-item]
     "a url that is not UTF-8": (record(headers=[("url", b"http://\xff/")]), "bad-headers"),
     "a status that is no number": (record(headers=[*URL, ("status", b"OK")]), "bad-headers"),
+    "a time that no number of 64 bits holds": (record(headers=[*URL, ("fetched", b"9" * 23)]), "bad-headers"),
     "a form of neither kind": (record(headers=[*URL, ("form", b"video")]), "bad-headers"),
     "an empty url": (record(headers=[("url", b"")]), "bad-url"),
     "a relative url": (record(headers=[("url", b"/path")]), "bad-url"),
