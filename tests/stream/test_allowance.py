@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from tests.stream.script import FLUSH, SETTLE, Page, Stage
+from worker.cli.compose import new_index
+from worker.config import load_settings
 from worker.errors import Refused
 from worker.stream.allowance import MIB, Allowance, OverAllowance, expected_bytes
 from worker.stream.local import Local
@@ -57,6 +59,16 @@ def test_shards_share_the_allowance() -> None:
         allowance.reserve(1, half)
     allowance.release(0)
     allowance.reserve(1, half)
+
+
+def test_shards_with_sketches_take_memory_before_they_hold_a_page() -> None:
+    empty = new_index(load_settings(config=None, overrides=[], environ={}))()
+    allowance = Allowance(2 * empty.nbytes + MIB, sketched=True)
+    for shard in range(2):
+        allowance.reserve(shard, 0)
+        allowance.count(shard, empty)
+    with pytest.raises(OverAllowance, match="shard 2 has 0 entries, about 8 MiB"):
+        allowance.reserve(2, 0)
 
 
 def test_an_index_of_some_size_says_itself_what_an_entry_takes() -> None:

@@ -13,6 +13,8 @@ _TABLE_BYTES: Final = 10
 """A tag and a slot, and a quarter for growing."""
 _SKETCH_BYTES: Final = 32 + 8 * 7
 """The sketch, and half a key and a slot in each of eight tables of bands."""
+_EMPTY_BYTES: Final = 8 * MIB + MIB // 2
+"""What the tables of bands of one shard take before they hold anything; without sketches it is next to nothing."""
 _MEASURED_FROM: Final = 100_000
 """Entries from which on an index's own bytes say what one more takes."""
 
@@ -59,6 +61,7 @@ class Allowance:
     def __init__(self, limit: int = 0, tables: int = 4, sketched: bool = False) -> None:
         self.limit: Final = limit
         self._expected = expected_bytes(tables, sketched)
+        self._empty = sketched * _EMPTY_BYTES
         self._shards: dict[int, _Taken] = {}
 
     @property
@@ -86,7 +89,7 @@ class Allowance:
         if not self.limit:
             return
         self.release(shard)
-        coming = int(entries * self.entry_bytes)
+        coming = self._empty + int(entries * self.entry_bytes)
         if self.used + coming > self.limit:
             raise OverAllowance(
                 f"shard {shard} has {entries:,} entries, about {_shown(coming)}; with the {_shown(self.used)} of the "
