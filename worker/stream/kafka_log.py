@@ -61,12 +61,15 @@ class KafkaReader(Reader):
                 if not is_foreign(error):
                     raise
                 return [self._pass_over(error)]
+            except errors.KafkaError as error:
+                if not error.retriable:
+                    raise
+                return ()  # how long the broker may be away is judged by ``Watch``
             records = fetched.get(self._partition, ())
             if records:
                 self._position = records[-1].offset + 1
             else:  # the end of a transaction, or what compaction took, has an offset and no record
-                known = self._consumer.position(self._partition, timeout_ms=POSITION_TIMEOUT_MS)
-                self._position = max(self._position, known or 0)
+                self._position = max(self._position, self._known())
         return [
             Record(record.partition, record.offset, record.key, record.value, record.headers, record.timestamp)
             for record in records
@@ -74,6 +77,14 @@ class KafkaReader(Reader):
 
     def close(self) -> None:
         self._consumer.close(autocommit=False, timeout_ms=1000)
+
+    def _known(self) -> int:
+        try:
+            return self._consumer.position(self._partition, timeout_ms=POSITION_TIMEOUT_MS) or 0
+        except errors.KafkaError as error:
+            if not error.retriable:
+                raise
+            return 0
 
     def _pass_over(self, error: errors.CorruptRecordError) -> Record:
         """Go on behind the record: polled again without, the client would look for it for ever."""

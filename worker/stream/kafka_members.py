@@ -133,6 +133,10 @@ class Member:
                     fetched = self.consumer.poll(timeout_ms=0, max_records=most)
                 except errors.CorruptRecordError as error:
                     unreadable.append(self._pass_over(error))
+                except errors.KafkaError as error:
+                    if not error.retriable:
+                        raise
+                    # How long the broker may be away is judged by ``Watch``.
         lost, gained = self._hear()
         if not is_at_rest(self.consumer):
             self.consumer.pause(*self.consumer.assignment())
