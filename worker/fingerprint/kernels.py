@@ -42,20 +42,24 @@ _GOLDEN32 = np.uint32(0x9E3779B1)
 _log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Array = Any
+_uncached = False
 
 
 def _compiled(signature: Any, *, inline: bool = False) -> Callable[[_Function], _Function]:
     def compile_it(function: _Function) -> _Function:
-        try:
-            return cast(_Function, numba.njit(signature, cache=True, nogil=True, forceinline=inline)(function))
-        except RuntimeError as error:
-            if "cannot cache function" not in str(error):
-                raise
-            _log.warning(
-                "%s is compiled at each start: numba has no folder for its cache; set NUMBA_CACHE_DIR to one",
-                function.__name__,
-            )
-            return cast(_Function, numba.njit(signature, nogil=True)(function))
+        global _uncached
+        if not _uncached:
+            try:
+                return cast(_Function, numba.njit(signature, cache=True, nogil=True, forceinline=inline)(function))
+            except RuntimeError as error:
+                if "cannot cache function" not in str(error):
+                    raise
+                _uncached = True
+                _log.warning(
+                    "what fingerprints are made with is compiled at each start, which takes many seconds: numba has no "
+                    "folder for its cache; set NUMBA_CACHE_DIR to one that can be written to"
+                )
+        return cast(_Function, numba.njit(signature, nogil=True, forceinline=inline)(function))
 
     return compile_it
 

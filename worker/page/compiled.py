@@ -16,6 +16,7 @@ _SOURCES: Final = ("compiled", "vocabulary", "markup", "content")
 
 _log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_uncached = False
 
 try:
     import numba
@@ -40,22 +41,25 @@ _DIGEST: Final = _digest()
 def compiled(signature: str) -> Callable[[_Function], _Function]:
     """Compile for these types, or take it from numba's cache; it releases the GIL.
 
-    Where numba finds no folder for its cache that it may write to, it is compiled at each start, with a warning.
+    Where numba finds no folder for its cache that it may write to, it is compiled at each start, with one warning.
     """
 
     def compile_it(function: _Function) -> _Function:
+        global _uncached
         if not COMPILED:
             return function
         function.__qualname__ = f"{function.__name__}_{_DIGEST}"  # the name of its file in the cache
-        try:
-            return cast(_Function, numba.njit(signature, cache=True, nogil=True)(function))
-        except RuntimeError as error:
-            if "cannot cache function" not in str(error):
-                raise
-            _log.warning(
-                "%s is compiled at each start: numba has no folder for its cache; set NUMBA_CACHE_DIR to one",
-                function.__name__,
-            )
-            return cast(_Function, numba.njit(signature, nogil=True)(function))
+        if not _uncached:
+            try:
+                return cast(_Function, numba.njit(signature, cache=True, nogil=True)(function))
+            except RuntimeError as error:
+                if "cannot cache function" not in str(error):
+                    raise
+                _uncached = True
+                _log.warning(
+                    "what takes pages apart is compiled at each start of a parser, which takes many seconds: numba has "
+                    "no folder for its cache; set NUMBA_CACHE_DIR to one that can be written to"
+                )
+        return cast(_Function, numba.njit(signature, nogil=True)(function))
 
     return compile_it

@@ -19,7 +19,7 @@ from worker.stream.parser_process import LENGTH, OUTCOME, PAGE, Kind
 
 K = TypeVar("K", bound=Hashable)
 
-START_SECONDS: Final = 120.0
+START_SECONDS: Final = 300.0
 """For interpreter, imports and dictionary, on a machine that starts many at once."""
 
 _PIPE_BYTES: Final = 1024 * 1024  # what Linux grants without privileges: about 26 pages of 39 kB
