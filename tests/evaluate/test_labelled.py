@@ -77,6 +77,7 @@ def test_csv_of_two_columns_lists_duplicates_and_a_third_column_is_the_label(
 def test_documents_called_a_and_b_are_no_head_of_a_table(tmp_path: Path) -> None:
     docs = written(tmp_path / "docs.jsonl", [{"id": name, "text": name} for name in "abc"])
     assert len(read_labelled(docs, written(tmp_path / "pairs.csv", ["a,b", "a,c"]), "text").pairs) == 2
+    assert len(read_labelled(docs, written(tmp_path / "pairs.csv", ["a,b,label", "a,c,1"]), "text").pairs) == 1
 
 
 def test_a_folder_stands_for_the_files_of_usual_names_in_it(docs: Path) -> None:

@@ -196,7 +196,8 @@ def _rows(path: Path, problems: Problems, ids: Set[str]) -> Iterator[tuple[int, 
     if beginning.startswith(("{", "[")):
         yield from _objects(path, problems)
         return
-    has_head = [name.lower() for name in _cells(beginning)[:2]] == ["a", "b"] and not {"a", "b"} <= ids
+    names = [name.lower() for name in _cells(beginning)]
+    has_head = names == ["a", "b", "label"] or (names[:2] == ["a", "b"] and not {"a", "b"} <= ids)
     for number, line in islice(lines(path), int(has_head), None):
         cells = _cells(line)
         if not 2 <= len(cells) <= 3:
