@@ -13,8 +13,8 @@ PEAK: Final = 3.0
 """A crawl's busiest hour beside its mean. Below it, pages wait longer at these hours, and nothing else happens."""
 LOAD: Final = 0.7
 """Share of a core that is planned for: the rest is for catching up after a restart."""
-PAGES_A_SECOND_AND_CORE: Final = 250
-"""Measured: 270 with one worker and its broker on two shared cores (README, More workers), rounded down."""
+PAGES_A_SECOND_AND_CORE: Final = 400
+"""Measured: 450 with two workers and their broker on two cores (deploy/benchmarks/pipeline.md), rounded down."""
 ENTRIES_A_SHARD: Final = 10_000_000
 """A larger shard takes longer to restore, and while one restores no page gets a verdict."""
 FEWEST: Final = 8
