@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from worker.demo.kernels import OF_PAGES
 from worker.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def _compile() -> str:
 
     one = np.ones(1, np.uint64)
     try:
-        for module in ("worker.page.markup", "worker.page.content", "worker.fingerprint.kernels"):
-            importlib.import_module(module)  # their functions have signatures, and are compiled when they are read
+        for module in OF_PAGES:
+            importlib.import_module(module)
         for layout in Layout:
             shard = Shard(layout=layout, compiled=True)
             shard.earliest_near(Queries(fingerprint=one, bare=np.zeros(1, np.bool_), text_hash=one))

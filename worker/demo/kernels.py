@@ -14,6 +14,8 @@ from worker.index.engine import choose
 
 PARTS: Final = ("index", "pages")
 """Each takes a core about a quarter of a minute."""
+OF_PAGES: Final = ("worker.page.markup", "worker.page.content", "worker.fingerprint.kernels")
+"""Their functions have signatures, and are compiled when these are read."""
 
 
 def main(part: str) -> None:
@@ -22,7 +24,7 @@ def main(part: str) -> None:
         choose()
     else:
         with suppress(ImportError):
-            for module in ("worker.page.markup", "worker.page.content", "worker.fingerprint.kernels"):
+            for module in OF_PAGES:
                 importlib.import_module(module)
 
 

@@ -9,7 +9,6 @@ Importing raises ``ImportError`` where numba cannot run.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, cast
 
@@ -18,6 +17,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+from worker.page.compiled import cached
 
 if numba.config.DISABLE_JIT:
     raise ImportError("numba's compilation is switched off by NUMBA_DISABLE_JIT")
@@ -39,29 +40,12 @@ _SPECIAL = _HAN | _UNSPACED | _IDEOGRAPH
 _GOLDEN64 = np.uint64(0x9E3779B97F4A7C15)
 _GOLDEN32 = np.uint32(0x9E3779B1)
 
-_log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Array = Any
-_uncached = False
 
 
 def _compiled(signature: Any, *, inline: bool = False) -> Callable[[_Function], _Function]:
-    def compile_it(function: _Function) -> _Function:
-        global _uncached
-        if not _uncached:
-            try:
-                return cast(_Function, numba.njit(signature, cache=True, nogil=True, forceinline=inline)(function))
-            except RuntimeError as error:
-                if "cannot cache function" not in str(error):
-                    raise
-                _uncached = True
-                _log.warning(
-                    "what fingerprints are made with is compiled at each start, which takes many seconds: numba has no "
-                    "folder for its cache; set NUMBA_CACHE_DIR to one that can be written to"
-                )
-        return cast(_Function, numba.njit(signature, nogil=True, forceinline=inline)(function))
-
-    return compile_it
+    return lambda function: cached(function, signature, forceinline=inline)
 
 
 def _loads(bits: int) -> Callable[[Any, Any], Any]:

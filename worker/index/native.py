@@ -10,7 +10,6 @@ comparisons of many at once are then made one by one, through such a view.
 from __future__ import annotations
 
 import hashlib
-import logging
 import pkgutil
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, cast
@@ -22,13 +21,13 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from worker.page.compiled import cached
+
 if numba.config.DISABLE_JIT:
     raise ImportError("numba's compilation is switched off by NUMBA_DISABLE_JIT")
 
 _KERNELS: Final = ("native", "plan", "slabs", "growth", "bulk", "scan")
-_log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_uncached = False
 
 
 def _digest() -> str:
@@ -51,25 +50,13 @@ def compiled(signature: str, *, inner: bool = False, inline: bool = False) -> Ca
 
     ``inner`` ones are for other kernels, Python cannot call them; ``inline`` ones become part of each that calls them.
 
-    Where numba finds no folder for its cache that it may write to, it is compiled at each start, with one warning.
+    Where numba finds no folder for its cache that it may write to, see ``cached``.
     """
 
     def compile_it(function: _Function) -> _Function:
-        global _uncached
-        options = {"no_cpython_wrapper": inner or inline, "no_cfunc_wrapper": True, "forceinline": inline}
         function.__qualname__ = f"{function.__name__}_{_DIGEST}"  # the name of its file in the cache
-        if not _uncached:
-            try:
-                return cast(_Function, numba.njit(signature, cache=True, nogil=True, **options)(function))
-            except RuntimeError as error:
-                if "cannot cache function" not in str(error):
-                    raise
-                _uncached = True
-                _log.warning(
-                    "the index's kernels are compiled at each start, which takes seconds: numba has no folder for its "
-                    "cache; set NUMBA_CACHE_DIR to one that can be written to"
-                )
-        return cast(_Function, numba.njit(signature, nogil=True, **options)(function))
+        options = {"no_cpython_wrapper": inner or inline, "no_cfunc_wrapper": True, "forceinline": inline}
+        return cached(function, signature, **options)
 
     return compile_it
 

@@ -41,25 +41,33 @@ _DIGEST: Final = _digest()
 def compiled(signature: str) -> Callable[[_Function], _Function]:
     """Compile for these types, or take it from numba's cache; it releases the GIL.
 
-    Where numba finds no folder for its cache that it may write to, it is compiled at each start, with one warning.
+    Where numba finds no folder for its cache that it may write to, see ``cached``.
     """
 
     def compile_it(function: _Function) -> _Function:
-        global _uncached
         if not COMPILED:
             return function
         function.__qualname__ = f"{function.__name__}_{_DIGEST}"  # the name of its file in the cache
-        if not _uncached:
-            try:
-                return cast(_Function, numba.njit(signature, cache=True, nogil=True)(function))
-            except RuntimeError as error:
-                if "cannot cache function" not in str(error):
-                    raise
-                _uncached = True
-                _log.warning(
-                    "what takes pages apart is compiled at each start of a parser, which takes many seconds: numba has "
-                    "no folder for its cache; set NUMBA_CACHE_DIR to one that can be written to"
-                )
-        return cast(_Function, numba.njit(signature, nogil=True)(function))
+        return cached(function, signature)
 
     return compile_it
+
+
+def cached(function: _Function, signature: Any, **options: bool) -> _Function:
+    """The function compiled for these types, or taken from numba's cache; it releases the GIL.
+
+    Where numba finds no folder for its cache that it may write to, all are compiled at each start, with one warning.
+    """
+    global _uncached
+    if not _uncached:
+        try:
+            return cast(_Function, numba.njit(signature, cache=True, nogil=True, **options)(function))
+        except RuntimeError as error:
+            if "cannot cache function" not in str(error):
+                raise
+            _uncached = True
+            _log.warning(
+                "numba has no folder for its cache: all of it is compiled at each start of a worker and of each of its "
+                "parsers, which takes many seconds; set NUMBA_CACHE_DIR to one that can be written to"
+            )
+    return cast(_Function, numba.njit(signature, nogil=True, **options)(function))

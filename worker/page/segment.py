@@ -43,7 +43,7 @@ _DICTIONARY: Final = "498113-60101967"
 
 _SEPARATOR, _HAN, _PLAIN, _LETTER, _MARK, _UNSPACED, _IDEOGRAPH, _APOSTROPHE = 0, 1, 2, 4, 8, 16, 32, 64
 _BLANK: Final = 0x20
-_PLACEHOLDER: Final = "\ue000"  # for private use, so it separates where a text has it; each engine leaves it alone
+_IN_PLACE: Final = "\ue000"  # for private use, so it separates where a text has it; each engine leaves it alone
 
 _HAN_RANGE: Final = "\u4e00-\u9fd5"
 _IDEOGRAPH_RANGES: Final = (
@@ -136,7 +136,7 @@ class Segmenter:
         tokens: list[str] = []
         begin = 0
         for word in words:
-            place = cut.index(_PLACEHOLDER, begin)
+            place = cut.index(_IN_PLACE, begin)
             tokens += cut[begin:place]
             tokens += self._pieces(word)
             begin = place + 1
@@ -232,12 +232,12 @@ def _spaced(text: str) -> tuple[str, npt.NDArray[np.uint8]]:
 
 
 def _set_apart(spaced: str, classes: npt.NDArray[np.uint8]) -> tuple[str, list[str]]:
-    """The text with a placeholder for each word that holds more than Chinese and ASCII; and these words, in order."""
+    """The text, one sign in place of each word that holds more than Chinese and ASCII; and these words, in order."""
     ends = np.concatenate(([-1], np.flatnonzero(classes == _SEPARATOR), [len(classes)]))
     words = np.unique(np.searchsorted(ends, np.flatnonzero(classes & ~np.uint8(_HAN | _PLAIN))))
     bounds = list(zip((ends[words - 1] + 1).tolist(), ends[words].tolist(), strict=True))
     between = zip([0, *(end for _, end in bounds)], [*(start for start, _ in bounds), len(spaced)], strict=True)
-    rest = _PLACEHOLDER.join([spaced[start:end] for start, end in between])
+    rest = _IN_PLACE.join([spaced[start:end] for start, end in between])
     return rest, [spaced[start:end] for start, end in bounds]
 
 

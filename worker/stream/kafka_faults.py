@@ -28,6 +28,16 @@ def speaking(about: str) -> Iterator[None]:
         raise as_stop(error, about) from error
 
 
+@contextmanager
+def while_away() -> Iterator[None]:
+    """Leaves a call of the client that failed because a broker is away; how long it may be is judged by ``Watch``."""
+    try:
+        yield
+    except errors.KafkaError as error:
+        if not error.retriable:
+            raise
+
+
 def as_stop(error: errors.KafkaError, about: str) -> Stop:
     """What an error means for the worker, and the operator's next move."""
     if isinstance(error, errors.OffsetOutOfRangeError):

@@ -12,7 +12,7 @@ from kafka import KafkaConsumer, TopicPartition, errors
 from worker.errors import Unavailable
 from worker.messages import Headers
 from worker.stream.connection import Options, reaching
-from worker.stream.kafka_faults import as_stop, is_foreign, speaking
+from worker.stream.kafka_faults import as_stop, is_foreign, speaking, while_away
 from worker.stream.kafka_members import KafkaPages, KafkaShards, Member
 from worker.stream.kafka_sends import Appender, Job, KafkaTicket, TransactionTicket, Transactor
 from worker.stream.ports import Bounds, Committed, Log, Membership, Output, Reader, Record
@@ -54,22 +54,21 @@ class KafkaReader(Reader):
         return self._position
 
     def read(self, wait: float = 0.0) -> Sequence[Record]:
+        records: Sequence[Any] = ()
         with speaking(f"partition {self._partition.partition} of {self._partition.topic}, offset {self._position},"):
             try:
-                fetched = self._consumer.poll(timeout_ms=int(wait * 1000), max_records=RECORDS_A_READ)
+                with while_away():
+                    fetched = self._consumer.poll(timeout_ms=int(wait * 1000), max_records=RECORDS_A_READ)
+                    records = fetched.get(self._partition, ())
+                    if records:
+                        self._position = records[-1].offset + 1
+                    else:  # the end of a transaction, or what compaction took, has an offset and no record
+                        known = self._consumer.position(self._partition, timeout_ms=POSITION_TIMEOUT_MS)
+                        self._position = max(self._position, known or 0)
             except errors.CorruptRecordError as error:
                 if not is_foreign(error):
                     raise
                 return [self._pass_over(error)]
-            except errors.KafkaError as error:
-                if not error.retriable:
-                    raise
-                return ()  # how long the broker may be away is judged by ``Watch``
-            records = fetched.get(self._partition, ())
-            if records:
-                self._position = records[-1].offset + 1
-            else:  # the end of a transaction, or what compaction took, has an offset and no record
-                self._position = max(self._position, self._known())
         return [
             Record(record.partition, record.offset, record.key, record.value, record.headers, record.timestamp)
             for record in records
@@ -77,14 +76,6 @@ class KafkaReader(Reader):
 
     def close(self) -> None:
         self._consumer.close(autocommit=False, timeout_ms=1000)
-
-    def _known(self) -> int:
-        try:
-            return self._consumer.position(self._partition, timeout_ms=POSITION_TIMEOUT_MS) or 0
-        except errors.KafkaError as error:
-            if not error.retriable:
-                raise
-            return 0
 
     def _pass_over(self, error: errors.CorruptRecordError) -> Record:
         """Go on behind the record: polled again without, the client would look for it for ever."""

@@ -12,7 +12,7 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from kafka.structs import MemberState, OffsetAndMetadata
 
 from worker.stream.connection import Options, reaching
-from worker.stream.kafka_faults import Probe, as_stop, speaking
+from worker.stream.kafka_faults import Probe, as_stop, speaking, while_away
 from worker.stream.kafka_joining import Joining, is_at_rest
 from worker.stream.ports import Committed, Membership, NotYet, PageGroup, Polled, Record, ShardGroup
 
@@ -130,13 +130,10 @@ class Member:
                 return NOTHING
             if not was_lent and is_at_rest(self.consumer):
                 try:
-                    fetched = self.consumer.poll(timeout_ms=0, max_records=most)
+                    with while_away():
+                        fetched = self.consumer.poll(timeout_ms=0, max_records=most)
                 except errors.CorruptRecordError as error:
                     unreadable.append(self._pass_over(error))
-                except errors.KafkaError as error:
-                    if not error.retriable:
-                        raise
-                    # How long the broker may be away is judged by ``Watch``.
         lost, gained = self._hear()
         if not is_at_rest(self.consumer):
             self.consumer.pause(*self.consumer.assignment())
