@@ -30,7 +30,7 @@ def test_the_folder_is_filled_once(tmp_path: Path) -> None:
     assert first.returncode == 0, first.stderr
     files = {file: file.stat().st_mtime_ns for file in folder.rglob("*.nbc")}
     compiled = {file.name.split(".")[0] for file in files}
-    assert {"scan", "markup", "content", "kernels"} <= compiled, "index, extraction and fingerprints"
+    assert {"scan", "markup", "content", "cutting", "voting"} <= compiled, "index, extraction and fingerprints"
     assert f"{folder}: {len(files)} compiled functions" in first.stdout
     again = warm_up(NUMBA_CACHE_DIR=str(folder))
     assert ", 0 of them new, " in again.stdout

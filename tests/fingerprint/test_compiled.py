@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 
-kernels = pytest.importorskip("worker.fingerprint.kernels", reason="numba cannot run here")
+xxh3 = pytest.importorskip("worker.fingerprint.xxh3", reason="numba cannot run here")
 
 URL = "https://example.org/a"
 RECIPE = Recipe(sketched=True, user_words=("51区", "9架"))
@@ -112,7 +112,7 @@ def test_hashes_of_slices_are_those_of_xxhash_for_every_length() -> None:
     starts = np.arange(1, 140, dtype=np.int64)
     ends = 2 * starts
     hashes, too_long = np.zeros(139, np.uint64), np.zeros(139, np.int64)
-    long = kernels.hash_slices(text, starts, ends, 139, kernels.SECRET, hashes, too_long)
+    long = xxh3.hash_slices(text, starts, ends, 139, xxh3.SECRET, hashes, too_long)
     assert too_long[:long].tolist() == list(range(128, 139))
     for number in range(128):
         assert int(hashes[number]) == xxhash.xxh3_64_intdigest(text[starts[number] : ends[number]].tobytes())

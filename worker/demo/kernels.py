@@ -14,8 +14,8 @@ from worker.index.engine import choose
 
 PARTS: Final = ("index", "pages")
 """Each takes a core about a quarter of a minute."""
-OF_PAGES: Final = ("worker.page.markup", "worker.page.content", "worker.fingerprint.kernels")
-"""Their functions have signatures, and are compiled when these are read."""
+OF_PAGES: Final = ("worker.page.markup", "worker.page.content", "worker.fingerprint.compiled")
+"""Their functions, and those they import, have signatures: they are compiled when these are read."""
 
 
 def main(part: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from worker.fingerprint import kernels
+from worker.fingerprint import cutting, sketching, spelling, voting, xxh3
 from worker.fingerprint.hashing import Hashes, hash_words
 from worker.fingerprint.sketch import BAND_MULTIPLIERS, BANDS, BIGRAMS_UP_TO, BOUNDARY, SKETCH_BYTES, SLOT_MULTIPLIERS
 from worker.page.normalise import code_points, normalise_by_definition, table
@@ -18,6 +18,7 @@ from worker.page.weigh import LARGEST_SHARE, PAIRS
 
 _LANGUAGE_CHARACTERS: Final = 4096
 _UTF8_BYTES: Final = 4
+_LEAST_BITS: Final = 17
 _LONGEST_SPELLING: Final = 20
 """More characters than any one becomes when it is normalised: U+FDFA becomes 18."""
 
@@ -33,7 +34,7 @@ class Read(NamedTuple):
     def language(self) -> str:
         """As ``worker.page.segment.language``."""
         tallies = np.zeros(SCRIPTS, np.int64)
-        kernels.tally(self.spelled, min(len(self.spelled), _LANGUAGE_CHARACTERS), _tables().scripts, tallies)
+        spelling.tally(self.spelled, min(len(self.spelled), _LANGUAGE_CHARACTERS), _tables().scripts, tallies)
         return language_of(tallies)
 
     def normalised(self) -> str:
@@ -46,7 +47,7 @@ class Reader:
 
     def __init__(self, dictionary: Dictionary | None, noise_words: frozenset[str]) -> None:
         self._noise: Final = _set_of(hash_words(sorted(noise_words)))
-        self._trie: Final = _trie(dictionary) if dictionary else _Trie(np.zeros(0, np.uint64), np.zeros(0), 0, 0.0)
+        self._trie: Final = _trie(dictionary) if dictionary else _NO_TRIE
 
     def read(self, text: str) -> Read:
         """Normalise and cut."""
@@ -61,10 +62,10 @@ class Reader:
         bounds = np.empty((4, count + 1), np.int64)
         cut = spelled.copy()
         kinds = np.empty(count, np.uint8)
-        words, units = kernels.cut(
+        words, units = cutting.cut(
             cut, count, classes, kinds, *trie, text_bytes, bounds[0], bounds[1], unit_bytes, bounds[2], bounds[3]
         )
-        if not len(trie.keys):
+        if not len(trie.places):
             unit_hashes = _hashes(unit_bytes, bounds[2], bounds[3], units)
             pairs = _hashes(unit_bytes, bounds[2], bounds[3][1:], max(0, units - 1))
             return Read(spelled, unit_hashes, unit_hashes, pairs)
@@ -74,7 +75,7 @@ class Reader:
 
     def simhash(self, read: Read) -> tuple[int, int]:
         """The fingerprint of the words and pairs weighed by tf, and the number of features."""
-        fingerprint, features = kernels.vote(read.words, read.pairs, len(read.words), self._noise, PAIRS, LARGEST_SHARE)
+        fingerprint, features = voting.vote(read.words, read.pairs, len(read.words), self._noise, PAIRS, LARGEST_SHARE)
         return int(fingerprint), int(features)
 
 
@@ -83,7 +84,8 @@ def sketch_and_bands(units: Hashes) -> tuple[bytes, bytes]:
     if not len(units):
         return b"", b""
     sketch, keys = np.zeros(SKETCH_BYTES, np.uint8), np.empty(BANDS, np.uint32)
-    kernels.sketch_tokens(units, np.uint64(BOUNDARY), SLOT_MULTIPLIERS, BAND_MULTIPLIERS, _BIGRAMS_UP_TO, sketch, keys)
+    boundary = np.uint64(BOUNDARY)
+    sketching.sketch_tokens(units, boundary, SLOT_MULTIPLIERS, BAND_MULTIPLIERS, _BIGRAMS_UP_TO, sketch, keys)
     return sketch.tobytes(), keys.astype("<u4", copy=False).tobytes()
 
 
@@ -91,12 +93,16 @@ _BIGRAMS_UP_TO: Final = np.array(BIGRAMS_UP_TO, np.int64)
 
 
 class _Trie(NamedTuple):
-    """See ``kernels.grow``; ``bits`` is the logarithm of its size, ``unknown`` the score of what is no word."""
+    """See ``cutting.grow``; ``bits`` is the logarithm of its size, ``scores`` are of what is no word, and by rank."""
 
-    keys: npt.NDArray[np.uint64]
+    firsts: npt.NDArray[np.uint32]
+    pairs: npt.NDArray[np.uint8]
+    places: npt.NDArray[np.uint64]
     scores: npt.NDArray[np.float64]
     bits: int
-    unknown: float
+
+
+_NO_TRIE: Final = _Trie(np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.uint64), np.zeros(0), 0)
 
 
 class _Tables(NamedTuple):
@@ -126,17 +132,17 @@ def _spell(text: str) -> npt.NDArray[np.uint32]:
     found = _tables()
     for room in (len(codes) + len(codes) // 8 + _LONGEST_SPELLING, (len(codes) + 1) * _LONGEST_SPELLING):
         spelled = np.empty(room, np.uint32)
-        length = kernels.spell(codes, found.spelling, found.expanding, found.bounds, found.expansions, spelled)
-        if length != kernels.TOO_LONG:
+        length = spelling.spell(codes, found.spelling, found.expanding, found.bounds, found.expansions, spelled)
+        if length != spelling.TOO_LONG:
             break
-    return spelled[:length] if length != kernels.COMPOSES else code_points(normalise_by_definition(text)).copy()
+    return spelled[:length] if length != spelling.COMPOSES else code_points(normalise_by_definition(text)).copy()
 
 
 def _set_of(hashes: Hashes) -> Hashes:
-    """For ``kernels.vote``: a quarter full, so that most look-ups end at the first place; of nothing, empty."""
+    """For ``voting.vote``: a quarter full, so that most look-ups end at the first place; of nothing, empty."""
     bits = (4 * len(hashes)).bit_length()
     members = np.zeros(1 << bits if len(hashes) else 0, np.uint64)
-    kernels.gather(hashes, members, bits)
+    voting.gather(hashes, members, bits)
     return members
 
 
@@ -145,9 +151,9 @@ def _hashes(text: npt.NDArray[np.uint8], starts: Any, ends: Any, count: int, wor
     hashes = np.empty(count, np.uint64)
     too_long = np.empty(count, np.int64)
     if words is None:
-        long = kernels.hash_slices(text, starts, ends, count, kernels.SECRET, hashes, too_long)
+        long = xxh3.hash_slices(text, starts, ends, count, xxh3.SECRET, hashes, too_long)
     else:
-        long = kernels.hash_units(text, starts, ends, count, kernels.SECRET, words, hashes, too_long)
+        long = xxh3.hash_units(text, starts, ends, count, xxh3.SECRET, words, hashes, too_long)
     for number in too_long[:long].tolist():
         hashes[number] = xxhash.xxh3_64_intdigest(text[starts[number] : ends[number]].tobytes())
     return hashes
@@ -157,9 +163,9 @@ def _trie(dictionary: Dictionary) -> _Trie:
     words = sorted(dictionary.scores)
     codes = code_points("".join(words)).copy()
     ends = np.cumsum(np.fromiter(map(len, words), np.int64, len(words)))
-    scores_of = np.fromiter(map(dictionary.scores.__getitem__, words), np.float64, len(words))
-    bits = max(4, len(codes).bit_length())
-    keys = np.zeros(2 << bits, np.uint64)
-    scores = keys.view(np.float64)
-    kernels.grow(codes, ends, scores_of, keys, scores, bits)
-    return _Trie(keys, scores, bits, dictionary.unknown)
+    scores, ranks = np.unique([dictionary.scores[word] for word in words], return_inverse=True)
+    bits = max(_LEAST_BITS, len(codes).bit_length())
+    firsts, pairs = np.zeros(1 << 16, np.uint32), np.zeros(1 << bits - 2, np.uint8)
+    places = np.zeros(1 << bits, np.uint64)
+    cutting.grow(codes, ends, (ranks + 1).astype(np.uint64), firsts, pairs, places, bits)
+    return _Trie(firsts, pairs, places, np.concatenate(([dictionary.unknown], scores)), bits)

@@ -9,10 +9,8 @@ comparisons of many at once are then made one by one, through such a view.
 
 from __future__ import annotations
 
-import hashlib
-import pkgutil
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 import numba
 import numpy as np
@@ -21,31 +19,16 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from worker.page.compiled import cached
+from worker.page.compiled import Function, cached, digest_of
 
 if numba.config.DISABLE_JIT:
     raise ImportError("numba's compilation is switched off by NUMBA_DISABLE_JIT")
 
 _KERNELS: Final = ("native", "plan", "slabs", "growth", "bulk", "scan")
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_DIGEST: Final = digest_of("worker.index", _KERNELS)
 
 
-def _digest() -> str:
-    """Of the sources of all kernels.
-
-    numba looks at the time stamp of a function's own file only, and would take a function from its cache although one
-    that it calls, in another file, has changed since.
-    """
-    digest = hashlib.blake2b(digest_size=6)
-    for name in _KERNELS:
-        digest.update(pkgutil.get_data("worker.index", f"{name}.py") or b"")
-    return digest.hexdigest()
-
-
-_DIGEST: Final = _digest()
-
-
-def compiled(signature: str, *, inner: bool = False, inline: bool = False) -> Callable[[_Function], _Function]:
+def compiled(signature: str, *, inner: bool = False, inline: bool = False) -> Callable[[Function], Function]:
     """Compile for these types, or take it from numba's cache; it releases the GIL.
 
     ``inner`` ones are for other kernels, Python cannot call them; ``inline`` ones become part of each that calls them.
@@ -53,7 +36,7 @@ def compiled(signature: str, *, inner: bool = False, inline: bool = False) -> Ca
     Where numba finds no folder for its cache that it may write to, see ``cached``.
     """
 
-    def compile_it(function: _Function) -> _Function:
+    def compile_it(function: Function) -> Function:
         function.__qualname__ = f"{function.__name__}_{_DIGEST}"  # the name of its file in the cache
         options = {"no_cpython_wrapper": inner or inline, "no_cfunc_wrapper": True, "forceinline": inline}
         return cached(function, signature, **options)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 import logging
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar, cast
 
 _SOURCES: Final = ("compiled", "vocabulary", "markup", "content")
 """Files that compiled functions stand in, or take constants from."""
 
 _log = logging.getLogger(__name__)
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 _uncached = False
 
 try:
@@ -27,24 +27,28 @@ else:
     COMPILED = not numba.config.DISABLE_JIT
 
 
-def _digest() -> str:
-    """Of all sources: numba looks only at the time stamp of a function's own file, not at what it calls elsewhere."""
+def digest_of(package: str, sources: Iterable[str]) -> str:
+    """Of the sources of all functions that call one another: it has to be part of their names in numba's cache.
+
+    numba looks at the time stamp of a function's own file only, and would take a function from its cache although one
+    that it calls, in another file, has changed since.
+    """
     digest = hashlib.blake2b(digest_size=6)
-    for name in _SOURCES:
-        digest.update(pkgutil.get_data("worker.page", f"{name}.py") or b"")
+    for name in sources:
+        digest.update(pkgutil.get_data(package, f"{name}.py") or b"")
     return digest.hexdigest()
 
 
-_DIGEST: Final = _digest()
+_DIGEST: Final = digest_of("worker.page", _SOURCES)
 
 
-def compiled(signature: str) -> Callable[[_Function], _Function]:
+def compiled(signature: str) -> Callable[[Function], Function]:
     """Compile for these types, or take it from numba's cache; it releases the GIL.
 
     Where numba finds no folder for its cache that it may write to, see ``cached``.
     """
 
-    def compile_it(function: _Function) -> _Function:
+    def compile_it(function: Function) -> Function:
         if not COMPILED:
             return function
         function.__qualname__ = f"{function.__name__}_{_DIGEST}"  # the name of its file in the cache
@@ -53,7 +57,7 @@ def compiled(signature: str) -> Callable[[_Function], _Function]:
     return compile_it
 
 
-def cached(function: _Function, signature: Any, **options: bool) -> _Function:
+def cached(function: Function, signature: Any, **options: bool) -> Function:
     """The function compiled for these types, or taken from numba's cache; it releases the GIL.
 
     Where numba finds no folder for its cache that it may write to, all are compiled at each start, with one warning.
@@ -61,7 +65,7 @@ def cached(function: _Function, signature: Any, **options: bool) -> _Function:
     global _uncached
     if not _uncached:
         try:
-            return cast(_Function, numba.njit(signature, cache=True, nogil=True, **options)(function))
+            return cast(Function, numba.njit(signature, cache=True, nogil=True, **options)(function))
         except RuntimeError as error:
             if "cannot cache function" not in str(error):
                 raise
@@ -70,4 +74,4 @@ def cached(function: _Function, signature: Any, **options: bool) -> _Function:
                 "numba has no folder for its cache: all of it is compiled at each start of a worker and of each of its "
                 "parsers, which takes many seconds; set NUMBA_CACHE_DIR to one that can be written to"
             )
-    return cast(_Function, numba.njit(signature, nogil=True, **options)(function))
+    return cast(Function, numba.njit(signature, nogil=True, **options)(function))

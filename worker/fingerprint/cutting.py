@@ -1,0 +1,313 @@
+"""Code points to tokens, by jieba's dictionary or without one, in compiled steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worker.fingerprint.native import GOLDEN64, Array, kernel
+from worker.fingerprint.xxh3 import A_CHARACTER, A_WORD
+
+_SEPARATOR, _HAN, _PLAIN, _LETTER, _MARK, _UNSPACED, _IDEOGRAPH, _APOSTROPHE = 0, 1, 2, 4, 8, 16, 32, 64
+_SPECIAL = _HAN | _UNSPACED | _IDEOGRAPH
+_FIRSTS = 1 << 16
+_CODE_BITS = 21
+
+
+@kernel("int64(int64)", inline=True)
+def _low(bits: int) -> int:
+    """Bits of a place below its key, where nodes have one more than ``bits``."""
+    return 64 - _CODE_BITS - (bits + 1)
+
+
+@kernel("UniTuple(uint64, 2)(int64, uint32)", inline=True)
+def _key_and_hash(node: Any, code: Any) -> tuple[Any, Any]:
+    """Of the node that a character leads to from another one."""
+    key = np.uint64(node) << np.uint64(_CODE_BITS) | np.uint64(code)
+    return key, key * GOLDEN64
+
+
+@kernel("void(uint32[::1], int64[::1], uint64[::1], uint32[::1], uint8[::1], uint64[::1], int64)")
+def grow(codes: Array, ends: Array, ranks: Array, firsts: Array, pairs: Array, places: Array, bits: int) -> None:
+    """Put words, each with the rank of its score, into a trie that is one hash table of 2^``bits`` places.
+
+    - ``firsts`` (65536,): of each character its rank as a word, shifted by one, and whether longer words begin with it.
+    - ``pairs`` (2^``bits`` / 4,): a bit by the hash of each two characters that words begin with. Half of the look-ups
+      end there: what it says no to, and it says so wrongly to none, is in no word.
+    - ``places``: of each node its key, the rank, and whether it has further ones. The key is the node before it and the
+      last character: the node is that character if it is the first, else 65536 + its place.
+
+    All three must be zeros, and ranks begin with 1.
+    """
+    mask, low = (1 << bits) - 1, np.uint64(_low(bits))
+    begin = 0
+    for number in range(ends.size):
+        node, before = np.int64(codes[begin]), np.int64(-1)
+        for at in range(begin + 1, ends[number]):
+            key, hashed = _key_and_hash(node, codes[at])
+            if before < 0:
+                firsts[codes[begin]] |= np.uint32(1)
+                bit = hashed >> np.uint64(63 - bits)
+                pairs[np.int64(bit >> np.uint64(3))] |= np.uint8(1) << np.uint8(bit & np.uint64(7))
+            else:
+                places[before] |= np.uint64(1)
+            place = np.int64(hashed >> np.uint64(64 - bits))
+            while places[place] != np.uint64(0) and places[place] >> low != key:
+                place = (place + 1) & mask
+            places[place] |= key << low
+            node, before = place + _FIRSTS, place
+        if before < 0:
+            firsts[codes[begin]] |= np.uint32(ranks[number] << np.uint64(1))
+        else:
+            places[before] |= ranks[number] << np.uint64(1)
+        begin = ends[number]
+
+
+@kernel("int64(uint8[::1], int64, uint32)", inline=True)
+def _put(text: Array, length: int, code: Any) -> int:
+    """Append a character in UTF-8."""
+    value = np.int64(code)
+    if value < 0x80:
+        text[length] = value
+        return length + 1
+    if value < 0x800:
+        text[length] = 0xC0 | value >> 6
+        text[length + 1] = 0x80 | value & 0x3F
+        return length + 2
+    if value < 0x10000:
+        text[length] = 0xE0 | value >> 12
+        text[length + 1] = 0x80 | value >> 6 & 0x3F
+        text[length + 2] = 0x80 | value & 0x3F
+        return length + 3
+    text[length] = 0xF0 | value >> 18
+    text[length + 1] = 0x80 | value >> 12 & 0x3F
+    text[length + 2] = 0x80 | value >> 6 & 0x3F
+    text[length + 3] = 0x80 | value & 0x3F
+    return length + 4
+
+
+@kernel("UniTuple(int64, 2)(uint32[::1], int64, int64, uint8[::1], int64[::1], int64[::1], int64, int64)", inline=True)
+def _emit(
+    codes: Array, begin: int, end: int, text: Array, starts: Array, ends: Array, count: int, length: int
+) -> tuple[int, int]:
+    """Append a token and a blank behind it."""
+    if begin == end:
+        return count, length
+    starts[count] = length
+    for at in range(begin, end):
+        length = _put(text, length, codes[at])
+    ends[count] = length
+    text[length] = 0x20
+    return count + 1, length + 1
+
+
+@kernel(
+    "void(uint32[::1], int64, int64, uint32[::1], uint8[::1], uint64[::1], float64[::1], int64, float64[::1], "
+    "int64[::1])"
+)
+def _most_probable(
+    codes: Array,
+    begin: int,
+    end: int,
+    firsts: Array,
+    pairs: Array,
+    places: Array,
+    scores: Array,
+    bits: int,
+    best: Array,
+    last: Array,
+) -> None:
+    """For each place the last character of the word that begins the most probable cut of what is left.
+
+    As in jieba: the product of the words' frequencies; of equally probable cuts the one with the longest first word.
+    ``scores`` are by rank, at 0 that of a character which is no word.
+    """
+    mask, low = (1 << bits) - 1, np.uint64(_low(bits))
+    of_rank = (np.uint64(1) << low) - np.uint64(1)
+    for place in range(begin, end - 1):  # none of these waits for the one before it
+        _, hashed = _key_and_hash(np.int64(codes[place]), codes[place + 1])
+        bit = hashed >> np.uint64(63 - bits)
+        begins = pairs[np.int64(bit >> np.uint64(3))] >> np.uint8(bit & np.uint64(7)) & np.uint8(1)
+        last[place] = np.int64(hashed >> np.uint64(64 - bits)) if begins else -1
+    last[end - 1] = -1
+    best[end] = 0.0
+    for place in range(end - 1, begin - 1, -1):
+        rank = np.int64(firsts[codes[place]] >> np.uint32(1))
+        highest = scores[rank] + best[place + 1]
+        is_word = rank != 0
+        slot = last[place]
+        last[place] = place
+        at = place + 1
+        node = np.int64(codes[place])
+        while slot >= 0:
+            key, _ = _key_and_hash(node, codes[at])
+            while places[slot] != np.uint64(0) and places[slot] >> low != key:
+                slot = (slot + 1) & mask
+            found = places[slot]
+            rank = np.int64((found & of_rank) >> np.uint64(1))
+            if rank != 0:
+                score = scores[rank] + best[at + 1]
+                if score >= highest or not is_word:
+                    highest = score
+                    last[place] = at
+                    is_word = True
+            at += 1
+            if at == end or not found & np.uint64(1):
+                break
+            node = slot + _FIRSTS
+            _, hashed = _key_and_hash(node, codes[at])
+            slot = np.int64(hashed >> np.uint64(64 - bits))
+        best[place] = highest
+
+
+@kernel("int64(uint8[::1], int64, int64)", inline=True)
+def _after_marks(kinds: Array, begin: int, end: int) -> int:
+    """Where a word begins that marks, and apostrophes behind them, stand before."""
+    if begin < end and kinds[begin] == _MARK:
+        while begin < end and (kinds[begin] == _MARK or kinds[begin] == _APOSTROPHE):
+            begin += 1
+    return begin
+
+
+@kernel("void(uint32[::1], int64, uint8[::1], uint8[::1])")
+def _classify(codes: Array, count: int, classes: Array, kinds: Array) -> None:
+    """The class of each character; an apostrophe inside a word becomes the plain one, any other a separator."""
+    last = classes.size - 1
+    apostrophes = 0
+    for place in range(count):
+        kind = classes[min(np.int64(codes[place]), last)]
+        kinds[place] = kind
+        apostrophes += kind == _APOSTROPHE
+    if apostrophes == 0:
+        return
+    for place in range(count):
+        if classes[min(np.int64(codes[place]), last)] == _APOSTROPHE:
+            inside = (
+                0 < place < count - 1
+                and classes[min(np.int64(codes[place - 1]), last)] & (_PLAIN | _LETTER | _MARK)
+                and classes[min(np.int64(codes[place + 1]), last)] & (_PLAIN | _LETTER)
+            )
+            kinds[place] = _APOSTROPHE if inside else _SEPARATOR
+            if inside:
+                codes[place] = np.uint32(0x27)
+
+
+@kernel(
+    "UniTuple(int64, 2)(uint32[::1], int64, uint8[::1], uint8[::1], uint32[::1], uint8[::1], uint64[::1], float64[::1],"
+    " int64, uint8[::1], int64[::1], int64[::1], uint8[::1], int64[::1], int64[::1])"
+)
+def cut(
+    codes: Array,
+    count: int,
+    classes: Array,
+    kinds: Array,
+    firsts: Array,
+    pairs: Array,
+    places: Array,
+    scores: Array,
+    bits: int,
+    word_text: Array,
+    word_starts: Array,
+    word_ends: Array,
+    unit_text: Array,
+    unit_starts: Array,
+    unit_ends: Array,
+) -> tuple[int, int]:
+    """The tokens of ``Segmenter.all_tokens`` and of ``characters_and_words``, in UTF-8 with a blank behind each.
+
+    Of ``codes``, ``count`` are read (and apostrophes made plain). Returns how many there are of each. With tables
+    ``places`` of size 0 there is no dictionary: the words are then left out. With one, most units are not spelled out
+    once more: ``unit_starts`` and ``unit_ends`` are then as in ``xxh3.hash_units``.
+    """
+    _classify(codes, count, classes, kinds)
+    dictionary = places.size > 0
+    best = np.empty(count + 1 if dictionary else 0, np.float64)
+    last = np.empty(count + 1 if dictionary else 0, np.int64)
+    words = 0
+    units = 0
+    written = 0
+    units_written = 0
+    place = 0
+    while place < count:
+        if kinds[place] == _SEPARATOR:
+            place += 1
+            continue
+        end = place
+        while end < count and kinds[end] != _SEPARATOR:
+            end += 1
+        place = _after_marks(kinds, place, end)
+        while place < end:
+            kind = kinds[place]
+            if kind & (_UNSPACED | _IDEOGRAPH):
+                stop = place + 1
+                while kind == _UNSPACED and stop < end and kinds[stop] == _UNSPACED:
+                    stop += 1
+                for at in range(place, stop):
+                    units, units_written = _emit(
+                        codes, at, at + 1, unit_text, unit_starts, unit_ends, units, units_written
+                    )
+                    if dictionary and (at + 1 < stop or stop - place == 1):
+                        words, written = _emit(
+                            codes, at, min(at + 2, stop), word_text, word_starts, word_ends, words, written
+                        )
+                place = stop
+                continue
+            stop = place
+            chinese = False
+            while stop < end and not kinds[stop] & (_UNSPACED | _IDEOGRAPH):
+                if kinds[stop] == _HAN:
+                    chinese = True
+                    if dictionary and np.uint32(0x800) <= codes[stop] < np.uint32(0x10000):
+                        unit_starts[units] = codes[stop]
+                        unit_ends[units] = A_CHARACTER
+                        units += 1
+                    else:
+                        units, units_written = _emit(
+                            codes, stop, stop + 1, unit_text, unit_starts, unit_ends, units, units_written
+                        )
+                    stop += 1
+                    continue
+                run = stop
+                plain = True
+                while run < end and not kinds[run] & _SPECIAL:
+                    plain = plain and kinds[run] == _PLAIN
+                    run += 1
+                if not plain:
+                    break
+                if dictionary and not chinese and (run == end or kinds[run] != _HAN):  # all of the word
+                    unit_starts[units] = words
+                    unit_ends[units] = A_WORD
+                    units += 1
+                else:
+                    units, units_written = _emit(
+                        codes, stop, run, unit_text, unit_starts, unit_ends, units, units_written
+                    )
+                stop = run
+            if stop == place:
+                while stop < end and not kinds[stop] & _SPECIAL:
+                    stop += 1
+                begin = _after_marks(kinds, place, stop)
+                if not dictionary:
+                    units, units_written = _emit(
+                        codes, begin, stop, unit_text, unit_starts, unit_ends, units, units_written
+                    )
+                elif begin < stop:
+                    unit_starts[units] = words
+                    unit_ends[units] = A_WORD
+                    units += 1
+                    words, written = _emit(codes, begin, stop, word_text, word_starts, word_ends, words, written)
+            elif dictionary and not chinese:
+                words, written = _emit(codes, place, stop, word_text, word_starts, word_ends, words, written)
+            elif dictionary:
+                _most_probable(codes, place, stop, firsts, pairs, places, scores, bits, best, last)
+                at = place
+                while at < stop:
+                    after = last[at] + 1
+                    if after == at + 1 and kinds[at] == _PLAIN:  # single ones in a row stay together
+                        while after < stop and last[after] == after and kinds[after] == _PLAIN:
+                            after += 1
+                    words, written = _emit(codes, at, after, word_text, word_starts, word_ends, words, written)
+                    at = after
+            place = stop
+    return words, units
