@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import pytest
@@ -15,6 +16,7 @@ from worker.errors import Refused
 from worker.messages import Hit, encode
 from worker.stream.follower import Decided, Follower, Pending
 from worker.stream.policy import ReplayPoint
+from worker.stream.ports import Reader, Record
 from worker.topics import CANDIDATES, FINGERPRINTS
 
 START: Final = ReplayPoint(0, 0)
@@ -103,6 +105,38 @@ def test_an_answer_that_is_read_before_its_batch_is_kept() -> None:
     assert at.on() == []
     write(at.world, batch(claim(0)))
     assert at.on() == [0]
+
+
+def test_it_waits_for_what_must_come_next_and_never_with_a_batch_in_hand_that_is_to_be_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at = Following()
+    waited: list[tuple[str, float]] = []
+
+    def remember(name: str, reader: Reader) -> None:
+        read = reader.read
+
+        def reading(wait: float = 0.0) -> Sequence[Record]:
+            waited.append((name, wait))
+            return read(wait)
+
+        monkeypatch.setattr(reader, "read", reading)
+
+    remember("fingerprints", at.follower.fingerprints)
+    remember("candidates", at.follower.candidates)
+    at.follower.read(0.5)
+    write(at.world, batch(claim(0)))
+    at.follower.read(0.5)
+    assert waited == [("fingerprints", 0.5), ("candidates", 0.0)] * 2, "the batch came while it waited"
+    waited.clear()
+    at.follower.read(0.5)
+    assert waited == [("fingerprints", 0.0), ("candidates", 0.5)], "its shards have answered, others have not"
+    for shard in range(2):
+        write(at.world, answer(0, shard))
+    at.follower.read()
+    waited.clear()
+    at.follower.read(0.5)
+    assert waited == [("fingerprints", 0.0), ("candidates", 0.0)], "all have answered: it is to be decided"
 
 
 # which answer counts

@@ -90,10 +90,14 @@ class Follower:
         self.candidates.close()
 
     def read(self, wait: float = 0.0) -> None:
-        """Take in what both logs have; decides nothing. Waits so many seconds at most for what must come next."""
-        for record in self.fingerprints.read(0.0 if self.pending else wait):
+        """Take in what both logs have; decides nothing. Waits so many seconds at most for what must come next.
+
+        A batch that comes now has first to be answered by the shards here: only then is there an answer to wait for.
+        """
+        answered = bool(self.pending)
+        for record in self.fingerprints.read(0.0 if answered else wait):
             self._take_batch(record)
-        for record in self.candidates.read(wait if self.pending and self.missing() else 0.0):
+        for record in self.candidates.read(wait if answered and self.missing() else 0.0):
             self._take_answer(record)
 
     def missing(self) -> frozenset[int]:
