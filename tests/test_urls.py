@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from w3lib.url import canonicalize_url
 
-from worker.urls import canonical_url
+from worker.urls import ALREADY, canonical_url
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,12 @@ def test_the_canonical_spelling_is_its_own(host: str, path: str, query: dict[str
     once = canonical_url(url)
     assert canonical_url(once) == once
     assert once.isascii()
+
+
+@given(st.from_regex(ALREADY, fullmatch=True))
+def test_what_is_taken_for_canonical_is_so(url: str) -> None:
+    assert canonicalize_url(url) == url
+
+
+def test_no_url_is_looked_at_for_long_to_see_that_it_is_canonical() -> None:
+    assert ALREADY.fullmatch("https://" + "a-" * 50_000 + "/" + "b/" * 50_000 + "?" + "c" * 100_000 + "#") is None

@@ -17,13 +17,14 @@ from worker.errors import Unavailable
 from worker.stream import kafka_joining
 from worker.stream.admin import create_topics
 from worker.stream.connection import client_options
-from worker.stream.kafka_members import KafkaPages, Member
+from worker.stream.kafka_members import SHARDS_SECONDS, KafkaPages, KafkaShards, Member
 from worker.stream.ports import Committed, NotYet
-from worker.topics import PAGES, topic_specs
+from worker.topics import INDEX, PAGES, topic_specs
 
 pytestmark = pytest.mark.cluster
 
 PARTITIONS: Final = 4
+SHARDS: Final = 8
 DEADLINE_SECONDS: Final = 60.0
 TIMING: Final = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 300}
 
@@ -184,3 +185,37 @@ def test_who_is_closed_while_it_joins_leaves_no_thread(join: Callable[..., Alone
     assert [thread.name for thread in threading.enumerate()].count(name) == 1
     other.member.close()
     assert name not in [thread.name for thread in threading.enumerate()]
+
+
+def test_the_client_is_asked_for_shards_seldom_and_a_rebalance_is_heard_of_all_the_same(
+    options: dict[str, Any], topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = f"{topic_prefix}index"
+    members = [Member(options, topic_prefix + INDEX, group, None, **TIMING) for _ in range(2)]
+    now = 0.0
+    here, other = KafkaShards(members[0], lambda: now), KafkaShards(members[1])
+    owned: set[int] = set()
+    asked: list[float] = []
+
+    def poll() -> None:
+        polled = here.poll()
+        owned.difference_update(polled.lost)
+        owned.update(polled.gained)
+
+    def half() -> bool:
+        poll()
+        return len(owned) == SHARDS / 2
+
+    try:
+        until("one owns everything", lambda: poll() or len(owned) == SHARDS)
+        consumer = members[0].consumer
+        ask = consumer.poll
+        monkeypatch.setattr(consumer, "poll", lambda **how: asked.append(now) or ask(**how))
+        for _ in range(8):
+            now += 0.75 * SHARDS_SECONDS
+            poll()
+        assert len(asked) == 4
+        until("half of them went, while the clock stands still", lambda: other.poll() and half())
+    finally:
+        for member in members:
+            member.close()

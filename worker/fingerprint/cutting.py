@@ -234,8 +234,28 @@ def cut(
             place += 1
             continue
         end = place
+        length = written if dictionary else units_written
+        text = word_text if dictionary else unit_text
+        seen = 0
         while end < count and kinds[end] != _SEPARATOR:
+            seen |= kinds[end]
+            text[length] = np.uint8(codes[end])
+            length += 1
             end += 1
+        if seen == _PLAIN:  # most words: what has just been written is theirs, and anyone else's is written over
+            text[length] = 0x20
+            unit_starts[units] = words if dictionary else units_written
+            unit_ends[units] = A_WORD if dictionary else length
+            units += 1
+            if dictionary:
+                word_starts[words] = written
+                word_ends[words] = length
+                words += 1
+                written = length + 1
+            else:
+                units_written = length + 1
+            place = end
+            continue
         place = _after_marks(kinds, place, end)
         while place < end:
             kind = kinds[place]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition, errors
@@ -21,6 +22,7 @@ ASK_TIMEOUT_MS: Final = 200
 ASK_AGAIN_SECONDS: Final = 2.0
 """Committed offsets are asked for one partition at a time, while a killed owner's transaction is pending on all of them
 perhaps: so briefly and so seldom, that the shards go on answering meanwhile."""
+SHARDS_SECONDS: Final = 0.1
 NOTHING: Final = Polled((), (), ())
 
 
@@ -117,7 +119,7 @@ class Member:
         return self._joining.under_way
 
     def poll(self, most: int) -> Polled:
-        """Heartbeat, rebalance, records; waits for nothing.
+        """Heartbeat, rebalance, ``most`` records; waits for nothing. With 0 the client is not asked for any.
 
         Raises:
             Stop: the client's error, with the operator's next move.
@@ -128,7 +130,7 @@ class Member:
         with speaking(f"group {self.group} on {self.topic}"):
             if was_lent and not self._joining.ended():
                 return NOTHING
-            if not was_lent and is_at_rest(self.consumer):
+            if most and not was_lent and is_at_rest(self.consumer):
                 try:
                     with while_away():
                         fetched = self.consumer.poll(timeout_ms=0, max_records=most)
@@ -283,13 +285,23 @@ class KafkaPages(PageGroup):
 
 
 class KafkaShards(ShardGroup):
-    """The group on ``index``; it hands out shards and reads nothing."""
+    """The group on ``index``; it hands out shards and reads nothing.
 
-    def __init__(self, member: Member) -> None:
+    So its consumer is asked ten times a second at most: asking takes the client as long as a page takes. That the group
+    rebalances is seen in every pass.
+    """
+
+    def __init__(self, member: Member, clock: Callable[[], float] = time.monotonic) -> None:
         self.member = member
+        self._clock = clock
+        self._asked = -math.inf
 
     def poll(self) -> Polled:
-        polled = self.member.poll(1)
+        now = self._clock()
+        due = now - self._asked >= SHARDS_SECONDS
+        if due:
+            self._asked = now
+        polled = self.member.poll(1 if due else 0)
         return Polled(polled.lost, polled.gained, ())
 
     def membership(self) -> Membership:
