@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 class Rhythm:
     """When to settle and to flush, in seconds; ``settle_pages`` ready pages settle at once."""
 
-    claim_seconds: float = 0.05
+    claim_seconds: float = 0.2
     """Between two batches of claims: each costs every worker a round of the protocol, however few claims it has."""
     settle_seconds: float = 1.0
     settle_pages: int = 1000
