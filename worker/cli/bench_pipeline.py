@@ -24,7 +24,7 @@ from worker.cli.topology import specs
 from worker.config import Settings
 from worker.errors import UsageError
 from worker.fingerprint.fingerprinted import Fingerprinted
-from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.messages import PageMeta
 from worker.stream.admin import create_topics
 from worker.stream.connection import client_options
@@ -35,6 +35,7 @@ from worker.stream.parsing import Parsing, Source
 from worker.stream.ports import Record
 from worker.stream.publish import publish_pages
 from worker.stream.run import Runner
+from worker.stream.stopwatch import START
 from worker.stream.watch import Watch
 from worker.verdict.decide import Ruling
 
@@ -44,7 +45,8 @@ Page = tuple[PageMeta, bytes]
 @dataclass
 class Report:
     """What one run took. Times are CPU seconds: ``own`` by step of the worker's thread, ``process`` all its threads,
-    ``parsers`` the child processes; ``wall`` is from the first page consumed to the last one settled."""
+    ``parsers`` the child processes, ``parsing`` by stage what they told of it; ``wall`` is from the first page consumed
+    to the last one settled."""
 
     pages: int
     megabytes: float
@@ -62,8 +64,9 @@ class Report:
     def shares(self) -> dict[str, float]:
         """Share of each stage in the CPU time, 0 to 1, largest first; they add up to 1."""
         total = self.process + self.parsers
-        within = sum(self.parsing.values()) or 1.0
-        shares = {f"parser: {name}": self.parsers * part / within / total for name, part in self.parsing.items()}
+        parsing = self.parsing or {"what they did not tell": 1.0}
+        within = sum(parsing.values())
+        shares = {f"parsers: {name}": self.parsers * part / within / total for name, part in parsing.items()}
         protocol = sum(self.own.get(name, 0.0) for name in ("answer", "decide", "flush"))
         claims = self.own.get("claim", 0.0)
         shares["index and protocol"] = protocol / total
@@ -210,28 +213,11 @@ def measure(settings: Settings, pages: Sequence[Page], processes: int) -> Report
             begun, used, parsed = time.perf_counter(), _own_cpu(), sum(map(cpu_of, pool.pids))
             runner.run()
             wall, used, parsed = time.perf_counter() - begun, _own_cpu() - used, sum(map(cpu_of, pool.pids)) - parsed
+            told = {stage: seconds for stage, seconds in pool.stage_seconds.items() if stage != START}
             worker.close()
             log.close(here.shutdown.seconds)
     size = sum(len(body) for _, body in pages) / 1e6
-    return Report(len(pages), size, wall, used, parsed, stopwatch.own, stages_of_parsing(made, pages))
-
-
-def stages_of_parsing(made: Recipe, pages: Sequence[Page], sample: int = 300) -> dict[str, float]:
-    """CPU seconds of each stage inside a parser, on a sample of the pages, in this process: by the steps taken there.
-
-    What a parser needs for its pipes is not among them; ``Report.shares`` shares it out.
-    """
-    fingerprinter = Fingerprinter(made)
-    spent: dict[str, float] = {"extract": 0.0, "fingerprint": 0.0}
-    fingerprinter.of_page(pages[0][1], pages[0][0])  # tables are built at the first page
-    for meta, body in pages[:: max(1, len(pages) // sample)]:
-        begun = time.process_time()
-        text = fingerprinter.text_of(body, meta)
-        extracted = time.process_time()
-        fingerprinter.of_text(text, meta.url)
-        spent["extract"] += extracted - begun
-        spent["fingerprint"] += time.process_time() - extracted
-    return spent
+    return Report(len(pages), size, wall, used, parsed, stopwatch.own, told)
 
 
 def report_lines(report: Report) -> Iterator[str]:
