@@ -33,12 +33,12 @@ def grow(codes: Array, ends: Array, ranks: Array, firsts: Array, pairs: Array, p
     """Put words, each with the rank of its score, into a trie that is one hash table of 2^``bits`` places.
 
     - ``firsts`` (65536,): of each character its rank as a word, shifted by one, and whether longer words begin with it.
-    - ``pairs`` (2^``bits`` / 4,): a bit by the hash of each two characters that words begin with. Half of the look-ups
-      end there: what it says no to, and it says so wrongly to none, is in no word.
+    - ``pairs`` (2^``bits`` / 4,): a bit by the hash of each two characters that words begin with. Two look-ups of five
+      end there: no word begins with what it says no to.
     - ``places``: of each node its key, the rank, and whether it has further ones. The key is the node before it and the
       last character: the node is that character if it is the first, else 65536 + its place.
 
-    All three must be zeros, and ranks begin with 1.
+    All three must be zeros. Ranks begin with 1 and are below 2^(41 - ``bits``): two million for jieba's words.
     """
     mask, low = (1 << bits) - 1, np.uint64(_low(bits))
     begin = 0
