@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -305,8 +306,8 @@ def test_reading_on_from_any_replay_point_decides_the_rest_alike(
         for point, rest in ((decided.before, number), (decided.after, number + 1)):
             again = Following(point, whole.world)
             again.on()
-            assert [d._replace(before=START) for d in again.told.decided] == [
-                d._replace(before=START) for d in whole.told.decided[rest:]
+            assert [replace(d, before=START) for d in again.told.decided] == [
+                replace(d, before=START) for d in whole.told.decided[rest:]
             ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -464,7 +465,7 @@ def test_sent_twice_the_first_to_be_decided_frees_the_claimer() -> None:
 def test_a_batch_of_another_writer_does_not_free_the_claimer() -> None:
     at = Sending(with_claims(0))
     at.step()
-    other = decided(0, [claim(0)])._replace(batch=batch(claim(0), writer=b"other"))
+    other = replace(decided(0, [claim(0)]), batch=batch(claim(0), writer=b"other"))
     at.claimer.on_decided(other)
     assert not at.claimer.idle
 

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 from worker.errors import Refused, Unavailable, UnreadableRecord
+from worker.index.shard import Queries
 from worker.messages import Answer, Batch, decode
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.ports import Log, Record
 from worker.stream.schemes import other_scheme
 from worker.topics import CANDIDATES, FINGERPRINTS
-from worker.verdict.decide import Ruling, decide
+from worker.verdict.decide import UNIQUE, Ruling, decide, home_shard
 
 REMEMBERED_ANSWERS: Final = 4096
 """First answers kept after their batch is decided, to recognise a later one that differs."""
 
 
-class Pending(NamedTuple):
+@dataclass(frozen=True)
+class Pending:
     """A batch that was read and is not decided."""
 
     offset: int
     batch: Batch
+    _asked: dict[tuple[int, ...], Queries] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def queries(self, places: Iterable[int]) -> Queries:
+        """The claims at these places, to be looked up. All shards of a worker ask for the same: it is made once."""
+        asked = tuple(places)
+        if asked not in self._asked:
+            self._asked[asked] = Queries.of([self.batch.claims[place] for place in asked])
+        return self._asked[asked]
 
 
-class Decided(NamedTuple):
+@dataclass(frozen=True)
+class Decided:
     """A batch and what was decided of it; a claim without a ruling is void.
 
     ``before`` is the replay point from which this batch would be read again, ``after`` the one behind it.
@@ -36,6 +49,16 @@ class Decided(NamedTuple):
     rulings: list[Ruling]
     before: ReplayPoint
     after: ReplayPoint
+    _homes: dict[int, list[Ruling]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def survivors(self, shard: int, shards: int) -> list[Ruling]:
+        """The rulings of unique pages that live in this one of so many shards; shared out once for all of a worker."""
+        if not self._homes:
+            self._homes.update((number, []) for number in range(shards))
+            for ruling in self.rulings:
+                if ruling.outcome == UNIQUE:
+                    self._homes[home_shard(ruling.claim, shards)].append(ruling)
+        return self._homes[shard]
 
 
 class Role(Protocol):
@@ -115,7 +138,7 @@ class Follower:
         count = 0
         while self.pending and not self.missing() and (before is None or self.pending[0].offset < before):
             here = self.place
-            offset, batch = self.pending[0]
+            offset, batch = self.pending[0].offset, self.pending[0].batch
             found = self.answers.pop(offset)
             answers = [found[shard][0] for shard in range(self.policy.shards)]
             rulings = decide(offset, batch.claims, answers, self.policy.near)

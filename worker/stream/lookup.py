@@ -18,7 +18,6 @@ from worker.stream.allowance import Allowance
 from worker.stream.follower import Decided, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.verdict.clock import NO_WATERMARK, watermark_after
-from worker.verdict.decide import UNIQUE, home_shard
 
 NEVER: Final = -1
 """The floor while nothing has expired, and the end of the cover before the first batch."""
@@ -160,8 +159,7 @@ class LiveShard:
         void = void_places(claims, dict(self.standing.claimed))
         skipped = set(void)
         asked = [place for place, claim in enumerate(claims) if place not in skipped and claim.dead is None]
-        queries = Queries.of([claims[place] for place in asked])
-        found = self.index.earliest_near(queries, self.standing.expired_up_to(self.policy.ttl))
+        found = self.index.earliest_near(pending.queries(asked), self.standing.expired_up_to(self.policy.ttl))
         hits = tuple(
             Hit(
                 place=asked[i],
@@ -208,8 +206,7 @@ class LiveShard:
                 bands=ruling.claim.bands,
                 scope=ruling.claim.scope,
             )
-            for ruling in decided.rulings
-            if ruling.outcome == UNIQUE and home_shard(ruling.claim, self.policy.shards) == self.number
+            for ruling in decided.survivors(self.number, self.policy.shards)
         ]
         if survivors:
             self.allowance.grow(self.number, len(survivors), self.index)
