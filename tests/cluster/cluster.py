@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, errors
 
 from tests.cluster.outside import committed_ends
@@ -25,6 +26,8 @@ from worker.stream.publish import publish_pages
 from worker.topics import PAGES, group_names
 
 DEADLINE_SECONDS = 240.0
+ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
+"""What a broker says of a partition shortly after it was made, or after a start."""
 
 
 def wait_for(condition: Callable[[], object], what: str, seconds: float = DEADLINE_SECONDS) -> None:
@@ -156,7 +159,12 @@ class Cluster:
     def settled(self) -> bool:
         """Whether every page that was published is settled."""
         consumed = self.consumed()
-        ends = committed_ends(self.bootstrap, self.prefix)
+        try:
+            ends = committed_ends(self.bootstrap, self.prefix)
+        except KafkaException as error:
+            if error.args[0].code() not in ELECTING:
+                raise
+            return False  # the next question is answered
         return all(consumed.get(number, 0) >= end for number, end in ends.items())
 
     def wait_until_settled(self, seconds: float = DEADLINE_SECONDS) -> None:

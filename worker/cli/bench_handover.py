@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -12,6 +13,7 @@ from statistics import median, quantiles
 from typing import Final
 
 from worker.cli.bench_filling import MILLION
+from worker.cli.bench_scaling import bind
 from worker.cli.run import kafka_log
 from worker.config import Settings
 from worker.demo.children import Child
@@ -57,7 +59,7 @@ class Handover:
 
 
 def measure_handover(settings: Settings, folder: Path) -> Handover:
-    """One worker with everything, pages that keep coming, then a second worker.
+    """One worker with everything, pages that keep coming, then a second worker. Each has a core, if there are two.
 
     Raises:
         Unavailable: a worker ended or did not become ready.
@@ -68,13 +70,16 @@ def measure_handover(settings: Settings, folder: Path) -> Handover:
         first_batch = log.bounds(FINGERPRINTS, 0).end
         stop = threading.Event()
         crawl = threading.Thread(target=_publish, args=(settings, stop))
+        cores = sorted(os.sched_getaffinity(0))
         with _worker(settings, folder, 1) as first:
+            bind(first.pid, cores[:1])
             wait_until_ready([first], topics.shards, topics.partitions, READY_SECONDS)
             crawl.start()
             try:
                 time.sleep(BEFORE_SECONDS)
                 second_came = time.time() * 1000
                 with _worker(settings, folder, 2) as second:
+                    bind(second.pid, cores[1:2] or cores)
                     wait_until_ready([first, second], topics.shards, topics.partitions, READY_SECONDS)
                     shared_out = time.time() * 1000
                     time.sleep(AFTER_SECONDS)

@@ -113,10 +113,10 @@ def measure_workers(settings: Settings, pages: Sequence[Page], count: int) -> Sc
         create_topics(options, specs(here), 1)
         (folder / "config.yaml").write_text(json.dumps(here.model_dump(mode="json")), encoding="utf-8")
         cores = sorted(os.sched_getaffinity(0))[:count]
-        _bind(broker.pid or 0, cores)
+        bind(broker.pid or 0, cores)
         workers = [running.enter_context(_worker(number, folder)) for number in range(count)]
         for number, worker in enumerate(workers):
-            _bind(worker.pid, [cores[number % len(cores)]])
+            bind(worker.pid, [cores[number % len(cores)]])
         wait_until_ready(workers, here.topics.shards, here.topics.partitions, READY_SECONDS)
         warm_up = [(PageMeta(url=f"http://warm-up.example/{n}"), body) for n, (_, body) in enumerate(pages)]
         settled = publish_pages(options, prefix, warm_up[:WARM_UP_PAGES])
@@ -173,7 +173,7 @@ def _worker(number: int, folder: Path) -> Child:
     return Child(f"worker {number + 1}", "worker", ["--config", "config.yaml", *arguments], folder)
 
 
-def _bind(pid: int, cores: Sequence[int]) -> None:
+def bind(pid: int, cores: Sequence[int]) -> None:
     """To these cores, with all the threads it has; those that come, and its children, are bound like who makes them."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
         with suppress(ProcessLookupError):
