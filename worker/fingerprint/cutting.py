@@ -222,6 +222,7 @@ def cut(
     """
     _classify(codes, count, classes, kinds)
     dictionary = places.size > 0
+    text = word_text if dictionary else unit_text
     best = np.empty(count + 1 if dictionary else 0, np.float64)
     last = np.empty(count + 1 if dictionary else 0, np.int64)
     words = 0
@@ -235,7 +236,6 @@ def cut(
             continue
         end = place
         length = written if dictionary else units_written
-        text = word_text if dictionary else unit_text
         seen = 0
         while end < count and kinds[end] != _SEPARATOR:
             seen |= kinds[end]

@@ -84,6 +84,17 @@ def _mix16(text: Array, at: int, secret: Array, key: int) -> Any:
     return _folded_product(_load64(text, at) ^ _load64(secret, key), _load64(text, at + 8) ^ _load64(secret, key + 8))
 
 
+@kernel("uint64(uint64, uint8[::1])", inline=True)
+def _of_at_most_three(combined: Any, secret: Array) -> Any:
+    """The hash of one to three bytes, which stand in ``combined`` with their number."""
+    value = combined ^ (_load32(secret, 0) ^ _load32(secret, 4))
+    value ^= value >> np.uint64(33)
+    value *= np.uint64(0xC2B2AE3D27D4EB4F)
+    value ^= value >> np.uint64(29)
+    value *= np.uint64(0x165667B19E3779F9)
+    return value ^ (value >> np.uint64(32))
+
+
 @kernel("uint64(uint8[::1], int64, int64, uint8[::1])")
 def _xxh3(text: Array, begin: int, length: int, secret: Array) -> Any:
     """XXH3, 64 bits wide, of at most ``LONGEST`` bytes and at least one."""
@@ -95,12 +106,7 @@ def _xxh3(text: Array, begin: int, length: int, secret: Array) -> Any:
             | np.uint64(text[begin + length - 1])
             | size << np.uint64(8)
         )
-        value = combined ^ (_load32(secret, 0) ^ _load32(secret, 4))
-        value ^= value >> np.uint64(33)
-        value *= np.uint64(0xC2B2AE3D27D4EB4F)
-        value ^= value >> np.uint64(29)
-        value *= np.uint64(0x165667B19E3779F9)
-        return value ^ (value >> np.uint64(32))
+        return _of_at_most_three(combined, secret)
     if length <= 8:
         value = _load32(text, begin + length - 4) + (_load32(text, begin) << np.uint64(32))
         value ^= _load64(secret, 8) ^ _load64(secret, 16)
@@ -148,12 +154,7 @@ def _xxh3_of_character(code: int, secret: Array) -> Any:
         | np.uint64(0x80 | code & 0x3F)
         | np.uint64(3 << 8)
     )
-    value = combined ^ (_load32(secret, 0) ^ _load32(secret, 4))
-    value ^= value >> np.uint64(33)
-    value *= np.uint64(0xC2B2AE3D27D4EB4F)
-    value ^= value >> np.uint64(29)
-    value *= np.uint64(0x165667B19E3779F9)
-    return value ^ (value >> np.uint64(32))
+    return _of_at_most_three(combined, secret)
 
 
 @kernel("int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], uint64[::1], int64[::1])")
