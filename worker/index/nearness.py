@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.fingerprint.sketch import EIGHT_BITS, EXACT, SHORT_SLOTS, SIXTEEN_BITS, SLOTTED
+from worker.fingerprint.sketch import (
+    EIGHT_BITS,
+    EXACT,
+    MOST_OF_EIGHT_BITS,
+    MOST_OF_SIXTEEN_BITS,
+    SHORT_SLOTS,
+    SIXTEEN_BITS,
+    SLOTTED,
+)
 from worker.index.native import compiled, popcount, u64_at
 from worker.index.plan import HAMMING_ALIKE, RADIUS, RATIO_LEAST, RATIO_MOST, SCOPE, SKETCH_WORDS, TEXT, TOKENS
 from worker.index.slabs import State, sketch_at, value_at
@@ -40,6 +48,13 @@ def _bigram(kind: int, number: int, sketch: U64) -> int:
     return int(np.int64((sketch[number >> 2] >> np.uint64(16 * (number & 3))) & np.uint64(0xFFFF)))
 
 
+@compiled("int64(int64, uint64[::1])", inline=True)
+def _bigrams(kind: int, sketch: U64) -> int:
+    """How many bigrams a short text's sketch holds, never more than have place in it."""
+    most = MOST_OF_EIGHT_BITS if kind == EIGHT_BITS else MOST_OF_SIXTEEN_BITS
+    return min(most, int((sketch[3] >> np.uint64(56)) & np.uint64(63)))
+
+
 @compiled("int64(uint64[::1], uint64[::1])", inner=True)
 def _agreement_of_short(a: U64, b: U64) -> int:
     """``agreement``, where a sketch holds a short text's bigrams: of two such, the ascending bigrams are merged."""
@@ -51,8 +66,7 @@ def _agreement_of_short(a: U64, b: U64) -> int:
         different = (different | (different >> np.uint64(1))) & np.uint64(0x5555555555555555)
         return int(4 * (SHORT_SLOTS - np.int64(popcount(different))))
     shift_a, shift_b = 8 if kind_a > kind_b else 0, 8 if kind_b > kind_a else 0
-    count_a = int((a[3] >> np.uint64(56)) & np.uint64(63))
-    count_b = int((b[3] >> np.uint64(56)) & np.uint64(63))
+    count_a, count_b = _bigrams(kind_a, a), _bigrams(kind_b, b)
     common, at_a, at_b = 0, 0, 0
     while at_a < count_a and at_b < count_b:
         one, other = _bigram(kind_a, at_a, a) >> shift_a, _bigram(kind_b, at_b, b) >> shift_b
