@@ -136,6 +136,20 @@ def _asked_for(
     return asked, chance.choice([3, 5, 6, 10, 70_000], 15).astype(np.uint32)
 
 
+def test_what_slabs_leave_behind_is_used_again_while_entries_come() -> None:
+    count = 100_000
+    entries = columns_of(random(np.random.default_rng(1), count))
+    policy = Policy(least_region=1 << 10, most_region=1 << 14, entries_a_row=100)
+    grown, at_once = Shard(policy=policy), Shard(policy=policy)
+    at_once.store(entries)
+    for begin in range(0, count, 500):
+        grown.store(entries[begin : begin + 500])
+    assert grown.nbytes < 1.1 * at_once.nbytes
+    while grown.tidy():
+        pass
+    assert grown.nbytes < 1.1 * at_once.nbytes
+
+
 def test_a_hot_block_is_split_and_a_look_up_of_it_reads_few_entries() -> None:
     chance = np.random.default_rng(4)
     values = far_apart(chance, 20_000)

@@ -51,6 +51,7 @@ TINY = Policy(
     split_from=12,
     copy_from=5,
     swept_rows=9,
+    cleaned=50,
     bulk_from=100,
 )
 """Sizes at which a few hundred entries take every path that millions take."""

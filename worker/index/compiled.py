@@ -27,14 +27,10 @@ _NEVER: Final = 1 << 40
 """As a bucket's size: it is never split."""
 _SPLIT_BYTES: Final = 4 * 48
 """What splitting takes an entry, at most: four groups, each with a slab of its own."""
-_DEAD_SHARE: Final = 8
-_IDLE_DEAD_SHARE: Final = 32
-"""While entries come, an eighth of the slabs' memory may be dead: half of that would double the cost of storing."""
-_CLEANED_ENTRIES: Final = 500
-"""One region is cleaned for so many new entries: as fast as they leave dead slabs behind."""
-_SHARE: Final = 8
-_BULK_SHARE: Final = 32
-"""A bucket that grows gets one part in so many beside, less where many came at once: then few will follow."""
+_DEAD_SHARE: Final = 64
+"""Of the slabs' memory one part in so many may be dead."""
+_BULK_ROOM: Final = 32
+"""As ``plan.ROOM``, where many entries come at once: then few will follow."""
 _NONE: Final = np.empty(0, np.bool_)
 
 
@@ -94,6 +90,8 @@ class CompiledTables:
         self._sweeping: list[tuple[int, int]] = []
         self._unswept = 0
         self._swept_to = columns.first
+        self._emptied = 0  # of the region that is being emptied, in bytes
+        self._dead_before = -1
         self._earliest_one = _entry_point(scan.earliest_one)
         self._describe(rules)
         for table in range(count):
@@ -121,7 +119,7 @@ class CompiledTables:
             without = _without_bands(parts)
             for band, table in enumerate(self._bands):
                 self._take_in(table, new, _Values(parts, without, band))
-        self._reclaim(1 + count // _CLEANED_ENTRIES)
+        self._reclaim(self._policy.cleaned * count * len(self._tables))
         self._sweep()
 
     def forget(self) -> None:
@@ -137,7 +135,7 @@ class CompiledTables:
     def tidy(self) -> bool:
         """See ``Tables``."""
         busy = self._sweep()
-        return self._reclaim(1, _IDLE_DEAD_SHARE) or busy
+        return self._reclaim(self._policy.most_region) or busy
 
     def earliest(self, asked: Asked, lower: int, best: I64) -> None:
         """See ``Tables``."""
@@ -279,12 +277,12 @@ class CompiledTables:
                 self._state, table, address, values.band is not None, values.left_out, first, end, ends, new.dealt
             )
         left = np.zeros(1, np.int64)
-        share = _BULK_SHARE if count >= before // 8 else _SHARE
+        room = _BULK_ROOM if count >= before // 8 else plan.ROOM
         mean = new.coming / int(words[plan.TABLE_ROWS])
         more = math.ceil(mean + math.sqrt(mean))
         self._repeat(
             table,
-            partial(bulk.put_away, self._state, table, new.begin, new.dealt, ends, left, share, more),
+            partial(bulk.put_away, self._state, table, new.begin, new.dealt, ends, left, room, more),
             len(ends) - 1,
         )
         if left[0]:
@@ -367,20 +365,36 @@ class CompiledTables:
         """First row and number of rows of each node."""
         return [(int(node[plan.NODE_ROW]), 4 << int(node[plan.NODE_WIDTH])) for node in self._nodes[: self.splits]]
 
-    def _reclaim(self, regions: int, share: int = _DEAD_SHARE) -> bool:
-        """Clean so many regions while more is dead than one part in ``share``; false if that, or cleaning, is done."""
-        for _ in range(regions):
-            dead = self._regions.dead_bytes
-            number = (
-                self._regions.emptiest() if dead > self._regions.live_bytes // share + self._policy.least_region else -1
-            )
-            if number >= 0:
-                while not slabs.clean(self._state, number, 0):
-                    self._open(int(self._state[plan.WANTED]))
-            self._regions.release_empty()
-            if self._regions.dead_bytes >= dead:
+    def _reclaim(self, budget: int) -> bool:
+        """Clean so many bytes of regions; false if there is no need, or no use."""
+        regions = self._regions
+        regions.release_empty()
+        while budget > 0:
+            if regions.emptying < 0 and not self._begin_emptying():
                 return False
+            number = regions.emptying
+            until = min(int(regions.used[number]), self._emptied + budget)
+            reached = slabs.clean(self._state, number, self._emptied, until)
+            if reached < until:
+                self._open(int(self._state[plan.WANTED]))
+            budget -= reached - self._emptied
+            self._emptied = reached
+            if reached == regions.used[number]:
+                regions.emptying = -1
+                regions.release_empty()
+                if regions.dead_bytes >= self._dead_before:
+                    return False
         return True
+
+    def _begin_emptying(self) -> bool:
+        """Choose a region to clean; false if too little is dead."""
+        regions = self._regions
+        self._dead_before = regions.dead_bytes
+        if self._dead_before <= regions.live_bytes // _DEAD_SHARE + self._policy.least_region:
+            return False
+        self._emptied = 0
+        regions.emptying = regions.emptiest()
+        return regions.emptying >= 0
 
     def _sweep(self) -> bool:
         """Remove what has expired from some rows; false if there is nothing to remove."""

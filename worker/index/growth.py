@@ -77,6 +77,7 @@ from worker.index.slabs import (
     slab_at,
     slots_after,
     value_at,
+    with_room,
 )
 
 _AHEAD = 12
@@ -265,7 +266,7 @@ def make_room(state: State, number: int, row: int, parent: int, group: int, bits
             state[WANTED_GROUP] = group
             return False
     kept = length - expired_in(state, words)
-    return bool(move(state, row, form, kept + kept // 8 + 2))
+    return bool(move(state, row, form, with_room(kept)))
 
 
 @compiled("void(int64[::1], int64, uint32, int64)", inner=True)
@@ -383,7 +384,7 @@ def spread(state: State, number: int) -> bool:
             chosen[entry] = np.int64(arranged & np.uint64(bit)) != 0
             leaving += chosen[entry]
         if leaving:
-            if not move(state, new, TAGGED, leaving + leaving // 8 + 1):
+            if not move(state, new, TAGGED, with_room(leaving)):
                 return False
             stays = 0
             for entry in range(expired, length):

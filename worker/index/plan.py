@@ -37,6 +37,8 @@ NODE: Final = 3
 """No slab; the region is the number of a node."""
 
 UNIT: Final = 8
+ROOM: Final = 24
+"""A slab that moves gets place for one more entry in so many: fewer moves with more, less memory with less."""
 EXPIRED_FROM: Final = 1 << 31
 SLOT_MASK: Final = (1 << 32) - 1
 NO_SLOT: Final = 2**62

@@ -75,7 +75,7 @@ class Regions:
     """Regions by number: ``bases``, ``used``, ``live`` and ``sizes`` are int64 arrays, which may move as they grow.
 
     ``used`` bytes of a region were given out, ``live`` of them have not been left since. New slabs come from the region
-    ``open``, -1 for none.
+    ``open``; the region ``emptying`` is kept while what lives in it is moved, -1 for none.
     """
 
     def __init__(self, least: int, most: int) -> None:
@@ -89,6 +89,7 @@ class Regions:
         self.live: NDArray[np.int64] = np.zeros(16, np.int64)
         self.sizes: NDArray[np.int64] = np.zeros(16, np.int64)
         self.open = -1
+        self.emptying = -1
 
     def open_another(self, wanted: int) -> None:
         """Open a region in which a slab of ``wanted`` bytes has place. Sizes grow with what there is already."""
@@ -112,7 +113,7 @@ class Regions:
     def release_empty(self) -> None:
         """Give back the regions in which nothing lives."""
         for number in np.flatnonzero((self.live == 0) & (self.sizes > 0)).tolist():
-            if number == self.open:
+            if number in (self.open, self.emptying):
                 continue
             memory = self._memory[number]
             if memory is not None and memory.size == self._most and len(self._spare) < _SPARE:

@@ -1,9 +1,9 @@
 """Slabs: contiguous entries of one bucket, and how they move between regions of memory.
 
-A slab that is full moves to the open region and grows by an eighth; what it leaves behind is dead. ``clean`` empties a
-region of which much is dead by moving what still lives there, as a log-structured file system does (Rosenblum and
-Ousterhout, SOSP 1991): memory is reclaimed a region at a time, never all at once. Whenever a slab moves, the entries
-that have expired stay behind.
+A slab that is full moves to the open region and grows by one part in ``ROOM``; what it leaves behind is dead. ``clean``
+empties a region of which much is dead by moving what still lives there, as a log-structured file system does (Rosenblum
+and Ousterhout, SOSP 1991): memory is reclaimed bit by bit, never all at once. Whenever a slab moves, the entries that
+have expired stay behind.
 
 A kernel that needs another region sets ``WANTED`` to its least size and stops; called again it goes on.
 """
@@ -37,6 +37,7 @@ from worker.index.plan import (
     REGION_MASK,
     REGIONS,
     RING,
+    ROOM,
     ROW_BITS,
     ROW_BYTES,
     ROW_CHUNKS,
@@ -238,13 +239,23 @@ def move(state: State, row: int, form: int, capacity: int) -> bool:
     return True
 
 
-@compiled("boolean(int64[::1], int64, int64)")
-def clean(state: State, region: int, begin: int) -> bool:
-    """Move all that lives in a region out of it; false if the open region has no place left."""
+@compiled("int64(int64)", inline=True)
+def with_room(kept: int) -> int:
+    """The capacity of a slab that moves."""
+    return kept + kept // ROOM + 2
+
+
+@compiled("int64(int64[::1], int64, int64, int64)")
+def clean(state: State, region: int, begin: int, end: int) -> int:
+    """Move what lives in a region from byte ``begin`` on, where a slab begins, out of it.
+
+    A slab that moves gets room as if it grew: those that came to a region together become full, and leave it dead, at
+    about the same time. Returns where it stopped: behind the first slab that reaches ``end``, or before one for
+    which a region is wanted.
+    """
     base = i64_at(state[BASES], state[REGIONS])[region]
-    used = i64_at(state[USED], state[REGIONS])[region]
     at = np.int64(begin)
-    while at < used:
+    while at < end:
         header = u32_at(base + at, 2)
         row = int(header[0])
         units = int(header[1])
@@ -253,10 +264,10 @@ def clean(state: State, region: int, begin: int) -> bool:
         lives = form != NODE and int(words[CAPACITY]) > 0
         if lives and int(words[REGION]) & REGION_MASK == region and int(words[OFFSET]) * UNIT == at:
             kept = int(words[LENGTH]) - expired_in(state, words)
-            if not move(state, row, form, min(int(words[CAPACITY]), kept + kept // 8 + 1)):
-                return False
+            if not move(state, row, form, with_room(kept)):
+                return int(at)
         at += units * UNIT
-    return True
+    return int(at)
 
 
 @compiled("int64(int64[::1], int64, int64)")
@@ -271,7 +282,7 @@ def sweep(state: State, row: int, end: int) -> int:
         kept = int(words[LENGTH]) - expired
         if kept == 0:
             release(state, words)
-        elif expired and not move(state, number, form, kept + kept // 8 + 1):
+        elif expired and not move(state, number, form, with_room(kept)):
             return number
     return end
 
