@@ -232,7 +232,7 @@ def test_a_named_file_that_is_not_there_is_refused(tmp_path: Path, by: str) -> N
 
 
 def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
-    assert str(tmp_path) in refusal(tmp_path)
+    assert f"{tmp_path} (--config): it is a folder" in refusal(tmp_path)
     Path("config.yaml").mkdir()
     assert "config.yaml" in refusal()
 

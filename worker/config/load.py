@@ -73,7 +73,7 @@ def find_config_file(config: Path | None, environ: Mapping[str, str]) -> Path | 
     """``--config``, else ``DEDUP_CONFIG``, else ``config.yaml`` in the working directory if there is one, else None.
 
     Raises:
-        UsageError: the file was named and does not exist.
+        UsageError: what was named does not exist or is a folder.
     """
     if config is not None:
         named, by = config, "--config"
@@ -81,6 +81,8 @@ def find_config_file(config: Path | None, environ: Mapping[str, str]) -> Path | 
         named, by = Path(environ["DEDUP_CONFIG"]), "DEDUP_CONFIG"
     else:
         return DEFAULT_FILE if DEFAULT_FILE.exists() else None
+    if named.is_dir():
+        raise UsageError(f"{named} ({by}): it is a folder; name the file in it")
     if not named.is_file():
         raise UsageError(f"{named} ({by}): there is no such config file; create it or name another one")
     return named
