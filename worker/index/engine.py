@@ -59,7 +59,7 @@ class Policy:
     and slow the look-ups. ``copy_from``: from so many entries a bucket of a band keeps copies of their sketches.
     ``entries_a_row``: more rows are made above it; a row costs as much as two entries. ``swept_rows``: rows from which
     expired entries are removed in one step. ``cleaned``: bytes of regions that are cleaned for a new entry and table,
-    at most; each leaves dead slabs of a quarter of that behind. ``first_slot``: the number of the first entry.
+    at most; each leaves dead slabs of half of that behind. ``first_slot``: the number of the first entry.
     """
 
     chunk_bits: int = 16
@@ -69,7 +69,7 @@ class Policy:
     split_from: int = 8192
     copy_from: int = 1024
     swept_rows: int = 1 << 13
-    cleaned: int = 1 << 10
+    cleaned: int = 384
     bulk_from: int = 1 << 15
     first_slot: int = 0
 
