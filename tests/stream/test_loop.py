@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -69,6 +70,17 @@ def test_verdicts_are_the_same_whatever_happens_between_the_pages(mishap: tuple[
     stage.play(A, *mishap, B, *mishap, C, *mishap, A_AGAIN, *mishap, SETTLE, FLUSH)
     assert stage.verdicts() == VERDICTS
     stage.check()
+
+
+def test_shards_that_are_lost_together_are_freed_one_a_step() -> None:
+    stage = Stage(shards=3).play(A, SETTLE)
+    shards = [ref(shard.live) for shard in stage.worker.shards.values() if shard.live]
+    stage.assign(dict.fromkeys(range(3), "another"), INDEX)
+    alive = []
+    for _ in range(4):
+        stage.worker.poll()
+        alive.append(sum(shard() is not None for shard in shards))
+    assert alive == [3, 2, 1, 0]
 
 
 @pytest.mark.parametrize("mishap", MISHAPS, ids=named)

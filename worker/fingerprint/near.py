@@ -16,15 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import eq
+from struct import Struct
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from worker.fingerprint.sketch import Numbers, Words, agreement, agreements, as_keys, as_words
+from worker.fingerprint.sketch import BANDS, Numbers, Words, agreement, agreements, as_keys, as_words
 
 Pairs: TypeAlias = npt.NDArray[np.intp]
 """(2, n): a record's place in its batch above the place of one before it."""
+
+_KEYS: Final = Struct(f"<{BANDS}I")
 
 EXACT_TEXT: Final = "exact-text"
 HAMMING: Final = "hamming"
@@ -147,7 +151,7 @@ class AccurateNear:
         match = SimHashNear(self.k, self.ratio)(a, b)
         if match is not None and self._agree_enough(a, b):
             return match
-        if not share_a_band(a.bands, b.bands) or not self.sketch_ratio.allows(a.tokens, b.tokens):
+        if not self.sketch_ratio.allows(a.tokens, b.tokens) or not share_a_band(a.bands, b.bands):
             return None
         if agreement(a.sketch, b.sketch) < self.agreement:
             return None
@@ -181,7 +185,7 @@ def share_a_band(a: bytes, b: bytes) -> bool:
     """Whether some band's key is the same in both; False where a page has none."""
     if not a or not b:
         return False
-    return bool((as_keys([a]) == as_keys([b])).any())
+    return any(map(eq, _KEYS.unpack(a), _KEYS.unpack(b)))
 
 
 def _with_a_key_in_common(keys: Numbers, banded: npt.NDArray[np.bool_]) -> Pairs:

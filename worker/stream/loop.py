@@ -170,6 +170,7 @@ class Worker:
         self.shards: dict[int, OwnedShard] = {}
         self.followers: list[Follower] = []
         self.draining = False
+        self._lost: list[LiveShard] = []
         self._turn = 0
         self.claimer = Claimer(log, policy, self.observer)
         self.settlement = Settlement(log, policy, self.observer)
@@ -177,7 +178,12 @@ class Worker:
     # 1
 
     def poll(self) -> int:
-        """Take part in both groups and take in what was consumed; returns how many pages."""
+        """Take part in both groups and take in what was consumed; returns how many pages.
+
+        Of shards that were lost together one a step is freed: a gigabyte takes tens of milliseconds.
+        """
+        if self._lost:
+            self._lost.pop()
         for number in (shards := self.log.shards().poll()).lost:
             self._lose_shard(number)
         for number in shards.gained:
@@ -249,6 +255,7 @@ class Worker:
             shard.close()
             if shard.live is not None:
                 self._leave(shard.live)
+                self._lost.append(shard.live)
 
     # 2
 
