@@ -160,6 +160,7 @@ def _equal(builder: Any, here: Any, value: Any, limit: Any) -> Any:
     return builder.icmp_unsigned("==", here, value)
 
 
+_near_16: Final = _vector_mask(16, 32, _within)
 _near_32: Final = _vector_mask(32, 32, _within)
 _near_64: Final = _vector_mask(64, 32, _within)
 _equal_32: Final = _vector_mask(32, 16, _equal)
@@ -179,7 +180,7 @@ if numba.config.BOUNDSCHECK:
                 mask |= np.uint64(1) << np.uint64(lane)
         return mask
 
-    near_32 = near_64
+    near_16 = near_32 = near_64
 
     @compiled("uint64(int64, uint32, int64)", inline=True)
     def equal_32(address: int, tag: Any, count: int) -> Any:
@@ -202,6 +203,11 @@ else:
     def near_32(address: int, tag: Any, radius: Any, count: int) -> Any:
         """As ``near_64``, of up to 32."""
         return _near_32(address, tag, radius)
+
+    @compiled("uint64(int64, uint32, uint32, int64)", inline=True)
+    def near_16(address: int, tag: Any, radius: Any, count: int) -> Any:
+        """As ``near_64``, of up to 16."""
+        return _near_16(address, tag, radius)
 
     @compiled("uint64(int64, uint32, int64)", inline=True)
     def equal_32(address: int, tag: Any, count: int) -> Any:

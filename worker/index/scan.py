@@ -15,7 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.index.growth import address_of, arrange, leaves, row_for, table_of, tag_for
-from worker.index.native import compiled, equal_32, fetch, i64_at, lowest, near_32, near_64, popcount, u32_at, u64_at
+from worker.index.native import (
+    compiled,
+    equal_32,
+    fetch,
+    i64_at,
+    lowest,
+    near_16,
+    near_32,
+    near_64,
+    popcount,
+    u32_at,
+    u64_at,
+)
 from worker.index.nearness import agreement_of, in_ratio, is_near, sketches_allow
 from worker.index.plan import (
     BAND_TABLES,
@@ -90,9 +102,13 @@ I64 = NDArray[np.int64]
 def _first_alike(at: int, length: int, tag: Any, radius: Any, place: int) -> int:
     """The place of the first of so many tags, from ``place`` on, that is near; _NONE if there is none."""
     while place < length:
-        left = length - place
-        step = 64 if left > 32 else 32
-        mask = near_64(at + 4 * place, tag, radius, left) if left > 32 else near_32(at + 4 * place, tag, radius, left)
+        left, here = length - place, at + 4 * place
+        if left > 48:
+            step, mask = 64, near_64(here, tag, radius, left)
+        elif left > 16:
+            step, mask = 32, near_32(here, tag, radius, left)
+        else:
+            step, mask = 16, near_16(here, tag, radius, left)
         if left < step:
             mask &= (np.uint64(1) << np.uint64(left)) - np.uint64(1)
         if mask != np.uint64(0):
@@ -188,8 +204,9 @@ def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, tokens: int, sco
 
 @compiled("void(int64, int64)", inline=True)
 def _fetch_lines(at: int, size: int) -> None:
-    for line in range(0, min(size, _FETCHED), _LINE):
-        fetch(at + line)
+    """Send for so many bytes, and those that are compared with the last of them, sixteen tags at once."""
+    for line in range(at & -_LINE, at + min(size + _LINE - 1 & -_LINE, _FETCHED), _LINE):
+        fetch(line)
 
 
 @compiled("void(int64[::1], uint32[::1])", inline=True)
