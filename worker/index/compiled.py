@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.index import bulk, growth, plan, scan, slabs
+from worker.index import banded, bulk, growth, plan, scan, slabs
 from worker.index.columns import Columns
 from worker.index.engine import I64, U32, U64, Asked, Policy, Rules
 from worker.index.layout import WHOLE, Arrangement
@@ -153,7 +153,7 @@ class CompiledTables:
 
     def earliest_by_sketch(self, asked: Asked, lower: int, best: I64) -> None:
         """See ``Tables``."""
-        scan.earliest_by_sketch(self._state, asked.bands, asked.sketches, asked.tokens, asked.scopes, lower, best)
+        banded.earliest(self._state, asked.bands, asked.sketches, asked.tokens, asked.scopes, lower, best)
 
     def earliest_one(self, value: int, tokens: int) -> int:
         """See ``Tables``."""

@@ -24,7 +24,7 @@ from worker.page.compiled import Function, cached, digest_of
 if numba.config.DISABLE_JIT:
     raise ImportError("numba's compilation is switched off by NUMBA_DISABLE_JIT")
 
-_KERNELS: Final = ("native", "plan", "slabs", "growth", "bulk", "nearness", "scan")
+_KERNELS: Final = ("native", "plan", "slabs", "growth", "bulk", "nearness", "scan", "banded")
 _DIGEST: Final = digest_of("worker.index", _KERNELS)
 
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from worker.index.growth import address_of, arrange, leaves, row_for, table_of, tag_for
 from worker.index.native import (
     compiled,
-    equal_32,
     fetch,
     i64_at,
     lowest,
@@ -26,12 +25,9 @@ from worker.index.native import (
     near_64,
     popcount,
     u32_at,
-    u64_at,
 )
-from worker.index.nearness import agreement_of, in_ratio, is_near, sketches_allow
+from worker.index.nearness import in_ratio, is_near, sketches_allow
 from worker.index.plan import (
-    BAND_TABLES,
-    BANDS,
     BARE,
     BATCH,
     BLOCK_TABLES,
@@ -41,7 +37,6 @@ from worker.index.plan import (
     COLUMN_COUNT,
     COLUMN_WORDS,
     COLUMNS,
-    COPIED,
     EXPIRED_FROM,
     FINGERPRINT,
     FIRST,
@@ -55,7 +50,6 @@ from worker.index.plan import (
     RATIO_LEAST,
     RATIO_MOST,
     RING,
-    SCOPE,
     SCRATCH,
     SEEK_AFTER,
     SEEK_AT,
@@ -68,22 +62,18 @@ from worker.index.plan import (
     SEEK_TAG,
     SEEK_WORDS,
     SEEKS,
-    SKETCH_LEAST,
-    SKETCH_MOST,
     SKETCH_WORDS,
     SLOT_MASK,
-    SLOTS_ALIKE,
     STATE_WORDS,
     TABLE_COLUMN,
-    TABLE_ROW,
     TAGGED,
     TEXT,
     TOKENS,
 )
-from worker.index.slabs import Row, State, chunk_of, form_of, row_of, sketch_at, slab_at, slots_after, value_at
+from worker.index.slabs import Row, State, chunk_of, form_of, row_of, slab_at, slots_after, value_at
 
-_ROWS_AHEAD = 28
-_SLABS_AHEAD = 18
+ROWS_AHEAD = 28
+SLABS_AHEAD = 18
 _TAGS_AHEAD = 8
 _SLOTS_AHEAD = 4
 """Queries between the hands. Nearer, memory has not answered yet; further, it has been displaced again."""
@@ -161,47 +151,6 @@ def _first_tagged(
     return best
 
 
-@compiled("int64(int64[::1], uint32[::1], uint32, uint64[::1], int64, uint64, int64, int64)", inner=True)
-def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, tokens: int, scope: Any, lower: int, best: int) -> int:
-    """The first entry of a bucket with this key, in [lower, best), whose sketch is near; else ``best``."""
-    length, capacity, form = int(row[LENGTH]), int(row[CAPACITY]), form_of(row)
-    if length == 0:
-        return best
-    state[CANDIDATES] += length
-    at = slab_at(state, row)
-    slots_begin = at + slots_after(form, capacity)
-    slots = u32_at(slots_begin, capacity)
-    first, least, most = state[FIRST], state[SKETCH_LEAST], state[SKETCH_MOST]
-    place = 0
-    while place < length:
-        left = length - place
-        mask = equal_32(at + 2 * place, tag, left)
-        if left < 32:
-            mask &= (np.uint64(1) << np.uint64(left)) - np.uint64(1)
-        while mask != np.uint64(0):
-            entry = int(place + np.int64(lowest(mask)))
-            mask &= mask - np.uint64(1)
-            slot = int(slots[entry])
-            after = (slot - first) & SLOT_MASK
-            if after >= EXPIRED_FROM or after < lower:
-                continue
-            if after >= best:
-                return best
-            if form == COPIED:
-                other = int(u32_at(slots_begin + 4 * capacity, capacity)[entry])
-                beside = slots_begin + 8 * capacity + 8 * SKETCH_WORDS * entry
-            else:
-                other = int(value_at(state, TOKENS, slot))
-                beside = 0
-            if not in_ratio(least, most, tokens, other):
-                continue
-            theirs = u64_at(beside, SKETCH_WORDS) if beside else sketch_at(state, slot)
-            if agreement_of(sketch, theirs) >= state[SLOTS_ALIKE] and value_at(state, SCOPE, slot) == scope:
-                return int(after)
-        place += 32
-    return best
-
-
 @compiled("void(int64, int64)", inline=True)
 def _fetch_lines(at: int, size: int) -> None:
     """Send for so many bytes, and those that are compared with the last of them, sixteen tags at once."""
@@ -210,7 +159,7 @@ def _fetch_lines(at: int, size: int) -> None:
 
 
 @compiled("void(int64[::1], uint32[::1])", inline=True)
-def _fetch_slab(state: State, row: Row) -> None:
+def fetch_slab(state: State, row: Row) -> None:
     form = form_of(row)
     if form != NODE and row[LENGTH] > 0:
         _fetch_lines(slab_at(state, row), (4 if form == TAGGED else 2) * int(row[LENGTH]))
@@ -234,7 +183,7 @@ def _first_below(
     found = leaves(state, row_for(own, arranged), arranged)
     out = i64_at(state[SCRATCH], LEAVES * LEAF_WORDS)
     for leaf in range(0, found * LEAF_WORDS, LEAF_WORDS):
-        _fetch_slab(state, row_of(state, out[leaf]))
+        fetch_slab(state, row_of(state, out[leaf]))
     for leaf in range(0, found * LEAF_WORDS, LEAF_WORDS):
         row, tag = row_of(state, out[leaf]), np.uint32(out[leaf + 1])
         length = int(row[LENGTH])
@@ -385,11 +334,11 @@ def earliest(
     count = values.size
     step = 8 * SKETCH_WORDS if sketches.shape[0] else 0
     sketch = sketches.ctypes.data if step else 0
-    for at in range(-_ROWS_AHEAD, count):
-        ahead = at + _ROWS_AHEAD
+    for at in range(-ROWS_AHEAD, count):
+        ahead = at + ROWS_AHEAD
         if ahead < count:
             _seek_rows(state, table, end, ahead, values[ahead])
-        ahead = at + _SLABS_AHEAD
+        ahead = at + SLABS_AHEAD
         if 0 <= ahead < count:
             _seek_slabs(state, table, end, ahead)
         ahead = at + _TAGS_AHEAD
@@ -427,35 +376,6 @@ def earliest_one(address: int, value: Any, tokens: int) -> int:
     return int(_earliest_sought(state, 0, tables, 0, value, tokens, none, none, 0, 0, NO_SLOT))
 
 
-@compiled("uint32[::1](int64[::1], int64, uint32)", inline=True)
-def _row_of_key(state: State, band: int, key: Any) -> Any:
-    own = table_of(state, state[BAND_TABLES] + band)
-    return row_of(state, int(own[TABLE_ROW]) + int(key & np.uint32(0xFFFF)))
-
-
-@compiled("void(int64[::1], uint32[:, ::1], uint64[:, ::1], uint32[::1], uint64[::1], int64, int64[::1])")
-def earliest_by_sketch(
-    state: State, keys: NDArray[np.uint32], sketches: U64, tokens: U32, scopes: U64, lower: int, best: I64
-) -> None:
-    """Lower ``best`` (n,) to the earliest entry with a key in common and a near sketch."""
-    count = keys.shape[0]
-    for ahead in range(-_ROWS_AHEAD, count):
-        if ahead + _ROWS_AHEAD < count:
-            for band in range(BANDS):
-                own = table_of(state, state[BAND_TABLES] + band)
-                key = keys[ahead + _ROWS_AHEAD, band]
-                fetch(address_of(state, int(own[TABLE_ROW]) + int(key & np.uint32(0xFFFF))))
-        if 0 <= ahead + _SLABS_AHEAD < count:
-            for band in range(BANDS):
-                _fetch_slab(state, _row_of_key(state, band, keys[ahead + _SLABS_AHEAD, band]))
-        if ahead >= 0:
-            for band in range(BANDS):
-                key = keys[ahead, band]
-                row, tag = _row_of_key(state, band, key), key >> np.uint32(16)
-                number, scope = int(tokens[ahead]), scopes[ahead]
-                best[ahead] = _first_keyed(state, row, tag, sketches[ahead], number, scope, lower, best[ahead])
-
-
 @compiled(
     "void(int64[::1], int64[::1], uint64[::1], boolean[::1], uint64[::1], uint32[::1], uint64[:, ::1], int64, "
     "int64[:, ::1], boolean[:, ::1])"
@@ -475,8 +395,8 @@ def describe(
     """See ``worker.index.engine.Tables``."""
     count, missing = best.size, np.int64(-1)
     sketched = sketches.shape[0] > 0
-    for at in range(-_ROWS_AHEAD, count):
-        ahead = at + _ROWS_AHEAD
+    for at in range(-ROWS_AHEAD, count):
+        ahead = at + ROWS_AHEAD
         if ahead < count and best[ahead] != NO_SLOT:
             slot = (best[ahead] + first) & SLOT_MASK
             _fetch_value(state, TEXT, slot)
