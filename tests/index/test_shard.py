@@ -1,4 +1,6 @@
+import tracemalloc
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from tests.index.worlds import (
     survivors_of,
     text_hashes,
 )
+from worker.index.engine import Policy
 from worker.index.entries import Entries, Survivor
 from worker.index.layout import Layout
 from worker.index.shard import Found, Queries, Shard
@@ -283,6 +286,22 @@ def test_memory_is_given_back_after_expiry(compiled: bool) -> None:
     directories = 4 * 2**16 * 16  # four tables of 16-bit keys; they stay
     assert shard.nbytes - directories < (full - directories) / 6
     assert shard.url_bytes < full_urls / 8
+
+
+@every_engine
+def test_what_is_not_needed_any_more_is_given_back_in_steps(compiled: bool) -> None:
+    entries = columns_of(np.random.default_rng(5).integers(0, 2**64, 32_000, np.uint64))
+    tracemalloc.start()
+    try:
+        shard = Shard(compiled=compiled, policy=Policy(chunk_bits=8))
+        shard.load(entries)
+        held = [tracemalloc.get_traced_memory()[0]]
+        held += [tracemalloc.get_traced_memory()[0] for _ in shard.dismantle()]
+    finally:
+        tracemalloc.stop()
+    steps = [before - after for before, after in pairwise(held)]
+    assert sum(steps) >= 24 * len(entries)  # three columns of hashes
+    assert max(steps) <= sum(steps) / 8
 
 
 def test_look_ups_and_candidates_are_counted() -> None:

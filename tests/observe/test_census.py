@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import count
+from weakref import ref
 
 import pytest
 
@@ -220,6 +221,22 @@ def test_bucket_and_urls_are_measured_at_once_and_then_as_seldom_as_they_take_lo
     assert bucket() == first
     assert bucket() == live.index.largest_bucket
     assert ledger.copy()[0]["dedup_index_bytes"]["0", "urls"] == live.index.url_bytes
+
+
+def test_an_index_that_was_counted_is_freed_when_its_shard_is_lost() -> None:
+    world, worker = shard_worker()
+    publish(world, A, C)
+    settle(world, worker)
+    metrics, watch = looking_at(worker)
+    metrics.sample(worker, watch)
+    index = ref(live.index) if (live := worker.shards[0].live) else None
+    assert index is not None
+    assert index() is not None
+    del live
+    world.groups[INDEX].assign({})
+    for _ in range(5):
+        worker.poll()
+    assert index() is None
 
 
 def test_buckets_that_were_split_are_counted() -> None:

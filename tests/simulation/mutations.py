@@ -46,15 +46,14 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 def answers_before_earlier_batches_are_decided(stack: ExitStack) -> None:
     """A shard answers whatever it has read: survivors of the batches between are missed."""
 
-    def answer(self: loop.OwnedShard, follower: Follower) -> bool:
+    def answer(self: loop.OwnedShard, follower: Follower) -> None:
         if self.live is None or follower.candidates.position < self.answer_from:
-            return False
+            return
         asked = self.__dict__.setdefault("all_asked", set())
         for pending in follower.pending:
             if pending.offset not in asked and self.number not in follower.answers.get(pending.offset, {}):
                 asked.add(pending.offset)
                 self.log.append(CANDIDATES, 0, None, encode(self.live.answer(pending)))
-        return False
 
     stack.enter_context(replaced(loop.OwnedShard, "answer", answer))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from worker.fingerprint.near import Match
 from worker.index.entries import Entries, Survivor
@@ -97,6 +97,10 @@ class PlainIndex:
     @property
     def nbytes(self) -> int:
         return 100 * len(self.survivors)
+
+    def dismantle(self) -> Iterator[None]:
+        self.survivors = []
+        yield from ()
 
     @property
     def url_bytes(self) -> int:

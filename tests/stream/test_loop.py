@@ -74,12 +74,12 @@ def test_verdicts_are_the_same_whatever_happens_between_the_pages(mishap: tuple[
 
 def test_shards_that_are_lost_together_are_freed_one_a_step() -> None:
     stage = Stage(shards=3).play(A, SETTLE)
-    shards = [ref(shard.live) for shard in stage.worker.shards.values() if shard.live]
+    indexes = [ref(shard.live.index) for shard in stage.worker.shards.values() if shard.live]
     stage.assign(dict.fromkeys(range(3), "another"), INDEX)
     alive = []
     for _ in range(4):
         stage.worker.poll()
-        alive.append(sum(shard() is not None for shard in shards))
+        alive.append(sum(index() is not None for index in indexes))
     assert alive == [3, 2, 1, 0]
 
 

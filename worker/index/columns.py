@@ -9,6 +9,7 @@ one or two bytes an entry, and those that are all alike none.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,8 @@ from worker.index.plan import COLUMN_COUNT, COLUMN_WORDS, SCOPE, SKETCH, SKETCH_
 
 _RING: Final = 1 << 15
 """Chunks that may be alive at once; with 2^16 entries each, 2^31 entries."""
+_CHUNKS_A_STEP: Final = 8
+"""To give back their memory takes a millisecond."""
 PLACES: Final = {
     "fingerprint": 0,
     "text_hash": 1,
@@ -151,6 +154,13 @@ class Columns:
             self._oldest += 1
         if not self._first_batches:
             self._oldest = self.end >> self.chunk_bits
+
+    def dismantle(self) -> Iterator[None]:
+        """Give back all memory, some of it in each step; nothing may be asked any more."""
+        for number in list(self._chunks):
+            del self._chunks[number]
+            if number % _CHUNKS_A_STEP == 0:
+                yield
 
     def first_after(self, batch: int) -> int:
         """The first slot, at or after ``first``, of a batch later than ``batch``; ``end`` if there is none."""

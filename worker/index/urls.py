@@ -9,24 +9,30 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final, overload
+
+import msgspec
 
 from worker.errors import UnreadableRecord
 
 GROUP_SIZE: Final = 256
 """URLs a group, also on the ``index`` topic: a change needs a new format version there."""
 
+_GROUPS_A_STEP: Final = 1 << 12
+"""To give back their memory takes a millisecond."""
+
 _END: Final = b"\0"
 _ESCAPED_END: Final = b"\xc0\x80"
 """A zero byte inside a URL, as in modified UTF-8; it never occurs in plain UTF-8."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Consecutive URLs, compressed or plain. ``stored`` holds ``size`` of them; ours are ``count`` after ``skip``."""
+class Group(msgspec.Struct, frozen=True, gc=False):
+    """Consecutive URLs, compressed or plain. ``stored`` holds ``size`` of them; ours are ``count`` after ``skip``.
+
+    The garbage collector does not know them: walking through those of an index would hold up the worker.
+    """
 
     stored: bytes | tuple[str, ...]
     size: int
@@ -46,7 +52,7 @@ class Group:
 
     def narrowed(self, low: int, high: int) -> Group:
         """The URLs from ``low`` up to ``high`` (excluded), counted inside this group."""
-        return replace(self, skip=self.skip + low, count=high - low)
+        return msgspec.structs.replace(self, skip=self.skip + low, count=high - low)
 
 
 def pack_group(urls: Sequence[str]) -> bytes:
@@ -144,6 +150,7 @@ class UrlStore:
         self._sealed = 0
         self._dropped = 0
         self._tail: list[str] = []
+        self._bytes = 0
 
     def __len__(self) -> int:
         return self._sealed + len(self._tail) - self._dropped
@@ -173,8 +180,15 @@ class UrlStore:
         if self._dropped > self._sealed:
             self._seal(self._dropped - self._sealed)
         gone = bisect_right(self._ends, self._dropped)
+        self._bytes -= sum(map(_compressed, self._groups[:gone]))
         del self._groups[:gone]
         del self._ends[:gone]
+
+    def dismantle(self) -> Iterator[None]:
+        """Give back all memory, some of it in each step; nothing may be asked any more."""
+        while self._groups:
+            del self._groups[-_GROUPS_A_STEP:]
+            yield
 
     def run(self) -> UrlRun:
         """All URLs as of now; later changes of the store do not touch it."""
@@ -187,7 +201,7 @@ class UrlStore:
     @property
     def compressed_bytes(self) -> int:
         """Bytes of all compressed groups."""
-        return sum(len(group.stored) for group in self._groups if isinstance(group.stored, bytes))
+        return self._bytes
 
     def _seal(self, count: int) -> None:
         if count:
@@ -196,5 +210,10 @@ class UrlStore:
 
     def _keep(self, group: Group) -> None:
         self._sealed += group.count
+        self._bytes += _compressed(group)
         self._groups.append(group)
         self._ends.append(self._sealed)
+
+
+def _compressed(group: Group) -> int:
+    return len(group.stored) if isinstance(group.stored, bytes) else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
+from weakref import ref
 
 from worker.index.shard import Shard
 from worker.observe import catalogue
@@ -26,9 +27,9 @@ PARTITION_STATES: Final = tuple(life for life in PartitionLife if life is not Pa
 
 
 class Looked(NamedTuple):
-    """A shard's index and its two counts when it was last seen."""
+    """A shard's index and its two counts when it was last seen. Weak: once it is lost, its memory is given back."""
 
-    shard: Shard
+    shard: ref[Shard]
     look_ups: int
     candidates: int
 
@@ -153,9 +154,9 @@ class Census:
         seen = {}
         for number, index in _indexes(worker).items():
             before = self._seen.get(number)
-            if before is None or before.shard is not index:
-                before = Looked(index, 0, 0)
-            seen[number] = Looked(index, index.look_ups, index.candidates)
+            if before is None or before.shard() is not index:
+                before = Looked(ref(index), 0, 0)
+            seen[number] = Looked(before.shard, index.look_ups, index.candidates)
             look_ups += index.look_ups - before.look_ups
             candidates += index.candidates - before.candidates
         self._seen = seen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -43,6 +43,9 @@ class Index(Protocol):
 
     def entries(self, after: int = ...) -> Entries:
         """All live entries of batches later than ``after``, as of now, whatever is stored or removed later."""
+
+    def dismantle(self) -> Iterator[None]:
+        """Give back memory, a little in each step; nothing may be asked any more."""
 
     def __len__(self) -> int: ...
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from worker.errors import Refused, Unavailable, UnreadableRecord
-from worker.messages import Claim, encode
+from worker.messages import Answer, Claim, encode
 from worker.stream.follower import Follower, Role
 from worker.stream.intake import Claimer, OwnedPartition
 from worker.stream.keeping import Keeping
@@ -105,21 +105,21 @@ class OwnedShard:
         except Unavailable:
             return None
 
-    def answer(self, follower: Follower) -> bool:
-        """Answer the first undecided batch unless that was done; true if an answer was sent.
+    def answer(self, follower: Follower) -> Answer | None:
+        """What there is to answer to the first undecided batch, unless that was done; to be sent with ``send``.
 
-        Never a later one: what a batch is compared with are the survivors of all batches before it.
+        Never to a later one: what a batch is compared with are the survivors of all batches before it.
         """
         if self.live is None:
-            return False
+            return None
         if self.life is ShardLife.REPLAYING and follower.candidates.position >= self.answer_from:
             self.move(ShardLife.ANSWERING)
         if self.life is not ShardLife.ANSWERING or self.number not in follower.missing():
-            return False
+            return None
         pending = follower.pending[0]
         lost = self.ticket is not None and self.ticket.state is Sent.FAILED
         if self.asked == pending.offset and not lost:
-            return False
+            return None
         try:
             answer = self.live.answer(pending)
         except UnreadableRecord as error:
@@ -127,10 +127,13 @@ class OwnedShard:
                 f"shard {self.number} holds a URL that cannot be read ({error}): a block on {INDEX} is damaged, "
                 "although its checksum fits. Look with `python -m worker index inspect`"
             ) from error
-        self.asked = pending.offset
-        self.ticket = self.log.append(CANDIDATES, 0, None, encode(answer))
         self.observer.answered(self.number, len(pending.batch.claims))
-        return True
+        return answer
+
+    def send(self, answer: Answer) -> None:
+        """Give it to the log."""
+        self.asked = answer.batch
+        self.ticket = self.log.append(CANDIDATES, 0, None, encode(answer))
 
 
 class Worker:
@@ -170,7 +173,7 @@ class Worker:
         self.shards: dict[int, OwnedShard] = {}
         self.followers: list[Follower] = []
         self.draining = False
-        self._lost: list[LiveShard] = []
+        self._lost: list[Iterator[None]] = []
         self._turn = 0
         self.claimer = Claimer(log, policy, self.observer)
         self.settlement = Settlement(log, policy, self.observer)
@@ -180,9 +183,9 @@ class Worker:
     def poll(self) -> int:
         """Take part in both groups and take in what was consumed; returns how many pages.
 
-        Of shards that were lost together one a step is freed: a gigabyte takes tens of milliseconds.
+        What was lost is freed a little in each step: a gigabyte takes tens of milliseconds.
         """
-        if self._lost:
+        if self._lost and next(self._lost[-1], self) is self:
             self._lost.pop()
         for number in (shards := self.log.shards().poll()).lost:
             self._lose_shard(number)
@@ -255,7 +258,7 @@ class Worker:
             shard.close()
             if shard.live is not None:
                 self._leave(shard.live)
-                self._lost.append(shard.live)
+                self._lost.append(shard.live.index.dismantle())
 
     # 2
 
@@ -342,8 +345,15 @@ class Worker:
     # 5
 
     def answer(self) -> int:
-        """Answer for every owned shard; returns how many answers were sent."""
-        return sum(shard.answer(self._follower_of(live)) for shard, live in self._live())
+        """Answer for every owned shard; returns how many answers were sent.
+
+        All are looked up before the first is sent: those that are sent one right after the other travel together.
+        """
+        found = [(shard, shard.answer(self._follower_of(live))) for shard, live in self._live()]
+        answers = [(shard, answer) for shard, answer in found if answer is not None]
+        for shard, answer in answers:
+            shard.send(answer)
+        return len(answers)
 
     # 6
 
