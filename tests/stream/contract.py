@@ -160,6 +160,8 @@ class LogContract:
         world.append(member, FINGERPRINTS, b"0", b"1")
         assert member.log.bounds(FINGERPRINTS, 0) == (0, 2)
         assert member.log.bounds(CANDIDATES, 0) == (0, 0)
+        places = [(CANDIDATES, 0), (FINGERPRINTS, 0)]
+        assert list(member.log.all_bounds(places)) == [(0, 0), (0, 2)]
 
     def test_appends_of_one_worker_land_in_the_order_in_which_they_were_made(self, world: LogUnderTest) -> None:
         member = world.member("a")

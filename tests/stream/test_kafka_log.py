@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,12 @@ from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from tests.stream.contract import Member, output
 from tests.stream.kafka_under_test import GROUP, KafkaUnderTest
 from worker.broker.ports import free_port
+from worker.broker.server import LocalBroker
+from worker.config import KafkaSettings
 from worker.errors import Refused, Unavailable, UsageError
 from worker.stream import kafka_members
+from worker.stream.admin import create_topics
+from worker.stream.connection import client_options
 from worker.stream.kafka_log import FETCH_BYTES, LEAST_FAILURES, KafkaLog
 from worker.stream.kafka_sends import Appender
 from worker.stream.ports import Committed, NotYet, Record, Sent
@@ -53,6 +58,15 @@ def delete_before(world: KafkaUnderTest, topic: str, offset: int) -> None:
         admin.delete_records({TopicPartition(world.prefix + topic, 0): offset})
     finally:
         admin.close()
+
+
+# bounds
+
+
+def test_partitions_of_which_the_client_knows_only_some_are_asked_for_together(world: KafkaUnderTest) -> None:
+    log = world.member("a").log
+    assert log.bounds(INDEX, 0) == (0, 0)
+    assert list(log.all_bounds([(INDEX, 0), (CANDIDATES, 0), (FINGERPRINTS, 0)])) == [(0, 0)] * 3
 
 
 # records
@@ -184,6 +198,18 @@ def test_a_record_that_is_too_large_for_the_client_fails_alone(world: KafkaUnder
     finally:
         appender.close(5)
     assert states == [Sent.DONE, Sent.FAILED, Sent.DONE]
+
+
+def test_an_append_to_a_prepared_topic_asks_the_broker_nothing_first(tmp_path: Path) -> None:
+    with LocalBroker(data_dir=tmp_path / "data") as own:
+        options = client_options(KafkaSettings(bootstrap_servers=own.bootstrap_servers))
+        create_topics(options, topic_specs(prefix="", partitions=1, shards=1), 1)
+        appender = Appender(options, "", max_bytes=MAX_BYTES, delivery_seconds=20)
+        appender.prepare([FINGERPRINTS])
+        own.kill()
+        taken = [appender.append(topic, 0, None, b"0", []).future is not None for topic in (FINGERPRINTS, CANDIDATES)]
+        appender.close(0)
+    assert taken == [True, False]
 
 
 def test_appends_to_a_broker_that_is_not_there_fail_and_do_not_raise(world: KafkaUnderTest) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import pytest
 
@@ -20,15 +20,15 @@ class Asked:
     """The part of the log that a watch asks, with a broker that may be away."""
 
     def __init__(self, stage: Stage) -> None:
-        self._bounds: Callable[[str, int], Bounds] = stage.worker.log.bounds
+        self._log = stage.worker.log
         self.away = False
         self.questions: list[tuple[str, int]] = []
 
-    def bounds(self, topic: str, partition: int) -> Bounds:
-        self.questions.append((topic, partition))
+    def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
+        self.questions += places
         if self.away:
             raise Unavailable("the broker does not say where it ends; start it")
-        return self._bounds(topic, partition)
+        return self._log.all_bounds(places)
 
 
 class Watched:

@@ -25,6 +25,8 @@ from worker.stream.publish import publish_pages
 from worker.topics import CANDIDATES, FINGERPRINTS
 
 READY_SECONDS: Final = 300.0
+LOOK_SECONDS: Final = 1.0
+"""Between two looks at the workers' metrics: more often than Prometheus scrapes, and seldom enough not to count."""
 PAGES_A_SECOND: Final = 50
 BEFORE_SECONDS: Final = 5.0
 AFTER_SECONDS: Final = 5.0
@@ -80,7 +82,7 @@ def measure_handover(settings: Settings, folder: Path) -> Handover:
                 second_came = time.time() * 1000
                 with _worker(settings, folder, 2) as second:
                     bind(second.pid, cores[1:2] or cores)
-                    wait_until_ready([first, second], topics.shards, topics.partitions, READY_SECONDS)
+                    wait_until_ready([first, second], topics.shards, topics.partitions, READY_SECONDS, LOOK_SECONDS)
                     shared_out = time.time() * 1000
                     time.sleep(AFTER_SECONDS)
                     stop.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import secrets
@@ -90,6 +91,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             watch = Watch(log, worker, settings.kafka.patience_seconds)
             runner = Runner(worker, parsing, watch, rhythm(settings), metrics)
             asked.tell(runner.stop)
+            gc.collect()
+            gc.freeze()  # what is here now stays, and looking through it once more would hold up answers
             _log.info("worker %s runs, scheme %s", writer.hex(), rules.scheme.hex())
             print("worker is running", flush=True)
             if not runner.run():

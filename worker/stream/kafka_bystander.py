@@ -61,7 +61,7 @@ class Bystander:
 
     def bounds(self, topic: str, partition: int) -> Bounds:
         """Begin and end as of now."""
-        return bounds_of(self._asker, TopicPartition(self._name(topic), partition))
+        return bounds_of(self._asker, [TopicPartition(self._name(topic), partition)])[0]
 
     def _name(self, topic: str) -> str:
         return topic_name(self._prefix, topic, self._generation)

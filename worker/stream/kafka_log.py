@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,7 +16,9 @@ from worker.stream.kafka_faults import as_stop, is_foreign, speaking, while_away
 from worker.stream.kafka_members import KafkaPages, KafkaShards, Member
 from worker.stream.kafka_sends import Appender, Job, KafkaTicket, TransactionTicket, Transactor
 from worker.stream.ports import Bounds, Committed, Log, Membership, Output, Reader, Record
-from worker.topics import INDEX, OUTPUT_MARGIN_BYTES, PAGES, group_names, topic_name
+from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, OUTPUT_MARGIN_BYTES, PAGES, group_names, topic_name
+
+Offsets = Mapping[TopicPartition, int]
 
 RECORDS_A_READ: Final = 2000
 PAGES_A_POLL: Final = 200
@@ -85,22 +87,33 @@ class KafkaReader(Reader):
         return Record(self._partition.partition, offset, None, b"", (), 0, unreadable=str(error))
 
 
-def bounds_of(consumer: Any, here: TopicPartition) -> Bounds:
-    """Begin and end of a partition as of now; any consumer can ask.
+def bounds_of(consumer: Any, partitions: Sequence[TopicPartition]) -> list[Bounds]:
+    """Begin and end of each partition as of now, asked for together; any consumer can ask.
 
     Raises:
         Unavailable: the broker does not say.
     """
     try:
-        begin = consumer.beginning_offsets([here])[here]
-        return Bounds(begin, consumer.end_offsets([here])[here])
+        begins, ends = (_all(ask, partitions) for ask in (consumer.beginning_offsets, consumer.end_offsets))
+        return [Bounds(begins[partition], ends[partition]) for partition in partitions]
     except (errors.KafkaTimeoutError, errors.UnknownTopicOrPartitionError) as error:
         raise Unavailable(
-            f"the broker does not say where partition {here.partition} of {here.topic} ends ({type(error).__name__}). "
-            "Check that the broker runs and the topics exist: python -m worker topics check"
+            f"the broker does not say where {_topics_of(partitions)} end ({type(error).__name__}). Check that the "
+            "broker runs and the topics exist: python -m worker topics check"
         ) from error
     except errors.KafkaError as error:
-        raise as_stop(error, here.topic) from error
+        raise as_stop(error, _topics_of(partitions)) from error
+
+
+def _all(ask: Callable[[Sequence[TopicPartition]], Offsets], partitions: Sequence[TopicPartition]) -> Offsets:
+    try:
+        return ask(partitions)
+    except KeyError:  # of several, the client leaves out those whose leader it does not know, and then misses them
+        return {partition: ask([partition])[partition] for partition in partitions}
+
+
+def _topics_of(partitions: Sequence[TopicPartition]) -> str:
+    return " and ".join(sorted({partition.topic for partition in partitions}))
 
 
 class KafkaLog(Log):
@@ -150,6 +163,7 @@ class KafkaLog(Log):
             self._asker: Any = KafkaConsumer(
                 **options, group_id=None, enable_auto_commit=False, request_timeout_ms=15_000
             )
+        self._appender.prepare((FINGERPRINTS, CANDIDATES, INDEX))
         page_member = Member(
             options,
             prefix + PAGES,
@@ -180,7 +194,16 @@ class KafkaLog(Log):
         return KafkaReader(self._options, topic_name(self._prefix, topic, self._generation), partition, offset)
 
     def bounds(self, topic: str, partition: int) -> Bounds:
-        return bounds_of(self._asker, TopicPartition(topic_name(self._prefix, topic, self._generation), partition))
+        return self.all_bounds([(topic, partition)])[0]
+
+    def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
+        return bounds_of(
+            self._asker,
+            [
+                TopicPartition(topic_name(self._prefix, topic, self._generation), partition)
+                for topic, partition in places
+            ],
+        )
 
     def append(
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers = ()

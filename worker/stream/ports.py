@@ -227,6 +227,10 @@ class Log(ABC):
     def bounds(self, topic: str, partition: int) -> Bounds:
         """Begin and end as of now."""
 
+    def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
+        """Those of several partitions, by topic and number, asked for together."""
+        return [self.bounds(topic, partition) for topic, partition in places]
+
     @abstractmethod
     def append(
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers = ()

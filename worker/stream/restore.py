@@ -85,6 +85,7 @@ class Restoration:
         self.known = {} if head is None else dict(head.known)
         self._first = self.reader.position
         self._end: int | None = None
+        self._more_came = False
         self._read = False
         self._loading: Future[_Loaded] | None = None
         self._closed = False
@@ -102,8 +103,10 @@ class Restoration:
         records = self.reader.read(_WAIT)
         for record in records:
             self._take(record)
-        if records or self._end is None:
+        self._more_came |= bool(records)
+        if self._end is None or (self._more_came and self.reader.position >= self._end):
             self._end = self.log.bounds(INDEX, self.number).end
+            self._more_came = False
         if self.reader.position < self._end:
             return False
         self._read = True

@@ -12,6 +12,7 @@ from worker.stream.ports import Bounds, Log
 from worker.topics import CANDIDATES, FINGERPRINTS, PAGES
 
 EVERY_SECONDS: Final = 5.0
+LOGS: Final = (FINGERPRINTS, CANDIDATES)
 
 _log = logging.getLogger(__name__)
 
@@ -46,8 +47,10 @@ class Watch:
         self._asked = now
         self._answered = now if self._answered is None else self._answered
         try:
-            ends = {topic: self.log.bounds(topic, 0) for topic in (FINGERPRINTS, CANDIDATES)}
-            owned = {number: self.log.bounds(PAGES, number) for number in self.worker.partitions}
+            ours = list(self.worker.partitions)
+            bounds = self.log.all_bounds([*((topic, 0) for topic in LOGS), *((PAGES, number) for number in ours)])
+            ends = dict(zip(LOGS, bounds, strict=False))
+            owned = dict(zip(ours, bounds[len(LOGS) :], strict=True))
         except Unavailable as error:
             if now - self._answered > self.patience:
                 raise
