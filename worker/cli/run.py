@@ -88,6 +88,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), metrics, local)
         try:
             check_scheme(log, rules)
+            log.prepare()
             watch = Watch(log, worker, settings.kafka.patience_seconds)
             runner = Runner(worker, parsing, watch, rhythm(settings), metrics)
             asked.tell(runner.stop)

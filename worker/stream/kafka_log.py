@@ -163,7 +163,6 @@ class KafkaLog(Log):
             self._asker: Any = KafkaConsumer(
                 **options, group_id=None, enable_auto_commit=False, request_timeout_ms=15_000
             )
-        self._appender.prepare((FINGERPRINTS, CANDIDATES, INDEX))
         page_member = Member(
             options,
             prefix + PAGES,
@@ -183,6 +182,10 @@ class KafkaLog(Log):
         self.members = (page_member, shard_member)
         self._pages = KafkaPages(page_member, PAGES_A_POLL)
         self._shards = KafkaShards(shard_member)
+
+    def prepare(self) -> None:
+        """Find the topics that a worker appends to before it begins, so that no page waits for that."""
+        self._appender.prepare((FINGERPRINTS, CANDIDATES, INDEX))
 
     def pages(self) -> KafkaPages:
         return self._pages
