@@ -198,7 +198,7 @@ def test_look_ups_go_on_when_a_shard_is_lost_and_restored() -> None:
     assert seen["dedup_index_bytes 0 tables"] == live.index.nbytes
 
 
-def test_bucket_and_urls_are_measured_at_once_and_then_as_seldom_as_they_take_long() -> None:
+def test_the_fullest_bucket_is_looked_for_at_once_and_then_as_seldom_as_it_takes_long() -> None:
     world, worker = shard_worker()
     publish(world, A, C)
     settle(world, worker)

@@ -203,8 +203,7 @@ ENTRIES: Final = _gauge("dedup_index_entries", "entries", "Survivors that an own
 INDEX_BYTES: Final = _gauge(
     "dedup_index_bytes",
     "bytes",
-    "Memory of an owned shard: what is tables (columns and look-up tables) or urls (compressed URLs, measured in turn "
-    "with the largest bucket).",
+    "Memory of an owned shard: what is tables (columns and look-up tables) or urls (compressed URLs).",
     "shard",
     "part",
 )

@@ -56,7 +56,7 @@ class Census:
         self._replaced = 0
         self._spent: Mapping[str, float] = {}
         self._starved: dict[int, tuple[float, Mapping[int, int]]] = {}
-        self._measured: dict[int, tuple[int, int]] = {}
+        self._measured: dict[int, int] = {}
         self._measure_from = float("-inf")
 
     def take(self, worker: Worker, lags: Mapping[int, int], logs: Mapping[str, Bounds]) -> None:
@@ -101,9 +101,10 @@ class Census:
             unflushed[name,] = shard.live.unflushed
             if isinstance(shard.live.index, Shard):
                 sizes[name, "tables"] = shard.live.index.nbytes
+                sizes[name, "urls"] = shard.live.index.url_bytes
                 splits[name,] = shard.live.index.splits
             if shard.number in self._measured:
-                buckets[name,], sizes[name, "urls"] = self._measured[shard.number]
+                buckets[name,] = self._measured[shard.number]
         return {
             catalogue.ENTRIES: entries,
             catalogue.INDEX_BYTES: sizes,
@@ -163,7 +164,7 @@ class Census:
         return look_ups, candidates
 
     def _measure_one(self, worker: Worker) -> None:
-        """Fullest bucket and bytes of URLs of the shard whose turn it is: both read through all that it holds."""
+        """The fullest bucket of the shard whose turn it is, which is found by looking at all buckets."""
         indexes = _indexes(worker)
         self._measured = {number: found for number, found in self._measured.items() if number in indexes}
         begun = self._stopwatch()
@@ -172,7 +173,7 @@ class Census:
         # One that was never measured first; then the one whose measurement is the oldest.
         number = next((number for number in indexes if number not in self._measured), next(iter(self._measured), 0))
         self._measured.pop(number, None)
-        self._measured[number] = (indexes[number].largest_bucket, indexes[number].url_bytes)
+        self._measured[number] = indexes[number].largest_bucket
         ended = self._stopwatch()
         self._measure_from = ended + REST * (ended - begun)
 
