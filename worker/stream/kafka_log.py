@@ -98,8 +98,8 @@ def bounds_of(consumer: Any, partitions: Sequence[TopicPartition]) -> list[Bound
         return [Bounds(begins[partition], ends[partition]) for partition in partitions]
     except (errors.KafkaTimeoutError, errors.UnknownTopicOrPartitionError) as error:
         raise Unavailable(
-            f"the broker does not say where {_topics_of(partitions)} end ({type(error).__name__}). Check that the "
-            "broker runs and the topics exist: python -m worker topics check"
+            f"the broker does not say where partitions of {_topics_of(partitions)} end ({type(error).__name__}). Check "
+            "that the broker runs and the topics exist: python -m worker topics check"
         ) from error
     except errors.KafkaError as error:
         raise as_stop(error, _topics_of(partitions)) from error
