@@ -16,18 +16,20 @@ from typing import Self
 from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, errors
 
-from tests.cluster.outside import committed_ends
+from tests.cluster.outside import committed_ends, last_ends
 from worker.cli.topology import specs
 from worker.config import load_settings
 from worker.messages import PageMeta
 from worker.stream.admin import create_topics
 from worker.stream.connection import client_options
 from worker.stream.publish import publish_pages
-from worker.topics import PAGES, group_names
+from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, group_names, topic_name
 
 DEADLINE_SECONDS = 240.0
 ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
 """What a broker says of a partition shortly after it was made, or after a start."""
+OUTPUTS = (VERDICTS, DEDUPLICATED, DEAD_LETTERS)
+"""What workers write in transactions."""
 
 
 def wait_for(condition: Callable[[], object], what: str, seconds: float = DEADLINE_SECONDS) -> None:
@@ -157,15 +159,25 @@ class Cluster:
         return {partition.partition: committed.offset for partition, committed in found.items()}
 
     def settled(self) -> bool:
-        """Whether every page that was published is settled."""
+        """Whether every page that was published is settled, and whoever reads what is committed sees it.
+
+        Consumed offsets can be seen before the verdicts of their transaction; and a killed worker's transaction hides
+        all that others commit behind it, until the broker ends it.
+        """
         consumed = self.consumed()
+        topics = self.settings.topics
+        outputs = [topic_name(topics.prefix, topic, topics.generation) for topic in OUTPUTS]
         try:
-            ends = committed_ends(self.bootstrap, self.prefix)
+            pages = committed_ends(self.bootstrap, [self.prefix + PAGES])
+            if any(consumed.get(number, 0) < end for (_, number), end in pages.items()):
+                return False
+            last = last_ends(self.bootstrap, outputs)  # first: what is committed meanwhile does no harm
+            seen = committed_ends(self.bootstrap, outputs)
         except KafkaException as error:
             if error.args[0].code() not in ELECTING:
                 raise
             return False  # the next question is answered
-        return all(consumed.get(number, 0) >= end for number, end in ends.items())
+        return all(seen[place] >= end for place, end in last.items())
 
     def wait_until_settled(self, seconds: float = DEADLINE_SECONDS) -> None:
         """Wait for every page's verdict; a worker that ended by itself meanwhile fails at once."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from typing import TypeAlias
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tests.guarantees import Traces
 from worker.fingerprint.near import AccurateNear
@@ -17,6 +19,9 @@ from worker.verdict.decide import Near
 
 READ_SECONDS = 60.0
 DEFAULT_NEAR = ScopedNear(AccurateNear(3))
+
+Ends: TypeAlias = dict[tuple[str, int], int]
+"""Offsets by topic and partition."""
 
 
 def read(bootstrap: str, topic: str, *, headers: bool = True) -> list[Record]:
@@ -94,16 +99,21 @@ def is_batch(record: Record) -> bool:
     return (record.value or b"").startswith(b"DF")
 
 
-def committed_ends(bootstrap: str, prefix: str) -> dict[int, int]:
-    """Where each partition of ``pages`` ends."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "outside"})
-    try:
-        topic = prefix + PAGES
-        partitions = admin.list_topics(topic, timeout=READ_SECONDS).topics[topic].partitions
-        return {
-            number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=READ_SECONDS)[1]
-            for number in partitions
-        }
-    finally:
-        consumer.close()
+def committed_ends(bootstrap: str, topics: Iterable[str]) -> Ends:
+    """Where each partition of the topics ends for those who read what is committed: where a transaction is open."""
+    return _ends(bootstrap, topics, IsolationLevel.READ_COMMITTED)
+
+
+def last_ends(bootstrap: str, topics: Iterable[str]) -> Ends:
+    """Where each partition of the topics ends, whatever is open in it."""
+    return _ends(bootstrap, topics, IsolationLevel.READ_UNCOMMITTED)
+
+
+def _ends(bootstrap: str, topics: Iterable[str], isolation: IsolationLevel) -> Ends:
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 4})  # without its notices when it is let go
+    known = admin.list_topics(timeout=READ_SECONDS).topics
+    places = [TopicPartition(topic, number) for topic in topics for number in known[topic].partitions]
+    asked = admin.list_offsets(
+        dict.fromkeys(places, OffsetSpec.latest()), isolation_level=isolation, request_timeout=READ_SECONDS
+    )
+    return {(place.topic, place.partition): answer.result().offset for place, answer in asked.items()}
