@@ -7,6 +7,7 @@ import lzma
 import subprocess
 import sys
 from collections.abc import Iterator
+from math import log
 from pathlib import Path
 from typing import get_args
 
@@ -163,13 +164,16 @@ def _texts(folder: Path, lang: str) -> Iterator[str]:
                 yield document["text"]
 
 
-def test_rjieba_knows_the_words_of_jiebas_dictionary() -> None:
+def test_all_ways_to_cut_know_the_words_of_jiebas_dictionary() -> None:
     import jieba
     import rjieba
 
     frequencies, total = jieba.Tokenizer().gen_pfdict(jieba.Tokenizer().get_dict_file())
     assert f"{len(frequencies)}-{total}" == segment._DICTIONARY
     assert all(rjieba.has_word(word) == bool(frequency) for word, frequency in frequencies.items())
+    words = {word: frequency for word, frequency in frequencies.items() if frequency}
+    scores = {word: log(frequency) - log(total) for word, frequency in words.items() if segment._USABLE.fullmatch(word)}
+    assert segment.dictionary() == (scores, -log(total))
 
 
 def test_guessing_unknown_words_is_jiebas_alone() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from worker.fingerprint.fingerprinted import Explained, Fingerprinted
@@ -94,18 +95,25 @@ class _Reading(NamedTuple):
 
 
 class Fingerprinter:
-    """Makes fingerprints by a ``Recipe``. Loads the dictionary once, when it is made.
+    """Makes fingerprints by a ``Recipe``. Loads what it needs for that once, when it is made; what explains a
+    fingerprint is loaded when it is first asked for, or at once without the compiled steps.
 
     ``begin`` is called with the name of each stage that a page comes to: ``extract`` takes the text out, ``segment``
     normalises it and cuts it into tokens and their hashes, ``fingerprint`` makes of them all that is kept. It does
     nothing; whoever keeps time puts something else in its place.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: Recipe, *, compiled: bool = True) -> None:
         self.begin: Callable[[str], None] = _unheard
         self.recipe: Final = recipe
-        self.segmenter: Final = recipe.segmenter()
-        self._reader: Final = _reader(recipe)
+        self._reader: Final = _reader(recipe) if compiled else None
+        if self._reader is None:
+            _ = self.segmenter
+
+    @cached_property
+    def segmenter(self) -> Segmenter:
+        """What cuts texts in readable steps."""
+        return self.recipe.segmenter()
 
     def __call__(self, body: bytes, meta: PageMeta) -> Fingerprinted:
         """``of_page``: a fingerprinter is itself the task of a parsing process."""
@@ -229,7 +237,7 @@ class Explainer:
 
     def __init__(self, recipe: Recipe, bits: int) -> None:
         self.bits: Final = bits
-        self.fingerprinter: Final = Fingerprinter(recipe)
+        self.fingerprinter: Final = Fingerprinter(recipe, compiled=False)
 
     def __call__(self, body: bytes, meta: PageMeta) -> Explained:
         """``Fingerprinter.explain`` of the page's text.
