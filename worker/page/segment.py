@@ -21,10 +21,9 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from importlib.metadata import distribution
+from importlib.metadata import files
 from itertools import pairwise
 from math import log
-from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -351,7 +350,8 @@ def _counts() -> tuple[dict[str, int], int]:
     What ``jieba.Tokenizer.gen_pfdict`` reads, but for the beginnings of words: .3 s in place of 1 s, jieba's import
     included.
     """
-    columns = Path(str(distribution("jieba").locate_file("jieba/dict.txt"))).read_text("utf-8").split()
+    (words,) = (file for file in files("jieba") or () if str(file) == "jieba/dict.txt")
+    columns = words.read_text().split()
     counts = list(map(int, columns[1::3]))
     return dict(zip(columns[::3], counts, strict=True)), sum(counts)
 
