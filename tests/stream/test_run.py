@@ -12,7 +12,7 @@ from worker.errors import Unavailable
 from worker.stream.run import GATHER_SECONDS, REFRESH_SECONDS, WAIT_SECONDS, Rhythm, Runner
 
 RHYTHM = Rhythm(claim_seconds=0.25, settle_seconds=1.0, settle_pages=10, flush_seconds=60.0, drain_seconds=20.0)
-STEPS = ["poll", "take_up", "read", "claim", "answer", "decide", "settle", "flush"]
+STEPS = ["poll", "take_up", "read", "answer", "decide", "claim", "settle", "flush"]
 
 
 class Clock:
@@ -44,6 +44,7 @@ class Scripted:
         self.busy = False
         self.drained = True
         self.flushed = True
+        self.settling = False
         self.followers = ["one"]
         self.slept: list[float] = []
 
@@ -165,6 +166,18 @@ def test_blocks_are_sealed_once_in_flush_seconds_and_looked_after_at_each_pass(s
 
 def test_once_a_second_it_tidies_and_shows_what_it_holds(scripted: Scripted) -> None:
     scripted.passes(scripted.runner(), 0.5, 1.0, 1.5, 1.9, 2.0)
+    assert len(scripted.said("tidy")) == len(scripted.said("sample")) == 2
+
+
+def test_a_transaction_in_flight_puts_that_off_for_a_second_at_most(scripted: Scripted) -> None:
+    runner = scripted.runner()
+    scripted.settling = True
+    scripted.passes(runner, 1.0, 1.9)
+    assert not scripted.said("sample")
+    scripted.passes(runner, 2.0, 3.5)
+    assert len(scripted.said("sample")) == 1
+    scripted.settling = False
+    scripted.passes(runner, 3.6)
     assert len(scripted.said("tidy")) == len(scripted.said("sample")) == 2
 
 

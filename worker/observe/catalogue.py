@@ -273,7 +273,7 @@ PARTITION_STATE: Final = _gauge(
 STAGE_SECONDS: Final = _counter(
     "dedup_stage_seconds_total",
     "seconds",
-    "CPU time by step: of the worker's loop (poll, take_up, read, wait, claim, answer, decide, settle, flush), and of "
+    "CPU time by step: of the worker's loop (poll, take_up, read, wait, answer, decide, claim, settle, flush), and of "
     "its parsing processes together (start, extract, segment, fingerprint, pipes).",
     "stage",
 )

@@ -1,4 +1,4 @@
-"""The worker's step: claim, answer, decide, store, settle, in one thread over the port to the log."""
+"""The worker's step: answer, decide, store, claim, settle, in one thread over the port to the log."""
 
 from __future__ import annotations
 
@@ -142,9 +142,9 @@ class Worker:
     1. ``poll``: heartbeat; partitions lost and gained; pages consumed.
     2. ``take_up``: locate gained partitions, restore gained shards, let them join a follower.
     3. ``read``: both logs, by every follower.
-    4. ``claim``: fingerprinted pages as one batch.
-    5. ``answer``: the first undecided batch, by every shard that is owned.
-    6. ``decide``: what all shards have answered; store survivors, collect rulings.
+    4. ``answer``: the first undecided batch, by every shard that is owned.
+    5. ``decide``: what all shards have answered; store survivors, collect rulings.
+    6. ``claim``: fingerprinted pages as one batch. After the answers, for which others wait.
     7. ``settle``: outputs and consumed offsets in one transaction.
     8. ``flush``: blocks of survivors to the topic, snapshots to the disk; bury what has expired.
 
@@ -220,6 +220,11 @@ class Worker:
     def drained(self) -> bool:
         """Everything consumed is settled."""
         return self.settlement.idle and not any(partition.held for partition in self.partitions.values())
+
+    @property
+    def settling(self) -> bool:
+        """A transaction is in flight."""
+        return not self.settlement.idle
 
     @property
     def flushed(self) -> bool:
@@ -327,23 +332,6 @@ class Worker:
 
     # 4
 
-    def claim(self, wait: float = 0.0, *, send: bool = True) -> bool:
-        """Take in fingerprinted pages, for ``wait`` seconds where some are under way.
-
-        With ``send``, send the batch that has gathered, unless one is in flight; true if one was sent.
-        """
-        for claim in self.fingerprinting.claims(wait):
-            partition = self.partitions.get(claim.partition)
-            if partition is not None:
-                partition.fingerprinted(claim)
-        if not send:
-            return False
-        before = self.claimer.ticket
-        self.claimer.step(self._in_turn())
-        return self.claimer.ticket is not before
-
-    # 5
-
     def answer(self) -> int:
         """Answer for every owned shard; returns how many answers were sent.
 
@@ -355,7 +343,7 @@ class Worker:
             shard.send(answer)
         return len(answers)
 
-    # 6
+    # 5
 
     def decide(self) -> int:
         """Decide what all shards have answered; followers that meet at the same batch become one.
@@ -387,6 +375,23 @@ class Worker:
             return True
         follower.close()
         return False
+
+    # 6
+
+    def claim(self, wait: float = 0.0, *, send: bool = True) -> bool:
+        """Take in fingerprinted pages, for ``wait`` seconds where some are under way.
+
+        With ``send``, send the batch that has gathered, unless one is in flight; true if one was sent.
+        """
+        for claim in self.fingerprinting.claims(wait):
+            partition = self.partitions.get(claim.partition)
+            if partition is not None:
+                partition.fingerprinted(claim)
+        if not send:
+            return False
+        before = self.claimer.ticket
+        self.claimer.step(self._in_turn())
+        return self.claimer.ticket is not before
 
     # 7
 

@@ -17,6 +17,7 @@ less, asking the broker at each pass costs more than the pages do."""
 WAIT_SECONDS: Final = 0.05
 """How long a pass waits for the logs when there is nothing to do; pages that arrive meanwhile wait as long."""
 SAMPLE_SECONDS: Final = 1.0
+"""Between two looks at what the worker holds; twice as long where a transaction is in flight, which keeps it busy."""
 REFRESH_SECONDS: Final = 3600.0
 """Replay points of quiet partitions are committed anew this often, far below any retention of the logs."""
 
@@ -114,14 +115,15 @@ class Runner:
         worked = bool(self._timed("poll", worker.poll))
         self._timed("take_up", worker.take_up)
         self._timed("read" if not waits else "wait", lambda: self._read(WAIT_SECONDS if waits else 0.0))
-        worked |= self._timed("claim", lambda: self._claim(now))
         worked |= bool(self._timed("answer", worker.answer))
         worked |= bool(self._timed("decide", worker.decide))
+        worked |= self._timed("claim", lambda: self._claim(now))
         worked |= self._timed("settle", lambda: self._settle(now))
         self._timed("flush", lambda: self._flush(now))
         self.watch.check(now)
         self.listener.passed(now)
-        if now - self._sampled >= SAMPLE_SECONDS:
+        unseen = now - self._sampled
+        if unseen >= 2 * SAMPLE_SECONDS or (unseen >= SAMPLE_SECONDS and not worker.settling):
             self._sampled = now
             worker.tidy()
             self.listener.sample(worker, self.watch)
