@@ -100,8 +100,7 @@ def java_options(heap_mb: int) -> list[str]:
     """The JVM's options: small and quick to start rather than fast for days."""
     return [
         f"-Xmx{heap_mb}m",
-        f"-Xms{min(64, heap_mb)}m",
-        f"-Xmn{heap_mb // 8}m",
+        f"-Xms{max(min(64, heap_mb), heap_mb // 6)}m",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
         # Only reserved: with less, all stands still for .1 s a minute after the start, for old code to be thrown away.
