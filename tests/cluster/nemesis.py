@@ -360,13 +360,13 @@ def command(options: argparse.Namespace) -> str:
     return f"python -m tests.cluster.nemesis {what} --seed {options.seed}" + (" --docs FOLDER" if options.docs else "")
 
 
-def put(text: str, file: Path, name: str) -> None:
-    """Between a file's markers of this name, in place of what stands there."""
+def around(file: Path, name: str) -> tuple[str, str]:
+    """What stands before and after a file's markers of this name, these included."""
     before, begin, rest = file.read_text(encoding="utf-8").partition(f"<!-- {name}:begin -->\n")
     _, end, after = rest.partition(f"<!-- {name}:end -->")
     if not end:
-        raise ValueError(f"{file} has no markers {name}:begin and {name}:end")
-    file.write_text(before + begin + text + end + after, encoding="utf-8")
+        raise ValueError(f"{file} has no markers {name}:begin and {name}:end; put them where the tables shall stand")
+    return before + begin, end + after
 
 
 def main(arguments: list[str]) -> int:
@@ -378,6 +378,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the faults and the pages")
     parser.add_argument("--out", type=Path, help="put the tables into this file, too, between their markers")
     options = parser.parse_args(arguments)
+    tables = "moments" if options.moments else "rounds"
+    if options.out:
+        around(options.out, tables)  # fails now, not after the first round
     folder = Path(tempfile.mkdtemp(prefix="nemesis-"))
     problems: list[str] = []
     text = ""
@@ -387,7 +390,8 @@ def main(arguments: list[str]) -> int:
             told = [f"**Violation**: {problem.splitlines()[0][:300]}" for problem in problems]
             text = "\n".join([f"`{command(options)}`: {machine()}.", "", *lines, *told]) + "\n"
             if options.out:
-                put(text, options.out, "moments" if options.moments else "rounds")
+                before, after = around(options.out, tables)
+                options.out.write_text(before + text + after, encoding="utf-8")
     print(text)
     for problem in problems:
         print(f"VIOLATION {problem}", file=sys.stderr)
