@@ -6,12 +6,11 @@ import os
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import wait_for
 from worker.broker.jvm import Jvm
 
 PARENT = """
@@ -23,13 +22,6 @@ child = Jvm(["/bin/sleep", "600"], folder=folder, output=folder / "output", inhe
 print(child.pid, flush=True)
 sys.stdin.read()
 """
-
-
-def wait_until(condition: Callable[[], bool], *, within_s: float = 20) -> None:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def is_alive(pid: int) -> bool:
@@ -59,7 +51,7 @@ def test_a_parent_killed_by_sigkill_takes_the_child_along(tmp_path: Path) -> Non
         child = int(parent.stdout.readline())
         assert is_alive(child)
         parent.kill()
-        wait_until(lambda: not is_alive(child))
+        wait_for(lambda: not is_alive(child), "the JVM to end with its parent")
 
 
 def test_the_end_of_the_thread_that_started_it_does_not_harm_the_child(tmp_path: Path) -> None:
@@ -96,7 +88,7 @@ def test_a_child_that_does_not_listen_is_killed(tmp_path: Path) -> None:
         output=tmp_path / "output",
         inherit=[],
     )
-    wait_until(lambda: (tmp_path / "output").read_text() == "deaf\n")
+    wait_for(lambda: (tmp_path / "output").read_text() == "deaf\n", "it to be deaf")
     assert deaf.terminate(0.2) is False
     assert not deaf.is_running
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
@@ -12,9 +10,9 @@ from kafka.admin import KafkaAdminClient
 from kafka.errors import UnknownTopicOrPartitionError
 from kafka.structs import OffsetAndMetadata
 
-pytestmark = pytest.mark.cluster
+from tests.waiting import wait_for
 
-DEADLINE_S = 60
+pytestmark = pytest.mark.cluster
 
 
 def make_topic(broker: str, name: str, **configs: str) -> TopicPartition:
@@ -44,13 +42,6 @@ def read_all(
     return found
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.2)
-
-
 def test_compaction_leaves_the_last_record_of_each_key_and_drops_tombstones(broker: str, topic_prefix: str) -> None:
     partition = make_topic(
         broker,
@@ -75,7 +66,7 @@ def test_compaction_leaves_the_last_record_of_each_key_and_drops_tombstones(brok
         left = [(key, value) for key, value in read_all(broker, partition) if key != b"tick"]
         return left == [(b"kept", b"19")]
 
-    wait_until(is_compacted)
+    wait_for(is_compacted, "the topic to be compacted")
     producer.close()
 
 
@@ -96,7 +87,8 @@ def test_a_committed_transaction_is_seen_once_and_an_aborted_one_never(broker: s
     def visible() -> list[bytes | None]:
         return [value for _, value in read_all(broker, partition, isolation="read_committed")]
 
-    wait_until(lambda: b"second" in visible())  # a commit returns before its markers stand in the partitions
+    # a commit returns before its markers stand in the partitions
+    wait_for(lambda: b"second" in visible(), "the second transaction to be seen")
     assert visible() == [b"first", b"second"]
     assert b"aborted" in [value for _, value in read_all(broker, partition)]
 
@@ -113,7 +105,11 @@ def test_an_open_transaction_hides_what_comes_after_it_until_the_broker_aborts_i
     other = KafkaProducer(bootstrap_servers=broker, acks="all")
     other.send(partition.topic, b"after", partition=0).get(timeout=30)
     assert b"after" in [value for _, value in read_all(broker, partition)]
-    wait_until(lambda: [value for _, value in read_all(broker, partition, isolation="read_committed")] == [b"after"])
+
+    def visible() -> list[bytes | None]:
+        return [value for _, value in read_all(broker, partition, isolation="read_committed")]
+
+    wait_for(lambda: visible() == [b"after"], "the broker to abort the open transaction")
     other.close()
     dead.close(timeout=0)
 
@@ -133,7 +129,7 @@ def test_offsets_committed_in_a_transaction_are_the_groups(broker: str, topic_pr
     producer.begin_transaction()
     producer.send(source.topic, b"page", partition=0)
     producer.commit_transaction()
-    wait_until(lambda: bool(consumer.poll(timeout_ms=500)))
+    wait_for(lambda: consumer.poll(timeout_ms=500), "the page to come")
 
     producer.begin_transaction()
     producer.send(output.topic, b"verdict", partition=0)

@@ -8,8 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +16,8 @@ import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError
+
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.cluster
 
@@ -49,13 +50,6 @@ def started(*prefix_and_arguments: str) -> Iterator[tuple[subprocess.Popen[str],
             process.kill()
 
 
-def wait_until(condition: Callable[[], bool], *, within_s: float = 60) -> None:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.1)
-
-
 def jvms_of(data_dir: Path) -> list[int]:
     """Processes that run in the data folder."""
     found = []
@@ -85,12 +79,12 @@ def test_a_signal_ends_it_with_exit_code_0_after_a_shutdown_in_order(tmp_path: P
 def test_a_signal_while_it_starts_ends_it_with_exit_code_0_too(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with subprocess.Popen(command("--port", 0, "--data-dir", data), stdout=subprocess.PIPE, text=True) as process:
-        wait_until(lambda: bool(jvms_of(data)))
+        wait_for(lambda: jvms_of(data), "the JVM to run")
         process.terminate()
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert output == ""
-    wait_until(lambda: not jvms_of(data))
+    wait_for(lambda: not jvms_of(data), "the JVM to end")
 
 
 def test_killed_by_sigkill_it_leaves_no_java_behind_and_starts_again_at_once(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import MemberToRemove
 
-from tests.cluster.cluster import Cluster, wait_for
+from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
+from tests.waiting import wait_for
 from worker.cli import repair as command
 from worker.errors import CheckFailed, Refused
 from worker.topics import CANDIDATES, FINGERPRINTS, INDEX

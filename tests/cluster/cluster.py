@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +16,7 @@ from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, errors
 
 from tests.cluster.outside import committed_ends, last_ends
+from tests.waiting import DEADLINE_SECONDS, wait_for
 from worker.cli.topology import specs
 from worker.config import load_settings
 from worker.messages import PageMeta
@@ -25,23 +25,10 @@ from worker.stream.connection import client_options
 from worker.stream.publish import publish_pages
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, group_names, topic_name
 
-DEADLINE_SECONDS = 240.0
 ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
 """What a broker says of a partition shortly after it was made, or after a start."""
 OUTPUTS = (VERDICTS, DEDUPLICATED, DEAD_LETTERS)
 """What workers write in transactions."""
-
-
-def wait_for(condition: Callable[[], object], what: str, seconds: float = DEADLINE_SECONDS) -> None:
-    """Ask until it is true.
-
-    Raises:
-        AssertionError: the deadline has passed.
-    """
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
-        time.sleep(0.2)
 
 
 @dataclass

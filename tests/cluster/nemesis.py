@@ -33,11 +33,12 @@ from typing import Final
 from kafka import KafkaAdminClient, errors
 from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 
-from tests.cluster.cluster import Cluster, WorkerProcess, wait_for
+from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, Page, invented, revisited
 from tests.cluster.outside import traces
 from tests.guarantees import Traces, Violation, check_guarantees
 from tests.oracle import verdicts
+from tests.waiting import wait_for
 from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
 from worker.cli.bench_pipeline import pages_of

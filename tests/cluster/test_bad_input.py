@@ -13,9 +13,10 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.structs import OffsetAndMetadata
 
-from tests.cluster.cluster import Cluster, WorkerProcess, wait_for
+from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
+from tests.waiting import wait_for
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
 from worker.messages import Answer, Batch, Block, Claim, PageMeta, VerdictRecord, encode, text_headers

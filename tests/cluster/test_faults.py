@@ -16,10 +16,11 @@ from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition, errors
 from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
-from tests.cluster.cluster import Cluster, WorkerProcess, wait_for
+from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, Page, invented, revisited
 from tests.cluster.outside import read, traces
 from tests.guarantees import Traces, check_guarantees
+from tests.waiting import wait_for
 from worker.broker.server import LocalBroker
 from worker.cli.bench_pipeline import pages_of
 from worker.messages import VerdictRecord

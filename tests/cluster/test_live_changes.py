@@ -16,10 +16,11 @@ from urllib.request import urlopen
 import pytest
 
 from tests import oracle
-from tests.cluster.cluster import Cluster, WorkerProcess, wait_for
+from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import read, traces
 from tests.guarantees import Traces, check_accounts, check_guarantees, check_verdicts
+from tests.waiting import wait_for
 from worker.cli import compose, index, switch, topics
 from worker.cli.topology import specs
 from worker.errors import Refused

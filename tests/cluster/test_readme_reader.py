@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import Cluster, wait_for
+from tests.cluster.cluster import Cluster
+from tests.waiting import wait_for
 from worker.messages import PageMeta
 
 README = Path(__file__).resolve().parents[2] / "README.md"

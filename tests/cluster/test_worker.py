@@ -10,9 +10,10 @@ from typing import Final
 
 import pytest
 
-from tests.cluster.cluster import Cluster, WorkerProcess, wait_for
+from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
+from tests.waiting import wait_for
 from worker.messages import PageMeta, text_headers
 from worker.topics import DEDUPLICATED, VERDICTS
 

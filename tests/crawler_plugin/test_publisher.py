@@ -18,6 +18,7 @@ from crawler_plugin.outbox import Report
 from crawler_plugin.publisher import Publisher, producer_options
 from crawler_plugin.record import Page
 from tests.crawler_plugin.crawling import DEADLINE_S, make_topic, records
+from tests.waiting import wait_for
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
 from worker.messages import PageMeta
@@ -89,10 +90,7 @@ def network_threads() -> list[str]:
 
 
 def wait_until_there_are_no_network_threads() -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while network_threads():
-        assert time.monotonic() < deadline, network_threads()
-        time.sleep(0.05)
+    wait_for(lambda: not network_threads(), "the network threads to end", DEADLINE_S)
 
 
 def test_what_is_confirmed_is_on_the_topic(broker: str, topic_prefix: str) -> None:

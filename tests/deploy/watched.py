@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.cluster.cluster import Cluster, WorkerProcess, wait_for
+from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.observe.prometheus import Prometheus
+from tests.waiting import wait_for
 from worker.demo.articles import articles
 from worker.messages import PageMeta
 

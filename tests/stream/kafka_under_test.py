@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -12,6 +11,7 @@ from kafka.admin import KafkaAdminClient, MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
 from tests.stream.contract import PARTITIONS, SHARDS, LogUnderTest, Member, Seen
+from tests.waiting import wait_for
 from worker.config import KafkaSettings
 from worker.stream.admin import create_topics
 from worker.stream.connection import client_options
@@ -132,11 +132,7 @@ class KafkaUnderTest(LogUnderTest):
             consumer.close(autocommit=False)
 
     def until(self, what: str, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not condition():
-            if time.monotonic() > deadline:
-                raise AssertionError(f"waited in vain until {what}")
-            time.sleep(0.01)
+        wait_for(condition, what, pause=0.01)
 
     def _transactional(self) -> Any:
         producer = KafkaProducer(**self.options, transactional_id=f"{self.prefix}test-{len(self.transactional)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
@@ -12,6 +11,7 @@ import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import MemberToRemove, NewPartitions
 
+from tests.waiting import wait_for
 from worker.config import KafkaSettings
 from worker.errors import Unavailable
 from worker.stream import kafka_joining
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.cluster
 
 PARTITIONS: Final = 4
 SHARDS: Final = 8
-DEADLINE_SECONDS: Final = 60.0
 TIMING: Final = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 300}
 
 
@@ -37,10 +36,7 @@ def options(broker: str, topic_prefix: str) -> Iterator[dict[str, Any]]:
 
 
 def until(what: str, condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"waited in vain until {what}"
-        time.sleep(0.01)
+    wait_for(condition, what, pause=0.01)
 
 
 def test_a_member_put_out_while_it_joins_hears_that_it_lost_everything(

@@ -100,6 +100,7 @@ def java_options(heap_mb: int) -> list[str]:
     """The JVM's options: small and quick to start rather than fast for days."""
     return [
         f"-Xmx{heap_mb}m",
+        # A third of what it has at first is for new objects: with little, a broker that works stands still often.
         f"-Xms{max(min(64, heap_mb), heap_mb // 6)}m",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",

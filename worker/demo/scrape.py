@@ -64,7 +64,7 @@ def scrape(addresses: Iterable[str]) -> Counter[str]:
 
 
 def share_of(found: Sequence[Sample]) -> Share:
-    """One worker's share, as of its last look at itself, which it takes once a second."""
+    """One worker's share, as of its last look at itself, which it takes every second or two."""
     sums = summed(found)
     return Share(
         shards=_in_state(found, SHARD_STATE, "shard", "answering"),

@@ -1,4 +1,4 @@
-"""Looks at what a worker holds, once a second, in the worker's own thread."""
+"""Looks at what a worker holds, every second or two, in the worker's own thread."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class Metrics(Observer):
         self.health.beat(now)
 
     def sample(self, worker: Worker, watch: Watch) -> None:
-        """Look at what the worker holds; once a second."""
+        """Look at what the worker holds; every second or two."""
         self._census.take(worker, watch.lags, watch.logs)
         self.health.report(missing_for_readiness(worker))
 

@@ -252,7 +252,7 @@ class Transactor(threading.Thread):
         manager = self._producer._transaction_manager
         self._producer.begin_transaction()
         for number, output in enumerate(job.outputs):
-            if number % OUTPUTS_AT_A_TIME == OUTPUTS_AT_A_TIME - 1:
+            if number and number % OUTPUTS_AT_A_TIME == 0:
                 time.sleep(BREATH_SECONDS)
             name = topic_name(self._prefix, output.topic, self._generation)
             self._producer.send(name, partition=output.partition, **_written(output))

@@ -219,7 +219,7 @@ class Worker:
     @property
     def drained(self) -> bool:
         """Everything consumed is settled."""
-        return self.settlement.idle and not any(partition.held for partition in self.partitions.values())
+        return not self.settling and not any(partition.held for partition in self.partitions.values())
 
     @property
     def settling(self) -> bool:

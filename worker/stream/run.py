@@ -49,7 +49,7 @@ class Listener(Protocol):
         """The loop lives."""
 
     def sample(self, worker: Worker, watch: Watch) -> None:
-        """Once a second: look at what the worker holds."""
+        """Look at what the worker holds: every second or two."""
 
 
 class Runner:
