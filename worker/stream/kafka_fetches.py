@@ -30,10 +30,11 @@ class Fetches:
         """An answer has come, or none is under way, or the consumer was not polled for a while: it is to be now."""
         now = self._clock()
         under_way = self._under_way()
-        if now < self._ask_at and not self._has_come() and under_way and not any(fetch.is_done for fetch in under_way):
-            return False
-        self._ask_at = now + ASK_SECONDS
-        return True
+        pending = under_way and not any(fetch.is_done for fetch in under_way)
+        worth = now >= self._ask_at or self._has_come() or not pending
+        if worth:
+            self._ask_at = now + ASK_SECONDS
+        return worth
 
     def wait(self, seconds: float) -> None:
         """Until an answer has come or the consumer is to be polled anyway, so many seconds at most."""
