@@ -25,7 +25,9 @@ METRICS: Final = "metrics: "
 _LOOK_SECONDS: Final = 0.2
 
 
-def wait_until_ready(workers: Sequence[Child], shards: int, partitions: int, patience: float) -> None:
+def wait_until_ready(
+    workers: Sequence[Child], shards: int, partitions: int, patience: float, look_seconds: float = _LOOK_SECONDS
+) -> None:
     """Come back when the workers have shared pages and index out, so that what follows is work and no start-up.
 
     The first to come owns all of it for a moment, and is ready; it is not over before each has its share.
@@ -33,6 +35,7 @@ def wait_until_ready(workers: Sequence[Child], shards: int, partitions: int, pat
     Args:
         shards: all that there are, and ``partitions`` those of pages.
         patience: seconds.
+        look_seconds: between two looks at their metrics, each of which takes milliseconds of theirs.
 
     Raises:
         Unavailable: a worker has ended, or they are not that far after ``patience`` seconds.
@@ -47,7 +50,7 @@ def wait_until_ready(workers: Sequence[Child], shards: int, partitions: int, pat
                 f"the workers have not shared out pages and index after {patience:g} s; the ends of their outputs:\n"
                 f"{ends}\nTry again when the machine is less busy"
             )
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(look_seconds)
 
 
 def addresses_of(workers: Sequence[Child]) -> list[str]:
