@@ -43,6 +43,12 @@ class Watched:
         for second in seconds:
             self.watch.check(second)
 
+    def fall_behind(self) -> None:
+        """One record more, and from now on nobody reads it."""
+        self.stage.play(Page("http://b/"))
+        self.stage.gather()
+        self.stage.land(FINGERPRINTS)
+
 
 @pytest.fixture
 def watched() -> Watched:
@@ -123,15 +129,32 @@ def test_a_broker_that_never_answered_is_waited_for_from_the_first_question_on(w
 
 
 def test_a_reader_that_stands_still_while_its_log_goes_on_ends_the_worker() -> None:
-    stage = Stage().play(Page("http://a/"), SETTLE)
-    watched = Watched(stage)
+    watched = Watched(Stage().play(Page("http://a/"), SETTLE))
     watched.at(0.0)
-    stage.play(Page("http://b/"))
-    stage.gather()
-    stage.land(FINGERPRINTS)  # and from now on nobody reads it
-    watched.at(10.0, PATIENCE)
+    watched.fall_behind()
+    watched.at(10.0, 10.0 + PATIENCE)
     with pytest.raises(Unavailable, match=rf"reading {FINGERPRINTS} stands still at offset 1 although it goes on to 2"):
-        watched.at(PATIENCE + 2 * EVERY_SECONDS, PATIENCE + 4 * EVERY_SECONDS)
+        watched.at(10.0 + PATIENCE + EVERY_SECONDS)
+
+
+def test_a_reader_that_is_found_behind_for_the_first_time_may_catch_up(watched: Watched) -> None:
+    """However long ago the last answer was: until just now its log may have ended where it reads."""
+    watched.at(0.0)
+    watched.fall_behind()
+    watched.at(10 * PATIENCE, 11 * PATIENCE)
+    with pytest.raises(Unavailable):
+        watched.at(11 * PATIENCE + EVERY_SECONDS)
+
+
+def test_a_reader_is_not_blamed_for_the_time_without_a_broker(watched: Watched) -> None:
+    watched.fall_behind()
+    watched.at(0.0)
+    watched.log.away = True
+    watched.at(PATIENCE)
+    watched.log.away = False
+    watched.at(2 * PATIENCE, 3 * PATIENCE)
+    with pytest.raises(Unavailable):
+        watched.at(3 * PATIENCE + EVERY_SECONDS)
 
 
 def test_a_reader_that_moves_on_slowly_is_no_reason_to_end() -> None:

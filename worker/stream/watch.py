@@ -21,7 +21,9 @@ _log = logging.getLogger(__name__)
 class Watch:
     """Asks the broker every few seconds where the logs and the owned pages end.
 
-    ``patience`` is in seconds: how long the broker may be away, or a reader may stand still while its log is longer.
+    ``patience`` is in seconds: how long the broker may be away, or a reader may stand still while its log is longer. A
+    reader's is counted from the answer that first found it so: before, its log may have ended there, and while the
+    broker is away no reader can move.
     ``lags`` holds, by page partition, the pages that are not settled, and ``logs`` where both logs begin and end, for
     metrics.
     """
@@ -34,7 +36,7 @@ class Watch:
     _asked: float = float("-inf")
     _answered: float | None = None
     _away: bool = False
-    _moved: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _behind: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def check(self, now: float) -> None:
         """Ask if it is time to.
@@ -57,6 +59,7 @@ class Watch:
             if not self._away:
                 _log.warning("%s. Waiting for it, for kafka.patience_seconds=%g", error, self.patience)
             self._away = True
+            self._behind.clear()
             return
         if self._away:
             _log.info("the broker answers again")
@@ -72,18 +75,20 @@ class Watch:
         self._check_readers(ends, now)
 
     def _check_readers(self, ends: dict[str, Bounds], now: float) -> None:
-        seen = {}
+        behind = {}
         for number, follower in enumerate(self.worker.followers):
             for topic, reader in ((FINGERPRINTS, follower.fingerprints), (CANDIDATES, follower.candidates)):
+                if reader.position >= ends[topic].end:
+                    continue
                 name = f"{topic} {number}"
-                position, since = self._moved.get(name, (-1, now))
-                if reader.position != position or reader.position >= ends[topic].end:
+                position, since = self._behind.get(name, (-1, now))
+                if reader.position != position:
                     since = now
-                seen[name] = (reader.position, since)
                 if now - since > self.patience:
                     raise Unavailable(
                         f"reading {topic} stands still at offset {reader.position} although it goes on to "
                         f"{ends[topic].end}. Start the worker again; if it stops at the same offset, the record "
                         "there cannot be read: look at the broker's log for that partition"
                     )
-        self._moved = seen
+                behind[name] = (reader.position, since)
+        self._behind = behind
