@@ -32,3 +32,14 @@ def test_all_survivors_are_restored_from_the_topic_and_from_snapshots(
 
 def test_too_few_survivors_are_refused() -> None:
     assert main(["bench", "restore", "--entries", "10"]) == 2
+
+
+@pytest.mark.cluster
+def test_a_handover_is_seen_in_the_answers_of_both_workers(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "handover.md"
+    assert main(["bench", "restore", "--handover", "--entries", "8192", "--json", "--out", str(out)]) == 0
+    measured = json.loads(capfd.readouterr().out.splitlines()[-1])
+    assert measured["answers"] > measured["batches"] > 0, "the first worker has more than one shard to the end"
+    assert 0 < measured["median_ms"] <= measured["ninety_ninth_ms"] <= measured["longest_ms"]
+    assert measured["handover_seconds"] > 0
+    assert f"{measured['longest_ms']:.0f} ms at most" in out.read_text()

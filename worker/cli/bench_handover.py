@@ -6,18 +6,20 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Final
 
+from worker.broker.server import LocalBroker
 from worker.cli.bench_filling import MILLION
 from worker.cli.bench_scaling import bind
 from worker.cli.run import kafka_log
 from worker.config import Settings
 from worker.demo.children import Child
-from worker.demo.watching import wait_until_ready
+from worker.demo.watching import see_that_it_runs, wait_until_ready
+from worker.errors import Unavailable
 from worker.messages import Answer, Batch, PageMeta, decode
 from worker.stream.connection import client_options
 from worker.stream.ports import Log, Record
@@ -26,7 +28,8 @@ from worker.topics import CANDIDATES, FINGERPRINTS
 
 READY_SECONDS: Final = 300.0
 LOOK_SECONDS: Final = 1.0
-"""Between two looks at the workers' metrics: more often than Prometheus scrapes, and seldom enough not to count."""
+"""Between two looks at what the workers have answered. Their metrics are not asked for meanwhile: that takes each of
+them, and the core that it shares with the broker, longer than an answer does."""
 PAGES_A_SECOND: Final = 50
 BEFORE_SECONDS: Final = 5.0
 AFTER_SECONDS: Final = 5.0
@@ -35,10 +38,11 @@ _WORDS: Final = 200
 
 @dataclass(frozen=True)
 class Handover:
-    """Milliseconds from when a batch could be answered to the first worker's answers to it, by the broker's records.
+    """Milliseconds from when a batch could be answered to the first worker's answers to it, by the broker's clock.
 
     A batch can be answered when it is there and all answers to the one before are. ``handover_seconds`` is from the
-    second worker's start until both have their shares and answer.
+    second worker's start until it has answered for half of the shards; its answers and those of the seconds after it
+    count.
     """
 
     batches: int
@@ -60,41 +64,77 @@ class Handover:
         )
 
 
-def measure_handover(settings: Settings, folder: Path) -> Handover:
-    """One worker with everything, pages that keep coming, then a second worker. Each has a core, if there are two.
+def measure_handover(settings: Settings, folder: Path, broker: LocalBroker) -> Handover:
+    """One worker with everything, pages that keep coming, then a second worker.
+
+    The first one has a core to itself; all others are together on the second core, if there is one: where they take
+    what the first one needs, it answers as late as a machine is loaded.
 
     Raises:
         Unavailable: a worker ended or did not become ready.
     """
     topics = settings.topics
+    cores = sorted(os.sched_getaffinity(0))
     log = kafka_log(settings, client_options(settings.kafka), b"measures")
     try:
         first_batch = log.bounds(FINGERPRINTS, 0).end
         stop = threading.Event()
         crawl = threading.Thread(target=_publish, args=(settings, stop))
-        cores = sorted(os.sched_getaffinity(0))
         with _worker(settings, folder, 1) as first:
             bind(first.pid, cores[:1])
             wait_until_ready([first], topics.shards, topics.partitions, READY_SECONDS)
+            for pid in (os.getpid(), broker.pid):
+                bind(pid or 0, cores[1:2] or cores)
             crawl.start()
             try:
                 time.sleep(BEFORE_SECONDS)
+                first_answer = log.bounds(CANDIDATES, 0).end
                 second_came = time.time() * 1000
                 with _worker(settings, folder, 2) as second:
-                    bind(second.pid, cores[1:2] or cores)
-                    wait_until_ready([first, second], topics.shards, topics.partitions, READY_SECONDS, LOOK_SECONDS)
-                    shared_out = time.time() * 1000
+                    shared_out = _wait_until_half_is_taken(log, first_answer, [first, second], topics.shards)
                     time.sleep(AFTER_SECONDS)
+                    ended = time.time() * 1000
                     stop.set()
                     crawl.join()
             finally:
                 stop.set()
-        return _judge(log, first_batch, second_came, shared_out)
+        return _judge(log, first_batch, (second_came, ended), shared_out)
     finally:
+        bind(os.getpid(), cores)
         log.close(settings.shutdown.seconds)
 
 
-def _judge(log: Log, first_batch: int, second_came: float, shared_out: float) -> Handover:
+def _wait_until_half_is_taken(log: Log, begin: int, workers: Sequence[Child], shards: int) -> int:
+    """Until another worker than the one that answers at first has done so for half of the shards.
+
+    Returns the broker's clock then, in milliseconds since 1970 UTC.
+    """
+    reader = log.reader(CANDIDATES, 0, begin)
+    deadline = time.monotonic() + READY_SECONDS
+    first_writer = b""
+    taken: set[int] = set()
+    try:
+        while True:
+            for record in reader.read():
+                answer = decode(Answer, record.value)
+                first_writer = first_writer or answer.writer
+                if answer.writer != first_writer:
+                    taken.add(answer.shard)
+                if len(taken) >= shards // 2:
+                    return record.timestamp
+            for worker in workers:
+                see_that_it_runs(worker)
+            if time.monotonic() > deadline:
+                raise Unavailable(
+                    f"the second worker has not answered for half of the shards after {READY_SECONDS:g} s; the end of "
+                    f"its output:\n{workers[-1].last_lines()}\nTry again when the machine is less busy"
+                )
+            time.sleep(LOOK_SECONDS)
+    finally:
+        reader.close()
+
+
+def _judge(log: Log, first_batch: int, counted: tuple[float, float], shared_out: float) -> Handover:
     batches = {
         record.offset: record.timestamp
         for record in _all(log, FINGERPRINTS, first_batch)
@@ -112,11 +152,11 @@ def _judge(log: Log, first_batch: int, second_came: float, shared_out: float) ->
     meanwhile = [
         (answer.batch, at)
         for answer, at in answers
-        if answer.writer == first_worker and answer.batch in batches and second_came <= at <= shared_out + 1000
+        if answer.writer == first_worker and answer.batch in batches and counted[0] <= at <= counted[1]
     ]
     took = [at - ready[batch] for batch, at in meanwhile]
     standstill = max(
-        (decided[batch] - ready[batch] for batch in ready if second_came <= decided[batch] <= shared_out + 1000),
+        (decided[batch] - ready[batch] for batch in ready if counted[0] <= decided[batch] <= counted[1]),
         default=0,
     )
     return Handover(
@@ -125,7 +165,7 @@ def _judge(log: Log, first_batch: int, second_came: float, shared_out: float) ->
         median_ms=median(took),
         ninety_ninth_ms=quantiles(took, n=100, method="inclusive")[98],
         longest_ms=max(took),
-        handover_seconds=(shared_out - second_came) / 1000,
+        handover_seconds=(shared_out - counted[0]) / 1000,
         longest_standstill_ms=standstill,
     )
 

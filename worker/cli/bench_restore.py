@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from worker.broker.configuration import AMPLE_HEAP_MB
 from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
 from worker.cli import bench_report, compose
@@ -40,13 +41,12 @@ from worker.stream.policy import Policy
 from worker.stream.ports import Log
 from worker.stream.restore import Restoration, Restored
 from worker.stream.upkeep import Upkeep
+from worker.topics import CANDIDATES, FINGERPRINTS, TopicSpec
 
 ENTRIES: Final = 10 * MILLION
 _LEAST: Final = 8192
 _SPACE_AN_ENTRY: Final = 140
 """Bytes on disk: the topic, and the snapshots."""
-_HEAP_MB: Final = 1024
-"""The broker's, what Kafka's own start script gives it: with a third, it stands still every five seconds to collect."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +90,19 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         tempfile.TemporaryDirectory() as folder,
         LocalBroker(
             data_dir=Path(folder) / "broker",
-            heap_mb=_HEAP_MB,
+            heap_mb=AMPLE_HEAP_MB,
             minimum_free_bytes=arguments.entries * _SPACE_AN_ENTRY,
         ) as broker,
     ):
         here = settings.model_copy(
             update={"kafka": settings.kafka.model_copy(update={"bootstrap_servers": broker.bootstrap_servers})}
         )
-        create_topics(client_options(here.kafka), specs(here), 1)
+        create_topics(client_options(here.kafka), _dated(specs(here)) if arguments.handover else specs(here), 1)
         scheme = compose.scheme(here, compose.recipe(here))
         rules = policy(here, scheme, secrets.token_bytes(8))
         fill(here, rules, arguments.entries)
         if arguments.handover:
-            handover = measure_handover(here, Path(folder))
+            handover = measure_handover(here, Path(folder), broker)
             print(json.dumps(dataclasses.asdict(handover)) if arguments.json else handover.line(arguments.entries))
             _write_handover(arguments.out, handover, arguments.entries)
             return 0
@@ -113,6 +113,15 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if arguments.out:
         _write(arguments.out, results)
     return 0
+
+
+def _dated(wanted: Sequence[TopicSpec]) -> list[TopicSpec]:
+    """The logs say when the broker had a record, not when its writer began to send it."""
+    stamped = {"message.timestamp.type": "LogAppendTime"}
+    return [
+        dataclasses.replace(spec, config=spec.config | stamped) if spec.topic in (FINGERPRINTS, CANDIDATES) else spec
+        for spec in wanted
+    ]
 
 
 def restores(settings: Settings, rules: Policy, folder: Path, rounds: int) -> Iterator[Measured]:

@@ -25,9 +25,7 @@ METRICS: Final = "metrics: "
 _LOOK_SECONDS: Final = 0.2
 
 
-def wait_until_ready(
-    workers: Sequence[Child], shards: int, partitions: int, patience: float, look_seconds: float = _LOOK_SECONDS
-) -> None:
+def wait_until_ready(workers: Sequence[Child], shards: int, partitions: int, patience: float) -> None:
     """Come back when the workers have shared pages and index out, so that what follows is work and no start-up.
 
     The first to come owns all of it for a moment, and is ready; it is not over before each has its share.
@@ -35,7 +33,6 @@ def wait_until_ready(
     Args:
         shards: all that there are, and ``partitions`` those of pages.
         patience: seconds.
-        look_seconds: between two looks at their metrics, each of which takes milliseconds of theirs.
 
     Raises:
         Unavailable: a worker has ended, or they are not that far after ``patience`` seconds.
@@ -50,7 +47,7 @@ def wait_until_ready(
                 f"the workers have not shared out pages and index after {patience:g} s; the ends of their outputs:\n"
                 f"{ends}\nTry again when the machine is less busy"
             )
-        time.sleep(look_seconds)
+        time.sleep(_LOOK_SECONDS)
 
 
 def addresses_of(workers: Sequence[Child]) -> list[str]:

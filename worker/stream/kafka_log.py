@@ -13,6 +13,7 @@ from worker.errors import Unavailable
 from worker.messages import Headers
 from worker.stream.connection import Options, reaching
 from worker.stream.kafka_faults import as_stop, is_foreign, speaking, while_away
+from worker.stream.kafka_fetches import Fetches
 from worker.stream.kafka_members import KafkaPages, KafkaShards, Member
 from worker.stream.kafka_sends import Appender, Job, KafkaTicket, TransactionTicket, Transactor
 from worker.stream.ports import Bounds, Committed, Log, Membership, Output, Reader, Record
@@ -50,17 +51,28 @@ class KafkaReader(Reader):
         self._consumer.assign([self._partition])
         self._consumer.seek(self._partition, offset)
         self._position = offset
+        self._fetches = Fetches(self._consumer)
 
     @property
     def position(self) -> int:
         return self._position
 
     def read(self, wait: float = 0.0) -> Sequence[Record]:
+        deadline = time.monotonic() + wait
+        while True:
+            records = self._poll() if self._fetches.worth_a_poll() else ()
+            left = deadline - time.monotonic()
+            if records or left <= 0:
+                return records
+            self._fetches.wait(left)
+
+    def _poll(self) -> Sequence[Record]:
+        """What the client has, without waiting."""
         records: Sequence[Any] = ()
         with speaking(f"partition {self._partition.partition} of {self._partition.topic}, offset {self._position},"):
             try:
                 with while_away():
-                    fetched = self._consumer.poll(timeout_ms=int(wait * 1000), max_records=RECORDS_A_READ)
+                    fetched = self._consumer.poll(timeout_ms=0, max_records=RECORDS_A_READ)
                     records = fetched.get(self._partition, ())
                     if records:
                         self._position = records[-1].offset + 1

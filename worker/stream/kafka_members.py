@@ -14,6 +14,7 @@ from kafka.structs import MemberState, OffsetAndMetadata
 
 from worker.stream.connection import Options, reaching
 from worker.stream.kafka_faults import Probe, as_stop, speaking, while_away
+from worker.stream.kafka_fetches import Fetches
 from worker.stream.kafka_joining import Joining, is_at_rest
 from worker.stream.ports import Committed, Membership, NotYet, PageGroup, Polled, Record, ShardGroup
 
@@ -103,6 +104,7 @@ class Member:
                 isolation_level="read_committed",  # else a predecessor's pending offsets are not waited for
                 partition_assignment_strategy=[CooperativeStickyAssignor],
             )
+        self._fetches = Fetches(self.consumer)
         self._probe = Probe(options, isolation_level="read_committed")
         self.changes = Changes(self.consumer)
         self.consumer.subscribe([topic], listener=self.changes)
@@ -130,7 +132,7 @@ class Member:
         with speaking(f"group {self.group} on {self.topic}"):
             if was_lent and not self._joining.ended():
                 return NOTHING
-            if most and not was_lent and is_at_rest(self.consumer):
+            if most and not was_lent and is_at_rest(self.consumer) and self._fetches.worth_a_poll():
                 try:
                     with while_away():
                         fetched = self.consumer.poll(timeout_ms=0, max_records=most)
