@@ -15,7 +15,7 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
 from worker.cli import index
-from worker.errors import CheckFailed
+from worker.errors import CheckFailed, Unavailable
 from worker.topics import INDEX
 
 pytestmark = pytest.mark.cluster
@@ -27,10 +27,12 @@ def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]
         yield made
 
 
-def inspect(cluster: Cluster, *arguments: str) -> int:
+def inspect(cluster: Cluster, *arguments: str, prefix: str = "") -> int:
     parser = argparse.ArgumentParser()
     index.configure(parser)
-    return index.run(parser.parse_args(["inspect", *arguments]), lambda: cluster.settings)
+    topics = cluster.settings.topics.model_copy(update={"prefix": prefix or cluster.prefix})
+    settings = cluster.settings.model_copy(update={"topics": topics})
+    return index.run(parser.parse_args(["inspect", *arguments]), lambda: settings)
 
 
 def test_it_tells_of_every_shard_and_of_damage(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,3 +61,8 @@ def test_it_tells_of_every_shard_and_of_damage(cluster: Cluster, capsys: pytest.
     with pytest.raises(CheckFailed, match=r"shard 1: a record cannot be read, offset \d+"):
         inspect(cluster)
     assert f"together {unique} entries" in capsys.readouterr().out
+
+
+def test_topics_that_are_not_there_are_named_with_the_next_move(cluster: Cluster) -> None:
+    with pytest.raises(Unavailable, match=rf"{cluster.prefix}nowhere\.index: missing.*topics create"):
+        inspect(cluster, prefix=f"{cluster.prefix}nowhere.")

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from worker.cli.size import in_units
-from worker.cli.topology import bystander
+from worker.cli.topology import bystander, specs
 from worker.errors import CheckFailed, UsageError
+from worker.stream.admin import compare_topics
+from worker.stream.connection import client_options
 from worker.stream.inspect import ShardReport, inspect
+from worker.stream.startup import check_topics
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -50,7 +53,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     Raises:
         CheckFailed: damage or a gap was seen; the message says where.
         UsageError: arguments that do not go together.
-        Unavailable: the broker is not there.
+        Refused: the topics are otherwise than the settings say.
+        Unavailable: the broker or a topic is not there.
     """
     copies = arguments.action == COPY
     if copies != (arguments.to is not None) or (not copies and (arguments.shards is not None or arguments.without)):
@@ -60,6 +64,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         from worker.cli import index_copy  # imports the worker, which inspect need not wait for
 
         return index_copy.run(arguments, settings)
+    check_topics(compare_topics(client_options(settings.kafka), specs(settings)))
     with bystander(settings) as broker:
         reports = inspect(broker, range(settings.topics.shards))
     print("\n".join(as_json(reports) if arguments.json else table(reports)))
