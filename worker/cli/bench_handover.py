@@ -7,12 +7,12 @@ import random
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Final
 
-from worker.broker.server import LocalBroker
 from worker.cli.bench_filling import MILLION
 from worker.cli.bench_scaling import bind
 from worker.cli.run import kafka_log
@@ -34,6 +34,8 @@ PAGES_A_SECOND: Final = 50
 BEFORE_SECONDS: Final = 5.0
 AFTER_SECONDS: Final = 5.0
 _WORDS: Final = 200
+_NICENESS: Final = 10
+"""Of the second worker: its weight is a tenth of that of others."""
 
 
 @dataclass(frozen=True)
@@ -64,33 +66,46 @@ class Handover:
         )
 
 
-def measure_handover(settings: Settings, folder: Path, broker: LocalBroker) -> Handover:
+@contextmanager
+def leave_first_core() -> Iterator[list[int]]:
+    """Keep this process, and all that it starts meanwhile, on the second core, if there is one; yields the first.
+
+    A JVM that begins so collects with one thread: two of them on one core stand in each other's way.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    bind(os.getpid(), cores[1:2] or cores)
+    try:
+        yield cores[:1]
+    finally:
+        bind(os.getpid(), cores)
+
+
+def measure_handover(settings: Settings, folder: Path, first_core: Sequence[int]) -> Handover:
     """One worker with everything, pages that keep coming, then a second worker.
 
-    The first one has a core to itself; all others are together on the second core, if there is one: where they take
-    what the first one needs, it answers as late as a machine is loaded.
+    The first one has ``first_core`` to itself. All others should be together on another (``leave_first_core``), and the
+    second worker takes what they leave of it: where others take what the first one or the broker needs, answers come as
+    late as a machine is loaded.
 
     Raises:
         Unavailable: a worker ended or did not become ready.
     """
     topics = settings.topics
-    cores = sorted(os.sched_getaffinity(0))
     log = kafka_log(settings, client_options(settings.kafka), b"measures")
     try:
         first_batch = log.bounds(FINGERPRINTS, 0).end
         stop = threading.Event()
         crawl = threading.Thread(target=_publish, args=(settings, stop))
         with _worker(settings, folder, 1) as first:
-            bind(first.pid, cores[:1])
+            bind(first.pid, first_core)
             wait_until_ready([first], topics.shards, topics.partitions, READY_SECONDS)
-            for pid in (os.getpid(), broker.pid):
-                bind(pid or 0, cores[1:2] or cores)
             crawl.start()
             try:
                 time.sleep(BEFORE_SECONDS)
                 first_answer = log.bounds(CANDIDATES, 0).end
                 second_came = time.time() * 1000
                 with _worker(settings, folder, 2) as second:
+                    _serve_last(second.pid)
                     shared_out = _wait_until_half_is_taken(log, first_answer, [first, second], topics.shards)
                     time.sleep(AFTER_SECONDS)
                     ended = time.time() * 1000
@@ -100,7 +115,6 @@ def measure_handover(settings: Settings, folder: Path, broker: LocalBroker) -> H
                 stop.set()
         return _judge(log, first_batch, (second_came, ended), shared_out)
     finally:
-        bind(os.getpid(), cores)
         log.close(settings.shutdown.seconds)
 
 
@@ -192,6 +206,13 @@ def _pages(stop: threading.Event) -> Iterator[tuple[PageMeta, bytes]]:
         words = (f"word{chance.randrange(20_000)}" for _ in range(_WORDS))
         number += 1
         yield PageMeta(url=f"http://handover.example/{number}", form="text"), " ".join(words).encode()
+
+
+def _serve_last(pid: int) -> None:
+    """Where others want the core, too, for the process that has just begun and all that it starts (sched(7))."""
+    os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
+    with suppress(OSError):  # where sessions have weights, the niceness of a process counts within its own only
+        Path(f"/proc/{pid}/autogroup").write_text(str(_NICENESS))
 
 
 def _worker(settings: Settings, folder: Path, number: int) -> Child:

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -27,7 +28,7 @@ from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
 from worker.cli import bench_report, compose
 from worker.cli.bench_filling import MILLION, fill
-from worker.cli.bench_handover import Handover, measure_handover
+from worker.cli.bench_handover import Handover, leave_first_core, measure_handover
 from worker.cli.run import kafka_log, policy
 from worker.cli.topology import specs
 from worker.config import Settings
@@ -86,7 +87,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         raise UsageError(f"--entries must be at least {_LEAST} and --rounds at least 1; give larger numbers")
     # The workers of a handover are processes of their own, with the defaults.
     settings = Settings() if arguments.handover else load()
+    alone: AbstractContextManager[Sequence[int]] = leave_first_core() if arguments.handover else nullcontext([])
     with (
+        alone as first_core,
         tempfile.TemporaryDirectory() as folder,
         LocalBroker(
             data_dir=Path(folder) / "broker",
@@ -102,7 +105,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         rules = policy(here, scheme, secrets.token_bytes(8))
         fill(here, rules, arguments.entries)
         if arguments.handover:
-            handover = measure_handover(here, Path(folder), broker)
+            handover = measure_handover(here, Path(folder), first_core)
             print(json.dumps(dataclasses.asdict(handover)) if arguments.json else handover.line(arguments.entries))
             _write_handover(arguments.out, handover, arguments.entries)
             return 0
