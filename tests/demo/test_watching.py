@@ -68,21 +68,25 @@ def test_every_page_is_served_as_it_is_and_counted() -> None:
         assert connection.connect_ex(("127.0.0.1", port)) != 0
 
 
-def test_metrics_are_summed_over_labels_and_workers_and_a_silent_worker_counts_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pages = {
-        "http://127.0.0.1:1/metrics": '# TYPE x counter\nx_total{a="1"} 2.0\nx_total{a="2"} 3.0\nx_created 1.7e+09\n',
-        "http://127.0.0.1:2/metrics": 'x_total{a="1"} 4.0\n',
-    }
-    monkeypatch.setattr("worker.demo.scrape._get", lambda address: (200, pages[address]))
-    assert scrape(pages) == Counter({"x_total": 9, "x_created": 1_700_000_000})
-    monkeypatch.undo()
-    with socket.socket() as taken:  # bound and not listening: nobody else gets the port, and nobody answers
-        taken.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{taken.getsockname()[1]}/metrics"
-        assert scrape([address]) == Counter()
-        assert not is_ready(address)
+def showing(exposition: str) -> HealthServer:
+    """What Prometheus would read at a worker's address."""
+    exposes = SimpleNamespace(health=Health(), exposition=lambda accept: (exposition.encode(), "text/plain"))
+    return HealthServer(exposes, "127.0.0.1", 0)
+
+
+def test_metrics_are_summed_over_labels_and_workers_and_a_silent_worker_counts_nothing() -> None:
+    with (
+        showing('# TYPE x counter\nx_total{a="1"} 2.0\nx_total{a="2"} 3.0\nx_created 1.7e+09\n') as one,
+        showing('x_total{a="1"} 4.0\n') as other,
+        socket.socket() as taken,
+    ):
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port, and nobody answers
+        silent = f"http://127.0.0.1:{taken.getsockname()[1]}/metrics"
+        addresses = [f"{one.address}/metrics", silent, f"{other.address}/metrics"]
+        assert scrape(addresses) == Counter({"x_total": 9, "x_created": 1_700_000_000})
+        assert scrape([silent]) == Counter()
+        assert share_of(samples(silent)) == Share()
+        assert not is_ready(silent)
 
 
 def test_a_worker_is_ready_when_its_readyz_says_so() -> None:
@@ -100,7 +104,7 @@ def test_the_metrics_that_are_read_are_declared() -> None:
     assert {CLAIMED.removesuffix("_sum"), SETTLED, SHARD_STATE, PARTITION_STATE, SURVIVORS} <= names
 
 
-def test_a_share_is_what_a_worker_does_its_work_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_share_is_what_a_worker_does_its_work_for() -> None:
     shown = """# TYPE dedup_shard_state gauge
 dedup_shard_state{shard="10",state="answering"} 1.0
 dedup_shard_state{shard="10",state="restoring"} 0.0
@@ -114,10 +118,8 @@ dedup_index_entries{shard="9"} 12.0
 dedup_pages_total{outcome="unique",language="zh"} 5.0
 dedup_pages_total{outcome="duplicate",language="zh"} 2.0
 """
-    monkeypatch.setattr("worker.demo.scrape._get", lambda address: (200, shown))
-    assert share_of(samples("http://127.0.0.1:1/metrics")) == Share((9, 10), (4,), survivors=42, settled=7)
-    monkeypatch.setattr("worker.demo.scrape._get", lambda address: (0, ""))
-    assert share_of(samples("http://127.0.0.1:1/metrics")) == Share()
+    with showing(shown) as server:
+        assert share_of(samples(f"{server.address}/metrics")) == Share((9, 10), (4,), survivors=42, settled=7)
 
 
 @pytest.mark.parametrize(

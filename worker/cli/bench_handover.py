@@ -149,6 +149,7 @@ def _wait_until_half_is_taken(log: Log, begin: int, workers: Sequence[Child], sh
 
 
 def _judge(log: Log, first_batch: int, counted: tuple[float, float], shared_out: float) -> Handover:
+    begin, end = counted
     batches = {
         record.offset: record.timestamp
         for record in _all(log, FINGERPRINTS, first_batch)
@@ -166,11 +167,11 @@ def _judge(log: Log, first_batch: int, counted: tuple[float, float], shared_out:
     meanwhile = [
         (answer.batch, at)
         for answer, at in answers
-        if answer.writer == first_worker and answer.batch in batches and counted[0] <= at <= counted[1]
+        if answer.writer == first_worker and answer.batch in batches and begin <= at <= end
     ]
     took = [at - ready[batch] for batch, at in meanwhile]
     standstill = max(
-        (decided[batch] - ready[batch] for batch in ready if counted[0] <= decided[batch] <= counted[1]),
+        (decided[batch] - ready[batch] for batch in ready if begin <= decided[batch] <= end),
         default=0,
     )
     return Handover(
@@ -179,7 +180,7 @@ def _judge(log: Log, first_batch: int, counted: tuple[float, float], shared_out:
         median_ms=median(took),
         ninety_ninth_ms=quantiles(took, n=100, method="inclusive")[98],
         longest_ms=max(took),
-        handover_seconds=(shared_out - counted[0]) / 1000,
+        handover_seconds=(shared_out - begin) / 1000,
         longest_standstill_ms=standstill,
     )
 
