@@ -21,7 +21,7 @@ from worker.stream.loop import Worker
 from worker.stream.parsing import Parsing
 from worker.stream.ports import Bounds
 from worker.stream.watch import Watch
-from worker.topics import FINGERPRINTS, INDEX, PAGES
+from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
 
 A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://c/", 0b111)
 
@@ -324,19 +324,39 @@ def test_a_worker_that_no_group_has_taken_in_is_not_ready() -> None:
     assert missing_for_readiness(worker) == ["the worker is not, or not yet, a member of the consumer group on index"]
 
 
+def test_readiness_does_not_wait_for_numbers_that_fail() -> None:
+    stage = Stage(shards=1).play(A, SETTLE)
+    metrics, watch = looking_at(stage.worker)
+    watch.check(0)
+    metrics.health.heard()
+    watch.logs = {FINGERPRINTS: Bounds(0, 1)}
+    with pytest.raises(KeyError):
+        metrics.sample(stage.worker, watch)
+    assert metrics.health.not_ready() == []
+
+
+NOTHING_REMOVED = {FINGERPRINTS: Bounds(0, 12), CANDIDATES: Bounds(0, 12)}
+
+
+def margins(stage: Stage, logs: dict[str, Bounds]) -> dict[str, float]:
+    """As shown while both logs have these bounds."""
+    metrics, watch = looking_at(stage.worker)
+    watch.logs = logs
+    metrics.sample(stage.worker, watch)
+    return named(series(metrics), "dedup_replay_margin_ratio")
+
+
 @pytest.mark.parametrize(
     ("begin", "margin"),
-    [(0, 1.0), (1, 0.0), (2, 0.0)],
-    ids=["nothing was removed", "removed up to the replay point", "removed beyond it"],
+    [(0, 1.0), (1, 0.0), (2, 0.0), (3, 0.0)],
+    ids=["nothing was removed", "removed up to the replay point", "removed beyond it", "everything was removed"],
 )
 def test_the_oldest_replay_point_is_compared_with_the_beginning_of_the_log(begin: int, margin: float) -> None:
     stage = Stage(shards=1, partitions=1).play(A, SETTLE, FLUSH, C, SETTLE)
-    metrics, watch = looking_at(stage.worker)
     assert stage.worker.shards[0].upkeep
     assert stage.worker.shards[0].upkeep.replay_point.batch == 1, "of the batches 0 and 1 the first is in a block"
-    watch.logs = {FINGERPRINTS: Bounds(begin, 3)}
-    metrics.sample(stage.worker, watch)
-    assert named(series(metrics), "dedup_replay_margin_ratio") == {"fingerprints": margin}
+    seen = margins(stage, NOTHING_REMOVED | {FINGERPRINTS: Bounds(begin, 3)})
+    assert seen == {"fingerprints": margin, "candidates": 1.0}
 
 
 def test_a_replay_point_between_both_ends_of_a_log_has_its_part_of_the_way() -> None:
@@ -344,15 +364,19 @@ def test_a_replay_point_between_both_ends_of_a_log_has_its_part_of_the_way() -> 
     for number in range(8):
         stage.play(Page(f"http://{number}/", number << 8), SETTLE)
     stage.play(FLUSH)
-    metrics, watch = looking_at(stage.worker)
-    watch.logs = {FINGERPRINTS: Bounds(4, 12)}
-    metrics.sample(stage.worker, watch)
-    assert named(series(metrics), "dedup_replay_margin_ratio") == {"fingerprints": 0.5}
+    seen = margins(stage, {FINGERPRINTS: Bounds(4, 12), CANDIDATES: Bounds(6, 10)})
+    assert seen == {"fingerprints": 0.5, "candidates": 0.5}
 
 
-def test_a_log_whose_end_is_reached_has_nothing_to_lose() -> None:
+@pytest.mark.parametrize("answers", [Bounds(1, 1), Bounds(5, 5), Bounds(3, 7)], ids=["read", "emptied", "not read"])
+def test_behind_the_last_batch_nothing_is_needed_whatever_became_of_the_answers(answers: Bounds) -> None:
+    """A shard that was answered for twice leaves an answer that nobody reads; then retention empties the topic."""
     stage = Stage(shards=1, partitions=1).play(A, SETTLE, FLUSH)
-    metrics, watch = looking_at(stage.worker)
-    watch.logs = {FINGERPRINTS: Bounds(1, 1)}
-    metrics.sample(stage.worker, watch)
-    assert named(series(metrics), "dedup_replay_margin_ratio") == {"fingerprints": 1.0}
+    seen = margins(stage, {FINGERPRINTS: Bounds(1, 1), CANDIDATES: answers})
+    assert seen == {"fingerprints": 1.0, "candidates": 1.0}
+
+
+def test_answers_that_are_gone_while_their_batch_is_not_leave_no_margin() -> None:
+    stage = Stage(shards=1, partitions=1).play(A, SETTLE, FLUSH)
+    seen = margins(stage, {FINGERPRINTS: Bounds(1, 2), CANDIDATES: Bounds(5, 5)})
+    assert seen == {"fingerprints": 0.0, "candidates": 0.0}

@@ -210,3 +210,8 @@ def test_a_round_lasts_from_the_sending_of_a_batch_to_its_being_decided() -> Non
 def test_a_worker_tells_of_each_batch_of_its_own_that_is_decided() -> None:
     stage = Stage().play(SCRIPT[0], SETTLE, SCRIPT[1], SETTLE)
     assert len(stage.observer.told["own_decided"]) == 2
+
+
+def test_what_fails_while_it_counts_is_counted() -> None:
+    seen = after(("failed", "settled"), ("failed", "sample"), ("failed", "sample"))
+    assert of(seen, "dedup_observer_errors_total") == {"settled": 1, "sample": 2}

@@ -144,6 +144,7 @@ class Stage:
     """Workers over one world; the one that was started last owns everything. ``local`` is their machine."""
 
     local: Local = Local()
+    new_listener: Callable[[], Listener] = Listener
 
     def __init__(self, *, partitions: int = 1, **changes: Any) -> None:
         self.policy = policy(**changes)
@@ -229,7 +230,7 @@ class Stage:
         self._all("poll")
         self.deaf |= self.workers.keys()
         name = next(self._names)
-        self.observers[name] = Listener()
+        self.observers[name] = self.new_listener()
         self.workers[name] = Worker(
             MemoryLog(self.world, name),
             replace(self.policy, writer=name.encode()),
@@ -321,3 +322,4 @@ class Stage:
     def check(self) -> None:
         """Every promise that the simulation checks, too: accounts, survivors, the oracle, rebuilt shards."""
         check(self)  # type: ignore[arg-type]
+        assert not any(listener.times("failed") for listener in self.observers.values())

@@ -39,7 +39,7 @@ def test_without_a_limit_everything_fits() -> None:
     allowance.reserve(0, 10**12)
     allowance.grow(0, 10**12, Index(1))
     allowance.count(0, Index(1000))
-    assert allowance.forecast() == "the index holds 1,000 entries, 0 MiB; index.memory_mb sets no limit"
+    assert str(allowance) == "the index holds 1,000 entries, 0 MiB; index.memory_mb sets no limit"
 
 
 def test_a_restore_that_would_not_fit_is_refused_before_it_begins() -> None:
@@ -77,7 +77,7 @@ def test_an_index_of_some_size_says_itself_what_an_entry_takes() -> None:
     assert allowance.entry_bytes == 60
     assert allowance.used == 60 * ROOMY
     room = int((100 * MIB - 60 * ROOMY) / 60)
-    assert f"room for {room:,} more at 60 bytes an entry" in allowance.forecast()
+    assert f"room for {room:,} more at 60 bytes an entry" in str(allowance)
 
 
 def test_growing_is_refused_before_the_limit_is_passed_and_not_much_earlier() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.stream.script import Page, Stage
 from worker.errors import Unavailable
+from worker.stream.observer import Observer
 from worker.stream.run import GATHER_SECONDS, REFRESH_SECONDS, WAIT_SECONDS, Rhythm, Runner
 
 RHYTHM = Rhythm(claim_seconds=0.25, settle_seconds=1.0, settle_pages=10, flush_seconds=60.0, drain_seconds=20.0)
@@ -276,13 +277,34 @@ def test_the_last_blocks_are_waited_for_within_the_same_budget(scripted: Scripte
     assert len(scripted.said("read")) == RHYTHM.drain_seconds
 
 
+def test_what_the_listener_raises_ends_nothing(scripted: Scripted) -> None:
+    for method in ("stage", "passed", "sample"):
+        scripted.on[method] = fail
+    scripted.passes(scripted.runner(), 0.5, 5.0)
+    assert scripted.order() == 2 * STEPS
+    failed = [given["given"][0] for given in scripted.said("failed")]
+    assert set(failed) == {"stage", "passed", "sample"}
+    assert len(failed) == len(scripted.said("stage")) + len(scripted.said("passed")) + len(scripted.said("sample"))
+
+
+def fail() -> None:
+    raise ZeroDivisionError
+
+
+def test_what_the_watch_finds_ends_the_worker(scripted: Scripted) -> None:
+    scripted.on["check"] = away
+    with pytest.raises(Unavailable):
+        scripted.runner().run()
+
+
+def away() -> None:
+    raise Unavailable("the broker is away")
+
+
 # over the twin
 
 
-class NoListener:
-    def stage(self, name: str, seconds: float) -> None:
-        pass
-
+class NoListener(Observer):
     def passed(self, now: float) -> None:
         pass
 

@@ -280,6 +280,14 @@ STAGE_SECONDS: Final = _counter(
 PARSER_REPLACEMENTS: Final = _counter(
     "dedup_parser_replacements_total", "processes", "Parsing processes that crashed, hung or ran out of memory."
 )
+OBSERVER_ERRORS: Final = _counter(
+    "dedup_observer_errors_total",
+    "errors",
+    "Exceptions in what counts and logs, by the method that raised. They cost numbers and log lines, no page and no "
+    "verdict; the first of each kind is in the log.",
+    "method",
+    seeds=(("sample",), ("settled",)),
+)
 LOOP_AGE: Final = _gauge(
     "dedup_loop_age_seconds", "seconds", "Time since the loop's last pass, as of the scrape; /livez judges by it."
 )

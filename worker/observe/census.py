@@ -211,22 +211,30 @@ def missing_for_readiness(worker: Worker) -> list[str]:
 
 
 def _replay_margins(worker: Worker, logs: Mapping[str, Bounds]) -> dict[Labels, float]:
-    """By log: where the oldest replay point of this worker lies between the log's beginning (0) and its end (1)."""
+    """By log: where the oldest replay point of this worker lies between the log's beginning (0) and its end (1).
+
+    A replay point after the last batch needs nothing of either log, although answers that nobody waited for may lie
+    behind it.
+    """
     points = [
         *(partition.committed_point for partition in worker.partitions.values() if partition.committed >= 0),
         *(shard.upkeep.replay_point for shard in worker.shards.values() if shard.upkeep is not None),
     ]
-    if not points:
+    if not points or not logs:
         return {}
-    oldest = {FINGERPRINTS: min(point.batch for point in points), CANDIDATES: min(p.candidate for p in points)}
-    return {(log,): _margin(oldest[log], bounds) for log, bounds in logs.items()}
+    batches, answers = logs[FINGERPRINTS], logs[CANDIDATES]
+    needed = [point for point in points if point.batch < batches.end]
+    return {
+        (FINGERPRINTS,): min((_margin(point.batch, batches) for point in needed), default=1.0),
+        (CANDIDATES,): min((_margin(point.candidate, answers) for point in needed), default=1.0),
+    }
 
 
 def _margin(place: int, bounds: Bounds) -> float:
     """A log of which nothing was removed has nothing to lose; neither has a place at the log's end."""
     if bounds.begin == 0 or place >= bounds.end:
         return 1.0
-    return max(0.0, (place - bounds.begin) / (bounds.end - bounds.begin))
+    return (place - bounds.begin) / (bounds.end - bounds.begin) if place > bounds.begin else 0.0
 
 
 def _indexes(worker: Worker) -> dict[int, Shard]:

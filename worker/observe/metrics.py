@@ -130,6 +130,9 @@ class Metrics(Observer):
             rows = self._origins.table.copy()
         return hosts_json(rows)
 
+    def failed(self, method: str) -> None:
+        self._add(catalogue.OBSERVER_ERRORS, 1, method)
+
     # the loop
 
     def passed(self, now: float) -> None:
@@ -137,9 +140,9 @@ class Metrics(Observer):
         self.health.beat(now)
 
     def sample(self, worker: Worker, watch: Watch) -> None:
-        """Look at what the worker holds; every second or two."""
-        self._census.take(worker, watch.lags, watch.logs)
+        """Look at what the worker holds; every second or two. First what a supervisor waits for, then the gauges."""
         self.health.report(missing_for_readiness(worker))
+        self._census.take(worker, watch.lags, watch.logs)
 
     def stage(self, name: str, seconds: float) -> None:
         with self._lock:

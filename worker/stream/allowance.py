@@ -126,7 +126,7 @@ class Allowance:
         """A shard is no longer here."""
         self._shards.pop(shard, None)
 
-    def forecast(self) -> str:
+    def __str__(self) -> str:
         """How much is held and how much more fits, in words."""
         held = f"the index holds {self.entries:,} entries, {_shown(self.used)}"
         if not self.limit:

@@ -14,7 +14,7 @@ from worker.stream.keeping import Keeping
 from worker.stream.lives import SHARD_MOVES, PartitionLife, ShardLife, moved
 from worker.stream.local import Local
 from worker.stream.lookup import IndexFactory, LiveShard
-from worker.stream.observer import Observer
+from worker.stream.observer import Observer, contained
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.ports import Log, NotYet, Record, Sent, Ticket
 from worker.stream.restore import Restoration
@@ -94,7 +94,7 @@ class OwnedShard:
         self.upkeep = Upkeep(self.log, self.live, restored.known, restored.floor, new_key, self.observer)
         if self.local.snapshots is not None:
             self.keeping = Keeping(self.local.snapshots, self.log, self.local.background)
-        _log.info("shard %d: %s", self.number, self.local.allowance.forecast())
+        _log.info("shard %d: %s", self.number, self.local.allowance)
         self.move(ShardLife.REPLAYING)
         return self.live
 
@@ -167,7 +167,7 @@ class Worker:
         self.fingerprinting = fingerprinting
         self.new_index = new_index
         self.new_key = new_key
-        self.observer = observer or Observer()
+        self.observer = contained(observer or Observer())
         self.local = local or Local()
         self.partitions: dict[int, OwnedPartition] = {}
         self.shards: dict[int, OwnedShard] = {}

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from worker.messages import Claim
 from worker.stream.lives import PartitionLife, ShardLife
 from worker.stream.ports import Record
 from worker.verdict.decide import Ruling
 
+_log = logging.getLogger(__name__)
+
 
 class Observer:
-    """Override what you want to hear of. Called in the worker's own thread; must be quick and must not raise."""
+    """Override what you want to hear of. Called in the worker's own thread, through ``contained``; must be quick."""
+
+    def failed(self, method: str) -> None:
+        """This method of the observer raised."""
 
     def shard_life(self, shard: int, life: ShardLife) -> None:
         """A shard of this worker began another part of its life."""
@@ -57,3 +64,57 @@ class Observer:
 
     def expired(self, shard: int, entries: int) -> None:
         """Entries were removed from a shard in memory."""
+
+
+class _Fallible(Protocol):
+    def failed(self, method: str) -> None:
+        """One of its methods raised."""
+
+
+Told = TypeVar("Told", bound=_Fallible)
+
+
+def contained(told: Told) -> Told:
+    """The same observer, of which nothing that its methods raise comes out.
+
+    What only looks must not be able to end a worker. It is told with ``failed`` instead, and the log of the first
+    exception of each type in each method. All its methods return None.
+    """
+    return cast(Told, _Contained(told))
+
+
+class _Contained:
+    """Passes every call on."""
+
+    def __init__(self, told: _Fallible) -> None:
+        self._told: Final = told
+        self._logged: Final[set[tuple[str, type[Exception]]]] = set()
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        """Makes each method when it is first asked for."""
+        method = getattr(self._told, name)
+
+        def tell(*what: Any, **named: Any) -> None:
+            try:
+                method(*what, **named)
+            except Exception as error:
+                self._note(name, error)
+
+        setattr(self, name, tell)
+        return tell
+
+    def _note(self, name: str, error: Exception) -> None:
+        try:
+            self._told.failed(name)
+        except Exception as another:
+            error = another
+        if (kind := (name, type(error))) in self._logged:
+            return
+        self._logged.add(kind)
+        _log.error(
+            "metrics or log lines of %s are wrong from here on; the worker goes on. Look at "
+            "dedup_observer_errors_total, and report this",
+            name,
+            exc_info=error,
+            extra={"event": "observer-failed", "method": name},
+        )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 from worker.stream.loop import Worker
+from worker.stream.observer import contained
 from worker.stream.parsing import Parsing
 from worker.stream.watch import Watch
 
@@ -42,6 +43,9 @@ class Rhythm:
 class Listener(Protocol):
     """Hears of each pass; see ``worker.observe``."""
 
+    def failed(self, method: str) -> None:
+        """This method of the listener raised."""
+
     def stage(self, name: str, seconds: float) -> None:
         """CPU time of this thread spent in one step."""
 
@@ -69,7 +73,7 @@ class Runner:
         self.parsing = parsing
         self.watch = watch
         self.rhythm = rhythm
-        self.listener = listener
+        self.listener = contained(listener)
         self.clock = clock
         self.sleep = sleep
         self.stopping = False
