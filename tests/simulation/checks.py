@@ -60,7 +60,7 @@ def rebuilt(schedule: Schedule, number: int) -> LiveShard:
     restoration = Restoration(number, log, schedule.policy, observer)
     while not restoration.step():
         pass
-    shard, _, _ = restoration.finish(schedule.new_index)
+    shard, *_ = restoration.finish(schedule.new_index)
     follower = Follower(log, schedule.policy, shard.replay_point, observer)
     follower.join(shard)
     follower.read()

@@ -11,6 +11,7 @@ from typing import Any, Final
 import pytest
 
 from tests.simulation.memory_log import MemoryLog
+from tests.simulation.schedule import SCHEME
 from tests.stream.script import (
     ANSWER,
     CLAIM,
@@ -25,12 +26,14 @@ from tests.stream.script import (
     Stage,
     policy,
 )
+from worker.index.blocks import Header, pack
+from worker.index.entries import Entries
 from worker.index.shard import Shard
-from worker.messages import Block, decode
-from worker.stream.keeping import SnapshotFolder, mark_of
+from worker.messages import Block, decode, encode
+from worker.stream.keeping import SnapshotFolder, landed, mark_of
 from worker.stream.local import Local, at_once
 from worker.stream.restore import Restoration
-from worker.stream.snapshot import SnapshotFile
+from worker.stream.snapshot import Abandoned, SnapshotFile
 from worker.topics import FINGERPRINTS, INDEX
 
 PAGES: Final = [Page(f"http://{n}/", fingerprint=0b111 << 3 * (n % 9), fetched=10 * n) for n in range(12)]
@@ -132,10 +135,73 @@ def test_only_what_came_after_the_snapshot_is_read(tmp_path: Path) -> None:
 
 def test_blocks_known_from_the_snapshot_are_buried_when_they_have_expired(tmp_path: Path) -> None:
     stage = KeepingStage(tmp_path, ttl=15).play(P, SETTLE, FLUSH, Q, SETTLE, FLUSH).keep().play(CRASH)
-    stage.play(PAGES[9], SETTLE, FLUSH, FLUSH, COMPACT)
-    left = [decode(Block, record.value).to for record in stage.world.topics[INDEX, 0].records if record.value]
-    assert left == [2]
+    stage.play(PAGES[9], SETTLE)
+    assert left(stage) == [2]
     stage.check()
+
+
+def left(stage: KeepingStage) -> list[int]:
+    """The last batch of each block on the topic once all tombstones have had their effect."""
+    stage.play(FLUSH, FLUSH, COMPACT)
+    return [decode(Block, record.value).to for record in stage.world.topics[INDEX, 0].records if record.value]
+
+
+@pytest.mark.parametrize("restarted", [True, False], ids=["restarted", "same-owner"])
+def test_blocks_of_another_owner_that_landed_before_the_snapshot_are_buried_when_they_have_expired(
+    restarted: bool, tmp_path: Path
+) -> None:
+    stage = KeepingStage(tmp_path, ttl=15).play(P, SETTLE, FLUSH, TAKE_OVER, Q, SETTLE, FLUSH)
+    assert stage.world.topics[INDEX, 0].end == 3, "both owners have written what q left"
+    (name, _), _ = stage.workers.items()
+    del stage.workers[name]
+    stage.world.crash(name)
+    stage.keep()
+    if restarted:
+        stage.play(CRASH)
+    stage.play(PAGES[9], SETTLE)
+    assert left(stage) == [2]
+    stage.check()
+
+
+def test_what_another_owner_has_buried_is_known_no_more(tmp_path: Path) -> None:
+    stage = KeepingStage(tmp_path, ttl=15).play(P, SETTLE, FLUSH).keep().play(TAKE_OVER)
+    stage.play(PAGES[9], SETTLE, FLUSH, FLUSH).keep()
+    head = SnapshotFile(stage.folder.file(0)).head
+    records = [record for record in stage.world.topics[INDEX, 0].records if record.offset < head.position]
+    buried = {record.key for record in records if record.value is None}
+    assert buried
+    assert {key for key, _ in head.known} == {record.key for record in records} - buried
+
+
+def test_a_shard_that_is_lost_while_the_topic_is_read_for_its_snapshot_leaves_the_one_before(tmp_path: Path) -> None:
+    stage = KeepingStage(tmp_path).play(P, SETTLE, FLUSH)
+    log = MemoryLog(stage.world, "again")
+    with pytest.raises(Abandoned):
+        landed(log, 0, 0, log.bounds(INDEX, 0).end, {}, lambda: True)
+
+
+def test_a_record_that_is_no_block_keeps_no_snapshot_from_being_written(tmp_path: Path) -> None:
+    stage = KeepingStage(tmp_path).play(P, SETTLE, FLUSH)
+    stage.world.topics[INDEX, 0].append(0, b"key", b"junk", (), 0)
+    stage.play(Q, SETTLE).keep()
+    assert len(SnapshotFile(stage.folder.file(0)).head.known) == 2
+
+
+def test_a_snapshot_tells_of_no_floor_that_is_not_on_the_topic(tmp_path: Path) -> None:
+    """A repair's bridge has a W by which more has expired than the blocks' floors say."""
+    stage = KeepingStage(tmp_path, ttl=15).play(P, SETTLE, FLUSH, PAGES[9], SETTLE)
+    after = stage.worker.shards[0].live.standing
+    header = Header(SCHEME, b"repair", 0, 0, after.to, after.candidate, after.watermark, after.claimed, -1, ())
+    stage.world.topics[INDEX, 0].append(0, b"bridge", encode(pack(Entries.empty(), header)), (), 0)
+    stage.play(CRASH, SETTLE)
+    stage.worker.tidy()
+    assert stage.worker.shards[0].live.standing.floor == 0
+    stage.keep()
+    head = SnapshotFile(stage.folder.file(0)).head
+    assert (head.block.to, head.block.floor) == (1, -1)
+    stage.play(CRASH, SETTLE).keep().play(COMPACT)
+    stage.folder.file(0).unlink()
+    assert stage.rebuilt()[1] == 1, "the cover still has its beginning"
 
 
 def test_one_shard_is_taken_at_a_time(tmp_path: Path) -> None:
@@ -173,7 +239,9 @@ def test_a_snapshot_holds_what_was_decided_when_it_was_taken_and_not_what_came_w
     assert stage.worker.flushed
     (entries,) = SnapshotFile(stage.folder.file(0)).entries()
     assert list(entries.urls) == ["http://0/"]
-    assert SnapshotFile(stage.folder.file(0)).head.block.to == 0
+    block = SnapshotFile(stage.folder.file(0)).head.block
+    assert (block.to, block.next_candidate, block.watermark) == (0, 1, 0)
+    assert (block.claimed, block.clocks) == (((0, 0),), ((0, 0),))
 
 
 def test_a_shard_that_was_lost_while_its_snapshot_was_written_leaves_the_one_before(tmp_path: Path) -> None:

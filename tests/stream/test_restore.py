@@ -179,9 +179,10 @@ def test_the_keys_on_the_topic_and_the_largest_floor_are_handed_on_for_burials()
     rebuilding = Rebuilding(stage.world, policy(shards=1, ttl=5))
     while not rebuilding.restoration.step():
         pass
-    _, known, floor = rebuilding.restoration.finish(stage.new_index)
+    _, known, position, floor = rebuilding.restoration.finish(stage.new_index)
     buried = {record.key for record in records if record.value is None}
     assert known == {r.key: decode(Block, r.value).to for r in records if r.value and r.key not in buried}
+    assert position == records[-1].offset + 1
     assert floor == 1
 
 

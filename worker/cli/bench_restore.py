@@ -170,7 +170,8 @@ def _timed_writing(snapshots: SnapshotFolder, log: Log, restored: Sequence[Resto
         keeping = Keeping(snapshots, log, local.background)
         keeping.capture(each.shard)
         new_key = partial(secrets.token_bytes, 16)
-        keeping.step(each.shard, Upkeep(log, each.shard, each.known, each.floor, new_key, Observer()))
+        upkeep = Upkeep(log, each.shard, each.known, each.position, each.floor, new_key, Observer())
+        keeping.step(each.shard, upkeep)
     wall, cpu = time.perf_counter() - begun, time.process_time() - used
     entries = sum(len(each.shard.index) for each in restored)
     return Measured("writing the snapshots", entries, rules.shards, wall, cpu, _peak_memory_mib())

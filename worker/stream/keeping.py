@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import xxhash
 
-from worker.errors import Refused, Unavailable
+from worker.errors import Refused, Unavailable, UnreadableRecord
+from worker.messages import Block, decode
 from worker.stream import snapshot
 from worker.stream.lookup import Frozen, LiveShard
 from worker.stream.policy import Policy
@@ -94,17 +95,48 @@ def mark_of(log: Log, batch: int) -> bytes | None:
     return None
 
 
+def landed(
+    log: Log, shard: int, begin: int, end: int, known: Mapping[bytes, int], abandoned: Callable[[], bool]
+) -> dict[bytes, int | None]:
+    """What has landed on a shard's partition of ``index`` in [begin, end) and ``known`` does not say.
+
+    The last batch of a block by its key, None for a key that was buried.
+
+    Raises:
+        Abandoned: it said so.
+    """
+    found: dict[bytes, int | None] = {}
+    reader = log.reader(INDEX, shard, max(begin, log.bounds(INDEX, shard).begin))
+    try:
+        while reader.position < end:
+            if abandoned():
+                raise Abandoned
+            for record in reader.read(1.0):
+                key = record.key or b""
+                if record.offset >= end or (record.value is not None and key in known and key not in found):
+                    continue
+                try:
+                    found[key] = None if record.value is None else decode(Block, record.value).to
+                except UnreadableRecord:  # what reads the whole topic counts it; it is no block to be buried
+                    found[key] = None
+    finally:
+        reader.close()
+    return found
+
+
 class Keeping:
     """Writes the snapshots of one shard in the background.
 
     1. ``capture``: where everything that was decided is in sealed blocks, take the state and where the topic ends. What
-       is on the topic before that end and not in the state are blocks of earlier owners that nobody waits for.
+       is on the topic before that end and not in the state are blocks of other owners that nobody waits for.
     2. ``step``: once the last of these blocks is acknowledged, write. Earlier it must not be: the blocks of an owner
        that goes on from it would leave a hole on the topic.
+    3. Nobody reads again what lies before that end. So the blocks of others that have landed there since this owner
+       read it are learnt of first, by their keys: whoever owns the shard buries them when they have expired.
     """
 
     def __init__(
-        self, folder: SnapshotFolder, log: Log, background: Callable[[Callable[[], None]], Future[Any]]
+        self, folder: SnapshotFolder, log: Log, background: Callable[[Callable[[], Any]], Future[Any]]
     ) -> None:
         self.folder = folder
         self.log = log
@@ -112,7 +144,7 @@ class Keeping:
         self.due = False
         """Whether ``capture`` is still to be called: taking the state copies it, so shards have their turns."""
         self._captured: tuple[Frozen, int] | None = None
-        self._writing: Future[Any] | None = None
+        self._writing: Future[tuple[dict[bytes, int | None], int] | None] | None = None
         self._abandoned = False
 
     @property
@@ -129,13 +161,16 @@ class Keeping:
             self._captured = frozen, self.log.bounds(INDEX, shard.number).end
 
     def step(self, shard: LiveShard, upkeep: Upkeep) -> None:
-        """Write what was captured when all its blocks are on the topic."""
+        """Write what was captured when all its blocks are on the topic; take in what was learnt with the last one."""
+        if self._writing is not None and self._writing.done() and (learnt := self._writing.result()) is not None:
+            self._writing = None
+            upkeep.learn(*learnt)
         if self._captured is None or upkeep.replay_point.batch <= self._captured[0].standing.to:
             return
         frozen, position = self._captured
         self._captured = None
         self._writing = self.background(
-            partial(self._write, shard, frozen, position, upkeep.floor, tuple(upkeep.known.items()))
+            partial(self._write, shard, frozen, position, upkeep.floor, dict(upkeep.known), upkeep.known_before)
         )
 
     def abandon(self) -> None:
@@ -144,27 +179,32 @@ class Keeping:
         self._abandoned = True
 
     def _write(
-        self, shard: LiveShard, frozen: Frozen, position: int, floor: int, known: tuple[tuple[bytes, int], ...]
-    ) -> None:
-        """In the background, where nobody looks: what goes wrong is said here."""
+        self, shard: LiveShard, frozen: Frozen, position: int, floor: int, known: dict[bytes, int], known_before: int
+    ) -> tuple[dict[bytes, int | None], int] | None:
+        """In the background, where nobody looks: what goes wrong is said here. Returns what ``Upkeep.learn`` takes."""
         file = self.folder.file(shard.number)
+        learnt = None
         try:
             mark = mark_of(self.log, frozen.standing.to)
             if mark is None:
-                return  # older than the log: it could not be recognised
+                return None  # older than the log: it could not be recognised
+            found = landed(self.log, shard.number, known_before, position, known, lambda: self._abandoned)
+            learnt = found, position
+            on_topic = known | found
             head = Snapshot(
                 block=frozen.as_block(shard.number, shard.policy, floor),
                 mark=mark,
                 position=position,
-                known=known,
+                known=tuple((key, to) for key, to in on_topic.items() if to is not None),
                 entries=len(frozen.entries),
             )
             snapshot.write(file, shard.policy.writer.hex(), head, frozen.entries, lambda: self._abandoned)
         except Abandoned:
-            return
+            pass
         except OSError as error:
             _log.warning("snapshot %s cannot be written: %s. Look at the setting index.state_dir", file, error)
         except Exception:
             _log.exception("snapshot %s was not written; the one before stays", file)
         else:
             _log.info("shard %d: snapshot of %d entries up to batch %d", shard.number, head.entries, frozen.standing.to)
+        return learnt

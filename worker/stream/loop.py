@@ -91,7 +91,9 @@ class OwnedShard:
         self.answer_from = self.log.bounds(CANDIDATES, 0).end
         self._end_restoration()
         self.live = restored.shard
-        self.upkeep = Upkeep(self.log, self.live, restored.known, restored.floor, new_key, self.observer)
+        self.upkeep = Upkeep(
+            self.log, self.live, restored.known, restored.position, restored.floor, new_key, self.observer
+        )
         if self.local.snapshots is not None:
             self.keeping = Keeping(self.local.snapshots, self.log, self.local.background)
         _log.info("shard %d: %s", self.number, self.local.allowance)

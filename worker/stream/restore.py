@@ -31,10 +31,14 @@ answer already wait as long, once for each that does not."""
 
 
 class Restored(NamedTuple):
-    """A shard from its blocks; ``known`` maps the keys on the topic to the last batch of their block."""
+    """A shard from its blocks; ``known`` maps the keys on the topic to the last batch of their block.
+
+    ``position`` is the offset up to which the topic was read.
+    """
 
     shard: LiveShard
     known: dict[bytes, int]
+    position: int
     floor: int
 
 
@@ -148,7 +152,7 @@ class Restoration:
         self.observer.restored(self.number, len(loaded.survivors), loaded.blocks, loaded.damaged)
         shard = LiveShard(self.number, self.policy, loaded.survivors, loaded.standing, self.local.allowance)
         self.local.allowance.count(self.number, loaded.survivors)
-        return Restored(shard, self.known, loaded.floor)
+        return Restored(shard, self.known, self.reader.position, loaded.floor)
 
     def _load(self, new_index: IndexFactory) -> _Loaded:
         """Cover and index. Asks nothing of the log, so that it may run beside the worker's own thread.

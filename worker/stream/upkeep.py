@@ -27,9 +27,10 @@ class Upkeep:
 
     The next block is sent only when the one before it is acknowledged; after an error the same block is sent under a
     new key, since both may land and a key must never be overwritten. ``known`` maps keys on the topic to the last batch
-    of their block; ``replay_point`` is where the next owner reads the logs from, after the last block that is on the
-    topic. Only blocks that end at or below a floor that is itself on the topic are buried: else a crash
-    between the two would leave the cover without a start.
+    of their block: all of its own, and before the offset ``known_before`` those of other owners, too. ``replay_point``
+    is where the next owner reads the logs from, after the last block that is on the topic. Only blocks that end at or
+    below a floor that is itself on the topic are buried: else a crash between the two would leave the cover without a
+    start.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Upkeep:
         log: Log,
         shard: LiveShard,
         known: Mapping[bytes, int],
+        known_before: int,
         floor: int,
         new_key: Callable[[], bytes],
         observer: Observer,
@@ -44,6 +46,7 @@ class Upkeep:
         self.log = log
         self.shard = shard
         self.known = dict(known)
+        self.known_before = known_before
         self.replay_point = shard.replay_point
         self.floor = floor
         self.new_key = new_key
@@ -63,6 +66,16 @@ class Upkeep:
         if self.flight is None and self.shard.sealed:
             self._send(self.shard.sealed[0])
         self._bury()
+
+    def learn(self, landed: Mapping[bytes, int | None], before: int) -> None:
+        """Take in what has landed on the topic before an offset, None for a key that was buried."""
+        for key, to in landed.items():
+            if to is None:
+                self.known.pop(key, None)
+            else:
+                self.known[key] = to
+        self.known_before = before
+        self._searched = NEVER
 
     def _acknowledge(self) -> None:
         if self.flight is None or self.flight.ticket.state is Sent.PENDING:
@@ -91,7 +104,7 @@ class Upkeep:
                 continue
             del self.burials[key]
             if ticket.state is Sent.DONE:
-                del self.known[key]
+                self.known.pop(key, None)
             else:
                 failed = True
         if self._searched == self.floor and not failed:
