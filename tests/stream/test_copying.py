@@ -250,6 +250,21 @@ def test_running_workers_are_refused() -> None:
         go(old, another(old))
 
 
+def test_what_lies_in_one_marker_expires_with_the_last_of_it() -> None:
+    old = Beside("", ttl=2 * HOUR)
+    old.world.clock = HOUR
+    for page, fetched in ((A, 0), (B, HOUR // 2), (C, HOUR)):
+        old.play(page._replace(fetched=fetched), SETTLE)
+    old.play(FLUSH).away()
+    new = another(old, ttl=2 * HOUR, shards=1)
+    go(old, new)
+    assert new.world.topics[FINGERPRINTS, 0].end == 1
+    assert cover(read_shard(TwinPlace(new.world), 0).blocks).clocks == ((0, HOUR),)
+    late = [again(page)._replace(fetched=3 * HOUR - 1) for page in (C, B)]
+    new.back(late[0], SETTLE, late[1], SETTLE)
+    assert [line.split()[1] for line in new.verdicts()] == ["duplicate", "duplicate"], "b expires with c"
+
+
 def test_what_expires_does_so_an_hour_late_at_most() -> None:
     day = 24 * HOUR
     old = Beside("", ttl=day)
