@@ -141,6 +141,7 @@ def test_settings_cannot_be_changed() -> None:
         ("near:\n  k:\n", ["near.k", ":2", "nothing (null)"]),
         ("near:\n  ttl_days: .inf\n", ["near.ttl_days", ":2"]),
         ("near:\n  ttl_days: .nan\n", ["near.ttl_days", ":2"]),
+        ("near:\n  ttl_days: 0.04\n", ["near.ttl_days", ":2", "found 0.04", "a number from 0.05 to 36500"]),
         ("near:\n  predicate: accurat\n", ["near.predicate", "'accurat'", "simhash"]),
         ("output:\n  mode: false\n", ["output.mode", "truth value", "tag, drop"]),
         ("kafka:\n  client_id: 7\n", ["kafka.client_id", "found 7", "put it in quotes"]),
@@ -371,7 +372,7 @@ def test_asterisks_taken_from_printed_settings_are_not_mistaken_for_a_secret(tmp
 
 @given(
     k=st.integers(0, 3),
-    ttl=st.none() | st.floats(0.001, 36500),
+    ttl=st.none() | st.floats(0.05, 36500),
     prefix=st.from_regex(r"[A-Za-z0-9._-]{0,200}", fullmatch=True),
     user=st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1),
     mode=st.sampled_from(["tag", "drop"]),

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from kafka import KafkaProducer
+from msgspec import structs
 
 from worker.messages import PageMeta
 from worker.stream.connection import Options
@@ -26,11 +27,8 @@ DELIVERY_SECONDS: Final = 120
 """How long a page may wait for a broker that is away."""
 
 
-def invented(seed: int, *, fetched: int | None = None) -> Iterator[Page]:
-    """Pages of made words without end: new ones, copies and edited copies under new URLs, refetches, some not text.
-
-    With ``fetched`` (milliseconds since 1970) each page was fetched a minute after the one before it.
-    """
+def invented(seed: int) -> Iterator[Page]:
+    """Pages of made words without end: new ones, copies and edited copies under new URLs, refetches, some not text."""
     chance = random.Random(seed)
     syllables = [consonant + vowel for consonant in "bcdfghklmnprst" for vowel in "aeiou"]
     vocabulary = ["".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(3000)]
@@ -51,8 +49,13 @@ def invented(seed: int, *, fetched: int | None = None) -> Iterator[Page]:
         if body is None:
             seen.append((url, words))
             body = _html(words)
-        when = None if fetched is None else fetched + number * MINUTE_MS
-        yield PageMeta(url=url, status=200, content_type=kind, fetched=when), body
+        yield PageMeta(url=url, status=200, content_type=kind), body
+
+
+def a_minute_apart(pages: Iterable[Page], since: int) -> Iterator[Page]:
+    """The same pages, each fetched a minute after the one before it, the first at ``since`` (ms since 1970)."""
+    for number, (meta, body) in enumerate(pages):
+        yield structs.replace(meta, fetched=since + number * MINUTE_MS), body
 
 
 def revisited(pages: Sequence[Page], seed: int) -> Iterator[Page]:

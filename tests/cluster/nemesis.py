@@ -34,7 +34,7 @@ from kafka import KafkaAdminClient, errors
 from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 
 from tests.cluster.cluster import Cluster, WorkerProcess
-from tests.cluster.crawl import Crawler, Page, invented, revisited
+from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
 from tests.cluster.outside import traces
 from tests.guarantees import Traces, Violation, check_guarantees
 from tests.oracle import verdicts
@@ -49,8 +49,11 @@ ROUND_SECONDS: Final = 240.0
 """Longer rounds have more pages to be compared with each other, in plain Python."""
 PAGES_A_SECOND: Final = 40
 MOST_WORKERS: Final = 4
-TTL_DAYS: Final = 0.001
-"""86 s: in a round of some minutes survivors expire, blocks are buried, and the topic is compacted."""
+TTL_DAYS: Final = 2
+"""With pages that were fetched a minute apart, expiry begins at the 2,880th page: in a round of some minutes survivors
+expire, blocks are buried, and the topic is compacted."""
+FETCHED_FROM_DAYS: Final = 30
+"""The first page was fetched so long ago: more minutes than a round has pages."""
 EAGER_CLEANER: Final = {"segment.ms": "2000", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}
 OUTAGE_SECONDS: Final = 120.0
 """So long after the broker was killed a worker may end because it found none."""
@@ -283,7 +286,8 @@ def play(
         for _ in range(2):
             cluster.start_worker()
         until = time.monotonic() + seconds
-        with Crawler(cluster.options, prefix, pages, a_second=PAGES_A_SECOND) as crawler:
+        dated = a_minute_apart(pages, int(time.time() * 1000) - FETCHED_FROM_DAYS * DAY_MS)
+        with Crawler(cluster.options, prefix, dated, a_second=PAGES_A_SECOND) as crawler:
             while time.monotonic() < until and not world.problems:
                 pause_until = time.monotonic() + chance.uniform(1, 7)
                 while time.monotonic() < pause_until:

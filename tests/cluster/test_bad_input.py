@@ -12,6 +12,7 @@ from confluent_kafka import Message, Producer
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.structs import OffsetAndMetadata
+from msgspec import structs
 
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
@@ -93,6 +94,29 @@ def test_a_broker_that_is_away_is_waited_for_and_one_that_is_lost_ends_the_worke
         found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
         assert sorted(record.verdict for record in found.values() if record) == ["refetch"] * 10 + ["unique"] * 50
         assert cluster.stop() == [0]
+
+
+# pages
+
+
+def test_a_page_of_the_year_9999_makes_nothing_be_forgotten(cluster: Cluster) -> None:
+    worker = cluster.start_worker("near.ttl_days=0.05")
+    for number, meta in enumerate([{}, {"fetched": 253_402_300_799_000}, {"fetched": 0}, {}]):
+        page, body = article(number % 3)
+        cluster.publish([(structs.replace(page, url=f"{page.url}/{number}", **meta), body)])
+        cluster.wait_until_settled()
+    verdicts = [
+        VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)
+    ]
+    found = {record.url: record.duplicate_of for record in verdicts}
+    first = "http://good.example/0/0"
+    assert found == {
+        first: None,
+        "http://good.example/1/1": None,
+        "http://good.example/2/2": None,
+        "http://good.example/0/3": first,
+    }
+    assert worker.alive
 
 
 # the topics

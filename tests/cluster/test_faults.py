@@ -17,7 +17,7 @@ from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
 from tests.cluster.cluster import Cluster, WorkerProcess
-from tests.cluster.crawl import Crawler, Page, invented, revisited
+from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
 from tests.cluster.outside import read, traces
 from tests.guarantees import Traces, check_guarantees
 from tests.waiting import wait_for
@@ -173,7 +173,7 @@ def test_shards_that_are_restored_while_their_topic_is_compacted(
         with asking(cluster) as admin:
             admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, cluster.prefix + INDEX, eager)])
         worker = running(cluster.start_worker())
-        with crawl(cluster, invented(seed=1, fetched=int(time.time() * 1000) - DAY_MS)):
+        with crawl(cluster, a_minute_apart(invented(seed=1), int(time.time() * 1000) - DAY_MS)):
             for _ in range(3):
                 settle(cluster, 120)
                 assert worker.stop() == 0

@@ -121,7 +121,7 @@ def claim_of(record: Record) -> Claim:
     return Claim(
         partition=record.partition,
         offset=record.offset,
-        clock=bounded_clock(int(fetched) if fetched else None, record.timestamp),
+        clock=bounded_clock(int(fetched) if fetched else None, record.timestamp, ttl=None),
         url=(record.key or b"").decode(),
         fingerprint=int(fingerprint) if fingerprint.isdecimal() else None,
         text_hash=int(text_hash),

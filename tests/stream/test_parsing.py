@@ -60,8 +60,8 @@ class Scripted:
         done, self.waiting = self.waiting[:count], self.waiting[count:]
         return [(source, FOUND) for source, _, _ in done]
 
-    def parsing(self) -> Parsing:
-        return Parsing(self, MOST_BYTES, lambda: self.now)  # type: ignore[arg-type]
+    def parsing(self, ttl: int | None = None) -> Parsing:
+        return Parsing(self, MOST_BYTES, lambda: self.now, ttl=ttl)  # type: ignore[arg-type]
 
 
 def test_a_claim_has_the_place_of_its_page_and_the_canonical_url() -> None:
@@ -95,13 +95,22 @@ def test_a_claim_has_the_place_of_its_page_and_the_canonical_url() -> None:
         (str(NOW + DAY_MS).encode(), NOW + DAY_MS),
         (str(NOW + DAY_MS + 1).encode(), NOW + DAY_MS),
         (b"4070908800000", NOW + DAY_MS),  # 2099
+        (str(2**63 - 1).encode(), NOW + DAY_MS),
+        (str(-(2**63)).encode(), -(2**63)),
     ],
 )
-def test_the_clock_is_the_fetch_time_but_at_most_a_day_past_the_brokers(fetched: bytes | None, clock: int) -> None:
+def test_the_clock_is_the_fetch_time_but_not_far_past_the_brokers(fetched: bytes | None, clock: int) -> None:
     pool = Scripted(script=[1])
     parsing = pool.parsing()
     parsing.submit(record(headers=[*URL, ("fetched", fetched)] if fetched else URL))
     assert [claim.clock for claim in parsing.claims()] == [clock]
+
+
+def test_the_clock_of_a_page_that_is_fetched_far_in_the_future_is_bounded_by_the_ttl() -> None:
+    pool = Scripted(script=[1])
+    parsing = pool.parsing(ttl=DAY_MS // 2)
+    parsing.submit(record(headers=[*URL, ("fetched", b"253402300799000")]))
+    assert [claim.clock for claim in parsing.claims()] == [NOW + DAY_MS // 20]
 
 
 FOREIGN: dict[str, tuple[Record, str]] = {

@@ -8,28 +8,68 @@ from hypothesis import strategies as st
 
 from worker.messages import Claim
 from worker.topics import DAY_MS
-from worker.verdict.clock import NO_WATERMARK, bounded_clock, watermark_after
+from worker.verdict.clock import NO_WATERMARK, bounded_clock, most_ahead, watermark_after
 
 NOON = 1_750_000_000_000
-YEAR_2099 = 4_070_908_800_000
+YEAR_9999 = 253_402_300_799_000
+HOUR = DAY_MS // 24
+TTL = 2 * HOUR
 
 
+@pytest.mark.parametrize(
+    ("ttl", "ahead"),
+    [(None, DAY_MS), (TTL, 12 * 60_000), (DAY_MS, DAY_MS // 10), (10 * DAY_MS, DAY_MS), (100 * DAY_MS, DAY_MS), (9, 0)],
+    ids=["nothing expires", "two hours", "a day", "ten days", "longer", "nine milliseconds"],
+)
+def test_a_claim_is_a_day_ahead_of_the_broker_at_most_and_never_more_than_a_tenth_of_the_ttl(
+    ttl: int | None, ahead: int
+) -> None:
+    assert most_ahead(ttl) == ahead
+    assert bounded_clock(NOON + ahead, NOON, ttl) == NOON + ahead
+    assert bounded_clock(NOON + ahead + 1, NOON, ttl) == NOON + ahead
+    assert bounded_clock(YEAR_9999, NOON, ttl) == NOON + ahead
+
+
+@pytest.mark.parametrize("ttl", [None, TTL])
 @pytest.mark.parametrize(
     ("fetched", "clock"),
     [
         (None, NOON),
         (NOON, NOON),
+        (NOON + 1, NOON + 1),
         (NOON - 3 * DAY_MS, NOON - 3 * DAY_MS),
         (0, 0),
-        (NOON + 1, NOON + 1),
-        (NOON + DAY_MS, NOON + DAY_MS),
-        (NOON + DAY_MS + 1, NOON + DAY_MS),
-        (YEAR_2099, NOON + DAY_MS),
+        (-1, -1),
+        (-(2**63), -(2**63)),
     ],
-    ids=["no fetch time", "now", "long ago", "1970", "a little ahead", "a day ahead", "just over a day", "2099"],
+    ids=["no fetch time", "now", "a little ahead", "long ago", "1970", "before 1970", "the least of 64 bits"],
 )
-def test_a_claim_carries_its_fetch_time_at_most_a_day_ahead_of_the_broker(fetched: int | None, clock: int) -> None:
-    assert bounded_clock(fetched, NOON) == clock
+def test_a_fetch_time_that_is_not_far_ahead_counts_as_it_is(fetched: int | None, clock: int, ttl: int | None) -> None:
+    assert bounded_clock(fetched, NOON, ttl) == clock
+
+
+TIMES = st.one_of(
+    st.none(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.sampled_from([-(2**63), -1, 0, YEAR_9999, 2**63 - 1]),
+    st.integers(NOON - 2 * DAY_MS, NOON + 2 * DAY_MS),
+)
+
+
+@given(
+    st.lists(st.tuples(TIMES, st.integers(NOON, NOON + DAY_MS)), max_size=9),
+    st.one_of(st.none(), st.integers(10, 400 * DAY_MS)),
+)
+def test_no_page_moves_the_watermark_far_beyond_the_time_when_the_broker_received_it(
+    pages: list[tuple[int | None, int]], ttl: int | None
+) -> None:
+    watermark = NO_WATERMARK
+    for fetched, received in pages:
+        before = watermark
+        watermark = watermark_after(watermark, [claim(bounded_clock(fetched, received, ttl))])
+        assert before <= watermark <= max(before, received + most_ahead(ttl))
+        # What came within the last nine tenths of the ttl, by the broker's time, has not expired.
+        assert ttl is None or watermark == before or watermark - ttl <= received - ttl * 0.9
 
 
 def claim(clock: int, *, dead: str | None = None) -> Claim:

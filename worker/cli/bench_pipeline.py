@@ -202,9 +202,9 @@ def measure(settings: Settings, pages: Sequence[Page], processes: int) -> Report
         ) as pool:
             log = kafka_log(here, options, writer)
             stopwatch = Stopwatch(len(pages))
-            parsing = Parsing(pool, here.topics.max_message_bytes, scope_of=compose.scope_of(here))
-            new_index = compose.new_index(here)
             rules = policy(here, scheme, writer)
+            parsing = Parsing(pool, here.topics.max_message_bytes, scope_of=compose.scope_of(here), ttl=rules.ttl)
+            new_index = compose.new_index(here)
             worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), stopwatch)
             runner = Runner(worker, parsing, Watch(log, worker, here.kafka.patience_seconds), rhythm(here), stopwatch)
             stopwatch.runner = runner

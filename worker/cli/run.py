@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     ):
         print(f"metrics: {server.address}/metrics", flush=True)
         log = kafka_log(settings, options, writer)
-        parsing = Parsing(pool, settings.topics.max_message_bytes, scope_of=compose.scope_of(settings))
+        parsing = Parsing(pool, settings.topics.max_message_bytes, scope_of=compose.scope_of(settings), ttl=rules.ttl)
         new_index = compose.new_index(settings)
         worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), metrics, local)
         try:

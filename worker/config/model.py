@@ -304,9 +304,10 @@ class NearSettings(Section):
     ttl_days: float | None = setting(
         None,
         "Forget a page that was fetched so much earlier than the newest one. Bounds memory; without it nothing is "
-        "forgotten.",
+        "forgotten. A fetch time in the future counts as a tenth of this, and as a day, after the broker's time at "
+        "most. At least 0.05 (72 minutes): a tenth of less is soon what clocks differ by.",
         unit="days",
-        gt=0,
+        ge=0.05,
         le=36500,
     )
 

@@ -46,10 +46,12 @@ class Parsing:
         max_page_bytes: int,
         clock: Callable[[], float] = time.monotonic,
         scope_of: ScopeOf = everywhere,
+        ttl: int | None = None,
     ) -> None:
         self.pool = pool
         self.clock = clock
         self.scope_of = scope_of
+        self.ttl = ttl
         self.max_page_bytes = max_page_bytes
         self._line: deque[tuple[Source, bytes, PageMeta]] = deque()
         self._dead: list[Claim] = []
@@ -61,10 +63,10 @@ class Parsing:
 
     def submit(self, record: Record) -> None:
         """Take a page; never blocks."""
-        source = Source(record.partition, record.offset, bounded_clock(None, record.timestamp), "")
+        source = Source(record.partition, record.offset, bounded_clock(None, record.timestamp, self.ttl), "")
         try:
             meta, body = self._page(record)
-            source = source._replace(clock=bounded_clock(meta.fetched, record.timestamp))
+            source = source._replace(clock=bounded_clock(meta.fetched, record.timestamp, self.ttl))
             source = source._replace(url=_identity(meta.url))
             source = source._replace(scope=self.scope_of(source.url, record.headers))
         except PageError as error:

@@ -12,13 +12,21 @@ NO_WATERMARK: Final = -1
 """W before the first claim."""
 
 
-def bounded_clock(fetched: int | None, broker_time: int) -> int:
+def most_ahead(ttl: int | None) -> int:
+    """How far a claim's time may be beyond the broker's, in milliseconds: a day, but at most a tenth of ``ttl``.
+
+    By so much less than ``ttl`` entries live at worst, whatever fetch times pages come with.
+    """
+    return DAY_MS if ttl is None else min(DAY_MS, ttl // 10)
+
+
+def bounded_clock(fetched: int | None, broker_time: int, ttl: int | None) -> int:
     """The time that a claim carries, in milliseconds since 1970 UTC.
 
-    The crawler's fetch time, but at most a day after the broker received the page: else one page dated 2099 would
-    expire the whole index. Without a fetch time the broker's.
+    The crawler's fetch time, but not far beyond the time when the broker received the page: else one page dated 2099
+    would expire the whole index. Without a fetch time the broker's.
     """
-    return broker_time if fetched is None else min(fetched, broker_time + DAY_MS)
+    return broker_time if fetched is None else min(fetched, broker_time + most_ahead(ttl))
 
 
 def watermark_after(watermark: int, claims: Iterable[Claim]) -> int:
