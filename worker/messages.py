@@ -88,10 +88,11 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
     ``partition`` and ``offset`` are its source in ``pages``. ``clock`` (milliseconds since 1970 UTC) is its fetch time
     bounded by the broker's time stamp. ``fingerprint`` is 64 bits, or None for a page of too few features;
-    ``text_hash`` is 64 bits of the normalised text (of the URL where that text is empty: emptiness makes no two pages
-    alike). ``language`` is a label for metrics. A claim with ``dead`` set is a page that cannot be fingerprinted, with
-    the reason. ``sketch`` and ``bands`` are 32 bytes each, for the predicate ``accurate``; empty without it, and for
-    pages that have none. ``scope`` is 64 bits that stand for what the page is compared within, 0 for all pages.
+    ``text_hash`` is 64 bits of the text's tokens; of the body's bytes where it has none, and of the URL where the body
+    is empty: emptiness makes no two pages alike. ``language`` is a label for metrics. A claim with ``dead`` set is a
+    page that cannot be fingerprinted, with the reason. ``sketch`` and ``bands`` are 32 bytes each, for the predicate
+    ``accurate``; empty without it, and for pages that have none. ``scope`` is 64 bits that stand for what the page is
+    compared within, 0 for all pages.
     """
 
     partition: int

@@ -105,7 +105,7 @@ def test_the_demo_adds_up_on_a_real_broker_and_leaves_nothing_behind(tmp_path: P
     assert {cell(output, station) for station in stations} == {sum(outcomes.values())} == {SITE.visits}
     assert outcomes["unique"] == len(SITE.groups)
     assert outcomes["dead letter"] == sum(page.kind is Kind.FILE for page in SITE.pages)
-    rules = [cell(output, f"by {rule}") for rule in ("exact-text", "hamming", "sketch")]
+    rules = [cell(output, f"by {rule}") for rule in ("exact-text", "exact-bytes", "hamming", "sketch")]
     assert sum(rules) == outcomes["duplicate"]
     assert all(rules)
     assert re.search(r"\(repost\).* at distance \d+, (hamming|sketch)", output)

@@ -23,8 +23,8 @@ TOKENS = st.lists(st.sampled_from("abcdef"), max_size=15)
 
 def test_exact_is_equal_normalised_text() -> None:
     make = Exact().maker()
-    assert Exact().call(make("Ｆｕｌｌ  width", "a"), make("full WIDTH\n", "b")).near
-    assert not Exact().call(make("full width", "a"), make("full widths", "b")).near
+    assert Exact().call(make("Ｆｕｌｌ  width", "a", b""), make("full WIDTH\n", "b", b"")).near
+    assert not Exact().call(make("full width", "a", b""), make("full widths", "b", b"")).near
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=12), st.integers(1, 4))
@@ -89,7 +89,7 @@ def test_two_of_the_three_longest_sentences_make_pages_near_and_all_where_there_
     a: str, b: str, near: bool
 ) -> None:
     make = LongestSentences().maker()
-    assert LongestSentences().call(make(a, "a"), make(b, "b")).near is near
+    assert LongestSentences().call(make(a, "a", b""), make(b, "b", b"")).near is near
 
 
 @given(TOKENS, TOKENS)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from worker.errors import PageError
 from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT, Fingerprinter, Recipe
-from worker.fingerprint.hashing import ALGORITHMS, Algorithm, hash_text, hash_tokens, hash_words
+from worker.fingerprint.hashing import ALGORITHMS, Algorithm, hash_content, hash_words
 from worker.fingerprint.measures import hamming
-from worker.fingerprint.near import SimHashNear
+from worker.fingerprint.near import AccurateNear, Match, SimHashNear
 from worker.fingerprint.simhash import as_ints, simhash
 from worker.fingerprint.sketch import bands, sketch
 from worker.messages import PageMeta
@@ -135,14 +135,69 @@ def test_too_few_features_make_no_fingerprint_and_say_why(text: str, minimum: in
     assert (made.fingerprint is None) == (reason is not None)
 
 
-def test_pages_without_text_are_not_alike(fingerprinter: Fingerprinter) -> None:
-    near = SimHashNear(64)
-    empty = fingerprinter.of_text("", "https://example.org/a")
-    blank = fingerprinter.of_text(" \n\u200b", "https://example.org/b")
-    assert near(empty, blank) is None
-    assert near(empty, fingerprinter.of_text("\t", "https://example.org/a")) is not None
-    of_the_url = fingerprinter.of_text("https://example.org/a", "https://example.org/b")
-    assert of_the_url.text_hash != empty.text_hash
+SHELL = b"<!doctype html><title></title><div id=root></div><script src=/app.js></script>"
+"""A page that scripts fill."""
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["in compiled steps", "by definition"])
+@pytest.mark.parametrize(
+    ("a", "b", "reason"),
+    [
+        (SHELL, SHELL, "exact-bytes"),
+        (SHELL, SHELL.replace(b"/app.js", b"/app.2.js"), None),
+        (b"", b"", None),
+        (b" ", b" ", "exact-bytes"),
+        (b" ", b"\t", None),
+        ("\u200b!?… 🎉".encode(), "\u200b!?… 🎉".encode(), "exact-bytes"),
+        (b"!?", b"!?!", None),
+        (b"fish", b"FISH!", "exact-text"),
+        (b"", URL.encode(), None),
+        (SHELL, SHELL + b" " * 5000, None),
+    ],
+    ids=[
+        "shells of the same bytes",
+        "shells of other bytes",
+        "no bytes",
+        "blanks",
+        "other blanks",
+        "punctuation",
+        "other punctuation",
+        "a word",
+        "no bytes, and a text that is its address",
+        "bytes that differ behind what is read of a page",
+    ],
+)
+def test_pages_without_a_word_are_alike_by_their_bytes_and_empty_ones_never(
+    compiled: bool, a: bytes, b: bytes, reason: str | None
+) -> None:
+    fingerprinter = Fingerprinter(Recipe(sketched=True, max_bytes=1024), compiled=compiled)
+    one = fingerprinter.of_page(a, PageMeta(url=URL))
+    other = fingerprinter.of_page(b, PageMeta(url="https://example.org/b"))
+    for near in (SimHashNear(64), AccurateNear()):
+        assert near(one, other) == (None if reason is None else Match(None, reason))
+
+
+def test_an_empty_page_is_the_same_page_when_it_is_fetched_again(fingerprinter: Fingerprinter) -> None:
+    first, again = (fingerprinter.of_page(b"", PageMeta(url=URL)) for _ in range(2))
+    assert SimHashNear(3)(first, again) is not None
+
+
+def test_no_hash_of_a_text_is_that_of_the_bytes_or_the_address_that_it_is_spelled_like() -> None:
+    tokens = hash_words(["fish", "water"])
+    none = hash_words([])
+    found = {
+        hash_content(tokens, b"", ""),
+        hash_content(none, tokens.astype("<u8").tobytes(), ""),
+        hash_content(none, b"https://a/", ""),
+        hash_content(none, b"", "https://a/"),
+    }
+    assert len(found) == 4
+
+
+def test_bytes_in_the_form_of_text_are_those_of_the_text_in_utf8(fingerprinter: Fingerprinter) -> None:
+    text = "…—🎉"
+    made = fingerprinter.of_page(text.encode(), PageMeta(url=URL, form="text"))
+    assert made == fingerprinter.of_text(text, "https://example.org/elsewhere")
 
 
 def test_short_pages_of_the_same_text_are_alike_however_it_is_spelled(fingerprinter: Fingerprinter) -> None:
@@ -153,13 +208,10 @@ def test_short_pages_of_the_same_text_are_alike_however_it_is_spelled(fingerprin
     assert match is not None and match.reason == "exact-text"
 
 
-def test_the_text_hash_stands_for_the_tokens_and_without_any_for_the_normalised_text(
-    fingerprinter: Fingerprinter,
-) -> None:
+def test_the_text_hash_stands_for_the_tokens(fingerprinter: Fingerprinter) -> None:
     tokens = hash_words(["tropical", "鱼", "的"])
     for text in ("Tropical  鱼的", "tropical: 鱼、的。", "(ＴＲＯＰＩＣＡＬ 鱼的 🎉)"):
-        assert fingerprinter.of_text(text, URL).text_hash == hash_tokens(tokens)
-    assert fingerprinter.of_text("🎉 …", URL).text_hash == hash_text("🎉 ...")
+        assert fingerprinter.of_text(text, URL, b"any bytes").text_hash == hash_content(tokens, b"", "")
 
 
 def test_the_main_text_of_a_page_counts_and_its_encoding_does_not(fingerprinter: Fingerprinter) -> None:

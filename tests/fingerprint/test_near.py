@@ -57,6 +57,9 @@ def test_a_distance_of_exactly_k_is_near_and_one_bit_more_is_not(k: int, bits: t
         (Page(5, 1), Page(5, 2), Match(0, "hamming")),
         (Page(5, 1), Page(4, 1), Match(1, "hamming")),
         (Page(None, 1), Page(None, 1), Match(None, "exact-text")),
+        (Page(None, 1, 0), Page(None, 1, 0), Match(None, "exact-bytes")),
+        (Page(None, 1, 0), Page(None, 1, 1), Match(None, "exact-text")),
+        (Page(None, 1, 0), Page(None, 2, 0), None),
         (Page(None, 1), Page(None, 2), None),
         (Page(None, 1), Page(0, 1), None),
         (Page(None, 1), Page(MAX_U64, 1), None),
@@ -67,6 +70,9 @@ def test_a_distance_of_exactly_k_is_near_and_one_bit_more_is_not(k: int, bits: t
         "the same fingerprint of another text",
         "texts whose hashes collide",
         "no features, the same text",
+        "no token, the same bytes",
+        "hashes of bytes and of a text that collide",
+        "no token, other bytes",
         "no features, another text",
         "no features is not the fingerprint zero",
         "no features is not the fingerprint of all ones",
@@ -88,7 +94,8 @@ def test_every_page_is_near_to_itself(page: Page, k: int, ratio: Ratio) -> None:
     for near in (SimHashNear(k, ratio), AccurateNear(k, ratio=ratio)):
         match = near(page, page)
         assert match is not None
-        assert match.reason == "exact-text"
+        bytes_only = page.fingerprint is None and page.tokens == 0
+        assert match.reason == ("exact-bytes" if bytes_only else "exact-text")
 
 
 @given(fingerprints, fingerprints, radii)

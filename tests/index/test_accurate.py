@@ -42,7 +42,7 @@ def records(draw: st.DrawFn) -> Survivor:
         url="http://a/",
         fingerprint=None if bare else draw(st.sampled_from((0, 7, 15, 2**63, 2**64 - 1))),
         text_hash=draw(st.integers(0, 2)),
-        tokens=count if draw(st.booleans()) else draw(st.sampled_from((9, 30, 40))),
+        tokens=count if draw(st.booleans()) else draw(st.sampled_from((0, 9, 30, 40))),
         fetched=0,
         sketch=b"" if draw(st.integers(0, 5)) == 0 else sketch(tokens),
         bands=b"" if draw(st.integers(0, 5)) == 0 else bands(tokens),

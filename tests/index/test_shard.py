@@ -175,6 +175,19 @@ def test_bare_pages_are_near_by_equal_text_only(compiled: bool) -> None:
     assert shard.earliest_near(asking(asked), expired_up_to=1).batches.tolist() == [2, -1, -1, 2, -1]
 
 
+@every_engine
+def test_bare_pages_without_a_token_are_found_by_their_bytes(compiled: bool) -> None:
+    shard = Shard(compiled=compiled)
+    shard.store([page(None, order=(1, number), text_hash=7 + number)._replace(tokens=number) for number in (0, 1)])
+    asked = [page(None, text_hash=text)._replace(tokens=tokens) for text, tokens in ((7, 0), (8, 1), (7, 1), (9, 0))]
+    found = shard.earliest_near(asking(asked))
+    assert [(query, found.reason(query)) for query in found.hits()] == [
+        (0, "exact-bytes"),
+        (1, "exact-text"),
+        (2, "exact-text"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("fingerprint", "text_hash", "reason"),
     [(5, 1, "exact-text"), (5, 2, "hamming"), (4, 1, "hamming"), (4, 2, "hamming")],

@@ -117,7 +117,8 @@ class TableFingerprinting:
 def claim_of(record: Record) -> Claim:
     """The claim of a simulated page; a pure function of its record."""
     fingerprint, text_hash, fetched, number, scope = (record.value or b"").decode().split("|")
-    text = TEXTS[int(number)]
+    bare = fingerprint == "bare"
+    text = Text(b"", b"", 0) if bare and text_hash == "0" else TEXTS[int(number)]
     return Claim(
         partition=record.partition,
         offset=record.offset,

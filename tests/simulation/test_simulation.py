@@ -50,7 +50,7 @@ def test_in_a_world_with_sketches_every_rule_is_the_reason_of_some_verdict() -> 
     for seed in range(40):
         world = Schedule(seed, ACCURATE).run().world
         seen.update(VerdictRecord.decode(record.value).reason for record in everything(world, VERDICTS))
-    rules = ("first", "exact-text", "hamming", "sketch", "same-url", "no-features")
+    rules = ("first", "exact-text", "exact-bytes", "hamming", "sketch", "same-url", "no-features")
     assert all(seen[reason] > 3 for reason in rules), seen
 
 

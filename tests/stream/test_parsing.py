@@ -70,7 +70,7 @@ def test_a_claim_has_the_place_of_its_page_and_the_canonical_url() -> None:
     headers = [("url", b"HTTP://A.example/x?b=2&a=1#part"), ("status", b"200"), ("theirs", b"\xff")]
     parsing.submit(record(17, b"<p>text</p>", headers))
     ((_, body, meta),) = pool.taken
-    assert (body, meta.url, meta.status) == (b"<p>text</p>", "HTTP://A.example/x?b=2&a=1#part", 200)
+    assert (body, meta.url, meta.status) == (b"<p>text</p>", "http://a.example/x?a=1&b=2", 200)
     assert parsing.claims() == [
         Claim(
             partition=3,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,6 +84,15 @@ def test_a_copy_in_the_same_batch_is_a_duplicate_of_the_first() -> None:
         "0 unique first",
         "1 duplicate hamming a (7, 0)",
         "2 duplicate exact-text a (7, 0)",
+    ]
+
+
+def test_a_shell_without_a_word_is_a_duplicate_of_the_first_with_its_bytes() -> None:
+    shells = [msgspec.structs.replace(claim(url, None, text=text), tokens=0) for url, text in (("a", 1), ("b", 1))]
+    assert judged([*shells, claim("c", None, text=2)]) == [
+        "0 unique no-features",
+        "1 duplicate exact-bytes a (7, 0)",
+        "2 unique no-features",
     ]
 
 

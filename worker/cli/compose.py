@@ -16,6 +16,7 @@ from publicsuffixlist import PSLFILE, PublicSuffixList
 from worker.config import Settings
 from worker.errors import UsageError
 from worker.fingerprint.fingerprinter import Recipe
+from worker.fingerprint.hashing import CONTENT
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, Ratio, SimHashNear
 from worker.fingerprint.scheme import Scheme, Value, content_hash
 from worker.fingerprint.scoped import ScopedNear
@@ -101,6 +102,7 @@ def scheme(settings: Settings, made: Recipe) -> Scheme:
             "features.minimum": made.minimum,
             "fingerprint.hash": made.hash,
             "fingerprint.bits": settings.fingerprint.bits,
+            "equal pages": CONTENT,
             **_near_in_words(near(settings)),
             "near.scope": settings.near.scope,
             "public suffixes": _suffixes_hash() if settings.near.scope == SITE else None,

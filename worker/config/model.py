@@ -251,7 +251,8 @@ class FeatureSettings(Section):
     minimum: int = setting(
         3,
         "A page of fewer different features (words, and pairs of neighbours) gets no fingerprint: it is a duplicate "
-        "only of a page with the same text. A fingerprint of one or two features says too little.",
+        "only of a page with the same text, or, without any word, with the same bytes. A fingerprint of one or two "
+        "features says too little.",
         unit="features",
         ge=1,
         le=1000,

@@ -177,7 +177,7 @@ class _Paper:
         for path in moved:
             yield self._page(path, Kind.SHORT, ARCHIVE, templates.bare("Moved", "Moved."), "moved")
         for path in empty:
-            yield self._page(path, Kind.EMPTY, ARCHIVE, templates.bare("", ""))
+            yield self._page(path, Kind.EMPTY, ARCHIVE, templates.bare("", ""), "no words")
 
     def _files(self) -> Iterator[Page]:
         """What a crawl picks up besides pages."""

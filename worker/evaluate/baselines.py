@@ -41,7 +41,7 @@ class Exact:
 
     def maker(self) -> Maker:
         """Hashes of 64 bits; of an empty text that of its id, since emptiness makes no two pages alike."""
-        return lambda text, id: hash_text(normalise(text) or f"\0{id}")
+        return lambda text, id, body: hash_text(normalise(text) or f"\0{id}")
 
     def call(self, a: int, b: int) -> Call:
         """Equal hashes."""
@@ -66,7 +66,7 @@ class LongestSentences:
 
     def maker(self) -> Maker:
         """Hashes of the longest different sentences, the longest first."""
-        return lambda text, id: longest_sentences(text, max(self.n, MOST_SENTENCES))
+        return lambda text, id, body: longest_sentences(text, max(self.n, MOST_SENTENCES))
 
     def call(self, a: Sentences, b: Sentences) -> Call:
         """By how many are in common; of pages that have fewer all must be."""
@@ -95,7 +95,7 @@ class Shingles:
 
     def maker(self) -> Maker:
         """Signatures, uint32 (128,); none of an empty text."""
-        return lambda text, id: minhash(ngram_hashes(characters_and_words(normalise(text)), self.n))
+        return lambda text, id, body: minhash(ngram_hashes(characters_and_words(normalise(text)), self.n))
 
     def call(self, a: Signature, b: Signature) -> Call:
         """By the share of equal slots."""
@@ -126,7 +126,7 @@ class Jaccard:
 
     def maker(self) -> Maker:
         """Sorted distinct hashes of the n-grams, uint64; none of an empty text."""
-        return lambda text, id: np.unique(ngram_hashes(characters_and_words(normalise(text)), self.n))
+        return lambda text, id, body: np.unique(ngram_hashes(characters_and_words(normalise(text)), self.n))
 
     def call(self, a: Grams, b: Grams) -> Call:
         """By the exact similarity."""

@@ -92,7 +92,7 @@ def collect(
             else:
                 kept[key] = result
 
-    # The id stands in for a URL: it tells empty texts apart, and unlike a URL no two documents have the same.
+    # The id stands in for a URL: it tells empty pages apart, and unlike a URL no two documents have the same.
     meta = META[compared]
     with pool:
         for key, document in documents.items():
@@ -112,7 +112,7 @@ class _Keeper:
         self._fingerprinter = Fingerprinter(recipe)
         self._makers = {method.name: method.maker() for method in methods}
         for make in self._makers.values():
-            make(_WARM_UP, "")
+            make(_WARM_UP, "", b"")
 
     def __call__(self, body: bytes, meta: PageMeta) -> Kept:
         begun = time.thread_time()
@@ -121,7 +121,7 @@ class _Keeper:
         by_method = {}
         for name, make in self._makers.items():
             begun = time.thread_time()
-            kept = make(text, meta.url)
+            kept = make(text, meta.url, body)
             by_method[name] = kept, time.thread_time() - begun
         tokens = len(self._fingerprinter.segmenter.all_tokens(normalise(text)))
         return Kept(extraction, tokens, by_method)

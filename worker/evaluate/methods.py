@@ -16,8 +16,8 @@ from worker.fingerprint.measures import hamming
 from worker.fingerprint.near import AccurateNear, SimHashNear
 from worker.fingerprint.sketch import SLOTS, agreement, similarity
 
-Maker = Callable[[str, str], Any]
-"""(text, an id that stands in for an empty text) → what the method keeps of a page; picklable."""
+Maker = Callable[[str, str, bytes], Any]
+"""(text, an id that stands in for a page without any byte, its body) → what the method keeps of a page; picklable."""
 
 
 class Call(NamedTuple):

@@ -37,10 +37,6 @@ class Read(NamedTuple):
         spelling.tally(self.spelled, min(len(self.spelled), _LANGUAGE_CHARACTERS), _tables().scripts, tallies)
         return language_of(tallies)
 
-    def normalised(self) -> str:
-        """The normalised text."""
-        return self.spelled.tobytes().decode("utf-32-le")
-
 
 class Reader:
     """Reads texts into hashes of their tokens, by a dictionary; without one every unit is a word."""

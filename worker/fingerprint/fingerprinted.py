@@ -10,10 +10,10 @@ from dataclasses import dataclass
 class Fingerprinted:
     """What a page came to; small, since it travels between processes.
 
-    ``fingerprint`` is 64 bits, or None with the ``reason`` in words. ``text_hash`` is 64 bits that stand for the
-    normalised text, or for the URL where that text is empty: emptiness makes no two pages alike. ``tokens`` counts
-    ``characters_and_words``. ``sketch`` and ``bands`` are 32 bytes each, none where there is no fingerprint or the
-    recipe asks for none.
+    ``fingerprint`` is 64 bits, or None with the ``reason`` in words. ``text_hash`` is 64 bits that stand for the text's
+    tokens; for the body's bytes where there is none, and for the URL where the body is empty: emptiness makes no two
+    pages alike. ``tokens`` counts ``characters_and_words``. ``sketch`` and ``bands`` are 32 bytes each, none where
+    there is no fingerprint or the recipe asks for none.
     """
 
     fingerprint: int | None

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from worker.fingerprint.fingerprinted import Explained, Fingerprinted
-from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_text, hash_tokens, hash_words
+from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_content, hash_words
 from worker.fingerprint.simhash import as_ints, simhash_vectorised, simhash_votes
 from worker.fingerprint.sketch import bands, sketch
 from worker.messages import PageMeta
@@ -39,9 +39,6 @@ Units = Literal["words", "characters"]
 EXTRACT: Final = "extract"
 SEGMENT: Final = "segment"
 FINGERPRINT: Final = "fingerprint"
-
-_NO_TEXT: Final = "\0no text but this address\0"
-"""Before a URL that is hashed in place of a text. No normalised text has a NUL, so no text is equal to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,6 @@ class _Reading(NamedTuple):
     tokens: list[str]
     words: list[str]
     hashes: Hashes
-    text_hash: int
 
 
 class Fingerprinter:
@@ -125,12 +121,16 @@ class Fingerprinter:
         Raises:
             PageError: the body cannot be read as a page.
         """
-        return self.of_text(self.text_of(body, meta), meta.url)
+        return self.of_text(self.text_of(body, meta), meta.url, body)
 
-    def of_text(self, text: str, url: str) -> Fingerprinted:
-        """The fingerprint of a text; ``url`` stands in for a text that is empty. In compiled steps where it can be."""
+    def of_text(self, text: str, url: str, body: bytes | None = None) -> Fingerprinted:
+        """The fingerprint of a text. In compiled steps where it can be.
+
+        Where the text has no token, the ``body`` that it was taken from stands for the page, all of it: by default the
+        text in UTF-8. Where that is empty, the ``url`` does.
+        """
         if self._reader is None:
-            return self.by_definition(text, url)
+            return self.by_definition(text, url, body)
         self.begin(SEGMENT)
         read = self._reader.read(text)
         self.begin(FINGERPRINT)
@@ -140,7 +140,7 @@ class Fingerprinter:
         of_sketch, of_bands = sketch_and_bands(read.units) if sketched else (b"", b"")
         return Fingerprinted(
             fingerprint=None if reason else fingerprint,
-            text_hash=hash_tokens(read.units) if len(read.units) else _hash_without_tokens(read.normalised(), url),
+            text_hash=hash_content(read.units, _body(text, body), url),
             tokens=len(read.units),
             language=read.language(),
             reason=reason,
@@ -148,17 +148,17 @@ class Fingerprinter:
             bands=of_bands,
         )
 
-    def by_definition(self, text: str, url: str) -> Fingerprinted:
+    def by_definition(self, text: str, url: str, body: bytes | None = None) -> Fingerprinted:
         """The same in readable steps."""
         self.begin(SEGMENT)
-        reading = self._read(text, url)
+        reading = self._read(text)
         self.begin(FINGERPRINT)
         features = weigh_text(reading.words, reading.tokens, self.recipe.weights, self.recipe.idf)
         reason = self._too_few(len(features.words))
         sketched = self.recipe.sketched and not reason
         return Fingerprinted(
             fingerprint=None if reason else self._fingerprint(features),
-            text_hash=reading.text_hash,
+            text_hash=hash_content(reading.hashes, _body(text, body), url),
             tokens=len(reading.hashes),
             language=language(reading.normalised),
             reason=reason,
@@ -166,13 +166,13 @@ class Fingerprinter:
             bands=bands(reading.hashes) if sketched else b"",
         )
 
-    def explain(self, text: str, url: str, bits: int = WORD_BITS) -> Explained:
+    def explain(self, text: str, url: str, bits: int = WORD_BITS, body: bytes | None = None) -> Explained:
         """The same with every step, at any width from 8 to 128 bits.
 
         Raises:
             ValueError: a width that the recipe's hash does not have.
         """
-        reading = self._read(text, url)
+        reading = self._read(text)
         features = weigh_text(reading.words, reading.tokens, self.recipe.weights, self.recipe.idf)
         hashes = hash_words(features.words, algorithm=self.recipe.hash, bits=bits)
         reason = self._too_few(len(features.words))
@@ -180,7 +180,7 @@ class Fingerprinter:
         return Explained(
             bits=bits,
             fingerprint=None if reason else simhash_vectorised(hashes, features.weights, bits),
-            text_hash=reading.text_hash,
+            text_hash=hash_content(reading.hashes, _body(text, body), url),
             language=language(reading.normalised),
             reason=reason,
             words=tuple(reading.words),
@@ -213,14 +213,11 @@ class Fingerprinter:
             extractor=self.recipe.extractor,
         ).text
 
-    def _read(self, text: str, url: str) -> _Reading:
+    def _read(self, text: str) -> _Reading:
         normalised = normalise(text)
         units = characters_and_words(normalised)
         tokens = units if self.recipe.units == "characters" else self.segmenter.all_tokens(normalised)
-        hashes = hash_words(units)
-        # Punctuation says as little of two pages that differ in nothing else as it does in a fingerprint.
-        text_hash = hash_tokens(hashes) if units else _hash_without_tokens(normalised, url)
-        return _Reading(normalised, tokens, self.segmenter.without_noise(tokens), hashes, text_hash)
+        return _Reading(normalised, tokens, self.segmenter.without_noise(tokens), hash_words(units))
 
     def _fingerprint(self, features: Features) -> int:
         return simhash_vectorised(hash_words(features.words, algorithm=self.recipe.hash), features.weights)
@@ -245,12 +242,12 @@ class Explainer:
         Raises:
             PageError: the body cannot be read as a page.
         """
-        return self.fingerprinter.explain(self.fingerprinter.text_of(body, meta), meta.url, self.bits)
+        return self.fingerprinter.explain(self.fingerprinter.text_of(body, meta), meta.url, self.bits, body)
 
 
 def _unheard(stage: str) -> None:
     """Nobody keeps time."""
 
 
-def _hash_without_tokens(normalised: str, url: str) -> int:
-    return hash_text(normalised or _NO_TEXT + url)
+def _body(text: str, body: bytes | None) -> bytes:
+    return text.encode("utf-8", "surrogatepass") if body is None else body

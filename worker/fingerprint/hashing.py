@@ -21,6 +21,10 @@ MAX_BITS: Final = 128
 WORD_BITS: Final = 64
 BKDR_SEED: Final = 31
 
+CONTENT: Final = "tokens, else bytes, else url/1"
+"""Name of the rule of ``hash_content``; a part of the scheme, so change it when the rule changes."""
+_TOKENS, _BODY, _URL = 0, 1, 2
+
 
 def hash_words(words: Sequence[str], *, algorithm: Algorithm = "xxh3", bits: int = WORD_BITS) -> Hashes:
     """One hash of ``bits`` bits for each word, the same on every machine and in every process.
@@ -61,9 +65,19 @@ def hash_text(text: str) -> int:
     return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
 
 
-def hash_tokens(hashes: Hashes) -> int:
-    """64 bits of XXH3 of the 64-bit hashes of a text's tokens, in little endian: what ``hash_text`` is of a text."""
-    return xxhash.xxh3_64_intdigest(hashes.astype("<u8", copy=False).tobytes())
+def hash_content(tokens: Hashes, body: bytes, url: str) -> int:
+    """64 bits that pages of the same content have in common, and no others but by accident.
+
+    The content is the text's ``tokens``, by their 64-bit hashes in little endian: punctuation says as little of two
+    pages that differ in nothing else as it does in a fingerprint. Where there is no token it is the ``body``, of which
+    nothing can be read; and where that is empty it is the ``url``, so that no two empty pages are alike. The three are
+    hashed by XXH3 with different seeds: no text has the hash of a body by being spelled like it.
+    """
+    if tokens.size:
+        return xxhash.xxh3_64_intdigest(tokens.astype("<u8", copy=False).tobytes(), seed=_TOKENS)
+    if body:
+        return xxhash.xxh3_64_intdigest(body, seed=_BODY)
+    return xxhash.xxh3_64_intdigest(url.encode("utf-8", "surrogatepass"), seed=_URL)
 
 
 def _utf8(words: Sequence[str]) -> Sequence[bytes]:

@@ -8,8 +8,10 @@ a band's key in common, of which the sketch then says so. Of two pages with clos
 sketches agree somewhat, too.
 
 A page of too few features has no fingerprint, and is near by the first rule only to another such page of equal
-normalised text. Pages with a fingerprint need no such rule, since equal texts have equal fingerprints. Whether a page
-has a sketch is another question: two pages that have are compared by them, with a fingerprint or without.
+normalised text; one without any token, such as the shell of a page that scripts fill, only to one of equal bytes, as
+its ``text_hash`` stands for these. Pages with a fingerprint need no such rule, since equal texts have equal
+fingerprints. Whether a page has a sketch is another question: two pages that have are compared by them, with a
+fingerprint or without.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ Pairs: TypeAlias = npt.NDArray[np.intp]
 _KEYS: Final = Struct(f"<{BANDS}I")
 
 EXACT_TEXT: Final = "exact-text"
+EXACT_BYTES: Final = "exact-bytes"
 HAMMING: Final = "hamming"
 SKETCH: Final = "sketch"
 
@@ -80,7 +83,7 @@ class Record(Protocol):
 
     @property
     def text_hash(self) -> int:
-        """64-bit hash of the normalised text."""
+        """64 bits that stand for the text; for the bytes of a page without any token."""
 
     @property
     def tokens(self) -> int:
@@ -117,8 +120,9 @@ class SimHashNear:
         """How ``a`` and ``b`` are near, or None."""
         same_text = a.text_hash == b.text_hash
         if a.fingerprint is None or b.fingerprint is None:
-            both_bare = a.fingerprint is b.fingerprint
-            return Match(None, EXACT_TEXT) if both_bare and same_text else None
+            if a.fingerprint is not b.fingerprint or not same_text:
+                return None
+            return Match(None, EXACT_BYTES if a.tokens == b.tokens == 0 else EXACT_TEXT)
         distance = (a.fingerprint ^ b.fingerprint).bit_count()
         if distance > self.k or not self.ratio.allows(a.tokens, b.tokens):
             return None

@@ -38,7 +38,7 @@ _WITHOUT_URLS: Final = sum(dtype.itemsize for dtype in COLUMNS.values())
 class Survivor(NamedTuple):
     """A page whose verdict is unique. ``order`` is (offset of its batch, place in it); ``fetched`` is in milliseconds.
 
-    ``fingerprint`` is 64 bits, None for a page of too few features; ``text_hash`` 64 bits of the normalised text.
+    ``fingerprint`` is 64 bits, None for a page of too few features; ``text_hash`` 64 bits of its text.
     ``sketch`` and ``bands`` are 32 bytes each or none, ``scope`` is 0 for all pages, as in ``messages.Claim``.
     """
 

@@ -205,9 +205,10 @@ class ReferenceTables:
         close &= in_ratio(self._rules.ratio, columns.at("tokens", slots), asked.tokens[hit])
         close[close] = self._sketches_allow(asked, hit[close], slots[close])
         exact = same_text & (close & (distance == 0) | ours_bare & theirs_bare)
-        numbers, flags = np.full((4, len(best)), -1, np.int64), np.zeros((2, len(best)), np.bool_)
+        without_token = (columns.at("tokens", slots) == 0) & (asked.tokens[hit] == 0)
+        numbers, flags = np.full((4, len(best)), -1, np.int64), np.zeros((3, len(best)), np.bool_)
         numbers[:, hit] = columns.at("batch", slots), columns.at("place", slots), distance, slots
-        flags[:, hit] = exact, ~close & ~exact
+        flags[:, hit] = exact, ~close & ~exact, same_text & ours_bare & theirs_bare & without_token
         return numbers, flags
 
     def bands(self, begin: int, end: int) -> U32:

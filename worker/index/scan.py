@@ -407,7 +407,7 @@ def describe(
             continue
         if best[at] == NO_SLOT:
             numbers[0, at], numbers[1, at], numbers[2, at], numbers[3, at] = missing, missing, missing, missing
-            flags[0, at] = flags[1, at] = False
+            flags[0, at] = flags[1, at] = flags[2, at] = False
             continue
         slot = (best[at] + first) & SLOT_MASK
         theirs_bare = value_at(state, BARE, slot) != np.uint64(0)
@@ -415,10 +415,12 @@ def describe(
         numbers[0, at] = np.int64(value_at(state, BATCH, slot))
         numbers[1, at] = np.int64(value_at(state, PLACE, slot))
         numbers[3, at] = best[at] + first
+        flags[2, at] = False
         if bare[at] or theirs_bare:
             numbers[2, at] = -1
             flags[0, at] = same_text and bare[at] and theirs_bare
             flags[1, at] = not flags[0, at]
+            flags[2, at] = flags[0, at] and tokens[at] == 0 and value_at(state, TOKENS, slot) == np.uint64(0)
             continue
         distance = np.int64(popcount(value_at(state, FINGERPRINT, slot) ^ values[at]))
         numbers[2, at] = distance

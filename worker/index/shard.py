@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.errors import Refused
-from worker.fingerprint.near import EXACT_TEXT, HAMMING, SKETCH, AccurateNear
+from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, HAMMING, SKETCH, AccurateNear
 from worker.fingerprint.scoped import ScopedNear, ScopedRecord
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.columns import Columns
@@ -71,7 +71,8 @@ class Found:
 
     ``batches`` and ``places`` are its order and ``slots`` its number, -1 for none. ``distances`` are in bits, -1 for
     none and for pages without fingerprint. ``exact`` (bool): the texts are equal, not only near. ``by_sketch`` (bool):
-    near by the sketch only. The methods give one query's, for those that ``hits`` names.
+    near by the sketch only. ``by_bytes`` (bool): equal, and without any token. The methods give one query's, for those
+    that ``hits`` names.
     """
 
     batches: NDArray[np.int64]
@@ -80,6 +81,7 @@ class Found:
     slots: NDArray[np.int64]
     exact: NDArray[np.bool_]
     by_sketch: NDArray[np.bool_]
+    by_bytes: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -105,7 +107,7 @@ class Found:
     def reason(self, query: int) -> str:
         """Which rule holds: equal texts before fingerprints before sketches."""
         if self.exact[query]:
-            return EXACT_TEXT
+            return EXACT_BYTES if self.by_bytes[query] else EXACT_TEXT
         return SKETCH if self.by_sketch[query] else HAMMING
 
 

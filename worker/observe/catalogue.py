@@ -90,9 +90,9 @@ PAGES: Final = _counter(
 DUPLICATES: Final = _counter(
     "dedup_duplicates_total",
     "pages",
-    "Settled duplicates by the reason of their verdict: exact-text, hamming or sketch.",
+    "Settled duplicates by the reason of their verdict: exact-text, exact-bytes, hamming or sketch.",
     "reason",
-    seeds=(("exact-text",), ("hamming",), ("sketch",)),
+    seeds=(("exact-text",), ("exact-bytes",), ("hamming",), ("sketch",)),
 )
 HOST_PAGES: Final = _counter(
     "dedup_host_pages_total",

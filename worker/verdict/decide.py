@@ -39,7 +39,7 @@ class Homed(Protocol):
 
     @property
     def text_hash(self) -> int:
-        """64 bits of the normalised text."""
+        """64 bits that stand for the text, or for the bytes of a page without any."""
 
 
 @dataclass(frozen=True, slots=True)
