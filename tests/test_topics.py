@@ -65,10 +65,8 @@ def test_only_the_index_is_compacted_and_it_keeps_everything() -> None:
     assert "retention.ms" not in made["index"].config
 
 
-def test_pages_are_dated_by_the_broker() -> None:
-    dated = {name for name, spec in specs().items() if "message.timestamp.type" in spec.config}
-    assert dated == {"pages"}
-    assert specs()["pages"].config["message.timestamp.type"] == "LogAppendTime"
+def test_all_topics_are_dated_by_the_broker_so_that_no_other_clock_decides_what_is_kept() -> None:
+    assert {spec.config["message.timestamp.type"] for spec in specs().values()} == {"LogAppendTime"}
 
 
 @pytest.mark.parametrize(("days", "milliseconds"), [(7, "604800000"), (0.5, "43200000"), (1 / 86400, "1000")])

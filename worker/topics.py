@@ -63,16 +63,18 @@ def topic_specs(
     ``retention_days`` is for the topics that are not compacted; what a worker can replay ends there.
     ``max_message_bytes`` bounds one record batch as the broker counts it.
     """
+    # The broker dates all records. By a writer's clock that is behind, retention would remove what nobody has read; by
+    # one that is an hour ahead, brokers refuse the record; and a page dated 2099 must not expire the index.
+    dated = {"message.timestamp.type": "LogAppendTime"}
     kept = {"cleanup.policy": "delete", "retention.ms": str(int(retention_days * DAY_MS)), "retention.bytes": "-1"}
 
     def spec(topic: str, count: int, config: dict[str, str]) -> TopicSpec:
         margin = OUTPUT_MARGIN_BYTES if topic in (DEDUPLICATED, DEAD_LETTERS) else 0
         size = {"max.message.bytes": str(max_message_bytes + margin)}
-        return TopicSpec(topic, topic_name(prefix, topic, generation), count, config | size)
+        return TopicSpec(topic, topic_name(prefix, topic, generation), count, config | dated | size)
 
     return (
-        # The broker's own clock bounds every fetch time: a page dated 2099 must not expire the index.
-        spec(PAGES, partitions, kept | {"message.timestamp.type": "LogAppendTime"}),
+        spec(PAGES, partitions, kept),
         spec(FINGERPRINTS, 1, kept),
         spec(CANDIDATES, 1, kept),
         spec(INDEX, shards, {"cleanup.policy": "compact"}),

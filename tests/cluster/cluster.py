@@ -16,6 +16,7 @@ from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, errors
 
 from tests.cluster.outside import committed_ends, last_ends
+from tests.cluster.shifted_clock import ShiftedClock
 from tests.waiting import DEADLINE_SECONDS, wait_for
 from worker.cli.topology import specs
 from worker.config import load_settings
@@ -106,15 +107,16 @@ class Cluster:
                 worker.wake()
                 worker.kill()
 
-    def start_worker(self, *more: str) -> WorkerProcess:
-        """Another worker; it is not waited for."""
+    def start_worker(self, *more: str, clock: ShiftedClock | None = None) -> WorkerProcess:
+        """Another worker; it is not waited for. With ``clock`` it goes by that one."""
         log = self.folder / f"worker-{self.started}.log"
         self.started += 1
         overrides = [argument for pair in (*self.overrides, *more) for argument in ("--set", pair)]
+        command = [sys.executable, "-m", "worker"] if clock is None else clock.command()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DEDUP_")}
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [sys.executable, "-m", "worker", *overrides],
+                [*command, *overrides],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=environment,

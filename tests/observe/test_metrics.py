@@ -13,6 +13,7 @@ from worker.messages import Hit
 from worker.observe.ledger import OTHER
 from worker.observe.metrics import LANGUAGES, REASONS, Metrics
 from worker.stream.ports import Record
+from worker.stream.watch import Watch
 from worker.verdict.decide import Ruling
 
 NOW = 1_700_000_000.0
@@ -215,3 +216,16 @@ def test_a_worker_tells_of_each_batch_of_its_own_that_is_decided() -> None:
 def test_what_fails_while_it_counts_is_counted() -> None:
     seen = after(("failed", "settled"), ("failed", "sample"), ("failed", "sample"))
     assert of(seen, "dedup_observer_errors_total") == {"settled": 1, "sample": 2}
+
+
+def test_while_what_is_sent_keeps_failing_the_worker_is_not_ready() -> None:
+    stage = Stage()
+    metrics = Metrics(INFO)
+    watch = Watch(stage.worker.log, stage.worker, 60)
+    metrics.heard()
+    watch.failing = ["appends keep failing, 3 in 12 s (a record of topic dedup.index: NotEnoughReplicasError: few)"]
+    metrics.sample(stage.play(SETTLE).worker, watch)
+    assert metrics.health.not_ready() == watch.failing
+    watch.failing = []
+    metrics.sample(stage.worker, watch)
+    assert metrics.health.not_ready() == []

@@ -55,6 +55,8 @@ def test_only_the_missing_topic_is_made(options: dict[str, object], specs: tuple
     ("topic", "what", "made", "wanted"),
     [
         ("pages", "message.timestamp.type", "CreateTime", "LogAppendTime"),
+        ("index", "message.timestamp.type", "CreateTime", "LogAppendTime"),
+        ("verdicts", "message.timestamp.type", "CreateTime", "LogAppendTime"),
         ("index", "cleanup.policy", "delete", "compact"),
         ("index", "cleanup.policy", "compact,delete", "compact"),
         ("fingerprints", "cleanup.policy", "compact", "delete"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from tests.stream.script import ANSWER, CLAIM, SETTLE, Page, Stage
-from worker.errors import Unavailable
+from worker.errors import Unavailable, UsageError
 from worker.stream.ports import Bounds
 from worker.stream.watch import EVERY_SECONDS, Watch
 from worker.topics import CANDIDATES, FINGERPRINTS, PAGES
@@ -23,6 +23,7 @@ class Asked:
         self._log = stage.worker.log
         self.away = False
         self.questions: list[tuple[str, int]] = []
+        self.failing: Callable[[], Sequence[str]] = lambda: ()
 
     def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
         self.questions += places
@@ -53,6 +54,21 @@ class Watched:
 @pytest.fixture
 def watched() -> Watched:
     return Watched(Stage(partitions=2).play(Page("http://a/"), SETTLE))
+
+
+def test_what_keeps_failing_is_known_at_each_look_and_what_fails_for_good_ends_the_worker(watched: Watched) -> None:
+    watched.at(100.0)
+    assert watched.watch.failing == ()
+    watched.log.failing = lambda: ["appends keep failing"]
+    watched.at(100.1)
+    assert watched.watch.failing == ["appends keep failing"]
+
+    def refused() -> Sequence[str]:
+        raise UsageError("the broker refused it; give the user the right")
+
+    watched.log.failing = refused
+    with pytest.raises(UsageError, match="refused"):
+        watched.at(100.2)
 
 
 def test_it_asks_every_few_seconds_where_the_logs_and_the_owned_pages_end(watched: Watched) -> None:

@@ -42,7 +42,6 @@ from worker.stream.policy import Policy
 from worker.stream.ports import Log
 from worker.stream.restore import Restoration, Restored
 from worker.stream.upkeep import Upkeep
-from worker.topics import CANDIDATES, FINGERPRINTS, TopicSpec
 
 ENTRIES: Final = 10 * MILLION
 _LEAST: Final = 8192
@@ -100,7 +99,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         here = settings.model_copy(
             update={"kafka": settings.kafka.model_copy(update={"bootstrap_servers": broker.bootstrap_servers})}
         )
-        create_topics(client_options(here.kafka), _dated(specs(here)) if arguments.handover else specs(here), 1)
+        create_topics(client_options(here.kafka), specs(here), 1)
         scheme = compose.scheme(here, compose.recipe(here))
         rules = policy(here, scheme, secrets.token_bytes(8))
         fill(here, rules, arguments.entries)
@@ -116,15 +115,6 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if arguments.out:
         _write(arguments.out, results)
     return 0
-
-
-def _dated(wanted: Sequence[TopicSpec]) -> list[TopicSpec]:
-    """The logs say when the broker had a record, not when its writer began to send it."""
-    stamped = {"message.timestamp.type": "LogAppendTime"}
-    return [
-        dataclasses.replace(spec, config=spec.config | stamped) if spec.topic in (FINGERPRINTS, CANDIDATES) else spec
-        for spec in wanted
-    ]
 
 
 def restores(settings: Settings, rules: Policy, folder: Path, rounds: int) -> Iterator[Measured]:

@@ -16,7 +16,7 @@ from worker.cli import compose
 from worker.cli.stopping import AskedToStop
 from worker.cli.topology import specs
 from worker.config import Settings
-from worker.errors import Unavailable, UsageError
+from worker.errors import Stop, Unavailable, UsageError
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.fingerprint.scheme import Scheme
@@ -100,6 +100,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
                 _log.warning(
                     "shutdown.seconds are over before all pages were settled; whoever owns them next does them again"
                 )
+        except Stop as stop:
+            metrics.health.report([str(stop)])  # who asks hears it until the logs are closed
+            raise
         finally:
             worker.close()
             log.close(settings.shutdown.seconds)

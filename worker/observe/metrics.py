@@ -141,7 +141,7 @@ class Metrics(Observer):
 
     def sample(self, worker: Worker, watch: Watch) -> None:
         """Look at what the worker holds; every second or two. First what a supervisor waits for, then the gauges."""
-        self.health.report(missing_for_readiness(worker))
+        self.health.report([*missing_for_readiness(worker), *watch.failing])
         self._census.take(worker, watch.lags, watch.logs)
 
     def stage(self, name: str, seconds: float) -> None:

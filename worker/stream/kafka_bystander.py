@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -137,6 +138,8 @@ class Bystander:
 
         Raises:
             Unavailable: one was not acknowledged; it may be there all the same.
+            UsageError: the broker refused one, and would again until a setting or a right is changed.
+            Refused: the same, where a topic is not as agreed.
         """
         appender = Appender(
             self._options,
@@ -151,6 +154,8 @@ class Bystander:
                 while ticket.state is Sent.PENDING:
                     time.sleep(0.005)
                 if ticket.state is Sent.FAILED:
+                    appender.look()
+                    appender.failures.check(math.inf)
                     raise Unavailable(
                         f"the broker did not take a record for partition {partition} of {self._name(topic)}: "
                         "run the same command again, which goes on where this one ended"

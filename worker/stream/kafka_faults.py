@@ -13,6 +13,25 @@ from worker.stream.connection import Options
 
 PROBE_MS: Final = 2000
 """How long a partition is tried: the record is there, so an answer comes within a round trip."""
+TOO_LARGE: Final = (errors.MessageSizeTooLargeError, errors.RecordListTooLargeError)
+REFUSALS: Final = (
+    *TOO_LARGE,
+    errors.AuthorizationError,
+    errors.FencedInstanceIdError,
+    errors.InvalidRecordError,
+    errors.InvalidRequiredAcksError,
+    errors.InvalidTimestampError,
+    errors.InvalidTopicError,
+    errors.InvalidTransactionTimeoutError,
+    errors.PolicyViolationError,
+    errors.SaslAuthenticationFailedError,
+    errors.SecurityDisabledError,
+    errors.UnsupportedCompressionTypeError,
+    errors.UnsupportedForMessageFormatError,
+    errors.UnsupportedVersionError,
+)
+"""Answers to a send that stay the same until somebody has changed something. Others that kafka-python does not repeat
+by itself (an unknown producer, an old epoch, a transaction that was aborted) end with a new producer."""
 
 
 @contextmanager
@@ -56,6 +75,24 @@ def as_stop(error: errors.KafkaError, about: str) -> Stop:
             f"{about} holds records in a compression that this Python cannot read ({error}): "
             "pip install python-snappy, lz4 or zstandard, whichever is named, and start the worker again"
         )
+    if isinstance(error, TOO_LARGE):
+        return UsageError(
+            f"the broker refused {about} as too large ({error}): the topic takes less than it did, or than the setting "
+            "topics.max_message_bytes says. Raise its max.message.bytes again (`python -m worker topics create "
+            "--alter-config`), and start the worker: it goes on with this record. Nothing may be left out, since other "
+            "verdicts may name it"
+        )
+    if isinstance(error, errors.InvalidTimestampError):
+        return Refused(
+            f"the broker refused {about} because of the time that this machine's clock gave it ({error}): the topic "
+            "takes times from who writes. Run `python -m worker topics create --alter-config`, which lets the broker "
+            "date the records (message.timestamp.type=LogAppendTime), set the clock right, and start the worker again"
+        )
+    if isinstance(error, errors.InvalidTopicError | errors.InvalidTransactionTimeoutError):
+        return UsageError(
+            f"the broker refused {about} ({type(error).__name__}: {error}): correct topics.prefix, topics.generation "
+            "or kafka.transaction_timeout_seconds, whichever it names"
+        )
     if isinstance(error, errors.FencedInstanceIdError):
         return UsageError(
             f"another worker has joined {about} under this kafka.instance_id: give each worker a name of its own, "
@@ -65,6 +102,12 @@ def as_stop(error: errors.KafkaError, about: str) -> Stop:
         return UsageError(
             f"the broker refused {about} ({type(error).__name__}: {error}): "
             "check kafka.sasl_username and the rights of that user"
+        )
+    if isinstance(error, REFUSALS):
+        return Refused(
+            f"the broker refused {about} ({type(error).__name__}: {error}), and would again: the topic, or the broker, "
+            "is otherwise than this program needs it. Run `python -m worker topics check`, look at the broker's log, "
+            "and start the worker again"
         )
     return Unavailable(
         f"the broker did not do what was asked of {about} ({type(error).__name__}: {error}). "

@@ -29,8 +29,6 @@ memory that it has to ask the system for. A page that is larger comes by itself 
 READ_BYTES: Final = 2 << 20
 """What a reader fetches at a time: twice as much a second as with 16 MiB, which no cache holds."""
 POSITION_TIMEOUT_MS: Final = 1000
-LEAST_FAILURES: Final = 3
-"""Transactions in a row that must fail before patience counts: a rebalance fails one now and then."""
 
 
 class KafkaReader(Reader):
@@ -165,6 +163,7 @@ class KafkaLog(Log):
             options,
             prefix,
             prefix + PAGES,
+            page_group,
             transactional_id=f"{group}-{writer}",
             max_bytes=max_bytes,
             timeout_seconds=transaction_seconds,
@@ -228,24 +227,22 @@ class KafkaLog(Log):
     def transact(
         self, outputs: Sequence[Output], offsets: Mapping[int, Committed], membership: Membership
     ) -> TransactionTicket:
+        return self.transactor.submit(Job(outputs, offsets, membership))
+
+    def failing(self) -> Sequence[str]:
         """See the port.
 
         Raises:
-            UsageError: the one before found another worker under this one's ``kafka.instance_id``. Nothing else tells:
-                the heartbeats of a member that was replaced stop, and its polls go on without an error.
+            UsageError: another worker was found under this one's ``kafka.instance_id``. Nothing else tells: the
+                heartbeats of a member that was replaced stop, and its polls go on without an error. Or the broker
+                refused what it will refuse again until a setting, a topic or a right is changed.
+            Refused: the same, where the topics are not as agreed.
             Unavailable: the last ones all failed, for longer than patience lasts.
         """
-        transactor = self.transactor
-        if transactor.fenced is not None:
-            raise as_stop(transactor.fenced, f"group {self._pages.member.group}") from transactor.fenced
-        since = transactor.failing_since
-        if since is not None and transactor.failures >= LEAST_FAILURES and time.monotonic() - since > self._patience:
-            raise Unavailable(
-                f"the last {transactor.failures} transactions failed, the last one with {transactor.last_error}. Start "
-                "the worker again; if they go on failing, look at the broker's log, and at the pages from the offset "
-                f"on that group {self._pages.member.group} has consumed"
-            )
-        return transactor.submit(Job(outputs, offsets, membership))
+        self._appender.look()
+        for failures in (self._appender.failures, self.transactor.failures):
+            failures.check(self._patience)
+        return [*self._appender.told(), *self.transactor.failures.told()]
 
     def close(self, seconds: float) -> None:
         """Leave the groups, finish the sends; for at most so long. A broker that is gone is no error here."""

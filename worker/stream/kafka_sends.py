@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from kafka import KafkaProducer, TopicPartition, errors
@@ -20,6 +21,7 @@ from kafka.structs import OffsetAndMetadata
 
 from worker.messages import Headers
 from worker.stream.connection import Options
+from worker.stream.kafka_failures import Failures
 from worker.stream.ports import Committed, Membership, Output, Sent
 from worker.topics import topic_name
 
@@ -35,7 +37,8 @@ BREATH_SECONDS: Final = 0.0005
 worker in between: others wait for its answers."""
 PAUSE_AFTER_ERROR_SECONDS: Final = 0.5
 """Between a failed send and the next try: a broker that is away answers at once, again and again."""
-
+LONG_SECONDS: Final = 5.0
+"""An append that takes longer is worth a word: the client repeats what may succeed, and says nothing meanwhile."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +49,8 @@ class KafkaTicket:
 
     future: Any = None
     fails_at: float = 0.0
+    topic: str = ""
+    begun: float = field(default_factory=time.monotonic)
 
     @property
     def state(self) -> Sent:
@@ -58,7 +63,10 @@ class KafkaTicket:
 
 
 class Appender:
-    """Single records, outside transactions, in the order in which they were given."""
+    """Single records, outside transactions, in the order in which they were given.
+
+    ``failures`` says why they fail, and whether they will again.
+    """
 
     def __init__(
         self, options: Options, prefix: str, *, max_bytes: int, delivery_seconds: float, generation: str = ""
@@ -79,6 +87,7 @@ class Appender:
         self._generation = generation
         self._producer: Any = None
         self._last: list[KafkaTicket] = []
+        self.failures = Failures("appends")
 
     def prepare(self, topics: Iterable[str]) -> None:
         """Ask where these topics are: the first append to each would wait for that, a tenth of a second each time.
@@ -95,22 +104,50 @@ class Appender:
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers
     ) -> KafkaTicket:
         """Never raises, blocks for ``BLOCK_MS`` at most; what goes wrong is the ticket's state."""
-        self._last = [ticket for ticket in self._last if ticket.state is not Sent.DONE]
-        if any(ticket.state is Sent.FAILED for ticket in self._last):
-            self._retire()
+        self.look()
+        name = topic_name(self._prefix, topic, self._generation)
         try:
             if self._producer is None:
                 self._producer = KafkaProducer(**self._options)
-            name = topic_name(self._prefix, topic, self._generation)
             future = self._producer.send(name, value=value, key=key, headers=list(headers), partition=partition)
-            ticket = KafkaTicket(future)
-        except errors.MessageSizeTooLargeError:  # by the client's own measure: the producer is none the worse
-            return KafkaTicket(fails_at=time.monotonic() + PAUSE_AFTER_ERROR_SECONDS)
-        except Exception:  # kafka-python raises errors of many kinds here; each means that nothing was sent
-            self._retire()
-            ticket = KafkaTicket(fails_at=time.monotonic() + PAUSE_AFTER_ERROR_SECONDS)
+            ticket = KafkaTicket(future, topic=name)
+        except Exception as error:  # of many kinds; each means that nothing was sent
+            if not isinstance(error, errors.MessageSizeTooLargeError):  # that is the client's own measure, and no harm
+                self._retire()
+            self._note(error, name)
+            return KafkaTicket(fails_at=time.monotonic() + PAUSE_AFTER_ERROR_SECONDS, topic=name)
         self._last.append(ticket)
         return ticket
+
+    def look(self) -> None:
+        """See what became of the last ones; after one that failed a new producer is needed."""
+        pending, failed, done = [], [], 0
+        for ticket in self._last:
+            state = ticket.state
+            if state is Sent.PENDING:
+                pending.append(ticket)
+            elif state is Sent.FAILED:
+                failed.append(ticket)
+            else:
+                done += 1
+        self._last = pending
+        if failed:
+            self._note(failed[0].future.exception, failed[0].topic)
+            self._retire()
+        elif done:
+            self.failures.clear()
+
+    def _note(self, error: Exception, topic: str) -> None:
+        if self.failures.add(error, f"a record of topic {topic}"):
+            _log.warning("an append failed (%s); it is tried again", self.failures.why)
+
+    def told(self) -> list[str]:
+        """What keeps failing, or waits for the broker for long, a line each."""
+        waiting = [ticket for ticket in self._last if time.monotonic() - ticket.begun > LONG_SECONDS]
+        return self.failures.told() or [
+            f"a record of topic {ticket.topic} waits for the broker for {time.monotonic() - ticket.begun:.0f} s"
+            for ticket in waiting[:1]
+        ]
 
     def close(self, seconds: float) -> None:
         """Send what is waiting, for at most so long."""
@@ -174,6 +211,7 @@ class Transactor(threading.Thread):
         options: Options,
         prefix: str,
         pages: str,
+        group: str,
         *,
         transactional_id: str,
         max_bytes: int,
@@ -201,13 +239,8 @@ class Transactor(threading.Thread):
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._stopping = threading.Event()
         self._producer: Any = None
-        self.last_error: str | None = None
-        """Why the last transaction failed, None if it did not."""
-        self.failures = 0
-        """Transactions that failed since the last one that did not, and when, by the monotonic clock, the first did."""
-        self.failing_since: float | None = None
-        self.fenced: errors.FencedInstanceIdError | None = None
-        """Another worker has this one's instance id: no transaction can succeed any more."""
+        self._group = group
+        self.failures = Failures("transactions")
 
     def submit(self, job: Job) -> TransactionTicket:
         """Queue a transaction."""
@@ -223,29 +256,38 @@ class Transactor(threading.Thread):
     def run(self) -> None:
         """Until closed."""
         while (job := self._jobs.get()) is not None:
+            refused: list[tuple[Output, Exception]] = []
             try:
-                self._transact(job)
+                self._transact(job, refused)
             except Exception as error:  # of many kinds; the outcome is unknown after each
-                self._note(error, f"a transaction of {len(job.outputs)} records failed")
-                self.failures += 1
-                self.failing_since = self.failing_since or time.monotonic()
-                if isinstance(error, errors.FencedInstanceIdError):
-                    self.fenced = error
+                self._note(job, refused[0] if refused else None, error)
                 self._replace_producer()
                 job.ticket.state = Sent.FAILED
             else:
-                self.failures, self.failing_since, self.last_error = 0, None, None
+                self.failures.clear()
                 job.ticket.state = Sent.DONE
         self._drop_producer(timeout=2)
 
-    def _note(self, error: Exception, what: str) -> None:
-        """Say why, once as long as it stays the same: a broker that is away fails every try alike."""
-        why = f"{type(error).__name__}: {error}"
-        if why != self.last_error:
-            _log.warning("%s (%s); it is tried again", what, why)
-        self.last_error = why
+    def _note(self, job: Job, refused: tuple[Output, Exception] | None, error: Exception) -> None:
+        """Say why a transaction failed, once as long as it stays the same, and of a record which it is.
 
-    def _transact(self, job: Job) -> None:
+        The first record that failed is the cause: after it the client ends all others, with the same error.
+        """
+        about = f"group {self._group}" if isinstance(error, errors.FencedInstanceIdError) else "a transaction"
+        if refused is not None:
+            output, error = refused
+            about = f"a record of topic {self._written_to(output)}"
+            if output.source is not None:
+                about = f"the record of page {output.source[0]}:{output.source[1]} (partition:offset in {self._pages}) "
+                about += f"for topic {self._written_to(output)}"
+        if self.failures.add(error, about):
+            _log.warning("a transaction of %d records failed (%s); it is tried again", len(job.outputs), error)
+
+    def _written_to(self, output: Output) -> str:
+        return topic_name(self._prefix, output.topic, self._generation)
+
+    def _transact(self, job: Job, refused: list[tuple[Output, Exception]]) -> None:
+        """Raises whatever went wrong; ``refused`` gets the records that failed, in the order in which they did."""
         if self._producer is None:
             self._producer = self._new_producer()
         deadline = time.monotonic() + self._timeout_seconds
@@ -254,8 +296,12 @@ class Transactor(threading.Thread):
         for number, output in enumerate(job.outputs):
             if number and number % OUTPUTS_AT_A_TIME == 0:
                 time.sleep(BREATH_SECONDS)
-            name = topic_name(self._prefix, output.topic, self._generation)
-            self._producer.send(name, partition=output.partition, **_written(output))
+            try:
+                sent = self._producer.send(self._written_to(output), partition=output.partition, **_written(output))
+            except errors.MessageSizeTooLargeError as error:
+                refused.append((output, error))
+                raise
+            sent.add_errback(partial(_failed, refused, output))
         offsets = {
             TopicPartition(self._pages, partition): OffsetAndMetadata(committed.offset, committed.metadata, -1)
             for partition, committed in job.offsets.items()
@@ -283,7 +329,10 @@ class Transactor(threading.Thread):
             try:
                 self._producer = self._new_producer()
             except Exception as error:
-                self._note(error, "no new producer for transactions")
+                if self.failures.add(error, "a new producer for transactions"):
+                    _log.warning("no new producer for transactions (%s); it is tried again", self.failures.why)
+                if self.failures.refusal is not None:
+                    return  # the worker ends
                 self._stopping.wait(PAUSE_AFTER_ERROR_SECONDS)
             else:
                 return
@@ -292,6 +341,11 @@ class Transactor(threading.Thread):
         if self._producer is not None:
             let_go(self._producer, timeout)
             self._producer = None
+
+
+def _failed(refused: list[tuple[Output, Exception]], output: Output, error: Exception) -> None:
+    """In the client's network thread."""
+    refused.append((output, error))
 
 
 def _written(output: Output) -> dict[str, Any]:

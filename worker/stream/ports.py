@@ -72,13 +72,17 @@ class Record(NamedTuple):
 
 
 class Output(NamedTuple):
-    """One record to be written inside a transaction; ``topic`` is one of ``worker.topics``, without prefix."""
+    """One record to be written inside a transaction; ``topic`` is one of ``worker.topics``, without prefix.
+
+    ``source`` is the partition and offset in ``pages`` of the page that it is about, for messages.
+    """
 
     topic: str
     partition: int
     key: bytes | None
     value: bytes | None
     headers: Headers
+    source: tuple[int, int] | None = None
 
 
 class Sent(Enum):
@@ -240,3 +244,11 @@ class Log(ABC):
     @abstractmethod
     def transact(self, outputs: Sequence[Output], offsets: Mapping[int, Committed], membership: Membership) -> Ticket:
         """Write outputs and consumed offsets of ``pages`` in one transaction; at most one is in flight at a time."""
+
+    def failing(self) -> Sequence[str]:
+        """What keeps failing of all that is sent here and is sent again, a line each; asks nobody.
+
+        Raises:
+            Stop: it would fail again, however often it is sent.
+        """
+        return ()

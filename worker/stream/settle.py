@@ -34,12 +34,12 @@ def outputs_of(record: Record, ruling: Ruling, policy: Policy, *, counted: bool 
         headers = [*kept, *dead_letter_headers(reason, detail, source)]
         # What is too large to be passed on leaves only the reference to where it stands in pages.
         body = None if reason == OVERSIZE else record.value
-        return [Output(DEAD_LETTERS, record.partition, record.key, body, headers)]
+        return [Output(DEAD_LETTERS, record.partition, record.key, body, headers, source)]
     verdict = verdict_record(record, ruling, policy.scheme)
-    written = [Output(VERDICTS, record.partition, verdict.url.encode(), verdict.encode(), ())]
+    written = [Output(VERDICTS, record.partition, verdict.url.encode(), verdict.encode(), (), source)]
     if not counted and not (policy.output == "drop" and ruling.outcome == DUPLICATE):
         headers = [*kept, *verdict.to_headers()]
-        written.append(Output(DEDUPLICATED, record.partition, record.key, record.value, headers))
+        written.append(Output(DEDUPLICATED, record.partition, record.key, record.value, headers, source))
     return written
 
 

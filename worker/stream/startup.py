@@ -15,7 +15,8 @@ from worker.stream.schemes import COPIED, other_scheme
 from worker.topics import FINGERPRINTS, INDEX
 
 VITAL: Final = (PARTITIONS, "cleanup.policy", "message.timestamp.type")
-"""Differences with which a verdict could be wrong; any other (retention, sizes) is the operator's and only told."""
+"""Differences with which a verdict could be wrong, or be gone before anybody has read it; any other (retention, sizes)
+is the operator's and only told."""
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ def check_topics(differences: Sequence[Difference]) -> None:
         raise Unavailable(f"{'; '.join(missing)}. Make the topics: python -m worker topics create")
     if vital := [str(difference) for difference in differences if difference.what in VITAL]:
         raise Refused(
-            f"{'; '.join(vital)}. Verdicts would not be exact: correct the setting, or the topic "
+            f"{'; '.join(vital)}. Verdicts would not be exact, or be gone too early: correct the setting, or the topic "
             "(`python -m worker topics create --alter-config` for all but partitions)"
         )
     for difference in differences:

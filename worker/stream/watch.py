@@ -1,8 +1,9 @@
-"""Notices what no single step can: a broker that is gone, a position that stands still."""
+"""Notices what no single step can: a broker that is gone, sends that fail for good, a position that stands still."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,7 +26,7 @@ class Watch:
     reader's is counted from the answer that first found it so: before, its log may have ended there, and while the
     broker is away no reader can move.
     ``lags`` holds, by page partition, the pages that are not settled, and ``logs`` where both logs begin and end, for
-    metrics.
+    metrics; ``failing`` says what keeps failing of what is sent.
     """
 
     log: Log
@@ -33,17 +34,20 @@ class Watch:
     patience: float
     lags: dict[int, int] = field(default_factory=dict)
     logs: dict[str, Bounds] = field(default_factory=dict)
+    failing: Sequence[str] = ()
     _asked: float = float("-inf")
     _answered: float | None = None
     _away: bool = False
     _behind: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def check(self, now: float) -> None:
-        """Ask if it is time to.
+        """Look at what was sent, and ask the broker if it is time to.
 
         Raises:
+            Stop: what was sent is refused for good.
             Unavailable: patience is over.
         """
+        self.failing = self.log.failing()
         if now - self._asked < EVERY_SECONDS:
             return
         self._asked = now
