@@ -21,7 +21,7 @@ class Budget:
     def __init__(self, limit: int) -> None:
         self._limit: float = limit
         self._full = limit
-        self._waiting: deque[tuple[int, Deferred[None]]] = deque()
+        self._waiting: deque[tuple[int, Deferred[bool]]] = deque()
         self.held = 0
         self.most = 0
 
@@ -41,9 +41,9 @@ class Budget:
         self._hold(cost)
         return True
 
-    def wait(self, cost: int) -> Deferred[None]:
-        """Fires when it is this one's turn; so much is taken then."""
-        turn: Deferred[None] = Deferred()
+    def wait(self, cost: int) -> Deferred[bool]:
+        """Fires with True when it is this one's turn, and so much is taken then; with False after ``send_away``."""
+        turn: Deferred[bool] = Deferred()
         self._waiting.append((cost, turn))
         return turn
 
@@ -51,6 +51,13 @@ class Budget:
         """So much is free again; those whose turn it is go on."""
         self.held -= cost
         self._admit()
+
+    def send_away(self) -> None:
+        """Those that wait have waited for long enough: they get nothing, and may come again."""
+        waiting, self._waiting = self._waiting, deque()
+        for _, turn in waiting:
+            if not turn.called:
+                turn.callback(False)
 
     def lift(self) -> None:
         """No limit any more: the crawl is closing, no further pages come, and those that wait must not hold it up."""
@@ -62,7 +69,7 @@ class Budget:
             cost, turn = self._waiting.popleft()
             if not turn.called:  # it is where its waiter was cancelled
                 self._hold(cost)
-                turn.callback(None)
+                turn.callback(True)
 
     def _hold(self, cost: int) -> None:
         self.held += cost

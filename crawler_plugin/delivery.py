@@ -1,38 +1,62 @@
 """All that one crawl sends to Kafka, whichever of the plugin's Scrapy components a page comes through.
 
-Nothing here blocks the event loop. ``publish`` waits only for room in the budget of unconfirmed bytes, so a slow or
-absent broker slows the crawl instead of filling its memory; Kafka itself is met in the publisher's thread. Stats and
-logs are written in the event loop's thread alone.
+Nothing here blocks the event loop: Kafka is met in the publisher's thread, the disk in that of the storage. Stats and
+logs are written in the event loop's thread alone. What becomes of a page:
+
+1. It is *handed over* with ``publish``, which waits for room in the budget of unconfirmed bytes, so that a slow or
+   absent broker slows the crawl instead of filling its memory. ``DEDUP_ON_FULL`` and ``DEDUP_GIVE_UP_SECONDS`` say
+   when a page goes to the spool instead, and when the crawl is closed.
+2. It is *confirmed* by Kafka, or refused as too large.
+3. What is neither when the crawl ends and ``DEDUP_FLUSH_TIMEOUT`` has passed goes to the *spool*, at a second Ctrl-C at
+   once. The next crawl sends it.
+4. What the spool does not take is *lost*: named, counted as unconfirmed, and the crawl does not look like a success.
+
+A process that is killed outright (SIGKILL, failing power) loses what it has in memory, at most ``DEDUP_BUFFER_BYTES``;
+what is in the spool stays.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
+import shlex
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final, Self
 from weakref import WeakValueDictionary
 
+from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later, is_asyncio_available
-from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from crawler_plugin import stats
 from crawler_plugin.budget import Budget
-from crawler_plugin.publisher import Publisher, producer_options
+from crawler_plugin.connection import producer_options
+from crawler_plugin.publisher import Publisher
 from crawler_plugin.record import Origin, Page, Unusable, cut_to
 from crawler_plugin.settings import PluginSettings
+from crawler_plugin.spool.file import Spool, named
+from crawler_plugin.spool.storage import Call, Storage
+from worker.errors import Stop, Unavailable, UsageError
 
 CLOSING_LOOK_S: Final = 0.5
 """How often a crawl that waits for the budget is asked whether it is closing."""
 GRACE_S: Final = 2.0
 """After the flush timeout, for the publisher's thread to come to an end."""
 NAMED_PAGES: Final = 5
+SAY_S: Final = 5.0
+"""Between two lines of a crawl that waits for confirmations at its end."""
+UNCONFIRMED_REASON: Final = "dedup_unconfirmed"
+"""``finish_reason`` of a crawl that lost pages."""
+FULL_REASON: Final = "dedup_full"
+"""``finish_reason`` of a crawl that was closed since no more pages could be taken."""
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +73,12 @@ class Delivery:
         self._budget = Budget(settings.buffer_bytes)
         self._origin: Origin | None = None
         self._publisher: Publisher | None = None
+        self._storage = Storage()
+        self._looked: Deferred[None] | None = None
         self._end: Deferred[None] | None = None
+        self._waiting: dict[int, Page] = {}
+        self._is_asked_to_close = False
+        self._lost = 0
         self._warned: set[str] = set()
 
     @classmethod
@@ -65,32 +94,58 @@ class Delivery:
         assert isinstance(found, cls)
         return found
 
-    def open(self) -> None:
-        """Begin to connect; the crawl does not wait for it."""
+    async def open(self) -> None:
+        """Begin to connect; the crawl does not wait for it, unless ``DEDUP_REQUIRED`` says so.
+
+        Raises:
+            Stop: the spool cannot be used; or what is required is missing.
+        """
         spider, settings = self._crawler.spider, self._settings
         job = settings.job or f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         self._origin = Origin(settings.fields, spider.name if spider else None, job)
+        self._crawler.signals.connect(self._tell_reason, signals.spider_closed)
+        self._crawler.signals.connect(self._tell_failure, signals.engine_stopped)
+        call = _event_loop()
+        spool = await self._open_spool(call, spider.name if spider else "", job)
         options = producer_options(
             bootstrap_servers=settings.bootstrap_servers,
             max_page_bytes=settings.max_page_bytes,
             compression=settings.compression,
             connection=settings.connection,
         )
-        self._publisher = Publisher(options, settings.topic, _from_any_thread(self._hear))
+        self._publisher = Publisher(
+            options,
+            settings.topic,
+            lambda: call(self._hear),
+            cuts=settings.oversize == "truncate",
+            spool=spool,
+        )
         self._publisher.start()
+        atexit.register(self._store_at_exit)
+        if settings.required:
+            await self._require()
 
     async def close(self) -> None:
-        """Wait for what is unconfirmed, for at most ``DEDUP_FLUSH_TIMEOUT``; count and name what stays so."""
-        if self._publisher is None:
+        """Wait for what is unconfirmed, for at most ``DEDUP_FLUSH_TIMEOUT``; what stays so goes to the spool."""
+        publisher = self._publisher
+        if publisher is None:
+            await self._storage.close(lambda: None)
             return
         self._end = Deferred()
-        patience = self._settings.flush_timeout if self._publisher.unconfirmed else 0.0
+        patience = self._settings.flush_timeout if publisher.has_work and not self._is_refused else 0.0
         timer = call_later(patience + GRACE_S, self._stop_waiting)
-        self._publisher.finish(patience)
+        self._say_how_long(time.monotonic() + patience)
+        publisher.finish(patience)
         await maybe_deferred_to_future(self._end)
         timer.cancel()
         self._collect()
-        self._sum_up(self._publisher.unconfirmed, self._publisher.last_heard)
+        unspooled = publisher.unspooled
+        stored = await self._storage.store_all(unspooled)
+        self._count_stored(stored.pages, stored.trouble)
+        await self._storage.close(publisher.mark_sent)
+        self._collect()
+        atexit.unregister(self._store_at_exit)
+        self._sum_up(unspooled[stored.pages :], publisher.last_heard)
 
     def page(self, make: Callable[[Origin, int], Page]) -> Page | None:
         """The record to send, which ``make`` takes out of what has come, or None where it has none; counted then.
@@ -120,17 +175,11 @@ class Delivery:
         return page if page.size <= self._settings.max_page_bytes else self._fit(page)
 
     async def publish(self, page: Page) -> None:
-        """Hand the page over for sending; waits while the budget is spent."""
-        cost = self._budget.cost(page.size)
-        if not self._budget.take(cost):
-            began = time.monotonic()
-            turn = self._budget.wait(cost)
-            self._look_whether_closing()
-            await maybe_deferred_to_future(turn)
-            self.count(stats.WAITED_PAGES)
-            self._add_seconds(stats.WAITED_SECONDS, time.monotonic() - began)
+        """Hand the page over for sending, or to the spool; waits while neither takes it."""
         assert self._publisher is not None, "open comes first"
-        self._publisher.submit(page, cost)
+        cost = self._budget.cost(page.size)
+        if self._budget.take(cost) or await self._find_room(page, cost):
+            self._publisher.submit(page, cost)
         self.count(stats.PUBLISHED)
         self.count(stats.PUBLISHED_BYTES, page.size)
 
@@ -150,23 +199,175 @@ class Delivery:
         )
         return fitting
 
-    def _look_whether_closing(self) -> None:
+    async def _open_spool(self, call: Call, spider: str, job: str) -> Spool | None:
+        settings = self._settings
+        if settings.spool is None:
+            return None
+        names = {"%(spider)s": spider, "%(job)s": job}
+        told = settings.spool
+        for name, value in names.items():
+            told = told.replace(name, value.replace("/", "_"))
+        try:
+            spool = await self._storage.open(call, Path(told), settings.spool_bytes)
+        except OSError as error:
+            problem = (
+                f"DEDUP_SPOOL: {Path(told).absolute()} cannot be written ({error.strerror}), and pages that Kafka does "
+                "not confirm would be lost; name a file in a folder that is there and can be written, or write none"
+            )
+            if self._crawler.settings.get("DEDUP_SPOOL") is None:  # a crawl that has its place by default goes on
+                _log.warning(problem, extra=self._extra())
+                return None
+            raise UsageError(problem) from error
+        self._collector.set_value(stats.SPOOL_FOUND, spool.left)
+        if spool.left:
+            _log.info(
+                f"{spool.left} pages that an earlier crawl left in {spool.path} are sent, too", extra=self._extra()
+            )
+        if spool.damaged:
+            self.count(stats.SPOOL_DAMAGED, len(spool.damaged))
+            for line in named(spool.damaged, spool.path):
+                _log.error(line, extra=self._extra())
+        return spool
+
+    async def _require(self) -> None:
+        assert self._publisher is not None
+        if not self._publisher.has_looked:
+            self._looked = Deferred()
+            await maybe_deferred_to_future(self._looked)
+        missing = self._publisher.found_wanting
+        if missing is not None:
+            kind = type(missing) if isinstance(missing, Stop) else Unavailable
+            raise kind(
+                f"the crawl does not start, as DEDUP_REQUIRED says: {missing} (topic {self._settings.topic} at "
+                f"{','.join(self._settings.bootstrap_servers)})"
+            )
+
+    @property
+    def _is_refused(self) -> bool:
+        """Whether the crawl was closed at its start."""
+        return self._settings.required and self._publisher is not None and self._publisher.found_wanting is not None
+
+    async def _find_room(self, page: Page, cost: int) -> bool:
+        """Wait for room in the budget and take it; or write the page to the spool, and say False."""
+        assert self._publisher is not None
+        began = time.monotonic()
+        self._waiting[id(page)] = page
+        try:
+            while not await self._store_instead(page):
+                if self._settings.on_full == "fail" or self._has_given_up:
+                    self._close_crawl()
+                turn = self._budget.wait(cost)
+                self._look_after_those_who_wait()
+                if await maybe_deferred_to_future(turn):
+                    return True
+            return False
+        finally:
+            del self._waiting[id(page)]
+            self.count(stats.WAITED_PAGES)
+            self._add_seconds(stats.WAITED_SECONDS, time.monotonic() - began)
+
+    async def _store_instead(self, page: Page) -> bool:
+        on_full = self._settings.on_full
+        if on_full == "fail" or (on_full == "block" and not self._has_given_up) or self._storage.spool is None:
+            return False
+        trouble = await self._storage.store(page)
+        self._count_stored(0 if trouble else 1, trouble)
+        return trouble is None
+
+    def _count_stored(self, pages: int, trouble: str | None) -> None:
+        if pages:
+            self.count(stats.SPOOL_WRITTEN, pages)
+        if trouble is not None:
+            self.count(stats.SPOOL_ERRORS)
+            self._warn_once(
+                stats.SPOOL_ERRORS,
+                f"the spool does not take a page ({trouble}): make room there or raise DEDUP_SPOOL_BYTES. Meanwhile "
+                "the crawl waits for Kafka",
+                level=logging.ERROR,
+            )
+
+    @property
+    def _has_given_up(self) -> bool:
+        assert self._publisher is not None
+        return self._publisher.silence >= self._settings.give_up_seconds
+
+    def _close_crawl(self) -> None:
+        engine = self._crawler.engine
+        if self._is_asked_to_close or _is_closing(self._crawler) or engine is None:
+            return
+        self._is_asked_to_close = True
+        _log.error(
+            f"DEDUP_BUFFER_BYTES={self._settings.buffer_bytes} of pages are not confirmed by Kafka and no more can "
+            f"be taken, so the crawl is closed ({FULL_REASON}). See that the broker at "
+            f"{','.join(self._settings.bootstrap_servers)} runs; DEDUP_ON_FULL and DEDUP_SPOOL say where pages go else",
+            extra=self._extra(),
+        )
+        deferred_from_coro(engine.close_spider_async(reason=FULL_REASON))
+
+    def _look_after_those_who_wait(self) -> None:
         """Scrapy closes a spider only when no item is on its way, and says so to nobody before: so it is asked."""
         if not self._budget.is_waited_for:
             return
         if _is_closing(self._crawler):
             self._budget.lift()
+        elif self._has_given_up and not self._is_asked_to_close:
+            self._budget.send_away()
         else:
-            call_later(CLOSING_LOOK_S, self._look_whether_closing)
+            call_later(CLOSING_LOOK_S, self._look_after_those_who_wait)
 
     def _hear(self) -> None:
+        assert self._publisher is not None
         self._collect()
-        if self._publisher is not None and self._publisher.has_ended:
+        if self._looked is not None and not self._looked.called and self._publisher.has_looked:
+            self._looked.callback(None)
+        if self._publisher.has_ended:
             self._stop_waiting()
 
     def _stop_waiting(self) -> None:
         if self._end is not None and not self._end.called:
             self._end.callback(None)
+
+    def _say_how_long(self, deadline: float) -> None:
+        assert self._publisher is not None and self._end is not None
+        left = deadline - time.monotonic()
+        if self._end.called or left <= 0:
+            return
+        if (count := self._publisher.unconfirmed) and left < self._settings.flush_timeout - SAY_S / 2:
+            then = "they go to the spool" if self._storage.spool else "they are lost"
+            _log.info(
+                f"waiting for Kafka to confirm {count} pages, {left:.0f} s more; then {then} (DEDUP_FLUSH_TIMEOUT)",
+                extra=self._extra(),
+            )
+        call_later(SAY_S, self._say_how_long, deadline)
+
+    def _store_at_exit(self) -> None:
+        """The crawl was stopped by force: its event loop is no more, and there is no time for Kafka."""
+        assert self._publisher is not None
+        pages = [*self._publisher.unspooled, *self._waiting.values()]
+        stored = self._storage.store_at_exit(pages)
+        lost = len(pages) - stored.pages
+        if stored.pages and self._storage.spool is not None:
+            _log.warning(
+                f"the crawl was stopped by force; {stored.pages} pages that Kafka had not confirmed are in "
+                f"{self._storage.spool.path}, {_sending(self._storage.spool.path)}",
+                extra=self._extra(),
+            )
+        if lost:
+            _log.error(
+                f"the crawl was stopped by force and {lost} pages that Kafka had not confirmed are lost"
+                f"{f' ({stored.trouble})' if stored.trouble else ''}: {_some(pages[stored.pages :])}. Crawl them again",
+                extra=self._extra(),
+            )
+
+    def _tell_reason(self) -> None:
+        """After Scrapy's own stats, which were connected before."""
+        if self._lost:
+            self._collector.set_value("finish_reason", UNCONFIRMED_REASON)
+
+    def _tell_failure(self) -> None:
+        """Scrapy exits with 1 where a crawl has no spider at its end, and has no other way to be told."""
+        if self._lost:
+            self._crawler.spider = None
 
     def _collect(self) -> None:
         assert self._publisher is not None
@@ -175,31 +376,46 @@ class Delivery:
             self.count(stats.CONFIRMED, report.confirmed)
         if report.send_errors:
             self.count(stats.SEND_ERRORS, report.send_errors)
+        for page in report.cut:
+            self.count(stats.TRUNCATED)
+            self._warn_once(
+                f"{stats.TRUNCATED} for the topic",
+                f"{page.url}: {page.size} bytes are more than {self._settings.topic} takes, the page is cut off there. "
+                "Raise max.message.bytes of that topic (the worker's topics.max_message_bytes) or change "
+                "DEDUP_OVERSIZE",
+            )
         for page in report.refused:
             self.count(stats.OVERSIZE)
             self.count(stats.OVERSIZE_AT_BROKER)
             self._warn_once(
                 stats.OVERSIZE_AT_BROKER,
-                f"{page.url}: the broker refused {page.size} bytes as too large for {self._settings.topic}, the page "
-                "is left out. Lower DEDUP_MAX_PAGE_BYTES or raise max.message.bytes of that topic "
-                "(the worker's topics.max_message_bytes)",
+                f"{page.url}: {page.size} bytes are too large for {self._settings.topic}, the page is left out. "
+                "Lower DEDUP_MAX_PAGE_BYTES or raise max.message.bytes of that topic (the worker's "
+                "topics.max_message_bytes)",
             )
         for notice in report.notices:
             _log.log(logging.WARNING if notice.is_trouble else logging.INFO, notice.message, extra=self._extra())
         self._budget.give_back(report.freed)
 
-    def _sum_up(self, unconfirmed: list[Page], heard: str | None) -> None:
-        self._collector.set_value(stats.UNCONFIRMED, len(unconfirmed))
+    def _sum_up(self, lost: list[Page], heard: str | None) -> None:
+        self._lost = len(lost)
+        self._collector.set_value(stats.UNCONFIRMED, len(lost))
         self._collector.set_value(stats.MOST_BUFFERED, self._budget.most)
-        if unconfirmed:
-            named = ", ".join(page.url for page in unconfirmed[:NAMED_PAGES])
-            more = "" if len(unconfirmed) <= NAMED_PAGES else f" and {len(unconfirmed) - NAMED_PAGES} more"
+        spool, heard = self._storage.spool, f" (the last that was heard: {heard})" if heard else ""
+        if spool is not None:
+            self._collector.set_value(stats.SPOOL_LEFT, spool.left)
+            if spool.left:
+                _log.warning(
+                    f"{spool.left} pages that Kafka has not confirmed{heard} are in {spool.path}, "
+                    f"{_sending(spool.path)}",
+                    extra=self._extra(),
+                )
+        if lost:
             _log.error(
-                f"{len(unconfirmed)} pages were not confirmed by Kafka within DEDUP_FLUSH_TIMEOUT="
-                f"{self._settings.flush_timeout:g} s and may be missing on {self._settings.topic}: {named}{more}"
-                f"{f' (the last that was heard: {heard})' if heard else ''}. "
-                f"See that the broker at {','.join(self._settings.bootstrap_servers)} runs and has that topic, and "
-                "crawl them again; raise DEDUP_FLUSH_TIMEOUT if it is slow",
+                f"{len(lost)} pages were not confirmed by Kafka within DEDUP_FLUSH_TIMEOUT="
+                f"{self._settings.flush_timeout:g} s, are in no spool and may be missing on {self._settings.topic}: "
+                f"{_some(lost)}{heard}. See that the broker at {','.join(self._settings.bootstrap_servers)} runs and "
+                "has that topic, and crawl them again; a spool with room would have kept them (DEDUP_SPOOL)",
                 extra=self._extra(),
             )
 
@@ -231,8 +447,18 @@ def _is_closing(crawler: Crawler) -> bool:
     return engine is None or not engine.running or getattr(slot, "closing", None) is not None
 
 
-def _from_any_thread(heard: Callable[[], None]) -> Callable[[], None]:
-    """A function for other threads that has ``heard`` called in the event loop's, asyncio's or Twisted's."""
+def _some(pages: list[Page]) -> str:
+    """URLs of the first ones, and how many more there are."""
+    named = ", ".join(page.url for page in pages[:NAMED_PAGES])
+    return named if len(pages) <= NAMED_PAGES else f"{named} and {len(pages) - NAMED_PAGES} more"
+
+
+def _sending(path: Path) -> str:
+    return f"the next crawl with that spool sends them, or now: python -m crawler_plugin.spool {shlex.quote(str(path))}"
+
+
+def _event_loop() -> Call:
+    """What has a function called in the event loop's thread, asyncio's or Twisted's, from any thread."""
     call: Callable[[Callable[[], None]], object]
     if is_asyncio_available():
         call = asyncio.get_running_loop().call_soon_threadsafe
@@ -241,8 +467,8 @@ def _from_any_thread(heard: Callable[[], None]) -> Callable[[], None]:
 
         call = reactor.callFromThread
 
-    def wake() -> None:
+    def call_there(function: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is closed: a crawl that was stopped by force
-            call(heard)
+            call(function)
 
-    return wake
+    return call_there

@@ -1,18 +1,16 @@
 """Pages on their way to Kafka: which may be sent, which are under way, what became of them. For use from any thread.
 
-A page is in one of three places until it is confirmed or refused:
+A page is in one of two places until it is confirmed or refused:
 
-==========  =========================================================  ===========================================
-place       comes there                                                leaves it
-==========  =========================================================  ===========================================
-waiting     with ``add``; with ``take_back`` from *under way*          with ``next``, first come, first served
-under way   with ``next``                                              confirmed, refused, or taken back
-suspect     with ``take_back``, if a page was too large for Kafka      with ``next``, and then it travels alone
-==========  =========================================================  ===========================================
+==========  ==============================================  ==========================================
+place       comes there                                     leaves it
+==========  ==============================================  ==========================================
+waiting     with ``add``; with ``take_back``                with ``next``, first come, first served
+under way   with ``next``                                   confirmed, refused, or taken back
+==========  ==============================================  ==========================================
 
-Why a suspect: after one page that is too large, kafka-python fails all others with the same error, so the error says
-nothing of the page that it came with. The largest one is tried alone. It is either refused, and then it was the one,
-or confirmed, and then another one is; each such round is the last for one page, so the search ends.
+A page that was read from the spool is there still, at its ``place``, until its place is in ``done_places``; the others
+are in memory alone (``unspooled``).
 """
 
 from __future__ import annotations
@@ -32,11 +30,15 @@ WINDOW_BYTES: Final = 16 * 1024 * 1024
 
 
 class Sending(NamedTuple):
-    """A page that goes out under this number; sent again it gets another, so late news of the first is recognised."""
+    """A page that goes out under this number; sent again it gets another, so late news of the first is recognised.
+
+    ``place`` is where it lies in the spool, if it came from there.
+    """
 
     number: int
     page: Page
     cost: int
+    place: int | None = None
 
 
 class Notice(NamedTuple):
@@ -53,6 +55,7 @@ class Report:
     confirmed: int = 0
     freed: int = 0
     refused: list[Page] = field(default_factory=list)
+    cut: list[Page] = field(default_factory=list)
     send_errors: int = 0
     notices: list[Notice] = field(default_factory=list)
 
@@ -66,23 +69,24 @@ class Outbox:
         self._changed = threading.Condition()
         self._waiting: deque[Sending] = deque()
         self._under_way: dict[int, Sending] = {}
-        self._under_way_cost = 0
-        self._suspect: Sending | None = None
-        self._alone: int | None = None
+        self._under_way_bytes = 0
+        self._spooled_bytes = 0
+        self._done: list[int] = []
         self._numbers = itertools.count()
         self._failure: Exception | None = None
-        self._is_too_large = False
         self._report = Report()
         self._is_told = False
         self._confirmed = 0
         self._progress_at = clock()
 
-    def add(self, page: Page, cost: int) -> None:
+    def add(self, page: Page, cost: int, place: int | None = None) -> None:
         """One page more; ``cost`` comes back in a report when it is done with."""
         with self._changed:
             if not self._has_pages():
                 self._progress_at = self._clock()
-            self._waiting.append(Sending(-1, page, cost))
+            self._waiting.append(Sending(-1, page, cost, place))
+            if place is not None:
+                self._spooled_bytes += page.size
             self._changed.notify_all()
 
     def next(self, timeout: float) -> Sending | None:
@@ -110,40 +114,39 @@ class Outbox:
             self._confirmed += 1
         self._tell()
 
-    def fail(self, number: int, error: Exception, *, is_too_large: bool) -> None:
-        """This sending failed, and so its producer is to be replaced. A page that was refused alone is given up."""
+    def refuse(self, number: int) -> None:
+        """The page of this sending is too large for the topic, and given up."""
         with self._changed:
-            if number not in self._under_way:
+            if (sending := self._leave(number)) is None:
                 return
-            if self._failure is None:
-                self._failure = error
-            if is_too_large and number == self._alone:
-                sending = self._leave(number)
-                assert sending is not None
-                self._report.refused.append(sending.page)
-                self._report.freed += sending.cost
-            elif is_too_large:
-                self._is_too_large = True
-            self._changed.notify_all()
+            self._report.refused.append(sending.page)
+            self._report.freed += sending.cost
         self._tell()
 
-    def take_back(self) -> None:
-        """The producer is gone: what is under way goes back to where it came from, in order."""
+    def fail(self, number: int, error: Exception) -> bool:
+        """This sending failed, and so its producer is to be replaced; says whether it was the first to fail."""
         with self._changed:
-            returned = list(self._under_way.values())
-            if self._alone is not None and returned:
-                self._suspect = returned.pop()
-            elif self._is_too_large and returned:
-                self._suspect = max(returned, key=lambda sending: sending.page.size)
-                returned.remove(self._suspect)
-            self._waiting.extendleft(reversed(returned))
+            if number not in self._under_way or self._failure is not None:
+                return False
+            self._failure = error
+            self._changed.notify_all()
+            return True
+
+    def take_back(self) -> None:
+        """The producer is gone: what is under way waits again, in order, before all others."""
+        with self._changed:
+            self._waiting.extendleft(reversed(self._under_way.values()))
             self._under_way.clear()
-            self._under_way_cost = 0
-            self._alone = None
+            self._under_way_bytes = 0
             if self._failure is not None:
                 self._report.send_errors += 1
             self._failure = None
-            self._is_too_large = False
+        self._tell()
+
+    def cut(self, page: Page) -> None:
+        """Only the beginning of this page is sent."""
+        with self._changed:
+            self._report.cut.append(page)
         self._tell()
 
     def note(self, notice: Notice) -> None:
@@ -164,12 +167,30 @@ class Outbox:
         with self._changed:
             self._changed.notify_all()
 
-    @property
-    def pages(self) -> list[Page]:
-        """All whose fate is open, in the order in which they would go."""
+    def done_places(self) -> list[int]:
+        """Places in the spool of pages that are done with since the last call."""
         with self._changed:
-            suspect = () if self._suspect is None else (self._suspect,)
-            return [sending.page for sending in (*self._under_way.values(), *suspect, *self._waiting)]
+            done, self._done = self._done, []
+            return done
+
+    @property
+    def unspooled(self) -> list[Page]:
+        """Pages whose fate is open and which are in memory alone, in the order in which they would go."""
+        with self._changed:
+            every = (*self._under_way.values(), *self._waiting)
+            return [sending.page for sending in every if sending.place is None]
+
+    @property
+    def count(self) -> int:
+        """Pages whose fate is open."""
+        with self._changed:
+            return len(self._under_way) + len(self._waiting)
+
+    @property
+    def spooled_bytes(self) -> int:
+        """Bytes of the pages here that came from the spool."""
+        with self._changed:
+            return self._spooled_bytes
 
     @property
     def is_empty(self) -> bool:
@@ -190,33 +211,27 @@ class Outbox:
             return self._clock() - self._progress_at if self._has_pages() else 0.0
 
     def _has_pages(self) -> bool:
-        return bool(self._waiting or self._under_way or self._suspect)
+        return bool(self._waiting or self._under_way)
 
     def _may_send(self) -> bool:
-        if not self._under_way:
-            return bool(self._suspect or self._waiting)
-        if self._alone is not None or self._suspect is not None or not self._waiting:
+        if not self._waiting:
             return False
-        return self._under_way_cost + self._waiting[0].cost <= WINDOW_BYTES
+        return not self._under_way or self._under_way_bytes + self._waiting[0].page.size <= WINDOW_BYTES
 
     def _send(self) -> Sending:
-        number = next(self._numbers)
-        if self._suspect is not None:
-            found, self._suspect, self._alone = self._suspect, None, number
-        else:
-            found = self._waiting.popleft()
-        sending = found._replace(number=number)
-        self._under_way[number] = sending
-        self._under_way_cost += sending.cost
+        sending = self._waiting.popleft()._replace(number=next(self._numbers))
+        self._under_way[sending.number] = sending
+        self._under_way_bytes += sending.page.size
         return sending
 
     def _leave(self, number: int) -> Sending | None:
         sending = self._under_way.pop(number, None)
         if sending is not None:
-            self._under_way_cost -= sending.cost
+            self._under_way_bytes -= sending.page.size
             self._progress_at = self._clock()
-            if number == self._alone:
-                self._alone = None
+            if sending.place is not None:
+                self._spooled_bytes -= sending.page.size
+                self._done.append(sending.place)
             self._changed.notify_all()
         return sending
 

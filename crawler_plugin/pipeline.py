@@ -26,7 +26,7 @@ class Pipeline:
 
     async def open_spider(self) -> None:
         """Begin to connect; the crawl does not wait for it."""
-        self._delivery.open()
+        await self._delivery.open()
 
     async def process_item(self, item: Any) -> Any:
         """Publish the item's page, if it has one, and return the item; waits while the budget is spent."""

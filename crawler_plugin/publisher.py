@@ -1,41 +1,35 @@
 """Pages to Kafka from a thread of their own, each at least once, whatever the broker does meanwhile.
 
-The only place of the plugin that knows kafka-python. A producer's life, in this order:
+A producer's life, in this order:
 
-1. *connect*: its constructor blocks for seconds where no broker is, which is why there is a thread;
-2. *send* what the outbox gives: that bounds what is under way, since ``KafkaProducer.send`` takes pages without bound
-   while the broker is away;
-3. *confirm*: kafka-python's own thread says what became of each page;
-4. *replace* after any error: the producer is cut off, and what it has not confirmed is sent again by a new one. A page
+1. *look*: whether the topic is there and may be written, and how large its records may be;
+2. *connect*: a producer's constructor blocks for seconds where no broker is, which is why there is a thread;
+3. *send* what the outbox gives, and what the spool holds: the outbox bounds what is under way, since
+   ``KafkaProducer.send`` takes pages without bound while the broker is away. A page that is larger than the topic's
+   limit is cut off or left out here;
+4. *confirm*: kafka-python's own thread says what became of each page;
+5. *replace* after any error: the producer is cut off, and what it has not confirmed is sent again by a new one. A page
    may so arrive twice, which is harmless, since the later one is a refetch. The old producer is not asked to go on: one
    that has met a refusal refuses everything after it.
+
+Where the topic's limit may not be read, a refusal tells it: kafka-python tries the pages of a batch that is too large
+in ever smaller ones, and the first page that fails for its size is so the one that was alone in its batch. From then on
+no page as large as that is sent, so that not every large page costs a producer.
 """
 
 from __future__ import annotations
 
-import importlib
-import logging
-import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kafka import KafkaProducer, codec, errors
+from crawler_plugin.connection import complaints, connect, is_too_large, let_go, look_at
+from crawler_plugin.outbox import Notice, Outbox, Report, Sending
+from crawler_plugin.record import Page, cut_to
+from crawler_plugin.spool.file import Spool
+from worker.errors import Stop
 
-from crawler_plugin.outbox import Notice, Outbox, Report
-from crawler_plugin.record import Page
-from worker.errors import UsageError
-
-BATCH_BYTES: Final = 512 * 1024
-"""kafka-python sends one batch a partition at a time, so its default of 16 KiB makes one round trip a page."""
-BLOCK_MS: Final = 10_000
-"""How long connecting or waiting for metadata may take in one go; nothing else is noticed meanwhile."""
-DELIVERY_MS: Final = 120_000
-"""After so long without an answer kafka-python gives a page back as failed."""
-REQUEST_MS: Final = 30_000
-LINGER_MS: Final = 10
 STALL_MARGIN_S: Final = 15.0
 """After the delivery timeout and so much more, it owes news that it will never give: its thread is stuck."""
 FIRST_PAUSE_S: Final = 0.1
@@ -46,73 +40,33 @@ SILENCE_S: Final = 10.0
 REPEAT_S: Final = 60.0
 """Between two such sayings."""
 TICK_S: Final = 0.5
-CLOSE_S: Final = 5.0
-
-_CODECS: Final[Mapping[str, Callable[[], bool]]] = {
-    "gzip": codec.has_gzip,
-    "snappy": codec.has_snappy,
-    "lz4": codec.has_lz4,
-    "zstd": codec.has_zstd,
-}
-
-
-def codec_is_installed(name: str) -> bool:
-    """Whether kafka-python can compress with it here."""
-    return bool(_CODECS[name]())
-
-
-def require_crc32c() -> None:
-    """Refuse kafka-python's checksum in pure Python, with which pages of 20 kB go 38 times slower.
-
-    Raises:
-        UsageError: the crc32c wheel is not installed.
-    """
-    try:
-        importlib.import_module("crc32c")
-    except ImportError as error:
-        raise UsageError(
-            "the crc32c wheel is missing, and without it Kafka records are written many times slower: "
-            "pip install 'kafka-python[crc32c]'"
-        ) from error
-
-
-def producer_options(
-    *, bootstrap_servers: tuple[str, ...], max_page_bytes: int, compression: str | None, connection: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Keyword arguments of ``KafkaProducer`` with which a page is delivered or its failure is told.
-
-    ``connection`` is the user's part; it cannot change what delivery rests on.
-    """
-    return {
-        "client_id": "crawl-dedup-scrapy",
-        "delivery_timeout_ms": DELIVERY_MS,
-        "request_timeout_ms": REQUEST_MS,
-        **connection,
-        "bootstrap_servers": list(bootstrap_servers),
-        "acks": "all",
-        "enable_idempotence": True,
-        "compression_type": compression,
-        "batch_size": min(BATCH_BYTES, max_page_bytes),  # a batch must fit where the largest page does
-        "linger_ms": LINGER_MS,
-        "max_request_size": max(1024 * 1024, max_page_bytes + 4096),
-        "max_block_ms": BLOCK_MS,
-        "bootstrap_timeout_ms": BLOCK_MS,
-        "reconnect_backoff_max_ms": 1_000,  # it doubles up to 30 s by default: a broker that is back goes unseen
-        "allow_auto_create_topics": False,  # a topic that the broker makes by itself has the wrong partitions
-        "metrics_enabled": False,
-    }
+LONGEST_BLOCK_S: Final = 30.0
+"""Connecting twice and closing, each as long as it may take."""
+READ_AHEAD_BYTES: Final = 4 * 1024 * 1024
+"""Pages of the spool that are in memory at a time: enough to keep a fast broker busy while the disk is read."""
 
 
 class Publisher:
     """Takes pages from the event loop without ever blocking it; ``wake`` is called from other threads on news.
 
-    ``options`` are those of ``producer_options``. Nothing runs before ``start``.
+    ``options`` are those of ``producer_options``. ``cuts`` says whether of a page that is too large for the topic the
+    beginning is sent, or nothing. Pages in the ``spool`` are sent, too. Nothing runs before ``start``.
     """
 
-    def __init__(self, options: Mapping[str, Any], topic: str, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        topic: str,
+        wake: Callable[[], None],
+        *,
+        cuts: bool = False,
+        spool: Spool | None = None,
+    ) -> None:
         self._options = dict(options)
         self._topic = topic
         self._wake = wake
+        self._cuts = cuts
+        self._spool = spool
         self._outbox = Outbox(wake)
         self._thread = threading.Thread(target=self._run, name="dedup-publisher", daemon=True)
         self._deadline: float | None = None
@@ -120,6 +74,11 @@ class Publisher:
         self._said_at: float | None = None
         self._heard: list[str] = []
         self._confirmed_when_said = 0
+        self._limit: int | None = None
+        self._misread_limit: int | None = None
+        self._least_refused: int | None = None
+        self._has_looked = False
+        self._found_wanting: Exception | None = None
 
     def start(self) -> None:
         """Begin to connect."""
@@ -149,24 +108,63 @@ class Publisher:
         """Whether all is delivered or given up."""
         return self._ended.is_set()
 
+    def wait_for_end(self) -> None:
+        """Wait until it has ended, for as long as kafka-python may block."""
+        self._ended.wait(LONGEST_BLOCK_S)
+
     @property
-    def unconfirmed(self) -> list[Page]:
-        """Pages whose fate is open."""
-        return self._outbox.pages
+    def has_looked(self) -> bool:
+        """Whether the first look at broker and topic is over."""
+        return self._has_looked
+
+    @property
+    def found_wanting(self) -> Exception | None:
+        """What was missing at the last look: broker, topic or rights."""
+        return self._found_wanting
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a page waits for Kafka, here or in the spool."""
+        return not self._outbox.is_empty or self._has_unread
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many pages here are open, those of the spool that were read included."""
+        return self._outbox.count
+
+    @property
+    def unspooled(self) -> list[Page]:
+        """Pages whose fate is open and which are in memory alone."""
+        return self._outbox.unspooled
+
+    @property
+    def silence(self) -> float:
+        """Seconds without news of any page; 0 without pages."""
+        return self._outbox.silence
+
+    def mark_sent(self) -> None:
+        """Let the spool know which of its pages are done with; blocks on the disk."""
+        for place in self._outbox.done_places():
+            assert self._spool is not None
+            self._spool.mark_sent(place)
 
     @property
     def last_heard(self) -> str | None:
         """kafka-python's last complaint, for people."""
         return self._heard[-1] if self._heard else None
 
+    @property
+    def _has_unread(self) -> bool:
+        return self._spool is not None and self._spool.has_unread
+
     def _is_over(self) -> bool:
         deadline = self._deadline
-        return deadline is not None and (self._outbox.is_empty or time.monotonic() >= deadline)
+        return deadline is not None and (not self.has_work or time.monotonic() >= deadline)
 
     def _run(self) -> None:
         pause = FIRST_PAUSE_S
         try:
-            with _complaints(self._heard):
+            with complaints(self._heard):
                 while not self._is_over():
                     before = self._outbox.confirmed
                     try:
@@ -174,7 +172,7 @@ class Publisher:
                     except _RefusedForSize:
                         continue
                     except Exception as error:  # not only KafkaError: ValueError, RuntimeError, OSError, …
-                        self._say_trouble(f"{type(error).__name__}: {error}")
+                        self._say_trouble(str(error) if isinstance(error, Stop) else f"{type(error).__name__}: {error}")
                     pause = FIRST_PAUSE_S if self._outbox.confirmed > before else min(2 * pause, LONGEST_PAUSE_S)
                     self._rest(pause)
         finally:
@@ -183,30 +181,82 @@ class Publisher:
 
     def _live(self) -> None:
         """One producer's life: until all is over, or an error ends it."""
-        producer = KafkaProducer(**self._options)
+        self._look()
+        producer = connect(self._options, self._limit)
         began = time.monotonic()
         try:
             while not self._is_over():
+                self._read_spool()
                 sending = self._outbox.next(TICK_S)
                 if sending is not None:
-                    self._send(producer, sending.number, sending.page)
+                    self._send(producer, sending)
+                self.mark_sent()
                 self._watch(min(self._outbox.silence, time.monotonic() - began))
         finally:
             self._outbox.take_back()
-            _let_go(producer, in_order=self._outbox.is_empty)
+            let_go(producer, in_order=self._outbox.is_empty)
+            self.mark_sent()
 
-    def _send(self, producer: Any, number: int, page: Page) -> None:
+    def _look(self) -> None:
+        try:
+            limit = look_at(self._options, self._topic, self._heard)
+            self._limit = None if limit == self._misread_limit else limit
+            self._found_wanting = None
+        except Exception as error:
+            self._found_wanting = error
+            raise
+        finally:
+            if not self._has_looked:
+                self._has_looked = True
+                self._wake()
+
+    def _read_spool(self) -> None:
+        while self._has_unread and self._outbox.spooled_bytes < READ_AHEAD_BYTES:
+            assert self._spool is not None
+            if (stored := self._spool.take()) is not None:
+                self._outbox.add(stored.page, 0, stored.place)
+
+    def _send(self, producer: Any, sending: Sending) -> None:
+        number, began = sending.number, time.monotonic()
+        page = self._fit(sending.page)
+        if page is None:
+            self._outbox.refuse(number)
+            return
+
+        def failed(error: Exception) -> None:
+            # An older batch may have failed as a whole, before it was tried in smaller ones.
+            is_alone = time.monotonic() - began < self._options["delivery_timeout_ms"] / 1000
+            self._fail(number, page, error, is_alone=is_alone)
+
         try:
             future = producer.send(self._topic, key=page.key, value=page.value, headers=list(page.headers))
         except Exception as error:
-            self._fail(number, error)
+            failed(error)
         else:
             future.add_callback(lambda _: self._outbox.confirm(number))
-            future.add_errback(lambda error: self._fail(number, error))
+            future.add_errback(failed)
 
-    def _fail(self, number: int, error: Exception) -> None:
-        is_too_large = isinstance(error, errors.MessageSizeTooLargeError | errors.RecordListTooLargeError)
-        self._outbox.fail(number, _RefusedForSize() if is_too_large else error, is_too_large=is_too_large)
+    def _fit(self, page: Page) -> Page | None:
+        """What of the page the topic takes, or None."""
+        if self._least_refused is not None and self._limit is None and page.size >= self._least_refused:
+            return None
+        if self._limit is None or page.size <= self._limit:
+            return page
+        fitting = cut_to(page, self._limit) if self._cuts else None
+        if fitting is not None:
+            self._outbox.cut(page)
+        return fitting
+
+    def _fail(self, number: int, page: Page, error: Exception, *, is_alone: bool) -> None:
+        if not is_too_large(error) or not is_alone:
+            self._outbox.fail(number, error)
+            return
+        if self._outbox.fail(number, _RefusedForSize()):
+            if self._limit is not None:  # it was changed: it is read again, and this page measured by it
+                self._misread_limit = self._limit
+            else:
+                self._least_refused = min(page.size, self._least_refused or page.size)
+                self._outbox.refuse(number)
 
     def _watch(self, silence: float) -> None:
         """Say when the broker takes nothing, and when it does again; ``silence`` is how long it has been without news.
@@ -228,14 +278,14 @@ class Publisher:
             return
         self._said_at = now
         self._confirmed_when_said = self._outbox.confirmed
-        why = "; ".join([what, *self._heard])
+        why = "; ".join([what, *(heard for heard in self._heard if heard not in what)])
         self._outbox.note(
             Notice(
                 True,
-                f"Kafka takes no pages ({self._where()}; {why}). {len(self._outbox.pages)} pages are held and sent "
-                "when it does; the crawl waits when DEDUP_BUFFER_BYTES are held. Start the broker, make the topic "
-                "(python -m worker topics create), or correct DEDUP_BOOTSTRAP_SERVERS, DEDUP_TOPIC_PREFIX or "
-                "DEDUP_KAFKA_OPTIONS",
+                f"Kafka takes no pages ({self._where()}; {why}). {self._outbox.count} pages are held and sent when it "
+                "does; what happens when DEDUP_BUFFER_BYTES are held is up to DEDUP_ON_FULL. Start the broker, make "
+                "the topic (python -m worker topics create), or correct DEDUP_BOOTSTRAP_SERVERS, DEDUP_TOPIC_PREFIX "
+                "or DEDUP_KAFKA_OPTIONS",
             )
         )
 
@@ -250,58 +300,3 @@ class Publisher:
 
 class _RefusedForSize(Exception):
     """The broker found a page too large: no trouble, but the producer is of no use any more."""
-
-
-def _let_go(producer: Any, *, in_order: bool) -> None:
-    """Close, and cut off what is not delivered.
-
-    ``close`` flushes first, and where that times out it raises before it gets to stop the network thread, which then
-    runs for ever, and sends the pages late. So that thread is told to stop by itself; kafka-python has no public way.
-    """
-    if not in_order:
-        producer._sender.force_close()
-    with suppress(Exception):
-        producer.close(timeout=CLOSE_S)
-
-
-_LOGGER: Final = logging.getLogger("kafka")
-_listening: Final = threading.Lock()
-_listeners: Final[list[list[str]]] = []
-
-
-class _Listener(logging.Handler):
-    """Keeps the last error of kafka-python's network layer: its exceptions do not say why a broker was not reached."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        message = re.sub(r"^<[^>]*>: | \(backoff .*\)$", "", record.getMessage())
-        if record.levelno >= logging.ERROR and not message.startswith("Bootstrap failed"):
-            for heard in _listeners:
-                heard[:] = [message]
-
-
-_listener: Final = _Listener()
-
-
-@contextmanager
-def _complaints(heard: list[str]) -> Iterator[None]:
-    """Meanwhile ``heard`` holds kafka-python's last complaint, and what it logs does not fill the crawl's log.
-
-    While a broker is away it writes ten lines a second, and at the level DEBUG, which is Scrapy's default, it writes
-    every page as a whole. Where the user has given the logger ``kafka`` a level, it is left as it is.
-    """
-    with _listening:
-        is_ours = bool(_listeners) or _LOGGER.level == logging.NOTSET
-        if is_ours:
-            _LOGGER.setLevel(logging.WARNING)
-            _LOGGER.propagate = False
-            _LOGGER.addHandler(_listener)
-            _listeners.append(heard)
-    try:
-        yield
-    finally:
-        with _listening:
-            _listeners[:] = [listener for listener in _listeners if listener is not heard]
-            if is_ours and not _listeners:
-                _LOGGER.removeHandler(_listener)
-                _LOGGER.propagate = True
-                _LOGGER.setLevel(logging.NOTSET)

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from scrapy.settings import BaseSettings
 
-from crawler_plugin.publisher import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed, require_crc32c
+from crawler_plugin.connection import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed, require_crc32c
 from worker.errors import UsageError
 from worker.topics import DEFAULT_PREFIX, PAGES, topic_name
 
@@ -60,8 +60,37 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_BUFFER_BYTES": Setting(
         64 * 1024 * 1024,
         "a whole number, at least DEDUP_MAX_PAGE_BYTES",
-        "Pages that Kafka has not confirmed yet, in bytes; 1 KiB is added for each page. When they are this many, "
-        "the crawl waits.",
+        "Pages in memory that Kafka has not confirmed yet, in bytes; 1 KiB is added for each. When they are this many, "
+        "`DEDUP_ON_FULL` says what happens.",
+    ),
+    "DEDUP_ON_FULL": Setting(
+        "block",
+        "block, spool or fail",
+        "When they are: `block` makes the crawl wait for Kafka, `spool` writes further pages to the spool, `fail` "
+        "closes the crawl with the reason `dedup_full`. Where the one is of no use any more, the next in this order is "
+        "taken: block (after `DEDUP_GIVE_UP_SECONDS`), spool (if it takes the page), fail.",
+    ),
+    "DEDUP_GIVE_UP_SECONDS": Setting(
+        300.0,
+        "seconds, a number from 0 to 31536000",
+        "How long a crawl whose buffer is full waits while Kafka confirms no page at all.",
+    ),
+    "DEDUP_REQUIRED": Setting(
+        False,
+        "True or False",
+        "True closes the crawl at its start where the broker, the topic or the right to write to it is missing.",
+    ),
+    "DEDUP_SPOOL": Setting(
+        None,
+        "the path of a file, in which %(spider)s and %(job)s stand for their names, or none",
+        "Where pages go that Kafka has not confirmed when the crawl ends. The next crawl with the same spool sends "
+        "them, or `python -m crawler_plugin.spool FILE`. By default `dedup.spool` in `JOBDIR`, without one "
+        "`dedup-%(spider)s-%(job)s.spool` in the working directory. `none` switches it off.",
+    ),
+    "DEDUP_SPOOL_BYTES": Setting(
+        1024**3,
+        "a whole number from 0 to 1125899906842624",
+        "How large that file may become. HTML takes a fourth of its size there.",
     ),
     "DEDUP_MAX_PAGE_BYTES": Setting(
         8 * 1024 * 1024 - 16 * 1024,
@@ -74,7 +103,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_FLUSH_TIMEOUT": Setting(
         30.0,
         "seconds, a number from 0 to 86400",
-        "How long the end of the crawl waits for confirmations; what is unconfirmed then is counted and logged.",
+        "How long the end of the crawl waits for confirmations; what is unconfirmed then goes to the spool.",
     ),
     "DEDUP_COMPRESSION": Setting(
         "none",
@@ -147,6 +176,12 @@ class PluginSettings:
     flush_timeout: float
     compression: str | None
     connection: Mapping[str, Any] = field(repr=False)
+    on_full: Literal["block", "spool", "fail"] = "block"
+    give_up_seconds: float = 300.0
+    required: bool = False
+    spool: str | None = None
+    """A path in which %(spider)s and %(job)s stand for names; None: there is none."""
+    spool_bytes: int = 1024**3
 
     @classmethod
     def read(cls, settings: BaseSettings) -> PluginSettings:
@@ -171,6 +206,11 @@ class PluginSettings:
             flush_timeout=reader.seconds("DEDUP_FLUSH_TIMEOUT", 86400),
             compression=reader.compression("DEDUP_COMPRESSION"),
             connection=MappingProxyType(reader.kafka_options("DEDUP_KAFKA_OPTIONS")),
+            on_full=reader.on_full("DEDUP_ON_FULL"),
+            give_up_seconds=reader.seconds("DEDUP_GIVE_UP_SECONDS", 365 * 86400),
+            required=reader.yes_or_no("DEDUP_REQUIRED"),
+            spool=reader.spool("DEDUP_SPOOL"),
+            spool_bytes=reader.whole_number("DEDUP_SPOOL_BYTES", 0, 1024**5),
         )
         reader.raise_problems()
         return read
@@ -253,6 +293,35 @@ class _Reader:
                 return "reject"
             case value:
                 return self._wrong(name, value, "truncate")
+
+    def on_full(self, name: str) -> Literal["block", "spool", "fail"]:
+        match self._value(name):
+            case "block":
+                return "block"
+            case "spool":
+                return "spool"
+            case "fail":
+                return "fail"
+            case value:
+                return self._wrong(name, value, "block")
+
+    def spool(self, name: str) -> str | None:
+        value = self._value(name)
+        if value is None:
+            folder = self._settings.get("JOBDIR")
+            return os.fspath(Path(folder) / "dedup.spool") if folder else "dedup-%(spider)s-%(job)s.spool"
+        if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+            return self._wrong(name, value, None)
+        return None if value == "none" else os.fspath(value)
+
+    def yes_or_no(self, name: str) -> bool:
+        """As Scrapy reads it, so that ``-s NAME=False`` and ``-s NAME=0`` are no."""
+        match str(self._value(name)).lower():
+            case "true" | "1":
+                return True
+            case "false" | "0":
+                return False
+        return self._wrong(name, self._value(name), False)
 
     def compression(self, name: str) -> str | None:
         value = self._value(name)

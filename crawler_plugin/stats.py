@@ -3,7 +3,7 @@
 An item that has passed is in exactly one of ``published``, ``skipped/…`` and, by the plugin's own limit,
 ``rejected/oversize``. At the end of the crawl
 
-    published = confirmed + unconfirmed + rejected/oversize_at_broker
+    published + spool/found = confirmed + rejected/oversize_at_broker + spool/left + unconfirmed
 """
 
 from __future__ import annotations
@@ -20,25 +20,37 @@ UNREAD: Final = "dedup/unread/"
 TRUNCATED: Final = "dedup/truncated"
 OVERSIZE: Final = "dedup/rejected/oversize"
 OVERSIZE_AT_BROKER: Final = "dedup/rejected/oversize_at_broker"
+SPOOL_FOUND: Final = "dedup/spool/found"
+SPOOL_WRITTEN: Final = "dedup/spool/written"
+SPOOL_LEFT: Final = "dedup/spool/left"
+SPOOL_DAMAGED: Final = "dedup/spool/damaged"
+SPOOL_ERRORS: Final = "dedup/spool/errors"
 SEND_ERRORS: Final = "dedup/send_errors"
 WAITED_SECONDS: Final = "dedup/waited_seconds"
 WAITED_PAGES: Final = "dedup/waited_pages"
 MOST_BUFFERED: Final = "dedup/buffered_bytes_max"
 
 STATS: Final[Mapping[str, str]] = {
-    PUBLISHED: "pages handed over for sending",
+    PUBLISHED: "pages handed over, for sending or to the spool",
     PUBLISHED_BYTES: "their bytes: bodies, URLs and headers",
-    CONFIRMED: "pages that Kafka has confirmed",
-    UNCONFIRMED: "pages that it had not confirmed when the crawl ended; 0 is written too",
+    CONFIRMED: "pages that Kafka has confirmed, those of the spool included",
+    UNCONFIRMED: "pages lost: when the crawl ended, Kafka had not confirmed them and the spool did not take them; 0 is "
+    "written too",
+    SPOOL_FOUND: "pages that an earlier crawl left in the spool",
+    SPOOL_WRITTEN: "pages written to the spool",
+    SPOOL_LEFT: "pages in the spool when the crawl ended, for the next one or `python -m crawler_plugin.spool`",
+    SPOOL_DAMAGED: "places of the spool that were torn or damaged and passed over, each named in the log",
+    SPOOL_ERRORS: "times that the spool took a page not, or not all pages: disk or `DEDUP_SPOOL_BYTES` full",
     SKIPPED + "no_body": "items without body and text",
     SKIPPED + "bad_body": "items whose body or text is neither bytes nor str",
     SKIPPED + "bad_url": "items without an absolute URL",
     SKIPPED + "no_item": "objects that are not items for itemadapter",
     UNREAD + "FIELD": "values of `status`, `encoding`, `content_type` or `fetched` that could not be used; the page "
     "went without",
-    TRUNCATED: "pages of which only the beginning was sent, as they were larger than `DEDUP_MAX_PAGE_BYTES`",
+    TRUNCATED: "pages of which only the beginning was sent, as they were larger than `DEDUP_MAX_PAGE_BYTES` or than "
+    "the topic takes",
     OVERSIZE: "pages not sent, as they were too large",
-    OVERSIZE_AT_BROKER: "those of them that the broker refused",
+    OVERSIZE_AT_BROKER: "those of them that were larger than the topic takes (its `max.message.bytes`)",
     SEND_ERRORS: "errors after which the connection was made anew and pages sent again",
     WAITED_PAGES: "pages that waited, as `DEDUP_BUFFER_BYTES` were unconfirmed",
     WAITED_SECONDS: "how long, all added up",

@@ -30,7 +30,7 @@ $WORKER topic literal ${PREFIX}dead-letters$SUFFIX Write Describe DescribeConfig
 $WORKER group literal ${GROUP}-pages$SUFFIX Read Describe
 $WORKER group literal ${GROUP}-shards$SUFFIX Read Describe
 $WORKER transactional-id prefixed ${GROUP}- Write Describe
-$CRAWLER topic literal ${PREFIX}pages Write Describe
+$CRAWLER topic literal ${PREFIX}pages Write Describe DescribeConfigs
 $READER topic literal ${PREFIX}deduplicated$SUFFIX Read Describe
 $READER group literal $READERS Read Describe
 $OPERATOR topic prefixed ${PREFIX} Create Describe DescribeConfigs Alter AlterConfigs

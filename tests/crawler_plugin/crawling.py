@@ -110,7 +110,8 @@ class Crawl:
         self._log = folder / "crawl.log"
         self._stats = folder / "stats.json"
         plugin = {} if {"ADDONS", "ITEM_PIPELINES"} & set(settings) else {"ADDONS": {"crawler_plugin.Addon": 500}}
-        told = {"START": start, "TELNETCONSOLE_ENABLED": False, "LOG_LEVEL": "DEBUG", **plugin, **settings}
+        ours = {"TELNETCONSOLE_ENABLED": False, "LOG_LEVEL": "DEBUG", "DEDUP_SPOOL": str(folder / "pages.spool")}
+        told = {"START": start, **ours, **plugin, **settings}
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.crawler_plugin.spiders", spider, json.dumps(told), str(self._stats)],

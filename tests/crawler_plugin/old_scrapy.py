@@ -22,7 +22,7 @@ CRAWLS: Final = [
     "tests/crawler_plugin/test_crawl.py",
     "tests/crawler_plugin/test_faults.py",
     # Of the faults those that meet Scrapy's inside; the others are between the publisher and Kafka.
-    "-k=test_crawl.py or closed_while_it_waits or interrupted_while_it_waits or ends_and_names",
+    "-k=test_crawl.py or closed_while_it_waits or interrupted_while_it_waits or ends_as_a_failure",
     # It needs what the oldest Scrapy does not have.
     "--deselect=tests/crawler_plugin/test_crawl.py::test_a_crawl_without_a_twisted_reactor_publishes_too",
 ]

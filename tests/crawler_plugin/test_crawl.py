@@ -41,7 +41,7 @@ def test_every_page_is_on_the_topic_whatever_kind_of_item_it_came_in(
         assert (record.meta.spider, record.meta.job) == ("kinds", "monday")
     stats = ended.dedup
     assert stats.pop("published_bytes") > sum(map(len, site.pages.values()))
-    assert stats == {"published": 40, "confirmed": 40, "unconfirmed": 0}
+    assert stats == {"published": 40, "confirmed": 40, "unconfirmed": 0, "spool/found": 0, "spool/left": 0}
     assert ended.stats["item_scraped_count"] == 40
 
 
@@ -161,17 +161,29 @@ def test_a_page_that_is_too_large_is_left_out_if_the_project_says_so(
     assert ended.stats["item_scraped_count"] == 2
 
 
-def test_a_page_that_the_broker_refuses_costs_no_other(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+def test_a_page_that_is_too_large_for_the_topic_is_cut_off_or_left_out_and_costs_no_other(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
     make_topic(broker, topic_prefix, partitions=2, max_message_bytes=20_000)
     small = numbered(60)
     large = {f"/large/{number}": os.urandom(30_000) for number in range(3)}
     with serve(Site(small | large)) as site:
-        ended = crawl(tmp_path, site, **to_kafka(broker, topic_prefix))
-    assert {record.meta.url for record in records(broker, topic_prefix)} == {site.url(path) for path in small}
-    assert ended.dedup["rejected/oversize_at_broker"] == ended.dedup["rejected/oversize"] == 3
-    assert ended.dedup["confirmed"] == 60
-    assert ended.dedup["published"] == 63
-    assert "raise max.message.bytes" in ended.log
+        told = to_kafka(broker, topic_prefix)
+        rejecting = crawl(tmp_path, site, **told, DEDUP_OVERSIZE="reject")
+        assert {record.meta.url for record in records(broker, topic_prefix)} == {site.url(path) for path in small}
+        cutting = crawl(tmp_path, site, **told)
+    assert rejecting.dedup["rejected/oversize_at_broker"] == rejecting.dedup["rejected/oversize"] == 3
+    assert (rejecting.dedup["confirmed"], rejecting.dedup["published"]) == (60, 63)
+    assert "raise max.message.bytes" in rejecting.log
+    assert (cutting.dedup["truncated"], cutting.dedup["confirmed"]) == (3, 63)
+    cut = [record for record in records(broker, topic_prefix) if "/large/" in record.key]
+    assert len(cut) == 3
+    for record in cut:
+        whole = large[record.meta.url.removeprefix(site.url(""))]
+        assert whole.startswith(record.value)
+        assert 19_000 < len(record.value) < 20_000
+    for ended in (rejecting, cutting):
+        assert "send_errors" not in ended.dedup, "nothing was sent that the broker refuses"
 
 
 def test_a_page_lies_where_every_kafka_client_looks_for_its_key(broker: str, topic_prefix: str, tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from crawler_plugin.spool.file import Spool
 from tests.crawler_plugin.crawling import Crawl, Site, crawl, make_topic, numbered, records, serve, to_kafka
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
@@ -76,13 +78,17 @@ def test_a_broker_that_dies_in_mid_crawl_and_comes_back_gets_every_page(away: Lo
 
 
 @pytest.mark.parametrize("reactor", ["asyncioreactor.AsyncioSelectorReactor", "selectreactor.SelectReactor"])
-def test_without_any_broker_a_crawl_ends_and_names_what_is_unconfirmed(tmp_path: Path, reactor: str) -> None:
+def test_without_broker_and_spool_a_crawl_ends_as_a_failure_and_names_what_is_lost(
+    tmp_path: Path, reactor: str
+) -> None:
     nowhere = to_kafka(f"127.0.0.1:{free_port()}", PREFIX)
     with serve(Site(numbered(8))) as site:
         reactor = f"twisted.internet.{reactor}"
-        ended = crawl(tmp_path, site, **nowhere, DEDUP_FLUSH_TIMEOUT=1, TWISTED_REACTOR=reactor)
+        without = {"DEDUP_SPOOL": "none", "DEDUP_FLUSH_TIMEOUT": 1}
+        ended = crawl(tmp_path, site, **nowhere, **without, TWISTED_REACTOR=reactor)
     assert (ended.dedup["published"], ended.dedup["unconfirmed"]) == (8, 8)
-    assert ended.stats["finish_reason"] == "finished"
+    assert ended.stats["finish_reason"] == "dedup_unconfirmed"
+    assert ended.returncode == 1
     assert "ERROR: 8 pages were not confirmed by Kafka within DEDUP_FLUSH_TIMEOUT=1 s" in ended.log
     assert "ECONNREFUSED" in ended.log
     assert "and 3 more" in ended.log
@@ -95,7 +101,7 @@ def test_a_crawl_without_pages_does_not_wait_for_a_broker(tmp_path: Path) -> Non
     with serve(Site({})) as site:
         # With the default timeout of 30 s it would not be over before the deadline of a second try to connect.
         ended = crawl(tmp_path, site, **to_kafka(f"127.0.0.1:{free_port()}", PREFIX), DEDUP_FLUSH_TIMEOUT=86400)
-    assert ended.dedup == {"unconfirmed": 0}
+    assert ended.dedup == {"unconfirmed": 0, "spool/found": 0, "spool/left": 0}
     assert ended.stats["finish_reason"] == "finished"
 
 
@@ -107,7 +113,8 @@ def test_a_crawl_that_is_closed_while_it_waits_comes_to_its_end(tmp_path: Path, 
         ended = crawl(tmp_path, site, **nowhere, **LITTLE, **closing)
     assert ended.stats["finish_reason"] == "closespider_timeout"
     assert ended.stats["dedup/waited_pages"] > 0
-    assert ended.dedup["unconfirmed"] == ended.dedup["published"] == ended.stats["item_scraped_count"]
+    assert ended.dedup["unconfirmed"] == 0
+    assert ended.dedup["spool/left"] == ended.dedup["published"] == ended.stats["item_scraped_count"]
 
 
 def test_a_crawl_that_is_interrupted_while_it_waits_comes_to_its_end(tmp_path: Path) -> None:
@@ -118,10 +125,13 @@ def test_a_crawl_that_is_interrupted_while_it_waits_comes_to_its_end(tmp_path: P
         waiting.send_signal(signal.SIGINT)
         ended = waiting.end()
     assert ended.stats["finish_reason"] == "shutdown"
-    assert ended.dedup["unconfirmed"] == ended.dedup["published"] == ended.stats["item_scraped_count"]
+    assert ended.dedup["unconfirmed"] == 0
+    assert ended.dedup["spool/left"] == ended.dedup["published"] == ended.stats["item_scraped_count"]
 
 
-def test_a_crawl_that_is_stopped_by_force_ends_without_a_trace_of_its_threads(tmp_path: Path) -> None:
+def test_a_crawl_that_is_stopped_by_force_ends_without_a_trace_of_its_threads_and_keeps_its_pages(
+    tmp_path: Path,
+) -> None:
     nowhere = to_kafka(f"127.0.0.1:{free_port()}", PREFIX) | LITTLE
     with serve(Site(numbered(40, size=20_000))) as site:
         waiting = Crawl(tmp_path, "site", site.url("/"), nowhere)
@@ -133,3 +143,8 @@ def test_a_crawl_that_is_stopped_by_force_ends_without_a_trace_of_its_threads(tm
     assert "forcing unclean shutdown" in ended.log
     assert "Exception in thread" not in ended.log
     assert "Exception ignored" not in ended.log
+    told = re.search(r"stopped by force; (\d+) pages that Kafka had not confirmed are in (\S+pages\.spool),", ended.log)
+    assert told is not None, ended.log
+    spool = Spool.open(Path(told[2]), 0)
+    assert int(told[1]) == spool.left > 0
+    spool.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from random import Random
 
 import hypothesis
 import pytest
@@ -10,10 +11,6 @@ from hypothesis import strategies as st
 
 from crawler_plugin.outbox import WINDOW_BYTES, Notice, Outbox, Sending
 from crawler_plugin.record import Page
-
-
-class Refusal(Exception):
-    """The broker says that a page is too large."""
 
 
 def page(number: int, size: int = 10) -> Page:
@@ -62,7 +59,7 @@ def test_no_more_than_the_window_is_under_way_but_always_one_page() -> None:
 def test_after_an_error_nothing_goes_out_until_the_producer_is_replaced_and_then_everything_again() -> None:
     box = outbox(page(0), page(1), page(2))
     first, second = send(box), send(box)
-    box.fail(first.number, ConnectionError("gone"), is_too_large=False)
+    box.fail(first.number, ConnectionError("gone"))
     with pytest.raises(ConnectionError, match="gone"):
         box.next(0)
     box.take_back()
@@ -77,38 +74,36 @@ def test_late_news_of_a_replaced_producer_does_not_harm_its_successor() -> None:
     first = send(box)
     box.take_back()
     send(box)
-    box.fail(first.number, ConnectionError("of the old one"), is_too_large=False)
+    box.fail(first.number, ConnectionError("of the old one"))
     assert box.next(0) is None
 
 
-def test_the_largest_page_is_suspected_first_and_travels_alone() -> None:
+def test_a_refused_page_is_done_with_and_the_others_go_on() -> None:
     box = outbox(page(0), page(1, size=99), page(2))
     sendings = [send(box) for _ in range(3)]
-    for sending in sendings:
-        box.fail(sending.number, Refusal(), is_too_large=True)
+    assert box.fail(sendings[1].number, ValueError("too large"))
+    box.refuse(sendings[1].number)
+    assert not box.fail(sendings[2].number, ValueError("the same error, of a page that is not to blame"))
     box.take_back()
-    suspect = send(box)
-    assert suspect.page.url == "1"
-    assert box.next(0) is None, "nothing beside it"
-    box.fail(suspect.number, Refusal(), is_too_large=True)
-    box.take_back()
-    assert [found.url for found in box.collect().refused] == ["1"]
+    report = box.collect()
+    assert ([refused.url for refused in report.refused], report.freed) == (["1"], 99)
     assert [send(box).page.url for _ in range(2)] == ["0", "2"]
 
 
-def test_a_suspect_that_fails_for_another_reason_is_a_suspect_still() -> None:
-    box = outbox(page(0), page(1, size=99))
-    first, _ = send(box), send(box)
-    box.fail(first.number, Refusal(), is_too_large=True)
-    for _ in range(2):
-        box.take_back()
-        suspect = send(box)
-        assert suspect.page.url == "1"
-        assert box.next(0) is None, "still alone"
-        box.fail(suspect.number, ConnectionError(), is_too_large=False)
-    box.take_back()
-    assert box.collect().refused == []
-    assert {found.url for found in box.pages} == {"0", "1"}
+def test_a_page_of_the_spool_is_in_memory_only_on_its_way_and_its_place_is_told_when_it_is_done_with() -> None:
+    box = outbox(page(0))
+    box.add(page(1), 0, place=700)
+    box.add(page(2), 0, place=800)
+    assert [each.url for each in box.unspooled] == ["0"]
+    assert (box.count, box.spooled_bytes) == (3, 20)
+    _, first, second = (send(box) for _ in range(3))
+    assert box.done_places() == []
+    box.confirm(first.number)
+    box.refuse(second.number)
+    assert box.done_places() == [700, 800]
+    assert box.done_places() == []
+    assert box.spooled_bytes == 0
+    assert box.collect().freed == 0
 
 
 def test_a_report_wakes_once_until_it_is_collected() -> None:
@@ -149,44 +144,27 @@ def test_silence_is_counted_from_the_last_news_and_only_while_there_are_pages() 
     assert box.silence == 1
 
 
-LIMIT = 50
-
-
-@hypothesis.given(
-    sizes=st.lists(st.integers(1, 100), max_size=25),
-    choices=st.randoms(use_true_random=False),
-)
-def test_whatever_fails_each_page_is_confirmed_or_refused_once_and_only_those_too_large_are_refused(
-    sizes: list[int], choices: object
-) -> None:
-    """A broker that takes up to 50 bytes, loses its connection at times, and after a refusal fails everything."""
+@hypothesis.given(sizes=st.lists(st.integers(1, 100), max_size=25), choices=st.randoms(use_true_random=False))
+def test_whatever_fails_each_page_is_done_with_once(sizes: list[int], choices: Random) -> None:
+    """A broker that confirms, refuses, or loses its connection."""
     box = outbox(*(page(number, size) for number, size in enumerate(sizes)))
     done: list[str] = []
-    refused: list[str] = []
     freed = 0
     faults = 30
     while not box.is_empty:
         under_way: list[Sending] = []
-        while (sending := box.next(0)) is not None and choices.random() < 0.8:  # type: ignore[attr-defined]
+        while (sending := box.next(0)) is not None:
             under_way.append(sending)
-        if sending is not None:
-            under_way.append(sending)
-        broken = False
-        for sending in under_way:
-            if broken or len(sending.page.value) > LIMIT:
-                broken = True
-                box.fail(sending.number, Refusal(), is_too_large=True)
-            elif faults and choices.random() < 0.2:  # type: ignore[attr-defined]
-                faults -= 1
-                box.fail(sending.number, ConnectionError(), is_too_large=False)
+            if choices.random() < 0.2:
                 break
-            else:
-                done.append(sending.page.url)
-                box.confirm(sending.number)
+        for sending in under_way:
+            if faults and choices.random() < 0.2:
+                faults -= 1
+                box.fail(sending.number, ConnectionError())
+                break
+            done.append(sending.page.url)
+            choices.choice([box.confirm, box.refuse])(sending.number)
         box.take_back()
-        report = box.collect()
-        refused += [found.url for found in report.refused]
-        freed += report.freed
-    assert sorted([*done, *refused], key=int) == [str(number) for number in range(len(sizes))]
-    assert {int(url) for url in refused} == {number for number, size in enumerate(sizes) if size > LIMIT}
+        freed += box.collect().freed
+    assert sorted(done, key=int) == [str(number) for number in range(len(sizes))]
     assert freed == sum(sizes)

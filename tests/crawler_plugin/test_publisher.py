@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from kafka import KafkaProducer
+from kafka import KafkaAdminClient, KafkaProducer
+from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.producer.sender import Sender
 
+from crawler_plugin.connection import producer_options
 from crawler_plugin.outbox import Report
-from crawler_plugin.publisher import Publisher, producer_options
+from crawler_plugin.publisher import Publisher
 from crawler_plugin.record import Page
 from tests.crawler_plugin.crawling import DEADLINE_S, make_topic, records
 from tests.waiting import wait_for
@@ -37,12 +39,12 @@ def page(number: int, size: int = 1_000) -> Page:
 class Publishing:
     """A publisher with all its reports added up."""
 
-    def __init__(self, servers: str, prefix: str = PREFIX, **connection: object) -> None:
+    def __init__(self, servers: str, prefix: str = PREFIX, *, cuts: bool = False, **connection: object) -> None:
         options = producer_options(
             bootstrap_servers=(servers,), max_page_bytes=1_000_000, compression=None, connection=connection
         )
         self.news = threading.Event()
-        self.publisher = Publisher(options, f"{prefix}pages", self.news.set)
+        self.publisher = Publisher(options, f"{prefix}pages", self.news.set, cuts=cuts)
         self.sum = Report()
         self.publisher.start()
 
@@ -65,6 +67,7 @@ class Publishing:
         self.sum.freed += report.freed
         self.sum.send_errors += report.send_errors
         self.sum.refused += report.refused
+        self.sum.cut += report.cut
         self.sum.notices += report.notices
 
     def finish(self, timeout: float) -> None:
@@ -100,7 +103,7 @@ def test_what_is_confirmed_is_on_the_topic(broker: str, topic_prefix: str) -> No
     publishing.submit(*pages)
     publishing.finish(60)
     assert (publishing.sum.confirmed, publishing.sum.freed) == (500, sum(each.size for each in pages))
-    assert publishing.publisher.unconfirmed == []
+    assert publishing.publisher.unconfirmed == 0
     assert urls(broker, topic_prefix) == {each.url for each in pages}
     assert publishing.sum.send_errors == 0
     wait_until_there_are_no_network_threads()
@@ -113,7 +116,7 @@ def test_a_broker_away_for_longer_than_kafka_python_tries_gets_everything_by_a_n
     own.kill()
     publishing.submit(*map(page, range(50, 100)))
     publishing.until(lambda: publishing.sum.send_errors > 0)
-    assert len(publishing.publisher.unconfirmed) == 50
+    assert publishing.publisher.unconfirmed == 50
     assert publishing.sum.confirmed == 50
     own.start()
     publishing.finish(60)
@@ -197,25 +200,74 @@ def test_the_end_comes_at_the_timeout_and_leaves_no_thread_that_would_send_later
     own.kill()
     publishing.submit(*map(page, range(1, 10)))
     publishing.finish(0.5)
-    assert [each.url for each in publishing.publisher.unconfirmed] == [page(number).url for number in range(1, 10)]
+    assert [each.url for each in publishing.publisher.unspooled] == [page(number).url for number in range(1, 10)]
     assert publishing.sum.send_errors == 0, "the end is no error"
     wait_until_there_are_no_network_threads()
     own.start()
     assert urls(own.bootstrap_servers) == {page(0).url}
 
 
-def test_the_default_producer_is_of_no_use_after_a_refusal_and_so_is_replaced(broker: str, topic_prefix: str) -> None:
+def test_where_the_limit_may_not_be_read_a_refusal_tells_it_and_costs_one_producer_and_no_other_page(
+    broker: str, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crawler_plugin.connection._largest_page", lambda admin, topic: None)
+    producers = counted(monkeypatch)
     make_topic(broker, topic_prefix, partitions=2, max_message_bytes=20_000)
     publishing = Publishing(broker, topic_prefix)
-    publishing.submit(page(0), page(1, size=30_000), *map(page, range(2, 50)), page(50, size=40_000))
-    publishing.submit(*map(page, range(51, 60)))
-    publishing.until(lambda: len(publishing.sum.refused) == 2)
-    publishing.submit(*map(page, range(60, 70)))
+    publishing.submit(page(0), page(1, size=30_000), *map(page, range(2, 50)))
+    publishing.until(lambda: len(publishing.sum.refused) == 1)
+    large = [page(number, size=30_000 + number) for number in range(60, 80)]
+    publishing.submit(*map(page, range(50, 60)), *large)
     publishing.finish(60)
-    assert {each.url for each in publishing.sum.refused} == {page(1).url, page(50).url}
-    assert publishing.sum.confirmed == 68
-    assert urls(broker, topic_prefix) == {page(number).url for number in range(70)} - {page(1).url, page(50).url}
+    assert {each.url for each in publishing.sum.refused} == {page(1).url, *(each.url for each in large)}
+    assert publishing.sum.confirmed == 59
+    assert urls(broker, topic_prefix) == {page(number).url for number in range(60)} - {page(1).url}
     assert publishing.sum.notices == [], "nothing is wrong with the broker"
+    assert len(producers) == 2
+
+
+def test_a_limit_that_is_lowered_meanwhile_is_read_again(
+    broker: str, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producers = counted(monkeypatch)
+    make_topic(broker, topic_prefix, max_message_bytes=100_000)
+    publishing = Publishing(broker, topic_prefix, cuts=True)
+    publishing.submit(page(0, size=30_000))
+    publishing.until(lambda: publishing.sum.confirmed == 1)
+    lower_the_limit(broker, f"{topic_prefix}pages", 20_000)
+    publishing.submit(*(page(number, size=30_000) for number in range(1, 20)))
+    publishing.finish(60)
+    assert (publishing.sum.confirmed, len(publishing.sum.cut)) == (20, 19)
+    assert publishing.sum.refused == []
+    assert len(producers) == 2
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """All producers that are made from here on."""
+    made: list[object] = []
+    make = KafkaProducer.__init__
+
+    def counting(producer: KafkaProducer, **options: object) -> None:
+        made.append(producer)
+        make(producer, **options)
+
+    monkeypatch.setattr(KafkaProducer, "__init__", counting)
+    return made
+
+
+def lower_the_limit(broker: str, topic: str, limit: int) -> None:
+    """Comes back when the broker has it in force."""
+    admin = KafkaAdminClient(bootstrap_servers=broker)
+    told = {"max.message.bytes": str(limit)}
+    admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, told)])
+    asked = ConfigResource(ConfigResourceType.TOPIC, topic, list(told))
+
+    def in_force() -> bool:
+        found = admin.describe_configs([asked], config_filter="all")["topic"][topic]
+        return bool(found["max.message.bytes"]["value"] == str(limit))
+
+    wait_for(in_force, "the lower limit", DEADLINE_S)
+    admin.close()
 
 
 def test_trouble_is_said_once_with_its_reason_and_its_end_too(own: LocalBroker) -> None:

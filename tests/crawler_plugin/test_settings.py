@@ -11,7 +11,7 @@ import pytest
 from kafka import KafkaProducer
 from scrapy.settings import Settings
 
-from crawler_plugin.publisher import producer_options
+from crawler_plugin.connection import producer_options
 from crawler_plugin.settings import KAFKA_OPTIONS, SETTINGS, PluginSettings
 from worker.errors import UsageError
 from worker.topics import topic_specs
@@ -143,7 +143,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
 
 def test_a_codec_whose_package_is_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler_plugin.publisher._CODECS", {"zstd": lambda: False})
+    monkeypatch.setattr("crawler_plugin.connection._CODECS", {"zstd": lambda: False})
     with pytest.raises(UsageError, match="the package that brings zstd is not installed"):
         read(DEDUP_COMPRESSION="zstd")
 

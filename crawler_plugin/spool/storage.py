@@ -1,0 +1,114 @@
+"""The spool as the event loop uses it: all that blocks on the disk is done in a thread of its own.
+
+Pages that come while the disk is busy are written together and wait for it once. The interpreter ends only when that
+thread has done what it was asked for, and after it calls ``store_at_exit``: so a crawl that is stopped by force, whose
+event loop does nothing any more, loses none of the pages that it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+from crawler_plugin.record import Page
+from crawler_plugin.spool.file import Appended, Spool
+
+Result = TypeVar("Result")
+Call: TypeAlias = Callable[[Callable[[], None]], None]
+"""Has a function called in the event loop's thread, from any thread."""
+
+
+class Storage:
+    """Lives in the event loop's thread. Without ``open`` there is no spool, and nothing is taken."""
+
+    def __init__(self) -> None:
+        self._call: Call | None = None
+        self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dedup-spool")
+        self._coming: list[tuple[Page, Deferred[str | None]]] = []
+        self._is_writing = False
+        self._unheard: set[int] = set()
+        self.spool: Spool | None = None
+
+    async def open(self, call: Call, path: Path, limit: int) -> Spool:
+        """Open the file.
+
+        Raises:
+            Stop: it cannot be used, as ``Spool.open`` says.
+            OSError: it cannot be made or read.
+        """
+        self._call = call
+        self.spool = await self._in_thread(lambda: Spool.open(path, limit))
+        return self.spool
+
+    async def store(self, page: Page) -> str | None:
+        """Write the page; None when the disk has it, else why it has not."""
+        if self.spool is None:
+            return "there is no spool"
+        told: Deferred[str | None] = Deferred()
+        self._coming.append((page, told))
+        if not self._is_writing:
+            self._write()
+        return await maybe_deferred_to_future(told)
+
+    async def store_all(self, pages: Sequence[Page]) -> Appended:
+        """Write as many pages as fit, from the first one on."""
+        if self.spool is None or not pages:
+            return Appended(0, None)
+        return await self._in_thread(lambda: self._append(pages))
+
+    async def close(self, before: Callable[[], None]) -> None:
+        """Do what is to be done ``before``, then give the file free."""
+        spool = self.spool
+        if spool is not None:
+
+            def close() -> None:
+                before()
+                spool.close()
+
+            await self._in_thread(close)
+        self._disk.shutdown(wait=False)
+
+    def store_at_exit(self, pages: Sequence[Page]) -> Appended:
+        """As ``store_all``, in the thread of who asks, when the event loop is no more; without pages written before."""
+        if self.spool is None:
+            return Appended(0, None)
+        missing = [page for page in pages if id(page) not in self._unheard]
+        appended = self.spool.append(missing)
+        return Appended(len(pages) - len(missing) + appended.pages, appended.trouble)
+
+    def _write(self) -> None:
+        self._is_writing = True
+        coming, self._coming = self._coming, []
+
+        def written(future: Future[Appended]) -> None:
+            self._is_writing = False
+            if self._coming:
+                self._write()
+            appended = future.result()
+            for number, (page, told) in enumerate(coming):
+                self._unheard.discard(id(page))
+                told.callback(None if number < appended.pages else appended.trouble or "")
+
+        pages = [page for page, _ in coming]
+        self._submit(lambda: self._append(pages), written)
+
+    def _append(self, pages: Sequence[Page]) -> Appended:
+        assert self.spool is not None
+        appended = self.spool.append(pages)
+        self._unheard.update(map(id, pages[: appended.pages]))
+        return appended
+
+    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+        done: Deferred[Future[Result]] = Deferred()
+        self._submit(work, done.callback)
+        return (await maybe_deferred_to_future(done)).result()
+
+    def _submit(self, work: Callable[[], Result], told: Callable[[Future[Result]], None]) -> None:
+        call = self._call
+        assert call is not None, "open comes first"
+        self._disk.submit(work).add_done_callback(lambda future: call(lambda: told(future)))

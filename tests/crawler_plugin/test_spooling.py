@@ -1,0 +1,155 @@
+"""Real crawls whose pages go to the spool: at their end, at a second Ctrl-C, when the buffer is full; and out of it."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler_plugin.spool.file import Spool
+from tests.crawler_plugin.crawling import Crawl, Ended, Site, crawl, make_topic, numbered, records, serve, to_kafka
+from tests.crawler_plugin.test_faults import LITTLE, TROUBLE
+from worker.broker.ports import free_port
+
+pytestmark = pytest.mark.cluster
+
+SPOOLED = r"(\d+) pages that Kafka has not confirmed"
+
+
+def nowhere() -> dict[str, Any]:
+    return to_kafka(f"127.0.0.1:{free_port()}", "nowhere.")
+
+
+def in_spool(path: Path) -> set[str]:
+    """URLs of the pages in it, which stay there."""
+    spool = Spool.open(path, 0)
+    urls = set()
+    while (stored := spool.take()) is not None:
+        urls.add(stored.page.url)
+    spool.close()
+    return urls
+
+
+def balance(ended: Ended) -> bool:
+    """What the stats promise."""
+    count = ended.dedup.get
+    into = count("published", 0) + count("spool/found", 0)
+    outcomes = ("confirmed", "rejected/oversize_at_broker", "spool/left", "unconfirmed")
+    return into == sum(count(name, 0) for name in outcomes)
+
+
+def test_a_crawl_without_a_broker_spools_its_pages_and_the_next_one_with_this_jobdir_sends_them(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    make_topic(broker, topic_prefix)
+    jobdir = tmp_path / "job"
+    job = {"JOBDIR": str(jobdir), "DEDUP_SPOOL": None, "DEDUP_FLUSH_TIMEOUT": 1}
+    with serve(Site(numbered(30))) as site:
+        first = crawl(tmp_path, site, **nowhere(), **job)
+        asked = len(site.asked)
+        second = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **job | {"DEDUP_FLUSH_TIMEOUT": 60})
+    assert (first.stats["finish_reason"], first.returncode) == ("finished", 0), "nothing is lost"
+    assert (first.dedup["spool/left"], first.dedup["unconfirmed"]) == (30, 0)
+    assert re.search(rf"{SPOOLED} .* are in {jobdir}/dedup\.spool, the next crawl with that spool sends", first.log)
+    assert f"python -m crawler_plugin.spool {jobdir}/dedup.spool" in first.log
+    assert len(site.asked) == asked + 1, "Scrapy fetches none of them again, only the start page"
+    assert {record.meta.url for record in records(broker, topic_prefix)} == site.urls
+    assert (second.dedup["spool/found"], second.dedup["confirmed"], second.dedup["spool/left"]) == (30, 30, 0)
+    assert balance(first)
+    assert balance(second)
+    assert not (jobdir / "dedup.spool").exists()
+
+
+def test_a_second_interrupt_spools_at_once_what_the_crawl_holds_and_it_is_told_in_one_line(tmp_path: Path) -> None:
+    with serve(Site(numbered(40, size=20_000))) as site:
+        stopped = Crawl(tmp_path, "site", site.url("/"), nowhere() | LITTLE)
+        stopped.wait_for_log(TROUBLE)
+        stopped.send_signal(signal.SIGINT)
+        stopped.wait_for_log("shutting down gracefully")
+        stopped.send_signal(signal.SIGINT)
+        ended = stopped.end()
+    (count,) = re.findall(r"stopped by force; (\d+) pages that Kafka had not confirmed are in", ended.log)
+    kept = in_spool(tmp_path / "pages.spool")
+    assert int(count) == len(kept) > 0
+    scraped = set(re.findall(r"Scraped from <200 (\S+)>", ended.log))
+    assert scraped <= kept, "and besides those that waited for room in the buffer"
+
+
+def test_with_a_full_buffer_a_crawl_spools_and_goes_on(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    make_topic(broker, topic_prefix)
+    told = {**LITTLE, "DEDUP_ON_FULL": "spool", "DEDUP_FLUSH_TIMEOUT": 1}
+    with serve(Site(numbered(60, size=20_000))) as site:
+        first = crawl(tmp_path, site, **nowhere(), **told)
+        assert set(site.asked) >= set(site.pages), "it did not stand still"
+        kept = in_spool(tmp_path / "pages.spool")
+        assert kept == site.urls
+        told["DEDUP_FLUSH_TIMEOUT"] = 60
+        second = crawl(tmp_path, Site({}, address=site.address), **to_kafka(broker, topic_prefix), **told)
+    assert first.dedup["spool/written"] == 60
+    assert first.stats["dedup/buffered_bytes_max"] <= 120_000
+    assert {record.meta.url for record in records(broker, topic_prefix)} >= kept
+    assert balance(first)
+    assert balance(second)
+
+
+def test_a_crawl_gives_up_waiting_and_spools(tmp_path: Path) -> None:
+    told = {**LITTLE, "DEDUP_GIVE_UP_SECONDS": 1, "DEDUP_FLUSH_TIMEOUT": 0}
+    with serve(Site(numbered(60, size=20_000))) as site:
+        ended = crawl(tmp_path, site, **nowhere(), **told)
+    assert ended.stats["finish_reason"] == "finished"
+    assert in_spool(tmp_path / "pages.spool") == site.urls
+    assert balance(ended)
+
+
+@pytest.mark.parametrize("way", [{"DEDUP_ON_FULL": "fail"}, {"DEDUP_GIVE_UP_SECONDS": 1, "DEDUP_SPOOL_BYTES": 2_000}])
+def test_a_crawl_that_can_take_no_more_pages_is_closed_and_says_what_it_lost(
+    tmp_path: Path, way: dict[str, Any]
+) -> None:
+    with serve(Site(numbered(60, size=20_000))) as site:
+        ended = crawl(tmp_path, site, **nowhere(), **LITTLE, **way, DEDUP_FLUSH_TIMEOUT=0)
+    lost = ended.dedup["unconfirmed"]
+    assert ended.stats["finish_reason"] == ("dedup_unconfirmed" if lost else "dedup_full")
+    assert ended.returncode == (1 if lost else 0)
+    assert bool(lost) == ("DEDUP_SPOOL_BYTES" in way)
+    assert len(in_spool(tmp_path / "pages.spool")) == ended.dedup["spool/left"] > 0
+    assert "so the crawl is closed (dedup_full)" in ended.log
+    assert len(site.asked) < 61
+    assert balance(ended)
+
+
+def test_the_end_of_a_crawl_says_how_long_it_waits(tmp_path: Path) -> None:
+    with serve(Site(numbered(5))) as site:
+        ended = crawl(tmp_path, site, **nowhere(), DEDUP_FLUSH_TIMEOUT=12)
+    said = re.findall(r"waiting for Kafka to confirm 5 pages, (\d+) s more; then they go to the spool", ended.log)
+    assert len(said) == 2
+    assert 0 < int(said[1]) < int(said[0]) < 12
+
+
+def test_two_crawls_cannot_share_a_spool(tmp_path: Path) -> None:
+    path = tmp_path / "pages.spool"
+    spool = Spool.open(path, 0)
+    with serve(Site(numbered(3))) as site:
+        ended = crawl(tmp_path, site, **nowhere())
+    spool.close()
+    assert f"{path} is in use by another crawl or command; give each crawl a file of its own" in ended.log
+    assert site.asked == []
+
+
+def test_a_crawl_goes_on_without_the_spool_that_it_has_by_default_and_not_without_one_that_was_named(
+    tmp_path: Path,
+) -> None:
+    jobdir = tmp_path / "job"
+    (jobdir / "dedup.spool").mkdir(parents=True)
+    with serve(Site(numbered(3))) as site:
+        by_default = crawl(tmp_path, site, **nowhere(), JOBDIR=str(jobdir), DEDUP_SPOOL=None, DEDUP_FLUSH_TIMEOUT=0)
+        asked = len(site.asked)
+        named = crawl(tmp_path, site, **nowhere(), DEDUP_SPOOL=str(jobdir / "dedup.spool"))
+    assert asked == 4
+    assert by_default.dedup["unconfirmed"] == 3
+    assert by_default.stats["finish_reason"] == "dedup_unconfirmed"
+    for ended in (by_default, named):
+        assert "dedup.spool cannot be written (Is a directory)" in ended.log
+    assert len(site.asked) == asked
