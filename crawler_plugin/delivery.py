@@ -53,10 +53,6 @@ GRACE_S: Final = 2.0
 NAMED_PAGES: Final = 5
 SAY_S: Final = 5.0
 """Between two lines of a crawl that waits for confirmations at its end."""
-UNCONFIRMED_REASON: Final = "dedup_unconfirmed"
-"""``finish_reason`` of a crawl that lost pages."""
-FULL_REASON: Final = "dedup_full"
-"""``finish_reason`` of a crawl that was closed since no more pages could be taken."""
 
 _log = logging.getLogger(__name__)
 
@@ -298,11 +294,11 @@ class Delivery:
         self._is_asked_to_close = True
         _log.error(
             f"DEDUP_BUFFER_BYTES={self._settings.buffer_bytes} of pages are not confirmed by Kafka and no more can "
-            f"be taken, so the crawl is closed ({FULL_REASON}). See that the broker at "
+            f"be taken, so the crawl is closed ({stats.FULL}). See that the broker at "
             f"{','.join(self._settings.bootstrap_servers)} runs; DEDUP_ON_FULL and DEDUP_SPOOL say where pages go else",
             extra=self._extra(),
         )
-        deferred_from_coro(engine.close_spider_async(reason=FULL_REASON))
+        deferred_from_coro(engine.close_spider_async(reason=stats.FULL))
 
     def _look_after_those_who_wait(self) -> None:
         """Scrapy closes a spider only when no item is on its way, and says so to nobody before: so it is asked."""
@@ -362,7 +358,7 @@ class Delivery:
     def _tell_reason(self) -> None:
         """After Scrapy's own stats, which were connected before."""
         if self._lost:
-            self._collector.set_value("finish_reason", UNCONFIRMED_REASON)
+            self._collector.set_value("finish_reason", stats.LOST)
 
     def _tell_failure(self) -> None:
         """Scrapy exits with 1 where a crawl has no spider at its end, and has no other way to be told."""

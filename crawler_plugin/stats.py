@@ -57,3 +57,11 @@ STATS: Final[Mapping[str, str]] = {
     MOST_BUFFERED: "the most bytes that were unconfirmed at a time, with 1 KiB added a page",
 }
 """Every stat and what it counts."""
+
+LOST: Final = "dedup_unconfirmed"
+FULL: Final = "dedup_full"
+FINISH_REASONS: Final[Mapping[str, str]] = {
+    LOST: "pages were lost",
+    FULL: "the crawl was closed, since neither buffer nor spool could take more pages",
+}
+"""What Scrapy's ``finish_reason`` may be besides Scrapy's own."""

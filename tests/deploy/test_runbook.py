@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from crawler_plugin.stats import FINISH_REASONS
 from worker.cli.main import COMMANDS, main
 from worker.config import Settings
 from worker.observe.catalogue import CATALOGUE
@@ -65,7 +66,7 @@ def test_its_settings_exist() -> None:
 
 def test_its_metrics_exist() -> None:
     exposed = {f"{metric.name}{part}" for metric in CATALOGUE for part in ("", "_bucket")}
-    assert set(re.findall(r"(?<![\w:])dedup_\w+", TEXT)) <= exposed
+    assert set(re.findall(r"(?<![\w:])dedup_\w+", TEXT)) <= exposed | set(FINISH_REASONS)
     recorded = set(re.findall(r"record: (\S+)", (RUNBOOK.parent / "prometheus" / "recording.yml").read_text()))
     assert set(re.findall(r"\b[a-z_]+:dedup_[\w:]+", TEXT)) <= recorded
 
