@@ -15,6 +15,7 @@ import pytest
 from worker.cli import compare
 from worker.config import Settings
 from worker.errors import UsageError
+from worker.messages import PageMeta
 
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
 CALLED_IN_OTHER_WORDS = "你妈妈叫你回家吃饭啦，回家罗回家罗"
@@ -182,6 +183,12 @@ def test_a_page_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     path.write_text("".join(f"word{number} " for number in range(400_000)))
     with pytest.raises(UsageError, match=r"parser-timeout.*page\.timeout_seconds"):
         run(str(path), str(path), page={"timeout_seconds": 0.001})
+
+
+@pytest.mark.parametrize("answer", [b"", b"[]", b'{"bits": 64}', b"\xff", b"[" * 100_000])
+def test_what_a_parser_answers_is_not_believed(answer: bytes) -> None:
+    with pytest.raises(UsageError, match=r"a\.html made its parser answer what cannot be read"):
+        compare._or_refuse(compare.Side("a.html", b"", PageMeta(url="a:")), answer)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,15 @@ import pickle
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.errors import PageError
+from worker.fingerprint.fingerprinted import Explained, Fingerprinted
 from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT, Fingerprinter, Recipe
 from worker.fingerprint.hashing import ALGORITHMS, Algorithm, hash_content, hash_words
 from worker.fingerprint.measures import hamming
@@ -20,6 +23,7 @@ from worker.fingerprint.simhash import as_ints, simhash
 from worker.fingerprint.sketch import bands, sketch
 from worker.messages import PageMeta
 from worker.page.weigh import SCALE, IdfTable, parse_tagged, weigh
+from worker.stream.parser_frames import pack
 
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
 CALLED_IN_OTHER_WORDS = "你妈妈叫你回家吃饭啦，回家罗回家罗"
@@ -277,14 +281,43 @@ def test_bad_bodies_make_a_fingerprint_or_say_why_not(fingerprinter: Fingerprint
         assert made.fingerprint is None or 0 <= made.fingerprint < 2**64
 
 
-def test_what_travels_to_and_from_a_parsing_process_can_be_pickled_and_is_small(fingerprinter: Fingerprinter) -> None:
+def test_a_recipe_travels_to_a_parsing_process_and_what_comes_back_is_small(fingerprinter: Fingerprinter) -> None:
     recipe = Recipe(user_words=("51区", ("9架", 5, "n")), weights="tf-idf", idf=IdfTable({"fish": 2.0}))
     factory = pickle.loads(pickle.dumps(partial(Fingerprinter, recipe)))
     text = "fish water salt 51区"
     made = factory().of_text(text, URL)
     assert made == Fingerprinter(recipe).of_text(text, URL)
-    assert len(pickle.dumps(made)) < 300
-    assert pickle.loads(pickle.dumps(made)) == made
+    packed = pack(made)
+    assert len(packed) < 100
+    assert msgspec.msgpack.decode(packed, type=Fingerprinted) == made
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"fingerprint": -1},
+        {"fingerprint": 1.0},
+        {"text_hash": -5},
+        {"tokens": 1 << 32},
+        {"language": "x" * 17},
+        {"reason": "x" * 501},
+        {"sketch": b"x" * 31},
+        {"bands": b"x" * 33},
+    ],
+)
+def test_what_comes_back_is_held_against_its_type(fingerprinter: Fingerprinter, wrong: dict[str, Any]) -> None:
+    packed = pack(msgspec.structs.replace(fingerprinter.of_text("fish water salt", URL), reason=None))
+    values = msgspec.msgpack.decode(packed)
+    ((name, value),) = wrong.items()
+    values[Fingerprinted.__struct_fields__.index(name)] = value
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.msgpack.decode(pack(values), type=Fingerprinted)
+
+
+@pytest.mark.parametrize("bits", [8, 64, 128])
+def test_an_explanation_travels_at_any_width(fingerprinter: Fingerprinter, bits: int) -> None:
+    explained = fingerprinter.explain("fish water salt 51区 and more", URL, bits)
+    assert Explained.decode(explained.encode()) == explained
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import pickle
 import signal
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from worker.errors import PageError, UsageError
 from worker.messages import PageMeta
 from worker.page.extract import extract
+from worker.stream.parser_frames import OUTCOME, Kind
 
 Task = Callable[[bytes, PageMeta], object]
+RESULT: Any = int | bytes | PageMeta | None
+"""What these tasks return."""
 
 
 def obedient() -> Task:
@@ -93,26 +98,68 @@ def _obey(body: bytes, meta: PageMeta) -> object:
         case b"abort":
             os.kill(os.getpid(), signal.SIGABRT)
         case b"loop":
-            while True:
-                pass
+            _loop()
         case b"sleep":
             time.sleep(float(rest))
         case b"eat":
             return len(bytearray(int(rest)))
         case b"recurse":
             return _obey(body, meta)
-        case b"unpicklable":
+        case b"code":
             return lambda: None
+        case b"environment":
+            return "\n".join(os.environ).encode()
+        case b"open":
+            opened = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+            return "\n".join(opened).encode()
+        case b"stop-once":
+            return _once(rest, lambda: os.kill(os.getpid(), signal.SIGSTOP))
+        case b"sleep-once":
+            return _once(rest, lambda: time.sleep(1000))
+        case b"loop-once":
+            return _once(rest, _loop)
+        case b"write":
+            os.write(_outcomes_pipe(), bytes.fromhex(rest.decode()))
+        case b"write-for-ever":
+            while True:
+                os.write(_outcomes_pipe(), OUTCOME.pack(Kind.SPENT, 0, 1) + b"\x80")
+        case b"forge":
+            # As a page would that has taken its parser over: objects that run code where they are unpickled.
+            payload = pickle.dumps(_Forged(os.fsdecode(rest)))
+            os.write(_outcomes_pipe(), OUTCOME.pack(Kind.RESULT, 1, len(payload)) + payload)
         case b"large":
             return b"x" * int(rest)
         case b"die-once":
-            mark = Path(os.fsdecode(rest))
-            if not mark.exists():
-                mark.touch()
-                os._exit(3)
-            return "alive"
+            return _once(rest, lambda: os._exit(3))
         case b"catch-signals":
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 os.kill(os.getpid(), number)
-            return "alive"
+            return b"alive"
     return order
+
+
+def _loop() -> None:
+    while True:
+        pass
+
+
+def _once(mark: bytes, action: Callable[[], object]) -> bytes:
+    """Do it, unless the mark says that it was done before."""
+    file = Path(os.fsdecode(mark))
+    if not file.exists():
+        file.write_text(str(os.getpid()))
+        action()
+    return b"alive"
+
+
+def _outcomes_pipe() -> int:
+    """As ``python -c`` was told."""
+    return int(sys.argv[2])
+
+
+class _Forged:
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (self.file, "w")

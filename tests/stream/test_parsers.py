@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,11 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.stream import parser_tasks
 from worker.errors import PageError, Stop, Unavailable, UsageError
 from worker.messages import PageMeta
+from worker.stream.parser_frames import OUTCOME, Kind
 from worker.stream.parsers import PAGES_AHEAD, ParserPool
 from worker.stream.stopwatch import PIPES, START
 
@@ -25,18 +29,27 @@ META = PageMeta(url="https://a.example/", status=200, content_type="text/html")
 PATIENCE = 60.0
 """Seconds after which a test gives up waiting; nothing depends on how long anything really takes."""
 
+RESULT = parser_tasks.RESULT
+
 Pool = ParserPool[Any, Any]
 
 
 @pytest.fixture(scope="module")
 def shared_pool() -> Iterator[Pool]:
-    with ParserPool(parser_tasks.obedient, processes=2, timeout_seconds=PATIENCE, memory_bytes=64 * MIB) as pool:
+    with ParserPool(
+        parser_tasks.obedient,
+        RESULT,
+        processes=2,
+        timeout_seconds=PATIENCE,
+        memory_bytes=64 * MIB,
+        result_bytes=4 * MIB,
+    ) as pool:
         yield pool
 
 
 @pytest.fixture(scope="module")
 def impatient_pool() -> Iterator[Pool]:
-    with ParserPool(parser_tasks.obedient, processes=1, timeout_seconds=1.0, memory_bytes=64 * MIB) as pool:
+    with ParserPool(parser_tasks.obedient, RESULT, processes=1, timeout_seconds=0.5, memory_bytes=64 * MIB) as pool:
         yield pool
 
 
@@ -55,6 +68,10 @@ def run(pool: Pool, bodies: Sequence[bytes], meta: PageMeta = META) -> list[Any]
             results[key] = result
     assert pool.outstanding == 0
     return [results[place] for place in range(len(bodies))]
+
+
+def packed(value: object) -> bytes:
+    return msgspec.msgpack.encode(value)
 
 
 def reasons(results: Sequence[Any]) -> list[Any]:
@@ -84,7 +101,8 @@ def test_bodies_and_results_larger_than_any_pipe_pass(shared_pool: Pool) -> None
         (b"panic", "parser-raised", "BaseException: as from Rust"),
         (b"exit", "parser-raised", "SystemExit: 3"),
         (b"recurse", "parser-raised", "RecursionError"),
-        (b"unpicklable", "parser-raised", "pickle"),
+        (b"code", "parser-raised", "a function cannot be handed to another process"),
+        (b"large 5000000", "parser-raised", "5000005 bytes, at most 4194304 are passed on"),
         (b"die", "parser-crashed", "exit code 3"),
         (b"segfault", "parser-crashed", "SIGSEGV"),
         (b"abort", "parser-crashed", "SIGABRT"),
@@ -98,11 +116,152 @@ def test_only_the_page_that_did_it_pays(shared_pool: Pool, order: bytes, reason:
     assert detail in results[2].detail
 
 
-@pytest.mark.parametrize("order", [b"loop", b"sleep 1000"])
-def test_a_page_without_end_is_killed_and_those_behind_it_run_elsewhere(impatient_pool: Pool, order: bytes) -> None:
+@pytest.mark.parametrize(
+    ("order", "detail"),
+    [
+        (b"loop", "no end after 0.5 s of CPU time (page.timeout_seconds)"),
+        (b"sleep 1000", "no end after 3 s, with "),
+        (b"write-for-ever", "no end after 0.5 s of CPU time"),
+    ],
+)
+def test_a_page_without_end_is_killed_and_those_behind_it_run_elsewhere(
+    impatient_pool: Pool, order: bytes, detail: str
+) -> None:
     results = run(impatient_pool, [b"length x", order, *[b"length xy"] * 30])
     assert reasons(results) == [1, "parser-timeout", *[2] * 30]
-    assert "no end after 1 s" in results[1].detail
+    assert detail in results[1].detail
+
+
+def test_a_page_may_sleep_for_longer_than_it_may_compute(impatient_pool: Pool) -> None:
+    before = impatient_pool.replaced
+    assert run(impatient_pool, [b"sleep 1", b"length x"]) == [b"sleep", 1]
+    assert impatient_pool.replaced == before
+
+
+def test_a_child_that_is_paused_for_longer_than_a_page_may_take_costs_no_page(impatient_pool: Pool) -> None:
+    before = impatient_pool.replaced
+    (child,) = impatient_pool.pids
+    assert run(impatient_pool, [b"length x"]) == [1]
+    os.kill(child, signal.SIGSTOP)
+    impatient_pool.submit("paused", b"length xy", META)
+    resumed = time.monotonic() + 1.0
+    while time.monotonic() < resumed:
+        assert impatient_pool.results(0.05) == []
+    os.kill(child, signal.SIGCONT)
+    assert run_out(impatient_pool) == [("paused", 2)]
+    assert impatient_pool.replaced == before
+
+
+def run_out(pool: Pool) -> list[tuple[Any, Any]]:
+    """Whatever is still under way."""
+    collected: list[tuple[Any, Any]] = []
+    give_up = time.monotonic() + PATIENCE
+    while pool.outstanding:
+        assert time.monotonic() < give_up, "pages did not come back"
+        collected += pool.results(1.0)
+    return collected
+
+
+@pytest.mark.parametrize("order", [b"stop-once", b"sleep-once", b"loop-once"])
+def test_a_page_that_took_too_long_is_tried_once_more_in_a_new_child_that_has_no_other(
+    impatient_pool: Pool, tmp_path: Path, order: bytes
+) -> None:
+    before = impatient_pool.replaced
+    orders = [order + b" " + os.fsencode(tmp_path / "mark"), *[b"length x"] * (PAGES_AHEAD - 1)]
+    assert run(impatient_pool, orders) == [b"alive", *[1] * (PAGES_AHEAD - 1)]
+    assert impatient_pool.replaced == before + 1
+    assert int((tmp_path / "mark").read_text()) not in impatient_pool.pids
+
+
+def test_nothing_waits_behind_a_page_that_is_tried_again(impatient_pool: Pool) -> None:
+    before = impatient_pool.replaced
+    for place in range(PAGES_AHEAD):
+        impatient_pool.submit(place, b"loop" if not place else b"length x", META)
+    give_up = time.monotonic() + PATIENCE
+    while impatient_pool.replaced == before:
+        assert time.monotonic() < give_up
+        impatient_pool.results(0.1)
+    (child,) = impatient_pool._children
+    assert [page.key for page in child.ahead] == [0]
+    assert sorted(key for key, _ in run_out(impatient_pool)) == list(range(PAGES_AHEAD))
+
+
+def test_time_in_which_the_parent_was_paused_too_does_not_count() -> None:
+    clock = Jumping()
+    with ParserPool[Any, Any](
+        parser_tasks.obedient, RESULT, processes=1, timeout_seconds=5.0, memory_bytes=64 * MIB, clock=clock
+    ) as pool:
+        assert run(pool, [b"length x"]) == [1]
+        pool.submit("sleeper", b"sleep 2", META)
+        assert pool.results() == []
+        clock.ahead += 100_000.0
+        assert run_out(pool) == [("sleeper", b"sleep")]
+        assert pool.replaced == 0
+
+
+class Jumping:
+    """The time, and as much as the machine is said to have slept."""
+
+    ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.ahead
+
+
+# What a page says that has taken its parser over
+
+
+def frame(kind: int, number: int, payload: bytes, length: int | None = None) -> bytes:
+    return OUTCOME.pack(kind, number, len(payload) if length is None else length) + payload
+
+
+MALFORMED: dict[str, tuple[bytes, str]] = {
+    "a kind that there is not": (frame(99, 0, b""), "a frame of kind 99"),
+    "a payload without end": (frame(Kind.RESULT, 1, b"", 1 << 62), "4611686018427387904 bytes, at most 4194304"),
+    "a ready child that has a payload": (frame(Kind.READY, 0, b"x"), "READY with 1 bytes, at most 0"),
+    "ready once more": (frame(Kind.READY, 0, b""), "READY out of turn"),
+    "no start in the middle": (frame(Kind.CANNOT_START, 0, packed(["Refused", "stop it"])), "CANNOT_START out of turn"),
+    "an answer to a page that was not given": (frame(Kind.RESULT, 10**9, packed(1)), "an answer to page 1000000000"),
+    "no MessagePack": (frame(Kind.RESULT, 1, b"\xc1"), "cannot be read"),
+    "another type": (frame(Kind.RESULT, 1, packed([1.5])), "cannot be read"),
+    "lists in lists in lists": (frame(Kind.RESULT, 1, b"\x91" * 100_000), "cannot be read"),
+    "a reason for a whole line of a log": (frame(Kind.PAGE_ERROR, 1, packed(["a\nb", ""])), "cannot be read"),
+    "a detail of a thousand characters": (frame(Kind.PAGE_ERROR, 1, packed(["a", "x" * 1000])), "cannot be read"),
+    "time that runs backwards": (frame(Kind.SPENT, 0, packed({"extract": -1.0})), "cannot be read"),
+    "no time at all": (frame(Kind.SPENT, 0, packed({"extract": math.nan})), "cannot be read"),
+    "a hundred stages": (frame(Kind.SPENT, 0, packed({str(n): 1.0 for n in range(100)})), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("said", MALFORMED)
+def test_a_child_that_says_what_no_child_says_has_crashed(shared_pool: Pool, said: str) -> None:
+    written, detail = MALFORMED[said]
+    results = run(shared_pool, [b"length x", b"write " + written.hex().encode(), *[b"length xy"] * 30])
+    assert reasons(results) == [1, "parser-crashed", *[2] * 30]
+    assert detail in results[1].detail
+
+
+def test_nothing_that_a_child_says_is_run(shared_pool: Pool, tmp_path: Path) -> None:
+    forged = tmp_path / "made-by-the-parent"
+    results = run(shared_pool, [b"forge " + os.fsencode(forged), b"length x"])
+    assert reasons(results) == ["parser-crashed", 1]
+    assert not forged.exists()
+
+
+def test_a_child_is_given_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for secret in ("DEDUP_KAFKA__SASL_PASSWORD", "AWS_SECRET_ACCESS_KEY", "DATABASE_URL"):
+        monkeypatch.setenv(secret, "hush")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/somewhere")
+    with (
+        socket.create_server(("127.0.0.1", 0)),
+        ParserPool[Any, Any](
+            parser_tasks.obedient, RESULT, processes=1, timeout_seconds=PATIENCE, memory_bytes=64 * MIB
+        ) as pool,
+    ):
+        names, opened = (text.decode().split("\n") for text in run(pool, [b"environment", b"open"]))
+    assert "NUMBA_CACHE_DIR" in names
+    assert not [name for name in names if name.startswith(("DEDUP", "AWS", "DATABASE"))]
+    assert not [name for name in opened if "socket" in name]
 
 
 def test_the_clock_of_a_page_starts_when_it_is_the_first(impatient_pool: Pool) -> None:
@@ -142,19 +301,19 @@ def test_a_child_killed_from_outside_costs_no_page(shared_pool: Pool) -> None:
 
 def test_a_page_that_crashes_once_is_tried_again(shared_pool: Pool, tmp_path: Path) -> None:
     order = b"die-once " + os.fsencode(tmp_path / "mark")
-    assert run(shared_pool, [order, b"length x"]) == ["alive", 1]
+    assert run(shared_pool, [order, b"length x"]) == [b"alive", 1]
 
 
 def test_what_a_terminal_or_a_supervisor_sends_does_not_end_a_child(shared_pool: Pool) -> None:
     before = shared_pool.pids
-    assert run(shared_pool, [b"catch-signals"] * 4) == ["alive"] * 4
+    assert run(shared_pool, [b"catch-signals"] * 4) == [b"alive"] * 4
     assert shared_pool.pids == before
     assert all(os.getsid(pid) != os.getsid(0) for pid in before)
 
 
 def test_a_child_keeps_its_task(tmp_path: Path) -> None:
     factory = parser_tasks.announcing(str(tmp_path))
-    with ParserPool[Any, Any](factory, processes=2, timeout_seconds=PATIENCE, memory_bytes=64 * MIB) as pool:
+    with ParserPool[Any, Any](factory, RESULT, processes=2, timeout_seconds=PATIENCE, memory_bytes=64 * MIB) as pool:
         used = set(run(pool, [b"pid"] * 200))
         assert used <= set(pool.pids)
     assert {int(mark.name) for mark in tmp_path.iterdir()} >= used
@@ -163,7 +322,7 @@ def test_a_child_keeps_its_task(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="what another process took is read from Linux's /proc")
 def test_children_tell_what_their_stages_took() -> None:
     with ParserPool[Any, Any](
-        parser_tasks.Staged, processes=2, timeout_seconds=PATIENCE, memory_bytes=64 * MIB
+        parser_tasks.Staged, RESULT, processes=2, timeout_seconds=PATIENCE, memory_bytes=64 * MIB
     ) as pool:
         give_up = time.monotonic() + PATIENCE
         while len(pool.stage_seconds) < 4:
@@ -211,7 +370,7 @@ def test_asking_without_patience_returns_at_once_with_what_there_is(shared_pool:
 def test_a_task_that_cannot_be_made_stops_the_worker(
     factory: Callable[[], parser_tasks.Task], error: type[Stop], message: str
 ) -> None:
-    with ParserPool[Any, Any](factory, processes=1, timeout_seconds=PATIENCE, memory_bytes=64 * MIB) as pool:
+    with ParserPool[Any, Any](factory, RESULT, processes=1, timeout_seconds=PATIENCE, memory_bytes=64 * MIB) as pool:
         pool.submit(1, b"length x", META)
         with pytest.raises(error, match=message):
             while not pool.results(PATIENCE):
@@ -222,12 +381,12 @@ def test_a_task_that_cannot_be_made_stops_the_worker(
 def test_limits_are_above_zero(wrong: dict[str, int]) -> None:
     limits = {"processes": 1, "timeout_seconds": 1, "memory_bytes": MIB} | wrong
     with pytest.raises(ValueError, match="above zero"):
-        ParserPool(parser_tasks.obedient, **limits)  # type: ignore[arg-type]
+        ParserPool(parser_tasks.obedient, RESULT, **limits)  # type: ignore[arg-type]
 
 
 def test_closing_ends_all_children_at_work_and_frees_their_pipes() -> None:
     open_before = len(list(Path("/dev/fd").iterdir()))
-    pool: Pool = ParserPool(parser_tasks.obedient, processes=2, timeout_seconds=PATIENCE, memory_bytes=64 * MIB)
+    pool: Pool = ParserPool(parser_tasks.obedient, RESULT, processes=2, timeout_seconds=PATIENCE, memory_bytes=64 * MIB)
     pids = pool.pids
     for place in range(4):
         pool.submit(place, b"loop", META)
@@ -244,7 +403,8 @@ def test_children_die_with_their_parent_even_in_the_middle_of_a_page(tmp_path: P
 from tests.stream import parser_tasks
 from worker.messages import PageMeta
 from worker.stream.parsers import ParserPool
-pool = ParserPool(parser_tasks.announcing({str(tmp_path)!r}), processes=2, timeout_seconds=1000, memory_bytes=10**9)
+factory = parser_tasks.announcing({str(tmp_path)!r})
+pool = ParserPool(factory, int, processes=2, timeout_seconds=1000, memory_bytes=10**9)
 for place in range(2):
     pool.submit(place, b"length x", PageMeta(url="u"))
 done = []
@@ -300,5 +460,5 @@ def test_hostile_pages_have_a_text_or_a_reason_within_the_limits(
 
 @pytest.fixture(scope="module")
 def extracting_pool() -> Iterator[Pool]:
-    with ParserPool(parser_tasks.extracting, processes=1, timeout_seconds=15, memory_bytes=512 * MIB) as pool:
+    with ParserPool(parser_tasks.extracting, RESULT, processes=1, timeout_seconds=15, memory_bytes=512 * MIB) as pool:
         yield pool

@@ -212,7 +212,9 @@ def by_order() -> Callable[[bytes, PageMeta], object]:
 
 @pytest.fixture
 def pool() -> Iterator[ParserPool[Source, Fingerprinted]]:
-    with ParserPool[Source, Fingerprinted](by_order, processes=2, timeout_seconds=1.0, memory_bytes=64 << 20) as pool:
+    with ParserPool[Source, Fingerprinted](
+        by_order, Fingerprinted, processes=2, timeout_seconds=1.0, memory_bytes=64 << 20
+    ) as pool:
         yield pool
 
 

@@ -196,6 +196,7 @@ def measure(settings: Settings, pages: Sequence[Page], processes: int) -> Report
         writer = secrets.token_bytes(8)
         with ParserPool[Source, Fingerprinted](
             partial(Fingerprinter, made),
+            Fingerprinted,
             processes=processes,
             timeout_seconds=here.page.timeout_seconds,
             memory_bytes=here.page.memory_mb * MIB,

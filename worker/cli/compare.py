@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import DecodeError
+
 from worker.cli.compose import near, recipe
 from worker.cli.side_by_side import as_object, as_text
 from worker.errors import PageError, UsageError
@@ -134,12 +136,14 @@ def _explained(sides: tuple[Side, Side], made: Recipe, bits: int, page: PageSett
     Raises:
         UsageError: a side cannot be fingerprinted.
     """
-    found: dict[int, Explained | PageError] = {}
-    pool: ParserPool[int, Explained] = ParserPool(
+    found: dict[int, bytes | PageError] = {}
+    pool: ParserPool[int, bytes] = ParserPool(
         partial(Explainer, made, bits),
+        bytes,
         processes=1,
         timeout_seconds=page.timeout_seconds,
         memory_bytes=page.memory_mb * 1024 * 1024,
+        result_bytes=page.memory_mb * 1024 * 1024,
     )
     with pool:
         for number, side in enumerate(sides):
@@ -149,7 +153,10 @@ def _explained(sides: tuple[Side, Side], made: Recipe, bits: int, page: PageSett
     return _or_refuse(sides[0], found[0]), _or_refuse(sides[1], found[1])
 
 
-def _or_refuse(side: Side, outcome: Explained | PageError) -> Explained:
+def _or_refuse(side: Side, outcome: bytes | PageError) -> Explained:
     if isinstance(outcome, PageError):
         raise UsageError(f"{side.name} has no fingerprint: {outcome}; {_MOVES.get(outcome.reason, _OTHER_MOVE)}")
-    return outcome
+    try:
+        return Explained.decode(outcome)
+    except DecodeError as error:
+        raise UsageError(f"{side.name} made its parser answer what cannot be read ({error}); {_OTHER_MOVE}") from error

@@ -75,6 +75,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         HealthServer(metrics, settings.metrics.host, settings.metrics.port) as server,
         ParserPool[Source, Fingerprinted](
             partial(Fingerprinter, made),
+            Fingerprinted,
             processes=settings.page.processes or os.cpu_count() or 1,
             timeout_seconds=settings.page.timeout_seconds,
             memory_bytes=settings.page.memory_mb * MIB,

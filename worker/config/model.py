@@ -198,7 +198,9 @@ class PageSettings(Section):
     )
     timeout_seconds: float = setting(
         10,
-        "A page that takes longer to parse becomes a dead letter, so that it cannot hold up the others.",
+        "CPU time that a page may take to be parsed. One that takes more, or six times as long by the clock, is tried "
+        "once more by itself and then becomes a dead letter, so that it cannot hold up the others. CPU time, since a "
+        "machine that is paused or busy says nothing about a page.",
         unit="seconds",
         gt=0,
         le=3600,

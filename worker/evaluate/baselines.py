@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,11 @@ class Exact:
         """Hashes of 64 bits; of an empty text that of its id, since emptiness makes no two pages alike."""
         return lambda text, id, body: hash_text(normalise(text) or f"\0{id}")
 
+    @property
+    def keeps(self) -> Any:
+        """As its maker says."""
+        return int
+
     def call(self, a: int, b: int) -> Call:
         """Equal hashes."""
         return Call(a == b)
@@ -67,6 +72,11 @@ class LongestSentences:
     def maker(self) -> Maker:
         """Hashes of the longest different sentences, the longest first."""
         return lambda text, id, body: longest_sentences(text, max(self.n, MOST_SENTENCES))
+
+    @property
+    def keeps(self) -> Any:
+        """As its maker says."""
+        return Sentences
 
     def call(self, a: Sentences, b: Sentences) -> Call:
         """By how many are in common; of pages that have fewer all must be."""
@@ -96,6 +106,11 @@ class Shingles:
     def maker(self) -> Maker:
         """Signatures, uint32 (128,); none of an empty text."""
         return lambda text, id, body: minhash(ngram_hashes(characters_and_words(normalise(text)), self.n))
+
+    @property
+    def keeps(self) -> Any:
+        """As its maker says."""
+        return Signature
 
     def call(self, a: Signature, b: Signature) -> Call:
         """By the share of equal slots."""
@@ -127,6 +142,11 @@ class Jaccard:
     def maker(self) -> Maker:
         """Sorted distinct hashes of the n-grams, uint64; none of an empty text."""
         return lambda text, id, body: np.unique(ngram_hashes(characters_and_words(normalise(text)), self.n))
+
+    @property
+    def keeps(self) -> Any:
+        """As its maker says."""
+        return Grams
 
     def call(self, a: Grams, b: Grams) -> Call:
         """By the exact similarity."""

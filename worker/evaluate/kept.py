@@ -30,6 +30,10 @@ class Parsers(NamedTuple):
     memory_bytes: int
 
 
+_Made = tuple[float, int, tuple[tuple[Any, float], ...]]
+"""``Kept`` on its way from a parsing process, its methods in the order in which they were given."""
+
+
 class Kept(NamedTuple):
     """What came of one document: CPU seconds of taking its text out, its tokens, and by method what it keeps and the
     CPU seconds from the text to there."""
@@ -78,11 +82,16 @@ def collect(
     """
     kept: dict[str, Kept] = {}
     unreadable: dict[str, PageError] = {}
-    pool: ParserPool[str, Kept] = ParserPool(
+    fields: Any = tuple
+    made = fields[float, int, fields[tuple(fields[method.keeps, float] for method in methods)]]
+    names = [method.name for method in methods]
+    pool: ParserPool[str, _Made] = ParserPool(
         partial(_Keeper, recipe, tuple(methods)),
+        made,
         processes=parsers.processes,
         timeout_seconds=parsers.timeout_seconds,
         memory_bytes=parsers.memory_bytes,
+        result_bytes=parsers.memory_bytes,
     )
 
     def take(wait: float) -> None:
@@ -90,7 +99,8 @@ def collect(
             if isinstance(result, PageError):
                 unreadable[key] = result
             else:
-                kept[key] = result
+                extraction, tokens, by_method = result
+                kept[key] = Kept(extraction, tokens, dict(zip(names, by_method, strict=True)))
 
     # The id stands in for a URL: it tells empty pages apart, and unlike a URL no two documents have the same.
     meta = META[compared]
@@ -110,21 +120,21 @@ class _Keeper:
 
     def __init__(self, recipe: Recipe, methods: tuple[Method, ...]) -> None:
         self._fingerprinter = Fingerprinter(recipe)
-        self._makers = {method.name: method.maker() for method in methods}
-        for make in self._makers.values():
+        self._makers = [method.maker() for method in methods]
+        for make in self._makers:
             make(_WARM_UP, "", b"")
 
-    def __call__(self, body: bytes, meta: PageMeta) -> Kept:
+    def __call__(self, body: bytes, meta: PageMeta) -> _Made:
         begun = time.thread_time()
         text = self._fingerprinter.text_of(body, meta)
         extraction = time.thread_time() - begun
-        by_method = {}
-        for name, make in self._makers.items():
+        by_method = []
+        for make in self._makers:
             begun = time.thread_time()
             kept = make(text, meta.url, body)
-            by_method[name] = kept, time.thread_time() - begun
+            by_method.append((kept, time.thread_time() - begun))
         tokens = len(self._fingerprinter.segmenter.all_tokens(normalise(text)))
-        return Kept(extraction, tokens, by_method)
+        return extraction, tokens, tuple(by_method)
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -59,6 +59,10 @@ class Method(Protocol):
     def maker(self) -> Maker:
         """A new one; loads dictionaries, so it is made once in each process."""
 
+    @property
+    def keeps(self) -> Any:
+        """The type of what its maker returns, for what comes from another process."""
+
     def call(self, a: Any, b: Any) -> Call:
         """What it says of two pages, from what its maker returned for them."""
 
@@ -80,6 +84,11 @@ class OfWorker:
     def maker(self) -> Maker:
         """The fingerprinter of the worker's parsing processes."""
         return Fingerprinter(self.recipe).of_text
+
+    @property
+    def keeps(self) -> Any:
+        """All that the worker keeps."""
+        return Fingerprinted
 
     def call(self, a: Fingerprinted, b: Fingerprinted) -> Call:
         """``near`` of the two."""

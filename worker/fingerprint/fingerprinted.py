@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from worker.messages import SKETCH_BYTES
+
+UInt64 = Annotated[int, Meta(ge=0)]
+"""MessagePack has no larger number than fits."""
+UInt32 = Annotated[int, Meta(ge=0, lt=1 << 32)]
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprinted:
-    """What a page came to; small, since it travels between processes.
+class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
+    """What a page came to; small, since it travels between processes. What comes from one is held against this type.
 
     ``fingerprint`` is 64 bits, or None with the ``reason`` in words. ``text_hash`` is 64 bits that stand for the text's
     tokens; for the body's bytes where there is none, and for the URL where the body is empty: emptiness makes no two
@@ -16,13 +25,19 @@ class Fingerprinted:
     there is no fingerprint or the recipe asks for none.
     """
 
-    fingerprint: int | None
-    text_hash: int
-    tokens: int
-    language: str
-    reason: str | None
+    fingerprint: UInt64 | None
+    text_hash: UInt64
+    tokens: UInt32
+    language: Annotated[str, Meta(max_length=16)]
+    reason: Annotated[str, Meta(max_length=500)] | None
     sketch: bytes = b""
     bands: bytes = b""
+
+    def __post_init__(self) -> None:
+        if len(self.sketch) not in (0, SKETCH_BYTES) or len(self.bands) not in (0, SKETCH_BYTES):
+            raise ValueError(
+                f"a sketch of {len(self.sketch)} and bands of {len(self.bands)} bytes: each has {SKETCH_BYTES} or none"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +63,16 @@ class Explained:
     ordinary: Mapping[str, int]
     sketch: bytes = b""
     bands: bytes = b""
+
+    def encode(self) -> bytes:
+        """As JSON: MessagePack has no numbers of 128 bits."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def decode(cls, value: bytes) -> Explained:
+        """What ``encode`` wrote.
+
+        Raises:
+            msgspec.DecodeError: anything else.
+        """
+        return msgspec.json.decode(value, type=cls)

@@ -236,13 +236,14 @@ class Explainer:
         self.bits: Final = bits
         self.fingerprinter: Final = Fingerprinter(recipe, compiled=False)
 
-    def __call__(self, body: bytes, meta: PageMeta) -> Explained:
-        """``Fingerprinter.explain`` of the page's text.
+    def __call__(self, body: bytes, meta: PageMeta) -> bytes:
+        """``Fingerprinter.explain`` of the page's text, encoded.
 
         Raises:
             PageError: the body cannot be read as a page.
         """
-        return self.fingerprinter.explain(self.fingerprinter.text_of(body, meta), meta.url, self.bits, body)
+        text = self.fingerprinter.text_of(body, meta)
+        return self.fingerprinter.explain(text, meta.url, self.bits, body).encode()
 
 
 def _unheard(stage: str) -> None:

@@ -1,9 +1,8 @@
 """What runs in a child of ``ParserPool``: one page after the other, in a process that may be killed at any moment.
 
-Both pipes carry frames of native structs. Down: one pickled ``Errand`` behind its length, then for each page
-``PAGE`` (number, bytes of metadata, bytes of body), the metadata as MessagePack, the body as it is. Up: ``OUTCOME``
-(kind, number of the page, bytes of payload) and the payload; every now and then ``SPENT``, which belongs to no page.
-Parent and child are the same program on the same machine, so pickle is safe between them.
+``parser_frames`` has what goes through its two pipes. A page that takes the process over finds no more in it than the
+task needs: its environment has none of the settings, and no connection of the worker is open in it. It is no sandbox
+all the same: the process has the rights of the worker's user, and can read what that user can.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ import os
 import pickle
 import resource
 import signal
-import struct
 import sys
 from collections.abc import Callable
-from enum import IntEnum
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, Protocol, runtime_checkable
 
@@ -26,38 +23,29 @@ import msgspec
 
 from worker.errors import PageError, Stop
 from worker.messages import PageMeta
+from worker.stream.parser_frames import (
+    DETAIL_CHARACTERS,
+    LENGTH,
+    OUTCOME,
+    PAGE,
+    Complaint,
+    Hindrance,
+    Kind,
+    pack,
+)
 from worker.stream.stopwatch import PIPES, Stopwatch
-
-LENGTH: Final = struct.Struct("=Q")
-PAGE: Final = struct.Struct("=QIQ")
-OUTCOME: Final = struct.Struct("=BQQ")
 
 _PR_SET_PDEATHSIG: Final = 1
 _READ_AHEAD: Final = 256 * 1024
 
 
-class Kind(IntEnum):
-    """What an ``OUTCOME`` says."""
-
-    READY = 0
-    """The task was made; pages can be timed from now on."""
-    RESULT = 1
-    """The page's result, pickled."""
-    PAGE_ERROR = 2
-    """(reason, detail) as MessagePack."""
-    OUT_OF_MEMORY = 3
-    """The page needed more memory than allowed; the process ends."""
-    CANNOT_START = 4
-    """The task could not be made: a pickled ``Stop``; the process ends."""
-    SPENT = 5
-    """CPU seconds by stage since the last of these, as MessagePack."""
-
-
 class Errand(NamedTuple):
-    """What a child is started for. ``memory_bytes`` is what a page may take on top of what the task itself takes."""
+    """What a child is started for. ``memory_bytes`` is what a page may take on top of what the task itself takes,
+    ``result_bytes`` how much its result may have."""
 
     task_factory: Callable[[], Callable[[bytes, PageMeta], Any]]
     memory_bytes: int
+    result_bytes: int
 
 
 @runtime_checkable
@@ -78,7 +66,7 @@ def serve(pages_fd: int, outcomes_fd: int, parent: int) -> None:
             errand: Errand = pickle.loads(errand_bytes)
             task = errand.task_factory()
         except Exception as error:
-            _send(outcomes_fd, Kind.CANNOT_START, 0, pickle.dumps(_as_stop(error)))
+            _send(outcomes_fd, Kind.CANNOT_START, 0, pack(_hindrance(error)))
             return
         del errand_bytes
         _keep_time(task, watch)
@@ -89,21 +77,25 @@ def serve(pages_fd: int, outcomes_fd: int, parent: int) -> None:
         with contextlib.suppress(EOFError):
             while True:
                 if watch.due:
-                    _send(outcomes_fd, Kind.SPENT, 0, msgspec.msgpack.encode(watch.report()))
+                    _send(outcomes_fd, Kind.SPENT, 0, pack(watch.report()))
                 number, meta_length, body_length = PAGE.unpack(_exactly(pages, PAGE.size))
                 meta_bytes = _exactly(pages, meta_length)
-                kind, payload = _run(task, pages, meta_bytes, body_length)
+                kind, payload = _run(task, pages, meta_bytes, body_length, errand.result_bytes)
                 watch.end_page()
                 _send(outcomes_fd, kind, number, payload)
                 if kind is Kind.OUT_OF_MEMORY:
                     return  # what is left of the heap may be too fragmented for the next page
 
 
-def _run(task: Callable[[bytes, PageMeta], Any], pages: BinaryIO, meta: bytes, body_length: int) -> tuple[Kind, bytes]:
+def _run(
+    task: Callable[[bytes, PageMeta], Any], pages: BinaryIO, meta: bytes, body_length: int, most: int
+) -> tuple[Kind, bytes]:
     try:
         body = _exactly(pages, body_length)
-        result = task(body, msgspec.msgpack.decode(meta, type=PageMeta))
-        return Kind.RESULT, pickle.dumps(result, protocol=5)
+        payload = pack(task(body, msgspec.msgpack.decode(meta, type=PageMeta)))
+        if len(payload) <= most:
+            return Kind.RESULT, payload
+        reason, detail = "parser-raised", f"its result has {len(payload)} bytes, at most {most} are passed on"
     except PageError as error:
         reason, detail = error.reason, error.detail
     except EOFError:
@@ -112,7 +104,7 @@ def _run(task: Callable[[bytes, PageMeta], Any], pages: BinaryIO, meta: bytes, b
         return Kind.OUT_OF_MEMORY, b""
     except BaseException as error:  # a panic in Rust, SystemExit
         reason, detail = "parser-raised", f"{type(error).__name__}: {error}"
-    return Kind.PAGE_ERROR, msgspec.msgpack.encode((reason, detail[:500].encode(errors="replace").decode()))
+    return Kind.PAGE_ERROR, pack(Complaint(reason, _plain(detail, DETAIL_CHARACTERS)))
 
 
 def _keep_time(task: object, watch: Stopwatch) -> None:
@@ -153,10 +145,18 @@ def _limit_memory(allowed: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (in_use + allowed, hard))
 
 
-def _as_stop(error: Exception) -> Stop:
+def _hindrance(error: Exception) -> Hindrance:
     if isinstance(error, Stop):
-        return error
-    return Stop(
-        f"a parser process cannot start: {type(error).__name__}: {error}. The same happens in "
-        "`python -m worker compare A B`, which shows where"
-    )
+        name, message = type(error).__name__, str(error)
+    else:
+        name = Stop.__name__
+        message = (
+            f"a parser process cannot start: {type(error).__name__}: {error}. The same happens in "
+            "`python -m worker compare A B`, which shows where"
+        )
+    return Hindrance(name, _plain(message, 4000))
+
+
+def _plain(text: str, most: int) -> str:
+    """What of a text can be written as UTF-8, cut."""
+    return text[:most].encode(errors="replace").decode()

@@ -4,11 +4,15 @@ A page may make its parser raise, crash, loop for ever or eat memory. It alone p
 
 1. Pages go down a pipe to a child, several ahead, so that a child always has one to begin with; results come up
    another in the same order. So whatever happens to a child happened to the first page that it has not answered.
-2. A child that answers nothing for ``timeout_seconds`` is killed; its first page gets ``parser-timeout``.
-3. A child that dies, or says that memory ran out, may have been killed from outside or crowded by the pages before:
-   its first page is tried once more, first in a new child. If that one dies too, the page gets ``parser-crashed`` or
-   ``parser-memory``.
+2. A child that computes for ``timeout_seconds`` on a page is killed, and so is one that has not answered after several
+   times as long, if it computes or not. Only time counts in which the parent was there to look: not that of a machine
+   that slept.
+3. A child that ends before it has answered may have been killed from outside, starved or crowded by the pages before:
+   its first page is tried once more, in a new child that has no other. If that one ends too, the page gets
+   ``parser-timeout``, ``parser-crashed`` or ``parser-memory``.
 4. The other pages of a child that ended go back to the front of the line, and a new child takes its place.
+5. A page may also take over its child. What a child says is believed only as far as ``parser_frames`` says; one that
+   says anything else is killed, and has crashed.
 """
 
 from __future__ import annotations
@@ -19,14 +23,17 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable
 from types import TracebackType
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar, get_args, get_origin
 
 import msgspec
+import numpy as np
 
-from worker.errors import PageError, Stop, Unavailable
+from worker.errors import PageError, Unavailable
 from worker.messages import PageMeta
-from worker.stream.parser_child import Child, Outcome, Page
-from worker.stream.parser_process import Errand, Kind
+from worker.stream.parser_child import Child, Page
+from worker.stream.parser_clocks import LOOK_SECONDS, Limits, Watched
+from worker.stream.parser_frames import RESULT_BYTES, Complaint, Hindrance, Kind, Malformed, Outcome, Spent, read
+from worker.stream.parser_process import Errand
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -35,8 +42,17 @@ PAGES_AHEAD: Final = 16
 """Pages that a child is given before it has answered any: at 1 ms a page it stays busy while the loop is away for
 15 ms. More would only delay the pages behind one that hangs."""
 
+WATCHED_TIMES: Final = 6
+"""A page may take so many times its CPU seconds by the clock. A process that shares its core with five others comes to
+its end; one that hangs without computing holds up the pages behind it for so long."""
+
 _STARTS_IN_A_ROW: Final = 3
 _TRIES: Final = 2
+_SHORTEST_WAIT: Final = 0.01
+_MOST_STAGES: Final = 32
+_COMPLAINTS: Final = msgspec.msgpack.Decoder(Complaint)
+_HINDRANCES: Final = msgspec.msgpack.Decoder(Hindrance)
+_SPENT: Final = msgspec.msgpack.Decoder(Spent)
 
 
 class ParserPool(Generic[K, T]):
@@ -45,10 +61,12 @@ class ParserPool(Generic[K, T]):
     Make it in a thread that lives as long as the pool: on Linux a child dies with the thread that started it.
 
     Args:
-        task_factory: picklable; called once in each child, it returns the task. The task's results are pickled.
+        task_factory: picklable; called once in each child, it returns the task.
+        result: the type of the task's results, of plain values that ``msgspec`` knows, and arrays of one dimension.
         processes: children, at least one.
-        timeout_seconds: wall clock that one page may take.
+        timeout_seconds: CPU time that one page may take; by the clock it may take ``WATCHED_TIMES`` as long.
         memory_bytes: private memory that one page may take on top of what its child takes when idle.
+        result_bytes: what a result may take as MessagePack.
         clock: seconds, monotonic.
 
     Raises:
@@ -58,16 +76,21 @@ class ParserPool(Generic[K, T]):
     def __init__(
         self,
         task_factory: Callable[[], Callable[[bytes, PageMeta], T]],
+        result: type[T],
         *,
         processes: int,
         timeout_seconds: float,
         memory_bytes: int,
+        result_bytes: int = RESULT_BYTES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if processes < 1 or timeout_seconds <= 0 or memory_bytes <= 0:
             raise ValueError("processes, timeout_seconds and memory_bytes must be above zero")
-        self._errand = pickle.dumps(Errand(task_factory, memory_bytes), protocol=5)
-        self._timeout = timeout_seconds
+        self._errand = pickle.dumps(Errand(task_factory, memory_bytes, result_bytes), protocol=5)
+        self._results = msgspec.msgpack.Decoder(result, dec_hook=_array)
+        self._result_bytes = result_bytes
+        self._limits = Limits(timeout_seconds, WATCHED_TIMES * timeout_seconds)
+        self._watched = Watched(clock)
         self._memory = memory_bytes
         self._clock = clock
         self._most = processes * PAGES_AHEAD
@@ -155,8 +178,9 @@ class ParserPool(Generic[K, T]):
 
     def _hand_out(self) -> None:
         while self._line:
-            child = min(self._children, key=lambda child: (len(child.ahead), not child.ready))
-            if len(child.ahead) >= PAGES_AHEAD:
+            free = (child for child in self._children if not child.alone and len(child.ahead) < PAGES_AHEAD)
+            child = min(free, key=lambda child: (len(child.ahead), not child.ready), default=None)
+            if child is None:
                 return
             child.give(self._line.popleft())
             if child not in self._sending:
@@ -164,7 +188,7 @@ class ParserPool(Generic[K, T]):
 
     def _send(self, child: Child[K]) -> None:
         """Send what the pipe takes, and have the selector tell when it takes the rest."""
-        if child.send(self._clock()):
+        if child.send():
             if child not in self._sending:
                 self._selector.register(child.pages, selectors.EVENT_WRITE, child)
                 self._sending.add(child)
@@ -173,32 +197,49 @@ class ParserPool(Generic[K, T]):
             self._sending.remove(child)
 
     def _receive(self, child: Child[K]) -> None:
-        alive = child.receive(self._clock())
-        for outcome in child.answers():
-            if outcome.kind is Kind.READY:
-                child.ready = True
-                self._failed_starts = 0
-            elif outcome.kind is Kind.SPENT:
-                for stage, seconds in msgspec.msgpack.decode(outcome.payload, type=dict[str, float]).items():
-                    self.stage_seconds[stage] += seconds
-            elif outcome.kind is Kind.CANNOT_START:
-                cause: Stop = pickle.loads(outcome.payload)
-                raise cause
-            elif outcome.kind is Kind.OUT_OF_MEMORY:
-                allowed = f"it needs more than {self._memory >> 20} MiB (page.memory_mb)"
-                self._replace(child, "parser-memory", allowed)
-                return
-            else:
-                self._done.append((child.answered(outcome).key, _result(outcome)))
-        if not alive:
-            self._replace(child, "parser-crashed")
+        alive = child.receive()
+        try:
+            for outcome in child.answers():
+                if outcome.kind is Kind.OUT_OF_MEMORY and child.ready:
+                    allowed = f"it needs more than {self._memory >> 20} MiB (page.memory_mb)"
+                    self._replace(child, "parser-memory", allowed)
+                    return
+                self._take(child, outcome)
+        except Malformed as error:
+            self._replace(child, "parser-crashed", f"its process wrote {error}")
+        else:
+            if not alive:
+                self._replace(child, "parser-crashed")
+
+    def _take(self, child: Child[K], outcome: Outcome) -> None:
+        """What a child says before it is ready, no page has had a hand in."""
+        if outcome.kind is Kind.READY and not child.ready:
+            child.ready = True
+            self._failed_starts = 0
+        elif outcome.kind is Kind.CANNOT_START and not child.ready:
+            hindrance: Hindrance = read(outcome.payload, _HINDRANCES)
+            raise hindrance.as_stop()
+        elif outcome.kind is Kind.SPENT and child.ready:
+            spent: dict[str, float] = read(outcome.payload, _SPENT)
+            if len(self.stage_seconds.keys() | spent) > _MOST_STAGES:
+                raise Malformed(f"the times of more than {_MOST_STAGES} stages")
+            for stage, seconds in spent.items():
+                self.stage_seconds[stage] += seconds
+        elif outcome.kind is Kind.RESULT:
+            result = read(outcome.payload, self._results)
+            self._done.append((child.answered(outcome).key, result))
+        elif outcome.kind is Kind.PAGE_ERROR:
+            complaint: Complaint = read(outcome.payload, _COMPLAINTS)
+            self._done.append((child.answered(outcome).key, PageError(complaint.reason, complaint.detail)))
+        else:
+            raise Malformed(f"{outcome.kind.name} out of turn")
 
     def _kill_overdue(self) -> None:
         """What a killed child has answered in time, and its end, come up the pipe like any other's."""
-        now = self._clock()
+        watched = self._watched.look()
         for child in self._children:
-            if child.deadline(self._timeout) <= now:
-                child.kill()
+            if why := child.overdue(watched, self._limits):
+                child.kill(why)
 
     def _replace(self, child: Child[K], reason: str, detail: str = "") -> None:
         end = self._remove(child)
@@ -207,10 +248,10 @@ class ParserPool(Generic[K, T]):
             self._count_failed_start(end)
         suspect = child.ahead.popleft() if child.ready and child.ahead else None
         self._line.extendleft(reversed(child.ahead))
-        if suspect and suspect is child.killed_for:
-            self._done.append((suspect.key, PageError("parser-timeout", f"no end after {self._timeout:g} s")))
-            suspect = None
-        elif suspect and not child.killed_for:
+        innocent = child.killed
+        if child.killed_for and child.killed_for[0] is suspect:
+            reason, detail, innocent = "parser-timeout", child.killed_for[1], False
+        if suspect and not innocent:
             suspect.deaths += 1
             if suspect.deaths == _TRIES:
                 self._done.append((suspect.key, PageError(reason, detail or end)))
@@ -225,12 +266,13 @@ class ParserPool(Generic[K, T]):
                 "see what they wrote to standard error, and whether the machine is out of memory"
             )
 
-    def _start_child(self, first: Page[K] | None = None) -> None:
-        child: Child[K] = Child(self._errand, self._clock())
+    def _start_child(self, suspect: Page[K] | None = None) -> None:
+        child: Child[K] = Child(self._errand, self._result_bytes, self._watched.seconds)
         self._children.append(child)
         self._selector.register(child.outcomes, selectors.EVENT_READ, child)
-        if first:
-            child.give(first)
+        if suspect:
+            child.give(suspect)
+            child.alone = True
         self._send(child)
 
     def _remove(self, child: Child[K]) -> str:
@@ -242,12 +284,14 @@ class ParserPool(Generic[K, T]):
         return child.bury()
 
     def _patience(self, give_up: float) -> float:
-        next_deadline = min(child.deadline(self._timeout) for child in self._children)
-        return max(0.0, min(give_up, next_deadline) - self._clock())
+        """How long to wait for news: for no longer than no child can exceed its limits."""
+        left = min(child.patience(self._watched.seconds, self._limits) for child in self._children)
+        return max(0.0, min(give_up - self._clock(), LOOK_SECONDS, max(left, _SHORTEST_WAIT)))
 
 
-def _result(outcome: Outcome) -> Any:
-    if outcome.kind is Kind.PAGE_ERROR:
-        reason, detail = msgspec.msgpack.decode(outcome.payload, type=tuple[str, str])
-        return PageError(reason, detail)
-    return pickle.loads(outcome.payload)
+def _array(kind: Any, value: object) -> object:
+    """An array of one dimension from its bytes."""
+    if get_origin(kind) is not np.ndarray or not isinstance(value, bytes):
+        raise TypeError(f"a {type(value).__name__} is no {kind}")
+    (element,) = get_args(get_args(kind)[1])
+    return np.frombuffer(value, element)
