@@ -5,8 +5,9 @@
 #
 # Without BOOTSTRAP it prints the commands. Arguments go to kafka-acls.sh. PREFIX, GROUP and GENERATION are the workers'
 # topics.prefix, kafka.group and topics.generation; WORKER, CRAWLER, READER and OPERATOR are principals, READERS the
-# readers' group. The commands index, repair and switch need the workers' rights, in both generations where there are
-# two; topics delete needs Delete on what it deletes.
+# readers' group. A new generation needs its rights before its topics are used: run this with GENERATION=b beforehand;
+# the rights in the old one stay. The commands index, repair and switch need the workers' rights, in both generations
+# where there are two; topics delete needs Delete on what it deletes.
 set -euo pipefail
 PREFIX=${PREFIX-dedup.}
 GROUP=${GROUP-dedup}
@@ -32,6 +33,8 @@ $WORKER group literal ${GROUP}-shards$SUFFIX Read Describe
 $WORKER transactional-id prefixed ${GROUP}- Write Describe
 $CRAWLER topic literal ${PREFIX}pages Write Describe DescribeConfigs
 $READER topic literal ${PREFIX}deduplicated$SUFFIX Read Describe
+$READER topic literal ${PREFIX}verdicts$SUFFIX Read Describe
+$READER topic literal ${PREFIX}dead-letters$SUFFIX Read Describe
 $READER group literal $READERS Read Describe
 $OPERATOR topic prefixed ${PREFIX} Create Describe DescribeConfigs Alter AlterConfigs
 RIGHTS

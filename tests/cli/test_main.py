@@ -151,6 +151,36 @@ def test_checked_settings_are_ok_and_name_their_file(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "ok: config.yaml\n"
 
 
+def test_a_secret_on_the_command_line_is_said_to_be_public(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, install: Callable[[Callable[..., int]], None]
+) -> None:
+    install(lambda arguments, load: 0 if load() else 1)
+    login = {
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "PLAIN",
+        "sasl_username": "me",
+        "sasl_password": "hush",
+        "ssl_certfile": __file__,
+        "ssl_password": "hush",
+    }
+    given = [word for name, value in login.items() for word in ("--set", f"kafka.{name}={value}")]
+    for argv in (["--check-config", *given], [*given, "probe"], ["probe", *given]):
+        assert main(argv) == 0
+        err = capsys.readouterr().err
+        for key, name in (("sasl", "DEDUP_KAFKA__SASL_PASSWORD"), ("ssl", "DEDUP_KAFKA__SSL_PASSWORD")):
+            assert f"kafka.{key}_password was given by --set" in err
+            assert f"give it by {name} or kafka.{key}_password_file" in err
+        assert "hush" not in err
+
+
+def test_a_secret_from_elsewhere_is_passed_over_in_silence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEDUP_KAFKA__SASL_PASSWORD", "hush")
+    assert main(["--check-config", "--set", "kafka.ssl_password=null", "--set", "kafka.sasl_username=me"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_printed_settings_are_those_of_the_process_environment(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

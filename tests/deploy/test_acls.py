@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import subprocess
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,13 +20,14 @@ from worker.broker import server
 from worker.broker.configuration import HOST, server_properties
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
+from worker.cli import switch
 from worker.cli.topology import specs
 from worker.config import load_settings
 from worker.errors import UsageError
 from worker.stream.admin import compare_topics, create_topics
 from worker.stream.connection import client_options
 from worker.stream.publish import publish_pages
-from worker.topics import topic_specs
+from worker.topics import group_names, topic_specs
 
 pytestmark = pytest.mark.cluster
 
@@ -34,9 +37,11 @@ PARTS: Final = ("dedup-worker", "dedup-crawler", "dedup-reader", "dedup-operator
 PREFIX: Final = "crawl."
 
 
-def commands() -> list[list[str]]:
+def commands(generation: str = "") -> list[list[str]]:
     """The words of each command that the script would run."""
     environment = {"PREFIX": PREFIX, "GROUP": PREFIX.rstrip("."), "PATH": "/usr/bin:/bin"}
+    if generation:
+        environment["GENERATION"] = generation
     shown = subprocess.run([SCRIPT], env=environment, capture_output=True, text=True, check=True)
     return [shlex.split(line) for line in shown.stdout.splitlines()]
 
@@ -57,9 +62,16 @@ def as_acls(command: list[str]) -> Iterator[ACL]:
         yield ACL(options["--allow-principal"][0], "*", ACLOperation[words], ACLPermissionType.ALLOW, pattern)
 
 
-def test_every_topic_is_in_the_list() -> None:
-    named = {word for command in commands() for word in command if word.startswith(PREFIX) and word != PREFIX}
-    assert named == {spec.name for spec in topic_specs(prefix=PREFIX)}
+@pytest.mark.parametrize("generation", ["", "b"])
+def test_every_topic_is_in_the_list(generation: str) -> None:
+    named = {word for command in commands(generation) for word in command if word.startswith(PREFIX) and word != PREFIX}
+    assert named == {spec.name for spec in topic_specs(prefix=PREFIX, generation=generation)}
+
+
+@pytest.mark.parametrize("generation", ["", "b"])
+def test_every_group_is_in_the_list(generation: str) -> None:
+    groups = {command[command.index("--group") + 1] for command in commands(generation) if "--group" in command}
+    assert groups == {"dedup-readers", *group_names(PREFIX.rstrip("."), generation)}
 
 
 @pytest.fixture
@@ -99,35 +111,57 @@ def options_of(bootstrap: str, user: str) -> Mapping[str, Any]:
     return client_options(load_settings(config=None, overrides=overrides, environ={}).kafka)
 
 
-def test_each_part_can_do_its_work_and_no_more(guarded_broker: tuple[str, str], tmp_path: Path) -> None:
-    bootstrap, of_admin = guarded_broker
+def allow(of_admin: str, generation: str = "") -> None:
+    """What the script does."""
     admin = KafkaAdminClient(bootstrap_servers=of_admin)
-    admin.create_acls([acl for command in commands() for acl in as_acls(command)])
+    admin.create_acls([acl for command in commands(generation) for acl in as_acls(command)])
     admin.close()
 
-    worker = Cluster(bootstrap, PREFIX, tmp_path, (*SMALL, *login("dedup-worker")))
-    create_topics(options_of(bootstrap, "dedup-operator"), specs(worker.settings), 1)
-    worker.start_worker()
-    sent = publish_pages(options_of(bootstrap, "dedup-crawler"), PREFIX, pages(0))
 
+def read(bootstrap: str, topic: str, count: int) -> None:
+    """So many records, as a reader, who says how far it has come."""
     reader = KafkaConsumer(
-        f"{PREFIX}deduplicated",
+        f"{PREFIX}{topic}",
         **options_of(bootstrap, "dedup-reader"),
         group_id="dedup-readers",
         isolation_level="read_committed",
         auto_offset_reset="earliest",
         consumer_timeout_ms=60_000,
     )
-    seen = 0
-    for _ in reader:
-        seen += 1
-        if seen == sent - 1:  # all but the page that is no text
-            break
+    seen = sum(1 for _ in islice(reader, count))
     reader.commit()
     reader.close()
-    assert seen == sent - 1
+    assert seen == count, topic
+
+
+def test_each_part_can_do_its_work_and_no_more(guarded_broker: tuple[str, str], tmp_path: Path) -> None:
+    bootstrap, of_admin = guarded_broker
+    allow(of_admin)
+    worker = Cluster(bootstrap, PREFIX, tmp_path, (*SMALL, *login("dedup-worker")))
+    create_topics(options_of(bootstrap, "dedup-operator"), specs(worker.settings), 1)
+    worker.start_worker()
+    sent = publish_pages(options_of(bootstrap, "dedup-crawler"), PREFIX, pages(0))
+    for topic, count in (("deduplicated", sent - 1), ("verdicts", sent - 1), ("dead-letters", 1)):
+        read(bootstrap, topic, count)  # one of the pages is no text
+
+    beside = ("topics.generation=b", "output.mode=count", *SMALL, *login("dedup-worker"))
+    new = Cluster(bootstrap, PREFIX, tmp_path, beside, started=100)
+    create_topics(options_of(bootstrap, "dedup-operator"), specs(new.settings), 1)
+    with pytest.raises(UsageError, match="uthoriz"):
+        compare_topics(new.options, specs(new.settings))
+    allow(of_admin, "b")
+    new.start_worker()
+    read(bootstrap, "verdicts.b", sent - 1)
+    assert new.stop() == [0], new.workers[0].said()
     assert worker.stop() == [0], worker.workers[0].said()
-    assert "uthoriz" not in worker.workers[0].said()
+    assert switch.run(argparse.Namespace(old=""), lambda: new.settings) == 0
+    new.start_worker("output.mode=tag")
+    more = publish_pages(options_of(bootstrap, "dedup-crawler"), PREFIX, pages(1))
+    for topic, count in (("deduplicated.b", more - 1), ("dead-letters.b", 1)):
+        read(bootstrap, topic, count)
+    assert new.stop() == [0], new.workers[1].said()
+    for process in (*worker.workers, *new.workers):
+        assert "uthoriz" not in process.said()
 
     for part in ("dedup-crawler", "dedup-reader"):
         with pytest.raises(UsageError, match="uthoriz"):

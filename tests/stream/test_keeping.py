@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import os
+import stat
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final
@@ -365,3 +367,53 @@ def test_a_folder_that_cannot_be_written_costs_the_snapshot_only(
     stage.play(P, SETTLE).keep().play(CRASH, Q, SETTLE).check()
     (said,) = (record for record in caplog.records if record.levelno == logging.WARNING)
     assert "Look at the setting index.state_dir" in said.getMessage()
+
+
+# Who may read them
+
+
+def mode_of(path: Path) -> str:
+    return oct(stat.S_IMODE(path.stat().st_mode))
+
+
+@pytest.fixture
+def no_mask() -> Iterator[None]:
+    """A umask that takes nothing away."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("no_mask")
+def test_a_folder_for_snapshots_is_made_for_its_user_alone(tmp_path: Path) -> None:
+    folder = SnapshotFolder(tmp_path / "var" / "state", "test.")
+    for _ in range(2):
+        folder.make()
+        assert mode_of(folder.folder) == "0o700"
+
+
+@pytest.mark.usefixtures("no_mask")
+def test_snapshots_of_before_and_their_folder_are_closed_to_others(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    folder = SnapshotFolder(state, "test.")
+    left = state / f"{folder.file(1).name}.0123456789abcdef.tmp"
+    for file in (folder.file(0), left):
+        file.write_bytes(b"")
+        assert mode_of(file) == "0o666"
+    folder.make()
+    assert [mode_of(path) for path in (state, folder.file(0), left)] == ["0o700", "0o600", "0o600"]
+
+
+@pytest.mark.usefixtures("no_mask")
+def test_a_folder_that_holds_what_is_not_ours_keeps_its_rights_and_so_does_that(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    state.chmod(0o1777)
+    folder = SnapshotFolder(state, "test.")
+    theirs, link = state / "theirs.txt", state / "link.snapshot"
+    for file in (folder.file(0), theirs):
+        file.write_bytes(b"")
+    link.symlink_to(theirs)
+    folder.make()
+    assert [mode_of(path) for path in (state, folder.file(0), theirs)] == ["0o1777", "0o600", "0o666"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +46,22 @@ def test_what_was_written_is_read_again(tmp_path: Path, monkeypatch: pytest.Monk
     assert [len(portion) for portion in SnapshotFile(file).entries()] == [4, 2]
     assert rows(file) == list(entries)
     assert [each.name for each in tmp_path.iterdir()] == ["a.snapshot"]
+
+
+@pytest.mark.parametrize("mask", [0, 0o022, 0o777])
+def test_no_other_user_reads_a_snapshot(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        file = written(tmp_path, Entries.from_rows(LOG.rows(-1, 2)))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600 & ~mask
+
+
+def test_a_snapshot_that_was_open_to_others_is_so_no_more_once_it_is_written_again(tmp_path: Path) -> None:
+    entries = Entries.from_rows(LOG.rows(-1, 2))
+    written(tmp_path, entries).chmod(0o666)
+    assert stat.S_IMODE(written(tmp_path, entries).stat().st_mode) == 0o600
 
 
 def test_compressed_urls_are_written_as_they_are(tmp_path: Path) -> None:

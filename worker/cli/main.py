@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from worker.config import Loaded, Settings
 
 PROGRAM: Final = "python -m worker"
+_log = logging.getLogger(__name__)
 
 
 class Command(NamedTuple):
@@ -168,6 +170,8 @@ def _without_command(options: argparse.Namespace, asked: AskedToStop | None) -> 
         from worker.config.show import effective_yaml
 
         loaded = _load(options)
+        for warning in loaded.open_secrets():
+            print(f"{PROGRAM}: {warning}", file=sys.stderr)
         print(effective_yaml(loaded) if options.print_config else f"ok: {loaded.file or 'no config file'}")
         return 0
     options.asked = asked or AskedToStop()
@@ -192,8 +196,11 @@ def _loader(*options: argparse.Namespace) -> Callable[[], Settings]:
     """What a command calls for its settings. Log messages go as these say from then on."""
 
     def load() -> Settings:
-        settings = _load(*options).settings
+        loaded = _load(*options)
+        settings = loaded.settings
         log_to_stderr(settings.log.level, settings.log.format)
+        for warning in loaded.open_secrets():
+            _log.warning(warning)
         return settings
 
     return load

@@ -150,14 +150,14 @@ def this_machine(settings: Settings) -> Iterator[Local]:
     index = settings.index
     snapshots = None
     if index.state_dir is not None:
+        snapshots = SnapshotFolder(index.state_dir, settings.topics.prefix, settings.topics.generation)
         try:
-            index.state_dir.mkdir(parents=True, exist_ok=True)
+            snapshots.make()
         except OSError as error:
             raise UsageError(
                 f"index.state_dir: {index.state_dir} cannot be made ({error.strerror}); name a folder that this "
                 "program may write to, or leave the setting out"
             ) from error
-        snapshots = SnapshotFolder(index.state_dir, settings.topics.prefix, settings.topics.generation)
     background = ThreadPoolExecutor(1, thread_name_prefix="shards")
     try:
         tables = len(Layout(index.layout).arrangements)

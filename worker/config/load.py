@@ -13,7 +13,7 @@ from worker.config.catalogue import catalogue
 from worker.config.model import Settings
 from worker.config.problems import Given, Layer, Problem, refuse, wrong_value
 from worker.config.rules import conflicts
-from worker.config.sources import read_environment, read_file, read_flags
+from worker.config.sources import FLAG, read_environment, read_file, read_flags
 from worker.errors import UsageError
 
 DEFAULT_FILE: Final = Path("config.yaml")
@@ -27,6 +27,20 @@ class Loaded:
     settings: Settings
     file: Path | None
     origins: Mapping[str, str]
+
+    def open_secrets(self) -> list[str]:
+        """A sentence for each secret that stands on the command line, where every user of the machine can read it."""
+        entries = [entry for entry in catalogue().values() if entry.secret and entry.key in self.origins]
+        return [
+            f"{entry.key} was given by {FLAG}: while this runs, every user of this machine can read it (ps, /proc); "
+            f"give it by {entry.environment} or {entry.key}_file, and choose a new one"
+            for entry in entries
+            if self.origins[entry.key].startswith(FLAG) and self._value(entry.key) is not None
+        ]
+
+    def _value(self, key: str) -> Any:
+        section, _, name = key.partition(".")
+        return getattr(getattr(self.settings, section), name)
 
 
 def load_settings(*, config: Path | None, overrides: Sequence[str], environ: Mapping[str, str]) -> Settings:

@@ -343,7 +343,8 @@ class IndexSettings(Section):
     state_dir: Path | None = setting(
         None,
         "Folder on this machine for snapshots of the index: a restart reads the index topic only from where they end. "
-        "Workers of one crawl may share it. Without it the whole topic is read; nothing is lost either way.",
+        "Workers of one crawl may share it; it is for their user alone. Without it the whole topic is read; nothing is "
+        "lost either way.",
     )
     snapshot_seconds: float = setting(
         600,

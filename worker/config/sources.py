@@ -12,6 +12,7 @@ from worker.config.catalogue import ENVIRONMENT_PREFIX, OTHER_NAMES, catalogue, 
 from worker.config.problems import Given, Layer, Problem
 from worker.errors import UsageError
 
+FLAG = "--set"
 _NO_SUCH = "there is no such setting"
 
 
@@ -41,11 +42,11 @@ def read_flags(overrides: Sequence[str]) -> Layer:
         if not separator:
             # Only what can be a key is shown: the rest may be a password that was meant to follow "=".
             word = re.match(r"[\w.-]*", key)
-            problems.append(Problem(f"--set {word.group() if word else ''}", "", 'has no "="; write --set KEY=VALUE'))
+            problems.append(Problem(f"{FLAG} {word.group() if word else ''}", "", 'has no "="; write --set KEY=VALUE'))
         elif key in catalogue():
-            given[key] = _from_text(key, text, f"--set {key}")
+            given[key] = _from_text(key, text, f"{FLAG} {key}")
         else:
-            problems.append(Problem(key, "--set", _no_such(key)))
+            problems.append(Problem(key, FLAG, _no_such(key)))
     return Layer(given, tuple(problems))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import stat
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -25,6 +26,9 @@ from worker.topics import FINGERPRINTS, INDEX, topic_name
 _TRIES: Final = 10
 """Reads of up to a second each for one record that is known to be there, unless it is not."""
 
+_FOLDER_MODE: Final = 0o700
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
 _log = logging.getLogger(__name__)
 
 
@@ -38,6 +42,28 @@ class SnapshotFolder:
         self.folder: Final = folder
         self.prefix: Final = prefix
         self.generation: Final = generation
+
+    def make(self) -> None:
+        """Make the folder for this user alone; what snapshots it has from before are closed to others, too.
+
+        They hold every URL of the crawl. A folder that was there and holds other files as well keeps its rights, since
+        it may be meant for others; the snapshots in it do not.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        self.folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        there = list(self.folder.iterdir())
+        ours = [file for file in there if file.is_file() and not file.is_symlink() and _is_ours(file.name)]
+        for file in ours if len(ours) < len(there) else [self.folder, *ours]:
+            try:
+                mode = stat.S_IMODE(file.stat().st_mode)
+                if mode & _OTHERS:
+                    file.chmod(mode & ~_OTHERS)
+            except FileNotFoundError:
+                pass  # another worker has just put a newer one in its place
+            except OSError as error:
+                _log.warning("other users may read %s (%s): make it its user's alone", file, error.strerror)
 
     def file(self, shard: int) -> Path:
         """Where a shard's snapshot is."""
@@ -57,6 +83,11 @@ class SnapshotFolder:
             refuse(file, why)
             return None
         return found
+
+
+def _is_ours(name: str) -> bool:
+    """Also of a file that a process left that was killed while it wrote."""
+    return name.endswith(".snapshot") or (".snapshot." in name and name.endswith(".tmp"))
 
 
 def refuse(file: Path, why: str) -> None:

@@ -29,6 +29,7 @@ _MAGIC: Final = b"DEDUPSN1"
 _FRAME: Final = struct.Struct("<QI")
 _PIECE: Final = 1 << 18
 """Entries a piece, 16 MB: what is written at a time, and loaded at the speed of memory."""
+_FILE_MODE: Final = 0o600
 _KEPT: Final = COLUMNS | OPTIONAL
 _COLUMNS: Final = tuple((name, str(dtype)) for name, dtype in _KEPT.items())
 _MOST: Final = 1 << 32
@@ -79,6 +80,7 @@ _PIECES: Final = msgspec.msgpack.Decoder(_Piece)
 def write(file: Path, writer: str, snapshot: Snapshot, entries: Entries, abandoned: Callable[[], bool]) -> None:
     """Put a snapshot in the place of the one before: beside it first, then synced, then renamed.
 
+    No other user can read it.
     ``writer`` names the process in the name of the file beside it; ``abandoned`` is asked between pieces.
 
     Raises:
@@ -87,7 +89,7 @@ def write(file: Path, writer: str, snapshot: Snapshot, entries: Entries, abandon
     """
     beside = file.with_name(f"{file.name}.{writer}.tmp")
     try:
-        with beside.open("wb") as out:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE), "wb") as out:
             out.write(_MAGIC)
             _write_frame(out, snapshot)
             for start in range(0, len(entries), _PIECE):
