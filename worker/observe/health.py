@@ -16,17 +16,18 @@ from __future__ import annotations
 import errno
 import logging
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from socketserver import TCPServer, ThreadingMixIn
+from io import BytesIO
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Final, Protocol, Self
 from urllib.parse import urlsplit
 
 from worker.errors import Unavailable
+from worker.observe.http_server import BACKLOG, HttpServer, Reply
 
 ALIVE_SECONDS: Final = 120.0
 """A pass may be this old. While the broker is away a pass waits for several of its time-outs in a row: a shorter limit
@@ -34,10 +35,6 @@ would have the supervisor kill a worker that only waits."""
 HEARD_SECONDS: Final = 30.0
 """The broker is asked every five seconds, with patience for slow answers."""
 PORTS_TRIED: Final = 100
-REQUEST_SECONDS: Final = 30.0
-"""A connection without a request is closed after this time. Longer than scrape intervals are, so that they reuse it."""
-CLOSE_SECONDS: Final = 0.1
-"""Closing takes this long at most."""
 PATHS: Final = ("/metrics", "/livez", "/readyz", "/hosts")
 
 _LARGEST_PORT: Final = 65535
@@ -107,7 +104,7 @@ class Exposes(Protocol):
 
 
 class HealthServer:
-    """Serves in daemon threads from when it is made until it is closed.
+    """Serves in a daemon thread from when it is made until it is closed.
 
     Port 0 takes a free one. A port that is taken gives way to the next free one above it, so that several workers on
     one machine need no settings of their own: ``address`` says which it became.
@@ -117,21 +114,19 @@ class HealthServer:
     """
 
     def __init__(self, exposes: Exposes, host: str, port: int) -> None:
-        self._server = _listener(exposes, host, port)
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(CLOSE_SECONDS,), name="health", daemon=True
-        )
-        self._thread.start()
+        listener = _listener(host, port)
+        self._address = listener.getsockname()
+        self._server = HttpServer(listener, partial(_reply, exposes), "health")
 
     @property
     def host(self) -> str:
         """The address that it listens on."""
-        return str(self._server.server_address[0])
+        return str(self._address[0])
 
     @property
     def port(self) -> int:
         """The port that it became."""
-        return int(self._server.server_address[1])
+        return int(self._address[1])
 
     @property
     def address(self) -> str:
@@ -140,9 +135,7 @@ class HealthServer:
 
     def close(self) -> None:
         """Listen no more; requests that are being answered are answered."""
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._server.close()
 
     def __enter__(self) -> Self:
         return self
@@ -153,32 +146,11 @@ class HealthServer:
         self.close()
 
 
-class _Server(ThreadingMixIn, TCPServer):
-    """Not ``http.server.HTTPServer``: that asks the name service for the host's name before it listens."""
-
-    daemon_threads = True
-    allow_reuse_address = True  # a worker that starts again finds its old connections in TIME_WAIT
-    allow_reuse_port = False  # two workers on one port would each get some of the scrapes
-    request_queue_size = 32
-
-    def __init__(self, exposes: Exposes, family: socket.AddressFamily, address: tuple[Any, ...]) -> None:
-        self.exposes = exposes
-        self.address_family = family
-        super().__init__(address, _Request)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that went away in the middle of its request, mostly."""
-        _log.debug("a request from %s was broken off", client_address, exc_info=True)
-
-
-def _listener(exposes: Exposes, host: str, port: int) -> _Server:
+def _listener(host: str, port: int) -> socket.socket:
     last = min(port + PORTS_TRIED, _LARGEST_PORT + 1) if port else 1
     for tried in range(port, last):
         try:
-            family, _, _, _, address = socket.getaddrinfo(
-                host or None, tried, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-            )[0]
-            server = _Server(exposes, family, address)
+            listener = _listening(host, tried)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 continue
@@ -188,28 +160,59 @@ def _listener(exposes: Exposes, host: str, port: int) -> _Server:
             ) from error
         if port and tried != port:
             _log.warning("metrics.port %d is taken; metrics are on %d", port, tried)
-        return server
+        return listener
     raise Unavailable(
         f"metrics cannot listen on {host}: the ports {port} to {last - 1} are all taken; set metrics.port to a free "
         "one, or to 0, which takes any"
     )
 
 
-class _Request(BaseHTTPRequestHandler):
-    """One request to one of ``PATHS``."""
+def _listening(host: str, port: int) -> socket.socket:
+    family, _, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
+        0
+    ]
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        # A worker that starts again finds its old connections in TIME_WAIT. (SO_REUSEPORT would be another thing: two
+        # workers on one port would each get some of the scrapes.)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
 
-    server: _Server
+
+def _reply(exposes: Exposes, head: bytes) -> Reply:
+    request = _Request(exposes, head)
+    return Reply(request.wfile.getvalue(), not request.close_connection)
+
+
+class _Request(BaseHTTPRequestHandler):
+    """One request to one of ``PATHS``: its head is here, the answer is written into memory."""
+
     protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"  # of the version before, answers have no status
     server_version = "crawl-dedup"
     sys_version = ""
-    timeout = REQUEST_SECONDS
+    error_message_format = "%(code)d %(message)s\n"
+    error_content_type = "text/plain; charset=utf-8"
+    wfile: BytesIO
+
+    def __init__(self, exposes: Exposes, head: bytes) -> None:
+        # Not ``super().__init__``, which serves a socket to its end.
+        self.exposes = exposes
+        self.client_address = ("", 0)
+        self.rfile = BytesIO(head)
+        self.wfile = BytesIO()
+        self.close_connection = True
+        self.handle_one_request()
 
     def do_GET(self) -> None:
         """Answer; what fails here is told to the client and the log, and costs the worker nothing."""
         try:
             self._answer()
-        except OSError:
-            raise
         except Exception as error:
             _log.exception("%s cannot be answered", self.path)
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}\n".encode())
@@ -217,7 +220,15 @@ class _Request(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def _answer(self) -> None:
-        exposes, path = self.server.exposes, urlsplit(self.path).path
+        exposes = self.exposes
+        if self.headers.get("Transfer-Encoding") or self.headers.get("Content-Length", "0") != "0":
+            self.close_connection = True  # what comes next is the body of a question that has none
+        try:
+            path = urlsplit(self.path).path
+        except ValueError as error:
+            self.close_connection = True
+            self._send(HTTPStatus.BAD_REQUEST, f"{error}\n".encode())
+            return
         if path == "/metrics":
             body, content_type = exposes.exposition(self.headers.get("Accept", ""))
             self._send(HTTPStatus.OK, body, content_type)
@@ -239,10 +250,12 @@ class _Request(BaseHTTPRequestHandler):
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Scrapes every few seconds are no news."""
-        _log.debug("%s %s", self.client_address[0], format % args)
+        _log.debug(format, *args)

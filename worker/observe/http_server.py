@@ -1,0 +1,243 @@
+"""Serves short answers over HTTP with one thread and few connections, whoever connects and however slowly.
+
+One thread does all of it and waits for no client: it reads heads of requests as they come, has each answered when it is
+whole, and writes answers as they are taken. So a client costs a socket and some kilobytes, never a thread:
+
+1. There are ``MOST_CONNECTIONS`` at most. One more takes the place of the one that has kept the server waiting longest,
+   first of all of one that has never asked anything: whoever asks at once is answered, however many only connect.
+2. A head is whole within ``HEAD_SECONDS`` from its first byte, or from the connection's beginning, and has at most
+   ``HEAD_BYTES``. An answer is taken within ``ANSWER_SECONDS``.
+3. A connection is kept for further requests, ``IDLE_SECONDS`` at most from one to the next.
+"""
+
+from __future__ import annotations
+
+import logging
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+MOST_CONNECTIONS: Final = 64
+"""Some Prometheus servers and probes have one each. Every one more is a file that the worker has open."""
+HEAD_BYTES: Final = 8192
+HEAD_SECONDS: Final = 5.0
+ANSWER_SECONDS: Final = 30.0
+IDLE_SECONDS: Final = 75.0
+"""Longer than scrape intervals are, so that they reuse their connection."""
+LINGER_SECONDS: Final = 1.0
+"""After a last answer what else comes is read for so long: a socket that is closed with bytes unread takes back its
+answer."""
+CLOSE_SECONDS: Final = 0.1
+"""Closing waits at most so long for answers to be taken."""
+BACKLOG: Final = 128
+
+_READ_BYTES: Final = 16 * 1024
+_ACCEPTED_AT_ONCE: Final = 32
+_TOO_LARGE: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+)
+
+_log = logging.getLogger(__name__)
+
+
+class Reply(NamedTuple):
+    """The bytes of an answer, and whether the connection is kept after it."""
+
+    content: bytes
+    keep: bool
+
+
+class HttpServer:
+    """Serves on a listening socket, in a daemon thread, from when it is made until it is closed.
+
+    ``reply`` is given the head of each request, the empty line at its end included. It should not raise.
+    """
+
+    def __init__(self, listener: socket.socket, reply: Callable[[bytes], Reply], name: str) -> None:
+        self._listener = listener
+        self._reply = reply
+        self._connections: set[_Connection] = set()
+        self._selector = selectors.DefaultSelector()
+        self._bell, self._ring = socket.socketpair()
+        listener.setblocking(False)
+        self._selector.register(listener, selectors.EVENT_READ)
+        self._selector.register(self._bell, selectors.EVENT_READ)
+        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Listen no more; answers that are on their way have ``CLOSE_SECONDS``."""
+        self._ring.send(b"!")
+        self._thread.join()
+        self._ring.close()
+
+    def _serve(self) -> None:
+        try:
+            while self._step(self._next_deadline()):
+                pass
+        finally:
+            self._end()
+
+    def _step(self, deadline: float) -> bool:
+        """Whatever can be done now; false when the bell has rung."""
+        for key, _ in self._selector.select(max(0.0, deadline - time.monotonic())):
+            if key.fileobj is self._bell:
+                return False
+            if key.fileobj is self._listener:
+                self._accept()
+            elif key.data in self._connections:
+                self._go_on(key.data)
+        now = time.monotonic()
+        for connection in [each for each in self._connections if each.deadline <= now]:
+            self._drop(connection)
+        return True
+
+    def _next_deadline(self) -> float:
+        return min((each.deadline for each in self._connections), default=time.monotonic() + IDLE_SECONDS)
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                accepted, _ = self._listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                # No more files, mostly. It would be said again at once: this thread must not turn without a pause.
+                _log.debug("a connection cannot be accepted: %s", error)
+                time.sleep(CLOSE_SECONDS)
+                return
+            if len(self._connections) >= MOST_CONNECTIONS:
+                self._drop(min(self._connections, key=_Connection.importance))
+            accepted.setblocking(False)
+            connection = _Connection(accepted)
+            self._connections.add(connection)
+            self._selector.register(accepted, selectors.EVENT_READ, connection)
+            self._go_on(connection)  # whoever asks at once has mostly asked by now
+
+    def _go_on(self, connection: _Connection) -> None:
+        try:
+            alive = True
+            if connection.unsent:
+                connection.write()
+            else:
+                alive = connection.read()
+            if not connection.unsent and (head := connection.head()) is not None:
+                connection.begin(self._reply(head) if head else Reply(_TOO_LARGE, False))
+                connection.write()
+        except BlockingIOError:
+            alive = True
+        except OSError as error:
+            _log.debug("a request was broken off: %s", error)
+            alive = False
+        except Exception:
+            _log.exception("a request cannot be answered; its connection is closed")
+            alive = False
+        if alive:
+            events = selectors.EVENT_WRITE if connection.busy else selectors.EVENT_READ
+            self._selector.modify(connection.socket, events, connection)
+        else:
+            self._drop(connection)
+
+    def _drop(self, connection: _Connection) -> None:
+        self._connections.discard(connection)
+        self._selector.unregister(connection.socket)
+        connection.socket.close()
+
+    def _end(self) -> None:
+        self._selector.unregister(self._listener)
+        self._selector.unregister(self._bell)
+        self._listener.close()
+        give_up = time.monotonic() + CLOSE_SECONDS
+        for connection in self._unsent(give_up):
+            self._go_on(connection)
+        for connection in list(self._connections):
+            self._drop(connection)
+        self._selector.close()
+        self._bell.close()
+
+    def _unsent(self, give_up: float) -> Iterator[_Connection]:
+        """Connections that take more of their answers, until none has any or the time is over."""
+        while any(each.unsent for each in self._connections) and (left := give_up - time.monotonic()) > 0:
+            for key, _ in self._selector.select(left):
+                if key.data in self._connections and key.data.unsent:
+                    yield key.data
+
+
+class _Connection:
+    """One client: what it has sent of its next request, and what it has not taken of its last answer."""
+
+    def __init__(self, accepted: socket.socket) -> None:
+        self.socket: Final = accepted
+        self.unsent: memoryview = memoryview(b"")
+        self.since = time.monotonic()
+        self.deadline = self.since + HEAD_SECONDS
+        self._received = bytearray()
+        self._served = False
+        self._keep = True
+
+    @property
+    def busy(self) -> bool:
+        """Whether to go on when it can be written to: an answer is not taken yet, or the next request is here."""
+        return bool(self.unsent) or (self._keep and self._end_of_head() > 0)
+
+    def importance(self) -> tuple[Any, ...]:
+        """The least important goes first where there are too many."""
+        return bool(self.unsent), self._served, self.since
+
+    def read(self) -> bool:
+        """Take in what has come; false at the end."""
+        if self.busy:
+            return True
+        some = self.socket.recv(_READ_BYTES)
+        if not self._keep:
+            return bool(some)
+        if not self._received and self._served:
+            self.deadline = min(self.deadline, time.monotonic() + HEAD_SECONDS)
+        self._received += some
+        return bool(some)
+
+    def head(self) -> bytes | None:
+        """The head of the next request, taken out of what was received; None while it is not whole.
+
+        Empty if it is too long.
+        """
+        if not self._keep:
+            return None
+        end = self._end_of_head()
+        if end > HEAD_BYTES or (not end and len(self._received) > HEAD_BYTES):
+            return b""
+        if not end:
+            return None
+        head = bytes(self._received[:end])
+        del self._received[:end]
+        return head
+
+    def begin(self, reply: Reply) -> None:
+        """Have this written."""
+        self.unsent, self._keep = memoryview(reply.content), reply.keep
+        self.since = time.monotonic()
+        self.deadline = self.since + ANSWER_SECONDS
+
+    def write(self) -> None:
+        """Write what is taken; after the last answer of a connection that is not kept, say that no more comes."""
+        while self.unsent:
+            self.unsent = self.unsent[self.socket.send(self.unsent) :]
+        self._served = True
+        self.since = time.monotonic()
+        if self._keep:
+            self.deadline = self.since + (HEAD_SECONDS if self._received else IDLE_SECONDS)
+        else:
+            self.deadline = self.since + LINGER_SECONDS
+            self._received.clear()
+            with suppress(OSError):
+                self.socket.shutdown(socket.SHUT_WR)
+
+    def _end_of_head(self) -> int:
+        """Where the first head ends in what was received, behind its empty line; 0 while it does not."""
+        ends = [at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := self._received.find(mark)) >= 0]
+        return min(ends, default=0)
