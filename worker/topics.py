@@ -7,7 +7,7 @@ from typing import Final
 
 DAY_MS: Final = 24 * 60 * 60 * 1000
 OUTPUT_MARGIN_BYTES: Final = 256 * 1024
-"""What an output record may be larger than the page it stands for: verdict headers with a URL of the longest kind."""
+"""What an output record may be larger than the page it stands for, see ``worker.stream.sizes``."""
 
 PAGES: Final = "pages"
 FINGERPRINTS: Final = "fingerprints"
@@ -18,6 +18,8 @@ VERDICTS: Final = "verdicts"
 DEAD_LETTERS: Final = "dead-letters"
 ALL: Final = (PAGES, FINGERPRINTS, CANDIDATES, INDEX, DEDUPLICATED, VERDICTS, DEAD_LETTERS)
 
+MAX_BYTES_CONFIG: Final = "max.message.bytes"
+"""The topic setting that bounds a record."""
 DEFAULT_PREFIX: Final = "dedup."
 
 
@@ -70,7 +72,7 @@ def topic_specs(
 
     def spec(topic: str, count: int, config: dict[str, str]) -> TopicSpec:
         margin = OUTPUT_MARGIN_BYTES if topic in (DEDUPLICATED, DEAD_LETTERS) else 0
-        size = {"max.message.bytes": str(max_message_bytes + margin)}
+        size = {MAX_BYTES_CONFIG: str(max_message_bytes + margin)}
         return TopicSpec(topic, topic_name(prefix, topic, generation), count, config | dated | size)
 
     return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -351,55 +351,6 @@ def test_offsets_that_another_program_committed_are_refused(cluster: Cluster) ->
     consumer.commit({here: OffsetAndMetadata(0, "theirs", -1)})
     consumer.close()
     ended(cluster.start_worker(), 4, "theirs", r"kafka\.group")
-
-
-# sizes
-
-
-def test_the_largest_page_passes_and_one_that_only_compression_made_small_is_a_dead_letter(
-    broker: str, topic_prefix: str, tmp_path: Path
-) -> None:
-    most = 65536
-    with Cluster(broker, topic_prefix, tmp_path, (*SMALL, f"topics.max_message_bytes={most}")) as cluster:
-        cluster.start_worker()
-        fits, too_large = largest(cluster, lambda size: b"<p>" + b"word " * (size // 5) + b"x" * (size % 5), most)
-        assert most - 500 < fits < too_large == fits + 1
-        squeezed: Any = KafkaProducer(**cluster.options, compression_type="gzip", max_request_size=8 << 20)
-        body = b"<p>" + b"another " * 100_000
-        sent = squeezed.send(
-            cluster.prefix + PAGES, key=b"key", value=body, headers=of(b"http://large/gzip"), partition=1
-        ).get(timeout=30)
-        squeezed.close()
-        cluster.publish([article(1)])
-        cluster.wait_until_settled()
-        check_guarantees(traces(cluster.bootstrap, cluster.prefix))
-        passed = [len(record.value or b"") for record in read(broker, topic_prefix + DEDUPLICATED)]
-        assert max(passed) == fits + len("<p>")
-        ((source, (reason, detail, value)),) = dead_letters(cluster).items()
-        assert (source, reason, value) == (f"1:{sent.offset}", "oversize", None)
-        assert str(len(body)) in detail
-        assert cluster.stop() == [0]
-
-
-def largest(cluster: Cluster, body: Callable[[int], bytes], most: int) -> tuple[int, int]:
-    """The largest size that the broker takes on ``pages``, and the smallest that it refuses; some were published."""
-    headers = PageMeta(url="http://large/", content_type=HTML).to_headers()
-    fits, too_large = most // 2, 2 * most
-    while too_large - fits > 1:
-        size = (fits + too_large) // 2
-        # One that was refused sends no more: a new one for each.
-        producer: Any = KafkaProducer(**cluster.options, max_request_size=8 * most)
-        try:
-            producer.send(
-                cluster.prefix + PAGES, key=b"http://large/", value=body(size), headers=headers, partition=0
-            ).get(timeout=30)
-            fits = size
-        except Exception as error:
-            assert "MessageSizeTooLarge" in type(error).__name__, error
-            too_large = size
-        finally:
-            producer.close(timeout=1)
-    return fits, too_large
 
 
 # parsers

@@ -35,6 +35,7 @@ from worker.stream.lives import PartitionLife
 from worker.stream.observer import Observer
 from worker.stream.policy import ReplayPoint
 from worker.stream.ports import Committed, NotYet, Record
+from worker.stream.sizes import record_bytes
 from worker.topics import CANDIDATES, FINGERPRINTS, PAGES
 from worker.verdict.decide import Ruling
 
@@ -240,21 +241,27 @@ def test_claims_are_in_strict_order_of_offset_whatever_order_pages_come_back_in(
     assert set(range(8)) - set(claimed) <= set(range(max(claimed_by_others, default=-1) + 1)), "every page is claimed"
 
 
-def test_bytes_that_are_held_are_counted_until_they_are_settled() -> None:
+def test_bytes_that_are_held_are_counted_with_key_and_headers_until_they_are_settled() -> None:
     partition = claiming()
-    for offset, value in enumerate([b"four", None, b"", b"sixsix"]):
-        partition.consume(record(offset, value))
-    assert partition.held_bytes == 10
+    pages = [record(offset, value) for offset, value in enumerate([b"four", None, b"", b"sixsix"])]
+    pages[1] = pages[1]._replace(headers=[("large", b"x" * (2 << 20))])
+    pages[2] = pages[2]._replace(key=b"k" * 1000)
+    sizes = [record_bytes(page.key, page.value, page.headers) for page in pages]
+    for page in pages:
+        partition.consume(page)
+    assert partition.held_bytes == sum(sizes) > (2 << 20) + 1000
     partition.on_decided(decided(0, [claim(0), claim(1)]))
+    assert len(partition.settleable(10, 2 << 20)) == 1, "the second alone is more than may be settled at once"
     partition.settled(2, Committed(2, "1 1 2"))
-    assert partition.held_bytes == 6
+    assert partition.held_bytes == sum(sizes[2:])
     assert list(partition.held) == [2, 3]
 
 
 def test_a_page_that_is_delivered_twice_is_held_once() -> None:
     partition = claiming(0)
+    before = partition.held_bytes
     assert not partition.consume(record(0))
-    assert partition.held_bytes == 4
+    assert partition.held_bytes == before > 0
     partition.fingerprinted(claim(0))
     assert len(partition.ready_claims(10)) == 1
     assert partition.ready_claims(10) == []
@@ -324,13 +331,14 @@ def test_a_ruling_waits_for_its_page() -> None:
 
 @pytest.mark.parametrize(
     ("pages", "size", "count"),
-    [(100, 100, 4), (2, 100, 2), (1, 100, 1), (100, 12, 3), (100, 11, 2), (100, 1, 1)],
+    [(100, 4.0, 4), (2, 4.0, 2), (1, 4.0, 1), (100, 3.0, 3), (100, 2.99, 2), (100, 0.1, 1)],
     ids=["all", "two pages", "one page", "exactly the bytes", "a byte too few", "at least one, however large"],
 )
-def test_a_transaction_is_bounded_by_pages_and_bytes(pages: int, size: int, count: int) -> None:
+def test_a_transaction_is_bounded_by_pages_and_bytes(pages: int, size: float, count: int) -> None:
+    """``size`` is in pages of this partition."""
     partition = claiming(0, 1, 2, 3)
     partition.on_decided(decided(0, [claim(offset) for offset in range(4)]))
-    assert len(ready(partition, pages, size)) == count
+    assert len(ready(partition, pages, int(size * partition.held_bytes / 4))) == count
 
 
 def test_a_claimed_page_that_the_topic_does_not_hold_any_more_is_refused() -> None:

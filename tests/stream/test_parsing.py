@@ -14,10 +14,11 @@ from worker.messages import Claim, Headers, PageMeta
 from worker.stream.parsers import PAGES_AHEAD, ParserPool
 from worker.stream.parsing import MAX_URL_BYTES, Parsing, Source
 from worker.stream.ports import Record
+from worker.stream.sizes import largest_output
 from worker.topics import DAY_MS
 
 PATIENCE = 60.0
-MOST_BYTES = 1000
+MOST_BYTES = 20_000
 NOW = 1_700_000_000_000
 URL = [("url", b"http://a.example/")]
 FOUND = Fingerprinted(fingerprint=0xF0, text_hash=7, tokens=9, language="en", reason=None)
@@ -127,6 +128,12 @@ FOREIGN: dict[str, tuple[Record, str]] = {
     "a long url": (record(headers=[("url", b"http://a/" + b"x" * MAX_URL_BYTES)]), "bad-url"),
     "a null value": (record(value=None), "no-body"),
     "a value too large to pass on": (record(value=b"x" * (MOST_BYTES + 1)), "oversize"),
+    "headers too large to pass on": (record(headers=[*URL, ("theirs", b"x" * MOST_BYTES)]), "oversize"),
+    "a name too large to pass on": (record(headers=[*URL, ("x" * MOST_BYTES, b"")]), "oversize"),
+    "a key too large to pass on": (record()._replace(key=b"x" * MOST_BYTES), "oversize"),
+    "too large without a url": (record(value=b"x" * MOST_BYTES, headers=[]), "oversize"),
+    "a url too large to pass on": (record(headers=[("url", b"http://a/" + b"x" * MOST_BYTES)]), "oversize"),
+    "too large beside the largest verdict": (record(value=b"x" * (MOST_BYTES - MAX_URL_BYTES)), "oversize"),
     "a record the client cannot read": (record(value=None, headers=[], unreadable="so it goes"), "unreadable-record"),
 }
 
@@ -149,7 +156,9 @@ def test_what_is_no_page_is_a_dead_claim_that_no_parser_sees(kind: str) -> None:
 def test_the_largest_body_and_the_longest_url_pass() -> None:
     pool = Scripted(script=[2])
     parsing = pool.parsing()
-    parsing.submit(record(0, b"x" * MOST_BYTES))
+    most = MOST_BYTES - largest_output(b"key", b"x" * MOST_BYTES, URL) + MOST_BYTES
+    assert MOST_BYTES - MAX_URL_BYTES - 1000 < most < MOST_BYTES - MAX_URL_BYTES
+    parsing.submit(record(0, b"x" * most))
     parsing.submit(record(1, b"", [("url", b"http://a/" + b"x" * (MAX_URL_BYTES - len("http://a/")))]))
     assert [claim.dead for claim in parsing.claims()] == [None, None]
 

@@ -139,8 +139,11 @@ def test_a_dead_letter_without_detail() -> None:
 
 
 def test_a_page_that_is_too_large_leaves_a_reference_without_its_body() -> None:
-    letter = outputs(Ruling((7, 1), CLAIM, "dead", f"{OVERSIZE}: 9 MiB"))[DEAD_LETTERS]
+    large = RECORD._replace(headers=[*RECORD.headers, ("theirs", b"x" * (2 << 20))])
+    letter = outputs(Ruling((7, 1), CLAIM, "dead", f"{OVERSIZE}: 9 MiB"), large)[DEAD_LETTERS]
     assert letter.value is None
+    assert PageMeta.from_headers(letter.headers) == META
+    assert "theirs" not in dict(letter.headers)
     assert verdict_headers(letter)["dedup-source"] == "3:17"
 
 

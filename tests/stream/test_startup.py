@@ -7,13 +7,23 @@ import logging
 import pytest
 
 from tests.stream.script import FLUSH, SCHEME, SETTLE, Page, Stage, batch, claim, policy, write
-from worker.errors import Refused, Unavailable
+from worker.errors import Refused, Unavailable, UsageError
 from worker.fingerprint.scheme import Scheme
 from worker.messages import Batch, encode
 from worker.stream.admin import MISSING, PARTITIONS, Difference
 from worker.stream.policy import SCHEME_HEADER, Policy
-from worker.stream.startup import check_scheme, check_topics
-from worker.topics import FINGERPRINTS, INDEX
+from worker.stream.startup import check_scheme, check_topics, limits
+from worker.topics import (
+    DEAD_LETTERS,
+    DEDUPLICATED,
+    FINGERPRINTS,
+    INDEX,
+    MAX_BYTES_CONFIG,
+    OUTPUT_MARGIN_BYTES,
+    PAGES,
+    VERDICTS,
+    topic_specs,
+)
 
 OTHER = Scheme.of({"near.k": 2, "shards": 2})
 GONE = Difference("dedup.pages", MISSING, "8 partitions", None)
@@ -72,6 +82,40 @@ def test_what_is_the_operators_own_is_only_told(what: str, caplog: pytest.LogCap
 def test_a_missing_topic_comes_before_a_wrong_one() -> None:
     with pytest.raises(Unavailable):
         check_topics([Difference("dedup.index", PARTITIONS, "8", "4"), GONE])
+
+
+# sizes
+
+
+SPECS = {spec.topic: spec for spec in topic_specs(max_message_bytes=100_000)}
+
+
+def smaller(topic: str, found: int) -> Difference:
+    spec = SPECS[topic]
+    return Difference(spec.name, MAX_BYTES_CONFIG, spec.config[MAX_BYTES_CONFIG], str(found))
+
+
+@pytest.mark.parametrize(
+    ("found", "logs", "outputs"),
+    [
+        ((), 100_000, 100_000 + OUTPUT_MARGIN_BYTES),
+        ((smaller(PAGES, 70_000),), 100_000, 100_000 + OUTPUT_MARGIN_BYTES),
+        ((smaller(INDEX, 70_000),), 70_000, 100_000 + OUTPUT_MARGIN_BYTES),
+        ((smaller(DEDUPLICATED, 90_000), smaller(DEAD_LETTERS, 80_000)), 100_000, 80_000),
+        ((smaller(DEDUPLICATED, 900_000),), 100_000, 100_000 + OUTPUT_MARGIN_BYTES),
+    ],
+)
+def test_what_is_written_fits_into_topics_that_take_less_than_the_settings_say(
+    found: tuple[Difference, ...], logs: int, outputs: int
+) -> None:
+    assert limits(list(SPECS.values()), found) == (logs, outputs)
+
+
+def test_a_topic_that_may_not_take_a_verdict_is_refused() -> None:
+    with pytest.raises(
+        UsageError, match=r"dedup\.verdicts takes records of 60000 bytes \(max\.message\.bytes\).*--alter"
+    ):
+        limits(list(SPECS.values()), [smaller(VERDICTS, 60_000)])
 
 
 # scheme

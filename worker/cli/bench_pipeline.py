@@ -35,6 +35,7 @@ from worker.stream.parsing import Parsing, Source
 from worker.stream.ports import Record
 from worker.stream.publish import publish_pages
 from worker.stream.run import Runner
+from worker.stream.startup import limits
 from worker.stream.stopwatch import START
 from worker.stream.watch import Watch
 from worker.verdict.decide import Ruling
@@ -204,7 +205,8 @@ def measure(settings: Settings, pages: Sequence[Page], processes: int) -> Report
             log = kafka_log(here, options, writer)
             stopwatch = Stopwatch(len(pages))
             rules = policy(here, scheme, writer)
-            parsing = Parsing(pool, here.topics.max_message_bytes, scope_of=compose.scope_of(here), ttl=rules.ttl)
+            most = limits(specs(here), ())
+            parsing = Parsing(pool, most.outputs, scope_of=compose.scope_of(here), ttl=rules.ttl)
             new_index = compose.new_index(here)
             worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), stopwatch)
             runner = Runner(worker, parsing, Watch(log, worker, here.kafka.patience_seconds), rhythm(here), stopwatch)

@@ -36,7 +36,7 @@ from worker.stream.parsers import ParserPool
 from worker.stream.parsing import Parsing, Source
 from worker.stream.policy import Policy, within
 from worker.stream.run import Rhythm, Runner
-from worker.stream.startup import check_scheme, check_topics
+from worker.stream.startup import check_scheme, check_topics, limits
 from worker.stream.watch import Watch
 from worker.topics import DAY_MS
 
@@ -63,13 +63,15 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     scheme = compose.scheme(settings, made)
     options = client_options(settings.kafka)
     try:
-        check_topics(compare_topics(options, specs(settings)))
+        differences = compare_topics(options, specs(settings))
+        check_topics(differences)
     except Unavailable:
         if asked.by_now():
             return 0  # who waits no longer need not hear why it took so long
         raise
     writer = secrets.token_bytes(8)
-    rules = policy(settings, scheme, writer)
+    most = limits(specs(settings), differences)
+    rules = policy(settings, scheme, writer, most.logs)
     metrics = _metrics(settings, scheme)
     with (
         HealthServer(metrics, settings.metrics.host, settings.metrics.port) as server,
@@ -84,7 +86,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     ):
         print(f"metrics: {server.address}/metrics", flush=True)
         log = kafka_log(settings, options, writer)
-        parsing = Parsing(pool, settings.topics.max_message_bytes, scope_of=compose.scope_of(settings), ttl=rules.ttl)
+        parsing = Parsing(pool, most.outputs, scope_of=compose.scope_of(settings), ttl=rules.ttl)
         new_index = compose.new_index(settings)
         worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), metrics, local)
         try:
@@ -111,8 +113,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     return 0
 
 
-def policy(settings: Settings, scheme: Scheme, writer: bytes) -> Policy:
-    """What the step needs to know."""
+def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | None = None) -> Policy:
+    """What the step needs to know; ``log_bytes`` where the logs take smaller records than the settings say."""
     ttl = settings.near.ttl_days
     return Policy(
         scheme=scheme.id,
@@ -122,7 +124,7 @@ def policy(settings: Settings, scheme: Scheme, writer: bytes) -> Policy:
         writer=writer,
         ttl=None if ttl is None else int(ttl * DAY_MS),
         output=settings.output.mode,
-        **within(settings.topics.max_message_bytes, settings.index.flush_entries),
+        **within(log_bytes or settings.topics.max_message_bytes, settings.index.flush_entries),
         held_bytes=settings.commit.megabytes * MIB,
         settle_pages=settings.commit.pages,
         settle_bytes=settings.commit.megabytes * MIB // 2,

@@ -149,7 +149,9 @@ LAG_SECONDS: Final = _gauge(
 )
 HELD_PAGES: Final = _gauge("dedup_held_pages", "pages", "Pages consumed and not settled yet.")
 HELD_BYTES: Final = _gauge(
-    "dedup_held_bytes", "bytes", "Bodies of the pages consumed and not settled yet; bounded by commit.megabytes."
+    "dedup_held_bytes",
+    "bytes",
+    "Pages consumed and not settled yet, with their headers; bounded by commit.megabytes.",
 )
 PARSING: Final = _gauge("dedup_parsing_pages", "pages", "Pages that are with the parsing processes.")
 

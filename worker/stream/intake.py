@@ -14,6 +14,7 @@ from worker.stream.observer import Observer
 from worker.stream.policy import NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
 from worker.stream.ports import Committed, Log, Record, Sent, Ticket
 from worker.stream.restore import check_reach
+from worker.stream.sizes import record_bytes
 from worker.topics import CANDIDATES, FINGERPRINTS, PAGES
 from worker.verdict.decide import Ruling
 
@@ -140,7 +141,7 @@ class OwnedPartition:
         if record.offset < self.committed or record.offset in self.held:
             return False
         self.held[record.offset] = record
-        self.held_bytes += len(record.value or b"")
+        self.held_bytes += record_bytes(record.key, record.value, record.headers)
         if record.offset <= self.known:
             return False
         self.waiting.append(record.offset)
@@ -214,7 +215,7 @@ class OwnedPartition:
                         "run `python -m worker repair --accept-gap` to go on without the page"
                     )
                 break
-            size += len(record.value or b"")
+            size += record_bytes(record.key, record.value, record.headers)
             if ready and (len(ready) >= most_pages or size > most_bytes):
                 break
             ready.append((record, due.ruling))
@@ -238,7 +239,7 @@ class OwnedPartition:
         for _ in range(count):
             due = self.rulings.popleft()
             record = self.held.pop(due.ruling.claim.offset)
-            self.held_bytes -= len(record.value or b"")
+            self.held_bytes -= record_bytes(record.key, record.value, record.headers)
         self.committed = committed.offset
         self.committed_point = ReplayPoint.from_metadata(committed.metadata, f"partition {self.number}")
 

@@ -17,6 +17,7 @@ from worker.stream.policy import MAX_URL_BYTES
 from worker.stream.ports import Record
 from worker.stream.scopes import ScopeOf, everywhere
 from worker.stream.settle import OVERSIZE
+from worker.stream.sizes import MAX_DETAIL, largest_output
 from worker.urls import canonical_url
 from worker.verdict.clock import bounded_clock
 
@@ -39,13 +40,14 @@ class Source(NamedTuple):
 class Parsing:
     """Hands pages to the pool as it has room, and turns what comes back into claims.
 
-    What cannot be a page is a dead claim at once, with a reason that a person can act on.
+    What cannot be a page is a dead claim at once, with a reason that a person can act on. ``most_bytes`` is what each
+    of the topics for pages and dead letters takes.
     """
 
     def __init__(
         self,
         pool: ParserPool[Source, Fingerprinted],
-        max_page_bytes: int,
+        most_bytes: int,
         clock: Callable[[], float] = time.monotonic,
         scope_of: ScopeOf = everywhere,
         ttl: int | None = None,
@@ -54,7 +56,7 @@ class Parsing:
         self.clock = clock
         self.scope_of = scope_of
         self.ttl = ttl
-        self.max_page_bytes = max_page_bytes
+        self.most_bytes = most_bytes
         self._line: deque[tuple[Source, bytes, PageMeta]] = deque()
         self._dead: list[Claim] = []
 
@@ -100,14 +102,18 @@ class Parsing:
     def _page(self, record: Record) -> tuple[PageMeta, bytes]:
         if record.unreadable is not None:
             raise PageError(UNREADABLE, record.unreadable)
+        if (size := largest_output(record.key, record.value, record.headers)) > self.most_bytes:
+            raise PageError(
+                OVERSIZE,
+                f"{len(record.value or b'')} bytes, {size} with key, headers and the largest verdict: at most "
+                f"{self.most_bytes} can be passed on",
+            )
         try:
             meta = PageMeta.from_headers(record.headers)
         except UnreadableRecord as error:
             raise PageError(BAD_HEADERS, str(error)) from error
         if record.value is None:
             raise PageError(NO_BODY, "the record has no value")
-        if len(record.value) > self.max_page_bytes:
-            raise PageError(OVERSIZE, f"{len(record.value)} bytes, at most {self.max_page_bytes} can be passed on")
         return meta, record.value
 
 
@@ -138,7 +144,7 @@ def _claim(source: Source, page: Fingerprinted) -> Claim:
 
 
 def _dead_claim(source: Source, error: PageError) -> Claim:
-    detail = error.detail[:300]
+    detail = error.detail[:MAX_DETAIL]
     return Claim(
         partition=source.partition,
         offset=source.offset,

@@ -46,7 +46,7 @@ class Policy:
     flush_bytes: int = 512 * 1024
     """URLs waiting for a flush."""
     held_bytes: int = 64 * 1024 * 1024
-    """Bodies held for their verdict; above it, page partitions are paused."""
+    """Pages held for their verdict, with key and headers; above it, page partitions are paused."""
     settle_pages: int = 1000
     settle_bytes: int = 32 * 1024 * 1024
 

@@ -12,11 +12,12 @@ from worker.stream.lives import PartitionLife
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.ports import Committed, Log, Output, Record, Sent, Ticket
+from worker.stream.sizes import record_bytes, reference
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
 from worker.verdict.decide import DEAD, DUPLICATE, Ruling
 
 OVERSIZE: Final = "oversize"
-"""Reason of a dead letter without body."""
+"""Reason of a dead letter without body and without headers that are not ours."""
 
 
 def outputs_of(record: Record, ruling: Ruling, policy: Policy, *, counted: bool = False) -> list[Output]:
@@ -31,10 +32,12 @@ def outputs_of(record: Record, ruling: Ruling, policy: Policy, *, counted: bool 
         return []
     if ruling.outcome == DEAD:
         reason, _, detail = ruling.reason.partition(": ")
+        key, body = record.key, record.value
+        if reason == OVERSIZE:  # leaves only the reference to where it stands in pages
+            body = None
+            key, kept = reference(record.key, kept)
         headers = [*kept, *dead_letter_headers(reason, detail, source)]
-        # What is too large to be passed on leaves only the reference to where it stands in pages.
-        body = None if reason == OVERSIZE else record.value
-        return [Output(DEAD_LETTERS, record.partition, record.key, body, headers, source)]
+        return [Output(DEAD_LETTERS, record.partition, key, body, headers, source)]
     verdict = verdict_record(record, ruling, policy.scheme)
     written = [Output(VERDICTS, record.partition, verdict.url.encode(), verdict.encode(), (), source)]
     if not counted and not (policy.output == "drop" and ruling.outcome == DUPLICATE):
@@ -116,7 +119,7 @@ class Settlement:
             for record, ruling in ready:
                 counted = record.offset < partition.written_from
                 outputs.extend(outputs_of(record, ruling, self.policy, counted=counted))
-                size -= len(record.value or b"")
+                size -= record_bytes(record.key, record.value, record.headers)
             pages -= len(ready)
             self.parts.append(Part(partition, ready, committed))
             if pages <= 0 or size <= 0:

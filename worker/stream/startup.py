@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from worker.errors import Refused, Unavailable, UnreadableRecord
+from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
 from worker.messages import Batch, Binary, Block, Headers, decode
 from worker.stream.admin import MISSING, PARTITIONS, Difference
 from worker.stream.policy import Policy
 from worker.stream.ports import Log, NotYet, Reader
 from worker.stream.schemes import COPIED, other_scheme
-from worker.topics import FINGERPRINTS, INDEX
+from worker.stream.sizes import LEAST_BYTES
+from worker.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, MAX_BYTES_CONFIG, PAGES, TopicSpec
 
 VITAL: Final = (PARTITIONS, "cleanup.policy", "message.timestamp.type")
 """Differences with which a verdict could be wrong, or be gone before anybody has read it; any other (retention, sizes)
@@ -37,6 +38,35 @@ def check_topics(differences: Sequence[Difference]) -> None:
         )
     for difference in differences:
         _log.warning("%s; `python -m worker topics create --alter-config` sets it", difference)
+
+
+class Limits(NamedTuple):
+    """The largest records that the topics take now: the two logs and the index, and the outputs of pages."""
+
+    logs: int
+    outputs: int
+
+
+def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> Limits:
+    """By the settings or, where a topic takes less, by the topic.
+
+    Raises:
+        UsageError: one takes so little that a verdict may not fit.
+    """
+    smaller = {found.topic: int(found.found) for found in differences if found.what == MAX_BYTES_CONFIG and found.found}
+    logs: list[int] = []
+    outputs: list[int] = []
+    for spec in specs:
+        if spec.topic == PAGES:
+            continue  # nothing is written there
+        most = min(int(spec.config[MAX_BYTES_CONFIG]), smaller.get(spec.name, 1 << 62))
+        if most < LEAST_BYTES:
+            raise UsageError(
+                f"{spec.name} takes records of {most} bytes ({MAX_BYTES_CONFIG}), and verdicts may need {LEAST_BYTES}: "
+                "run `python -m worker topics create --alter-config`"
+            )
+        (outputs if spec.topic in (DEDUPLICATED, DEAD_LETTERS) else logs).append(most)
+    return Limits(min(logs), min(outputs))
 
 
 def check_scheme(log: Log, policy: Policy) -> None:

@@ -1,0 +1,85 @@
+"""How many bytes a record takes, and how many a page's outputs may: measured before the page is claimed.
+
+Afterwards other verdicts may name the page, and an output that the broker does not take could not be left out.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worker.messages import Headers, PageMeta, VerdictRecord, dead_letter_headers
+from worker.stream.policy import MAX_URL_BYTES
+
+MAX_DETAIL: Final = 300
+"""Characters of a dead letter's detail, four bytes each at most."""
+MAX_REASON: Final = 64
+LEAST_BYTES: Final = 64 * 1024
+"""What each topic must take: a verdict with two of the longest URLs, or a dead letter without its body, takes less."""
+
+_FRAMING: Final = 61 + 21
+"""Of a batch with one record, and of the record, at most (KIP-98); the client measures so, too."""
+_COUNT: Final = 4
+"""Bytes by which the number of headers may grow, with ours among them."""
+_KEPT_HEADER: Final = 1024
+"""Bytes of what is kept of a page that is too large, besides its URL."""
+_LONGEST_URL: Final = "u" * MAX_URL_BYTES
+
+
+def record_bytes(key: bytes | None, value: bytes | None, headers: Headers) -> int:
+    """What a batch with this one record takes on a topic, uncompressed; never too few, a dozen bytes too many."""
+    size = _FRAMING + _varint(len(headers)) + _length(key) + _length(value)
+    for name, content in headers:
+        size += _length(name if name.isascii() else name.encode()) + _length(content)
+    return size
+
+
+def _length(content: bytes | str | None) -> int:
+    count = len(content) if content is not None else 0
+    return _varint(count) + count
+
+
+def _varint(number: int) -> int:
+    """Bytes of a number as Kafka writes it: seven bits of twice its value in each."""
+    return 1 + (number >= 1 << 6) + (number >= 1 << 13) + (number >= 1 << 20) + (number >= 1 << 27)
+
+
+def _of_headers(headers: Headers) -> int:
+    return record_bytes(None, None, headers) - record_bytes(None, None, ())
+
+
+_OURS: Final = max(
+    _of_headers(
+        VerdictRecord(
+            url="",
+            verdict="duplicate",
+            duplicate_of=_LONGEST_URL,
+            distance=1 << 62,
+            reason="r" * MAX_REASON,
+            fingerprint=None,
+            order=(0, 0),
+            source=(0, 0),
+            fetched=None,
+            scheme="",
+        ).to_headers()
+    ),
+    _of_headers(dead_letter_headers("r" * MAX_REASON, "\U0001f600" * MAX_DETAIL, (1 << 62, 1 << 62))),
+)
+"""The largest headers that a worker adds to a page."""
+
+
+def largest_output(key: bytes | None, value: bytes | None, headers: Headers) -> int:
+    """What the page of this record takes on an output topic, whatever becomes of it: verdict or dead letter."""
+    return record_bytes(key, value, headers) + _OURS + _COUNT
+
+
+def reference(key: bytes | None, headers: Headers) -> tuple[bytes | None, list[tuple[str, bytes]]]:
+    """What is left of a page that is too large to be passed on: key and URL, cut where they are longer than any that
+    is kept, and what else the crawler said of it in short. It always fits."""
+    known = {name: value for name, value in headers if name in PageMeta.__struct_fields__ and value is not None}
+    kept = []
+    for name, value in known.items():
+        if name == "url":
+            kept.append((name, value[:MAX_URL_BYTES].decode(errors="ignore").encode()))
+        elif len(value) <= _KEPT_HEADER:
+            kept.append((name, value))
+    return None if key is None else key[:MAX_URL_BYTES], kept
