@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from kafka import KafkaAdminClient, KafkaProducer, codec, errors
 from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.net.compat import KafkaNetClient
 
 from worker.errors import Unavailable, UsageError
 
@@ -95,7 +96,31 @@ def connect(options: Mapping[str, Any], limit: int | None) -> Any:
     return KafkaProducer(**{**options, "batch_size": batch})
 
 
-_LOGIN_REFUSED: Final = "SaslAuthenticationFailed"
+class _LastWords(KafkaNetClient):  # type: ignore[misc]
+    """Hears what a broker says right before it hangs up: that is how it refuses a login.
+
+    kafka-python throws away what it has read if the end of the connection is read with it.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        build = self._manager._build_transport
+
+        async def build_attentive(*arguments: Any, **named: Any) -> Any:
+            transport = await build(*arguments, **named)
+            receive = transport._sock_recv
+
+            def receive_first() -> tuple[bytes, Exception | None]:
+                received, error = receive()
+                return (received, None) if received else (received, error)  # the end is read again
+
+            transport._sock_recv = receive_first
+            return transport
+
+        self._manager._build_transport = build_attentive
+
+
+_LOGIN_ERRORS: Final = (errors.SaslAuthenticationFailedError, errors.UnsupportedSaslMechanismError)
 _ADMIN_OPTIONS: Final = frozenset(KafkaAdminClient.DEFAULT_CONFIG)
 """The options of ours that it takes, too."""
 
@@ -111,11 +136,12 @@ def look_at(options: Mapping[str, Any], topic: str, heard: list[str]) -> int | N
     """
     admin = KafkaAdminClient.__new__(KafkaAdminClient)  # apart from its start, which leaves a thread where it fails
     try:
-        admin.__init__(**{name: value for name, value in options.items() if name in _ADMIN_OPTIONS})
-    except (errors.KafkaTimeoutError, errors.KafkaConnectionError, errors.SaslAuthenticationFailedError) as error:
+        ours = {name: value for name, value in options.items() if name in _ADMIN_OPTIONS}
+        admin.__init__(**ours, kafka_client=_LastWords)
+    except (errors.KafkaTimeoutError, errors.KafkaConnectionError, *_LOGIN_ERRORS) as error:
         admin._net.stop()
         why = heard[-1] if heard else f"{type(error).__name__}: {error}"
-        if isinstance(error, errors.SaslAuthenticationFailedError) or _LOGIN_REFUSED in why:
+        if any(refusal.__name__ in why for refusal in _LOGIN_ERRORS):
             raise UsageError(
                 f"the broker refused the login of {options.get('sasl_plain_username') or 'this client'} ({why}); "
                 "correct user, password and mechanism in DEDUP_KAFKA_OPTIONS"
