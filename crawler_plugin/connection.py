@@ -134,6 +134,7 @@ def look_at(options: Mapping[str, Any], topic: str, heard: list[str]) -> int | N
         Unavailable: no broker answers, or it has no such topic.
         UsageError: the broker refuses the login, or its user may not write to the topic.
     """
+    heard.clear()
     admin = KafkaAdminClient.__new__(KafkaAdminClient)  # apart from its start, which leaves a thread where it fails
     try:
         ours = {name: value for name, value in options.items() if name in _ADMIN_OPTIONS}
@@ -141,7 +142,7 @@ def look_at(options: Mapping[str, Any], topic: str, heard: list[str]) -> int | N
     except (errors.KafkaTimeoutError, errors.KafkaConnectionError, *_LOGIN_ERRORS) as error:
         admin._net.stop()
         why = heard[-1] if heard else f"{type(error).__name__}: {error}"
-        if any(refusal.__name__ in why for refusal in _LOGIN_ERRORS):
+        if _is_about_a_login(why):
             raise UsageError(
                 f"the broker refused the login of {options.get('sasl_plain_username') or 'this client'} ({why}); "
                 "correct user, password and mechanism in DEDUP_KAFKA_OPTIONS"
@@ -153,6 +154,10 @@ def look_at(options: Mapping[str, Any], topic: str, heard: list[str]) -> int | N
     finally:
         with suppress(Exception):
             admin.close()
+
+
+def _is_about_a_login(said: str) -> bool:
+    return any(refusal.__name__ in said for refusal in _LOGIN_ERRORS)
 
 
 def _see_that_it_may_be_written(described: Mapping[str, Any], topic: str, options: Mapping[str, Any]) -> None:
@@ -205,7 +210,8 @@ class _Listener(logging.Handler):
         message = re.sub(r"^<[^>]*>: | \(backoff .*\)$", "", record.getMessage())
         if record.levelno >= logging.ERROR and not message.startswith("Bootstrap failed"):
             for heard in _listeners:
-                heard[:] = [message]
+                if not any(map(_is_about_a_login, heard)):  # what comes after that are only consequences
+                    heard[:] = [message]
 
 
 _listener: Final = _Listener()
