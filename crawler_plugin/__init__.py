@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from crawler_plugin.addon import Addon
+from crawler_plugin.body import PageBody
+from crawler_plugin.capture import CaptureMiddleware
 from crawler_plugin.pipeline import Pipeline
 
-__all__ = ["Addon", "Pipeline"]
+__all__ = ["Addon", "CaptureMiddleware", "PageBody", "Pipeline"]

@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from scrapy.settings import BaseSettings
 
+from crawler_plugin.capture import BackPressureMiddleware, CaptureMiddleware
 from crawler_plugin.pipeline import Pipeline
+from crawler_plugin.refusal import EarlyRefusal
+from crawler_plugin.settings import PluginSettings, is_enabled
+from worker.errors import UsageError
 
 PIPELINE_ORDER: Final = 300
 """Among the item pipelines: after those that correct items, before those that store them."""
+CAPTURE_ORDER: Final = 1000
+"""Among the spider middlewares: the last before the spider, so that it meets what none of them turned away."""
+BACK_PRESSURE_ORDER: Final = 75
+"""Among the downloader middlewares: after the filter of other sites, before robots.txt is asked for."""
 
 
 class Addon:
-    """Puts ``crawler_plugin.Pipeline`` among the item pipelines, unless the project has given it a place itself."""
+    """Puts the plugin's components in their places, unless the project has given them one itself."""
+
+    @classmethod
+    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
+        """Called by Scrapy once for each ``CrawlerProcess``, before anything else.
+
+        Raises:
+            EarlyRefusal: a setting of the project or of the command line is wrong.
+        """
+        try:
+            if is_enabled(settings):
+                PluginSettings.read(settings)
+        except UsageError as error:
+            raise EarlyRefusal(str(error)) from None
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Called by Scrapy before the crawl."""
+        """Called by Scrapy before each crawl. Wrong settings are left to the pipeline, which refuses to be made then.
+
+        An error here would come before Scrapy has installed its reactor, and end the other crawls of the process too.
+        """
+        captured = None
+        with suppress(UsageError):
+            if not is_enabled(settings):
+                return
+            captured = PluginSettings.read(settings).captured
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", Pipeline, PIPELINE_ORDER)
+        if captured:
+            settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", CaptureMiddleware, CAPTURE_ORDER)
+            settings.setdefault_in_component_priority_dict(
+                "DOWNLOADER_MIDDLEWARES", BackPressureMiddleware, BACK_PRESSURE_ORDER
+            )

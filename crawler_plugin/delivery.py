@@ -17,13 +17,10 @@ what is in the spool stays.
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import logging
 import shlex
 import time
-from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Self
@@ -31,8 +28,9 @@ from weakref import WeakValueDictionary
 
 from scrapy import signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
 from scrapy.statscollectors import StatsCollector
-from scrapy.utils.asyncio import call_later, is_asyncio_available
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
@@ -40,10 +38,13 @@ from crawler_plugin import stats
 from crawler_plugin.budget import Budget
 from crawler_plugin.connection import producer_options
 from crawler_plugin.publisher import Publisher
-from crawler_plugin.record import Origin, Page, Unusable, cut_to
-from crawler_plugin.settings import PluginSettings
+from crawler_plugin.record import Origin, Page, cut_to
+from crawler_plugin.refusal import said_alone
+from crawler_plugin.running import event_loop, is_closing
+from crawler_plugin.settings import PluginSettings, is_enabled
 from crawler_plugin.spool.file import Spool, named
 from crawler_plugin.spool.storage import Call, Storage
+from crawler_plugin.wanted import Wanted
 from worker.errors import Stop, Unavailable, UsageError
 
 CLOSING_LOOK_S: Final = 0.5
@@ -75,6 +76,8 @@ class Delivery:
         self._waiting: dict[int, Page] = {}
         self._is_asked_to_close = False
         self._lost = 0
+        self._behind = 0
+        self._held_back: list[Deferred[None]] = []
         self._warned: set[str] = set()
 
     @classmethod
@@ -82,11 +85,15 @@ class Delivery:
         """That of this crawler, made at the first call.
 
         Raises:
-            UsageError: a setting is wrong.
+            NotConfigured: the plugin is switched off.
+            Refusal: a setting is wrong. ``NotConfigured`` would only switch the plugin off, and lose every page.
         """
         found = cls._by_crawler.get(id(crawler))
         if found is None:
-            found = cls._by_crawler[id(crawler)] = cls(crawler, PluginSettings.read(crawler.settings))
+            with said_alone(crawler):
+                if not is_enabled(crawler.settings):
+                    raise NotConfigured("DEDUP_ENABLED is False")
+                found = cls._by_crawler[id(crawler)] = cls(crawler, PluginSettings.read(crawler.settings))
         assert isinstance(found, cls)
         return found
 
@@ -101,7 +108,7 @@ class Delivery:
         self._origin = Origin(settings.fields, spider.name if spider else None, job)
         self._crawler.signals.connect(self._tell_reason, signals.spider_closed)
         self._crawler.signals.connect(self._tell_failure, signals.engine_stopped)
-        call = _event_loop()
+        call = event_loop()
         spool = await self._open_spool(call, spider.name if spider else "", job)
         options = producer_options(
             bootstrap_servers=settings.bootstrap_servers,
@@ -127,6 +134,7 @@ class Delivery:
         if publisher is None:
             await self._storage.close(lambda: None)
             return
+        await self.room()
         self._end = Deferred()
         patience = self._settings.flush_timeout if publisher.has_work and not self._is_refused else 0.0
         timer = call_later(patience + GRACE_S, self._stop_waiting)
@@ -143,57 +151,101 @@ class Delivery:
         atexit.unregister(self._store_at_exit)
         self._sum_up(unspooled[stored.pages :], publisher.last_heard)
 
-    def page(self, make: Callable[[Origin, int], Page]) -> Page | None:
-        """The record to send, which ``make`` takes out of what has come, or None where it has none; counted then.
-
-        ``make`` is given what all pages of the crawl have in common and the time in milliseconds since 1970 UTC, and
-        may raise ``Unusable``.
-        """
+    @property
+    def origin(self) -> Origin:
+        """What all pages of this crawl have in common."""
         assert self._origin is not None, "open comes first"
-        try:
-            page = make(self._origin, round(time.time() * 1000))
-        except Unusable as unusable:
-            self.count(stats.SKIPPED + unusable.reason)
-            self._warn_once(
-                stats.SKIPPED + unusable.reason,
-                f"an item passes on without being published: {unusable}. "
-                "If what is missing is in another field, name that in DEDUP_FIELDS",
-                level=logging.INFO if unusable.reason in ("no_body", "no_item") else logging.WARNING,
-            )
-            return None
-        for name in page.unread:
-            self.count(stats.UNREAD + name)
-            self._warn_once(
-                stats.UNREAD + name,
-                f"{page.url}: the value of field {self._settings.fields[name]!r} cannot be used as {name}, the page "
-                f"goes without it. Correct the value, or name another field (or None) for {name!r} in DEDUP_FIELDS",
-            )
-        return page if page.size <= self._settings.max_page_bytes else self._fit(page)
+        return self._origin
+
+    @property
+    def captured(self) -> Wanted | None:
+        """Which responses are published; None: pages come in items."""
+        return self._settings.captured
+
+    @staticmethod
+    def now_ms() -> int:
+        """Milliseconds since 1970 UTC."""
+        return round(time.time() * 1000)
 
     async def publish(self, page: Page) -> None:
         """Hand the page over for sending, or to the spool; waits while neither takes it."""
-        assert self._publisher is not None, "open comes first"
-        cost = self._budget.cost(page.size)
-        if self._budget.take(cost) or await self._find_room(page, cost):
-            self._publisher.submit(page, cost)
-        self.count(stats.PUBLISHED)
-        self.count(stats.PUBLISHED_BYTES, page.size)
+        fitting = self._fit(page)
+        if fitting is None:
+            return
+        cost = self._budget.cost(fitting.size)
+        if self._budget.take(cost) or await self._find_room(fitting, cost):
+            self._submit(fitting, cost)
+        self._count_published(fitting)
+
+    def publish_at_once(self, page: Page) -> None:
+        """Hand the page over without waiting: one that finds no room waits by itself, and ``room`` waits for it."""
+        fitting = self._fit(page)
+        if fitting is None:
+            return
+        cost = self._budget.cost(fitting.size)
+        if self._budget.take(cost):
+            self._submit(fitting, cost)
+            self._count_published(fitting)
+        else:
+            self._behind += 1
+            self._waiting[id(fitting)] = fitting  # from here on: its coroutine begins later
+            deferred_from_coro(self._catch_up(fitting, cost))
+
+    async def room(self) -> None:
+        """Wait while pages of ``publish_at_once`` wait."""
+        while self._behind:
+            turn: Deferred[None] = Deferred()
+            self._held_back.append(turn)
+            await maybe_deferred_to_future(turn)
+
+    def skip(self, name: str, message: str, level: int = logging.WARNING) -> None:
+        """Count something under this name, and log the first one of its kind."""
+        self.count(name)
+        self.warn_once(name, message, level)
+
+    def warn_once(self, kind: str, message: str, level: int = logging.WARNING) -> None:
+        """Log the first message of its kind; the stat of this name counts the others."""
+        if kind not in self._warned:
+            self._warned.add(kind)
+            _log.log(level, f"{message}. Further ones are only counted, as {kind}", extra=self._extra())
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to one of Scrapy's stats."""
         self._collector.inc_value(name, by)
 
     def _fit(self, page: Page) -> Page | None:
+        """The page, or as much of it as may be sent, or None where it is left out."""
         limit = self._settings.max_page_bytes
+        if page.size <= limit:
+            return page
         fitting = cut_to(page, limit) if self._settings.oversize == "truncate" else None
         name, what = (stats.OVERSIZE, "not sent") if fitting is None else (stats.TRUNCATED, "cut off there")
-        self.count(name)
-        self._warn_once(
+        self.skip(
             name,
             f"{page.url}: {page.size} bytes are more than DEDUP_MAX_PAGE_BYTES={limit}, the page is {what}. "
             "Raise that setting (and the worker's topics.max_message_bytes) or change DEDUP_OVERSIZE",
         )
         return fitting
+
+    async def _catch_up(self, page: Page, cost: int) -> None:
+        try:
+            if await self._find_room(page, cost):
+                self._submit(page, cost)
+            self._count_published(page)
+        finally:
+            self._behind -= 1
+            if not self._behind:
+                held_back, self._held_back = self._held_back, []
+                for turn in held_back:
+                    turn.callback(None)
+
+    def _submit(self, page: Page, cost: int) -> None:
+        assert self._publisher is not None, "open comes first"
+        self._publisher.submit(page, cost)
+
+    def _count_published(self, page: Page) -> None:
+        self.count(stats.PUBLISHED)
+        self.count(stats.PUBLISHED_BYTES, page.size)
 
     async def _open_spool(self, call: Call, spider: str, job: str) -> Spool | None:
         settings = self._settings
@@ -275,7 +327,7 @@ class Delivery:
             self.count(stats.SPOOL_WRITTEN, pages)
         if trouble is not None:
             self.count(stats.SPOOL_ERRORS)
-            self._warn_once(
+            self.warn_once(
                 stats.SPOOL_ERRORS,
                 f"the spool does not take a page ({trouble}): make room there or raise DEDUP_SPOOL_BYTES. Meanwhile "
                 "the crawl waits for Kafka",
@@ -289,7 +341,7 @@ class Delivery:
 
     def _close_crawl(self) -> None:
         engine = self._crawler.engine
-        if self._is_asked_to_close or _is_closing(self._crawler) or engine is None:
+        if self._is_asked_to_close or is_closing(self._crawler) or engine is None:
             return
         self._is_asked_to_close = True
         _log.error(
@@ -304,7 +356,7 @@ class Delivery:
         """Scrapy closes a spider only when no item is on its way, and says so to nobody before: so it is asked."""
         if not self._budget.is_waited_for:
             return
-        if _is_closing(self._crawler):
+        if is_closing(self._crawler):
             self._budget.lift()
         elif self._has_given_up and not self._is_asked_to_close:
             self._budget.send_away()
@@ -374,7 +426,7 @@ class Delivery:
             self.count(stats.SEND_ERRORS, report.send_errors)
         for page in report.cut:
             self.count(stats.TRUNCATED)
-            self._warn_once(
+            self.warn_once(
                 f"{stats.TRUNCATED} for the topic",
                 f"{page.url}: {page.size} bytes are more than {self._settings.topic} takes, the page is cut off there. "
                 "Raise max.message.bytes of that topic (the worker's topics.max_message_bytes) or change "
@@ -382,8 +434,7 @@ class Delivery:
             )
         for page in report.refused:
             self.count(stats.OVERSIZE)
-            self.count(stats.OVERSIZE_AT_BROKER)
-            self._warn_once(
+            self.skip(
                 stats.OVERSIZE_AT_BROKER,
                 f"{page.url}: {page.size} bytes are too large for {self._settings.topic}, the page is left out. "
                 "Lower DEDUP_MAX_PAGE_BYTES or raise max.message.bytes of that topic (the worker's "
@@ -415,11 +466,6 @@ class Delivery:
                 extra=self._extra(),
             )
 
-    def _warn_once(self, kind: str, message: str, level: int = logging.WARNING) -> None:
-        if kind not in self._warned:
-            self._warned.add(kind)
-            _log.log(level, f"{message}. Further ones are only counted, as {kind}", extra=self._extra())
-
     def _extra(self) -> dict[str, Any]:
         return {"spider": self._crawler.spider}
 
@@ -433,16 +479,6 @@ class Delivery:
         return collector
 
 
-def _is_closing(crawler: Crawler) -> bool:
-    """Whether the spider is being closed, by a signal, ``CloseSpider`` or an extension.
-
-    Only the engine's slot knows the latter two, and it has no public name.
-    """
-    engine = crawler.engine
-    slot = getattr(engine, "_slot", None)
-    return engine is None or not engine.running or getattr(slot, "closing", None) is not None
-
-
 def _some(pages: list[Page]) -> str:
     """URLs of the first ones, and how many more there are."""
     named = ", ".join(page.url for page in pages[:NAMED_PAGES])
@@ -451,20 +487,3 @@ def _some(pages: list[Page]) -> str:
 
 def _sending(path: Path) -> str:
     return f"the next crawl with that spool sends them, or now: python -m crawler_plugin.spool {shlex.quote(str(path))}"
-
-
-def _event_loop() -> Call:
-    """What has a function called in the event loop's thread, asyncio's or Twisted's, from any thread."""
-    call: Callable[[Callable[[], None]], object]
-    if is_asyncio_available():
-        call = asyncio.get_running_loop().call_soon_threadsafe
-    else:
-        from twisted.internet import reactor
-
-        call = reactor.callFromThread
-
-    def call_there(function: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: a crawl that was stopped by force
-            call(function)
-
-    return call_there

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Self
 
 from scrapy.crawler import Crawler
 
+from crawler_plugin import stats
+from crawler_plugin.capture import captured_by_addon
 from crawler_plugin.delivery import Delivery
+from crawler_plugin.record import Page, Unusable
 
 
 class Pipeline:
-    """Made by Scrapy for each crawl."""
+    """Made by Scrapy for each crawl. It opens and closes the delivery, also where pages do not come in items."""
 
     def __init__(self, delivery: Delivery) -> None:
         self._delivery = delivery
@@ -20,17 +24,27 @@ class Pipeline:
         """Called by Scrapy before the first request.
 
         Raises:
-            UsageError: a setting is wrong. ``NotConfigured`` would only switch the plugin off, and lose every page.
+            NotConfigured: the plugin is switched off.
+            Refusal: a setting is wrong, or the add-on is missing.
         """
-        return cls(Delivery.of(crawler))
+        delivery = Delivery.of(crawler)
+        if delivery.captured is not None:
+            captured_by_addon(crawler, delivery)
+        return cls(delivery)
 
     async def open_spider(self) -> None:
         """Begin to connect; the crawl does not wait for it."""
         await self._delivery.open()
 
     async def process_item(self, item: Any) -> Any:
-        """Publish the item's page, if it has one, and return the item; waits while the budget is spent."""
-        page = self._delivery.page(lambda origin, now_ms: origin.page(item, now_ms))
+        """Publish the item's page, if it has one, and return the item; waits while the budget is spent.
+
+        Where responses are captured, the item's page was published already: the item passes on without a look.
+        """
+        if self._delivery.captured is not None:
+            self._delivery.count(stats.SKIPPED + "captured")
+            return item
+        page = self._page(item)
         if page is not None:
             await self._delivery.publish(page)
         return item
@@ -38,3 +52,28 @@ class Pipeline:
     async def close_spider(self) -> None:
         """Wait for what is unconfirmed, for at most ``DEDUP_FLUSH_TIMEOUT``; count and name what stays so."""
         await self._delivery.close()
+
+    def _page(self, item: Any) -> Page | None:
+        """The record to send, or None where the item has none, which is counted."""
+        origin = self._delivery.origin
+        try:
+            page = origin.page(item, self._delivery.now_ms())
+        except Unusable as unusable:
+            name = stats.SKIPPED + unusable.reason
+            if unusable.reason == "switched_off":
+                self._delivery.count(name)
+            else:
+                self._delivery.skip(
+                    name,
+                    f"an item passes on without being published: {unusable}. "
+                    "If what is missing is in another field, name that in DEDUP_FIELDS",
+                    level=logging.INFO if unusable.reason in ("no_body", "no_item") else logging.WARNING,
+                )
+            return None
+        for name in page.unread:
+            self._delivery.skip(
+                stats.UNREAD + name,
+                f"{page.url}: the value of field {origin.fields[name]!r} cannot be used as {name}, the page "
+                f"goes without it. Correct the value, or name another field (or None) for {name!r} in DEDUP_FIELDS",
+            )
+        return page

@@ -5,6 +5,7 @@ of the item             becomes
 ======================  ================================================================================================
 ``url``                 the key, canonical, and as it is the header ``url``
 ``body``, bytes         the value as it is; ``form`` is ``bytes``
+``body``, PageBody      the same
 ``body``, str           a page that the spider decoded: UTF-8, ``encoding`` says so; ``form`` is ``bytes``
 ``text``, str           the value in UTF-8, read only where there is no ``body``; ``form`` is ``text``: nothing is
                         extracted from it any more
@@ -14,6 +15,7 @@ of the item             becomes
 ``fetched``             a ``datetime``, ISO 8601 text (both taken as UTC where they name no zone), or a number: seconds
                         since 1970 UTC as ``time.time()`` gives them; from 10^11 on milliseconds, since as seconds
                         that would be the year 5138. Without it: the time when the item passed
+``dedup``               ``False``: the item is not published. Anything else says nothing
 ======================  ================================================================================================
 """
 
@@ -25,6 +27,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
+from crawler_plugin.body import PageBody
 from worker.messages import PageMeta
 from worker.urls import canonical_url
 
@@ -76,8 +79,9 @@ class Origin:
         """The record of an item that passed at ``now_ms`` (milliseconds since 1970 UTC).
 
         Raises:
-            Unusable: it has neither body nor text (``no_body``), one that is neither bytes nor str (``bad_body``), no
-                absolute URL (``bad_url``), or is of a type that itemadapter does not know (``no_item``).
+            Unusable: it says that it is not to be published (``switched_off``), has neither body nor text
+                (``no_body``), one that is neither bytes nor str (``bad_body``), no absolute URL (``bad_url``), or is
+                of a type that itemadapter does not know (``no_item``).
         """
         # Here, since it imports pydantic where that is installed; a crawl has it loaded, and nobody else needs to.
         from itemadapter import ItemAdapter
@@ -86,6 +90,22 @@ class Origin:
             raise Unusable("no_item", f"an object of type {type(item).__name__} is not an item for itemadapter")
         adapter = ItemAdapter(item)
         found = {ours: adapter.get(theirs) for ours, theirs in self.fields.items()}
+        if found.get("dedup") is False:
+            raise Unusable("switched_off", f"its field {self.fields['dedup']!r} is False")
+        return self._page(found, now_ms)
+
+    def response_page(self, *, url: str, status: int, content_type: bytes | None, body: bytes, now_ms: int) -> Page:
+        """The record of a response that came at ``now_ms`` (milliseconds since 1970 UTC).
+
+        Its encoding is left to who reads the page: what the server says of it stands in the content type.
+
+        Raises:
+            Unusable: its URL is none that a page can have, as that of ``data:`` is (``bad_url``).
+        """
+        return self._page({"url": url, "status": status, "content_type": content_type, "body": body}, now_ms)
+
+    def _page(self, found: Mapping[str, Any], now_ms: int) -> Page:
+        """The record of what was found, by our names."""
         value, form, encoding = _content(found, self.fields)
         unread: list[str] = []
         try:
@@ -102,7 +122,7 @@ class Origin:
             )
             key, headers = canonical_url(url).encode(), tuple(meta.to_headers())
         except ValueError as error:  # UnicodeEncodeError is one: half of a surrogate pair
-            raise Unusable("bad_url", f"field {self.fields.get('url')!r}: {error}") from error
+            raise Unusable("bad_url", f"its URL: {error}") from error
         return Page(url, key, value, headers, is_text=form == "text", unread=tuple(unread))
 
 
@@ -126,6 +146,8 @@ def _content(found: Mapping[str, Any], names: Mapping[str, str]) -> tuple[bytes,
     match body:
         case bytes():
             return body, "bytes", None
+        case PageBody():
+            return body.content, "bytes", None
         case bytearray() | memoryview():
             return bytes(body), "bytes", None
         case str():

@@ -14,137 +14,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from scrapy.settings import BaseSettings
 
+from crawler_plugin.catalogue import KAFKA_OPTIONS, OUR_FIELDS, PREFIX, SETTINGS
 from crawler_plugin.connection import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed, require_crc32c
+from crawler_plugin.wanted import Wanted, media_types, status_ranges
 from worker.errors import UsageError
 from worker.topics import DEFAULT_PREFIX, PAGES, topic_name
 
 Fallback = TypeVar("Fallback")
-
-PREFIX: Final = "DEDUP_"
-OUR_FIELDS: Final = ("url", "body", "text", "status", "encoding", "content_type", "fetched")
-"""What the plugin reads of an item, by our names; ``DEDUP_FIELDS`` maps them to the item's."""
-
-
-class Setting(NamedTuple):
-    """One line of the README's table."""
-
-    default: Any
-    allowed: str
-    meaning: str
-
-
-SETTINGS: Final[Mapping[str, Setting]] = {
-    "DEDUP_BOOTSTRAP_SERVERS": Setting(
-        "127.0.0.1:9092", "text such as kafka-1:9092,kafka-2:9092, or a list", "Kafka brokers to start from."
-    ),
-    "DEDUP_TOPIC_PREFIX": Setting(
-        DEFAULT_PREFIX,
-        "text of letters, digits, dots, hyphens and underscores, at most 200 characters",
-        "Before the topic's name, the worker's `topics.prefix`: pages go to dedup.pages.",
-    ),
-    "DEDUP_FIELDS": Setting(
-        {},
-        f"a mapping from {', '.join(OUR_FIELDS)} to names of item fields, or None for fields not to be read",
-        "Where an item has what the plugin reads, if it is called otherwise: `{'body': 'html'}`.",
-    ),
-    "DEDUP_JOB": Setting(
-        None,
-        "text, or None",
-        "Name of the crawl in the header `job`. Without it: the environment's `SCRAPY_JOB` (set by scrapyd), "
-        "else the folder name of `JOBDIR`, else the time of the start in UTC.",
-    ),
-    "DEDUP_BUFFER_BYTES": Setting(
-        64 * 1024 * 1024,
-        "a whole number, at least DEDUP_MAX_PAGE_BYTES",
-        "Pages in memory that Kafka has not confirmed yet, in bytes; 1 KiB is added for each. When they are this many, "
-        "`DEDUP_ON_FULL` says what happens.",
-    ),
-    "DEDUP_ON_FULL": Setting(
-        "block",
-        "block, spool or fail",
-        "When they are: `block` makes the crawl wait for Kafka, `spool` writes further pages to the spool, `fail` "
-        "closes the crawl with the reason `dedup_full`. Where the one is of no use any more, the next in this order is "
-        "taken: block (after `DEDUP_GIVE_UP_SECONDS`), spool (if it takes the page), fail.",
-    ),
-    "DEDUP_GIVE_UP_SECONDS": Setting(
-        300.0,
-        "seconds, a number from 0 to 31536000",
-        "How long a crawl whose buffer is full waits while Kafka confirms no page at all.",
-    ),
-    "DEDUP_REQUIRED": Setting(
-        False,
-        "True or False",
-        "True closes the crawl at its start where the broker, the topic or the right to write to it is missing.",
-    ),
-    "DEDUP_SPOOL": Setting(
-        None,
-        "the path of a file, in which %(spider)s and %(job)s stand for their names, or none",
-        "Where pages go that Kafka has not confirmed when the crawl ends. The next crawl with the same spool sends "
-        "them, or `python -m crawler_plugin.spool FILE`. By default `dedup.spool` in `JOBDIR`, without one "
-        "`dedup-%(spider)s-%(job)s.spool` in the working directory. `none` switches it off.",
-    ),
-    "DEDUP_SPOOL_BYTES": Setting(
-        1024**3,
-        "a whole number from 0 to 1125899906842624",
-        "How large that file may become. HTML takes a fourth of its size there.",
-    ),
-    "DEDUP_MAX_PAGE_BYTES": Setting(
-        8 * 1024 * 1024 - 16 * 1024,
-        "a whole number from 4096 to 1073741824",
-        "Largest record: body, URL and headers. Keep it 16 KiB below the worker's `topics.max_message_bytes`.",
-    ),
-    "DEDUP_OVERSIZE": Setting(
-        "truncate", "truncate or reject", "What becomes of a larger page: its beginning is sent, or nothing."
-    ),
-    "DEDUP_FLUSH_TIMEOUT": Setting(
-        30.0,
-        "seconds, a number from 0 to 86400",
-        "How long the end of the crawl waits for confirmations; what is unconfirmed then goes to the spool.",
-    ),
-    "DEDUP_COMPRESSION": Setting(
-        "none",
-        "none, gzip, or snappy, lz4, zstd if their packages are installed",
-        "How pages are compressed on their way and on the broker. gzip makes HTML several times smaller and costs "
-        "about a millisecond a page.",
-    ),
-    "DEDUP_KAFKA_OPTIONS": Setting(
-        {},
-        "a mapping with keys of kafka-python's KafkaProducer for security, proxy and timeouts",
-        "For example `{'security_protocol': 'SASL_SSL', 'sasl_mechanism': 'PLAIN', 'sasl_plain_username': …, "
-        "'sasl_plain_password': …, 'ssl_cafile': …}`.",
-    ),
-}
-"""Every setting of the plugin."""
-
-KAFKA_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "client_id": str,
-    "security_protocol": str,
-    "sasl_mechanism": str,
-    "sasl_plain_username": str,
-    "sasl_plain_password": str,
-    "sasl_kerberos_name": str,
-    "sasl_kerberos_service_name": str,
-    "sasl_kerberos_domain_name": str,
-    "sasl_oauth_token_provider": object,
-    "ssl_context": ssl.SSLContext,
-    "ssl_check_hostname": bool,
-    "ssl_cafile": (str, os.PathLike),
-    "ssl_certfile": (str, os.PathLike),
-    "ssl_keyfile": (str, os.PathLike),
-    "ssl_password": str,
-    "ssl_ciphers": str,
-    "proxy_url": str,
-    "client_dns_lookup": str,
-    "request_timeout_ms": int,
-    "delivery_timeout_ms": int,
-    "connections_max_idle_ms": int,
-    "metadata_max_age_ms": int,
-}
-"""What may be passed through, and of which type. What delivery rests on (acks, idempotence, retries, sizes) may not."""
+Parsed = TypeVar("Parsed")
 
 _TLS_OPTIONS: Final = (
     "ssl_check_hostname",
@@ -182,6 +63,8 @@ class PluginSettings:
     spool: str | None = None
     """A path in which %(spider)s and %(job)s stand for names; None: there is none."""
     spool_bytes: int = 1024**3
+    captured: Wanted | None = None
+    """What is captured of the responses that callbacks get; None: pages come in items."""
 
     @classmethod
     def read(cls, settings: BaseSettings) -> PluginSettings:
@@ -211,9 +94,22 @@ class PluginSettings:
             required=reader.yes_or_no("DEDUP_REQUIRED"),
             spool=reader.spool("DEDUP_SPOOL"),
             spool_bytes=reader.whole_number("DEDUP_SPOOL_BYTES", 0, 1024**5),
+            captured=reader.captured(),
         )
         reader.raise_problems()
         return read
+
+
+def is_enabled(settings: BaseSettings) -> bool:
+    """Whether the plugin is to do anything.
+
+    Raises:
+        UsageError: ``DEDUP_ENABLED`` is neither yes nor no.
+    """
+    reader = _Reader(settings)
+    enabled = reader.yes_or_no("DEDUP_ENABLED")
+    reader.raise_problems()
+    return enabled
 
 
 class _Reader:
@@ -237,6 +133,11 @@ class _Reader:
                 close = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
                 meant = f"did you mean {PREFIX}{close[0]}?" if close else f"there are {', '.join(SETTINGS)}"
                 self._problems.append(f"{name}: no such setting, {meant}")
+
+    def captured(self) -> Wanted | None:
+        types = self._parsed("DEDUP_CAPTURE_TYPES", media_types)
+        statuses = self._parsed("DEDUP_CAPTURE_STATUS", status_ranges)
+        return Wanted(types, statuses) if self.yes_or_no("DEDUP_CAPTURE") else None
 
     def servers(self, name: str) -> tuple[str, ...]:
         value = self._value(name)
@@ -408,6 +309,13 @@ class _Reader:
     def _value(self, name: str) -> Any:
         value = self._settings.get(name)
         return SETTINGS[name].default if value is None else value
+
+    def _parsed(self, name: str, parse: Callable[[Any], tuple[Parsed, ...]]) -> tuple[Parsed, ...]:
+        value = self._value(name)
+        try:
+            return parse(value)
+        except UsageError as error:
+            return self._wrong(name, value, (), detail=f" ({error})")
 
     def _number(self, name: str, kind: Callable[[str], float]) -> float | None:
         """A number, or text that is one (as ``scrapy crawl -s`` gives it)."""

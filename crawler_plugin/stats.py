@@ -1,7 +1,7 @@
 """The plugin's Scrapy stats. Written in the event loop's thread only.
 
-An item that has passed is in exactly one of ``published``, ``skipped/…`` and, by the plugin's own limit,
-``rejected/oversize``. At the end of the crawl
+An item that has passed, or a response that a callback got while responses are captured, is in exactly one of
+``published``, ``skipped/…`` and, by the plugin's own limit, ``rejected/oversize``. At the end of the crawl
 
     published + spool/found = confirmed + rejected/oversize_at_broker + spool/left + unconfirmed
 """
@@ -43,8 +43,14 @@ STATS: Final[Mapping[str, str]] = {
     SPOOL_ERRORS: "times that the spool took a page not, or not all pages: disk or `DEDUP_SPOOL_BYTES` full",
     SKIPPED + "no_body": "items without body and text",
     SKIPPED + "bad_body": "items whose body or text is neither bytes nor str",
-    SKIPPED + "bad_url": "items without an absolute URL",
+    SKIPPED + "bad_url": "items, and captured responses, without an absolute URL",
     SKIPPED + "no_item": "objects that are not items for itemadapter",
+    SKIPPED + "captured": "items whose page was published already, as `DEDUP_CAPTURE` is on; they are not read",
+    SKIPPED + "content_type": "responses not captured, by `DEDUP_CAPTURE_TYPES`",
+    SKIPPED + "status": "responses not captured, by `DEDUP_CAPTURE_STATUS`",
+    SKIPPED + "robots_txt": "responses not captured, as they are a site's robots.txt",
+    SKIPPED
+    + "switched_off": "responses whose request has `dedup` in its meta, and items whose field `dedup`, is False",
     UNREAD + "FIELD": "values of `status`, `encoding`, `content_type` or `fetched` that could not be used; the page "
     "went without",
     TRUNCATED: "pages of which only the beginning was sent, as they were larger than `DEDUP_MAX_PAGE_BYTES` or than "

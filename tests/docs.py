@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from crawler_plugin.settings import SETTINGS
+from crawler_plugin.catalogue import SETTINGS
 from crawler_plugin.stats import STATS
 from tests.quality import published
 from worker.cli.main import COMMANDS, PROGRAM

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from crawler_plugin.settings import SETTINGS
+from crawler_plugin.catalogue import SETTINGS
 from tests import docs
 from worker import __version__, errors
 from worker.cli.main import COMMANDS

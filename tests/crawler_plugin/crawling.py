@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,11 +28,21 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 DEADLINE_S: Final = 120.0
 
 
+class Answer(NamedTuple):
+    """An answer as told, ``Content-Length`` apart."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
 @dataclass
 class Site:
     """Pages by path; ``/`` links to all. ``asked`` has the paths in the order of the requests."""
 
     pages: dict[str, bytes]
+    others: dict[str, Answer] = field(default_factory=dict)
+    """What is no page in HTML with status 200. ``/`` links to these, too."""
     before: Callable[[int], None] = lambda number: None
     """Called before the answer to the request of this number, counted from 1."""
     asked: list[str] = field(default_factory=list)
@@ -66,13 +77,18 @@ def serve(site: Site) -> Iterator[Site]:
                 site.asked.append(self.path)
                 number = len(site.asked)
             site.before(number)
-            links = "".join(f'<a href="{path}">{path}</a>' for path in site.pages)
-            body = links.encode() if self.path == "/" else site.pages.get(self.path)
-            self.send_response(404 if body is None else 200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body or b"")))
+            answer = site.others.get(self.path) or self._page()
+            self.send_response(answer.status)
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer.body)))
             self.end_headers()
-            self.wfile.write(body or b"")
+            self.wfile.write(answer.body)
+
+        def _page(self) -> Answer:
+            links = "".join(f'<a href="{path}">{path}</a>' for path in (*site.pages, *site.others))
+            body = links.encode() if self.path == "/" else site.pages.get(self.path)
+            return Answer(404 if body is None else 200, {"Content-Type": "text/html; charset=utf-8"}, body or b"")
 
         def log_message(self, *arguments: object) -> None:
             pass
@@ -189,3 +205,8 @@ def records(broker: str, prefix: str) -> list[Record]:
         return found
     finally:
         consumer.close()
+
+
+def published(broker: str, prefix: str, site: Site) -> Counter[str]:
+    """How often each path is on the topic."""
+    return Counter(record.meta.url.removeprefix(site.url("")) for record in records(broker, prefix))

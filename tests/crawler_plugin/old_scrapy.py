@@ -21,8 +21,10 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 CRAWLS: Final = [
     "tests/crawler_plugin/test_crawl.py",
     "tests/crawler_plugin/test_faults.py",
+    "tests/crawler_plugin/test_capture.py",
+    "tests/crawler_plugin/test_refusal.py",
     # Of the faults those that meet Scrapy's inside; the others are between the publisher and Kafka.
-    "-k=test_crawl.py or closed_while_it_waits or interrupted_while_it_waits or ends_as_a_failure",
+    "-k=not test_faults.py or closed_while_it_waits or interrupted_while_it_waits or ends_as_a_failure",
     # It needs what the oldest Scrapy does not have.
     "--deselect=tests/crawler_plugin/test_crawl.py::test_a_crawl_without_a_twisted_reactor_publishes_too",
 ]

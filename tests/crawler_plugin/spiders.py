@@ -16,6 +16,9 @@ import attrs
 import scrapy
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.http import Response
+from scrapy.spiders import SitemapSpider
+
+from crawler_plugin import PageBody
 
 
 class PageItem(scrapy.Item):
@@ -95,10 +98,102 @@ class RenamedSpider(SiteSpider):
         yield {"link": response.url, "html": response.text, "status": "in stock", "when": 1_700_000_000}
 
 
+class CapturedSpider(SiteSpider):
+    """Does with responses what spiders do, and says itself which its callbacks got, in the stat ``spider/got``."""
+
+    name = "captured"
+    handle_httpstatus_list = (404,)
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        self._got(response)
+        for request in response.follow_all(css="a", errback=self.fail):
+            path = request.url.rpartition("/")[2]
+            callback = getattr(self, path.partition(".")[0], None) or self.parse_page
+            yield request.replace(
+                callback=callback,
+                meta={"dedup": False} if path == "switched_off" else {"dedup": None},
+                cb_kwargs={"number": 7} if path == "with_arguments" else {},
+            )
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        self._got(response)
+        yield {"url": response.url, "body": response.body, "file_urls": [response.urljoin("/media.html")]}
+
+    def nothing(self, response: Response) -> None:
+        self._got(response)
+
+    def with_arguments(self, response: Response, number: int) -> Iterator[Any]:
+        self._got(response)
+        yield {"number": number}
+
+    async def asynchronous(self, response: Response) -> None:
+        self._got(response)
+
+    def raises(self, response: Response) -> None:
+        self._got(response)
+        raise ValueError("a spider's own")
+
+    def raises_late(self, response: Response) -> Iterator[Any]:
+        self._got(response)
+        yield {"a": 1}
+        raise ValueError("a spider's own")
+
+    def fail(self, failure: Any) -> Iterator[Any]:
+        yield {"failed": failure.request.url}
+
+    def _got(self, response: Response) -> None:
+        assert self.crawler.stats is not None
+        got = self.crawler.stats.get_value("spider/got", [])
+        self.crawler.stats.set_value("spider/got", [*got, response.url])
+
+
+class RaisingSpider(SiteSpider):
+    """Fails on every page before it yields anything."""
+
+    name = "raising"
+
+    def parse_page(self, response: Response) -> Any:
+        raise ValueError("a spider's own")
+
+
+class FeedSpider(SiteSpider):
+    """Pages in items that are exported, too."""
+
+    name = "feed"
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        yield {"url": response.url, "body": PageBody(response.body), "dedup": not response.url.endswith("/1")}
+
+
+class SitemapsSpider(SitemapSpider):
+    """Finds its pages by robots.txt and the sitemap that it names."""
+
+    name = "sitemaps"
+
+    def __init__(self, start: str, **arguments: str) -> None:
+        super().__init__(**arguments)
+        self.sitemap_urls = [f"{start}robots.txt"]
+
+    def parse(self, response: Response) -> None:
+        pass
+
+
+SPIDERS = (
+    SiteSpider,
+    KindsSpider,
+    TextSpider,
+    RenamedSpider,
+    CapturedSpider,
+    RaisingSpider,
+    FeedSpider,
+    SitemapsSpider,
+)
+
+
 def main(arguments: list[str]) -> int:
     """Crawl; 1 if the crawl did not come to start."""
     name, settings, stats = arguments
-    spider = {kind.name: kind for kind in (SiteSpider, KindsSpider, TextSpider, RenamedSpider)}[name]
+    spider = {kind.name: kind for kind in SPIDERS}[name]
     told: dict[str, Any] = json.loads(settings)
     start = told.pop("START")
     process: Any = AsyncCrawlerProcess if told.get("TWISTED_REACTOR_ENABLED") is False else CrawlerProcess

@@ -205,25 +205,6 @@ def test_a_page_lies_where_every_kafka_client_looks_for_its_key(broker: str, top
     assert len(set(expected.values())) > 1
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"DEDUP_BUFFER_BYTES": "lots"}, "DEDUP_BUFFER_BYTES='lots': write a whole number"),
-        ({"DEDUP_BOOTSTRAP_SERVER": "kafka:9092"}, "did you mean DEDUP_BOOTSTRAP_SERVERS?"),
-    ],
-)
-def test_a_wrong_setting_stops_the_crawl_before_its_first_request(
-    tmp_path: Path, settings: dict[str, object], said: str
-) -> None:
-    with serve(Site(numbered(3))) as site:
-        ended = crawl(tmp_path, site, **settings)
-    assert said in ended.log
-    assert site.asked == []
-    assert "finish_reason" not in ended.stats, "it was never begun"
-    if SCRAPY >= (2, 19):  # 2.14 ends with 0 whatever its components raise
-        assert ended.returncode == 1
-
-
 def test_a_project_is_crawled_with_settings_of_the_command_line(broker: str, topic_prefix: str, tmp_path: Path) -> None:
     make_topic(broker, topic_prefix)
     (tmp_path / "shop").mkdir()

@@ -9,8 +9,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from crawler_plugin import PageBody
+from crawler_plugin.catalogue import OUR_FIELDS
 from crawler_plugin.record import Origin, Page, Unusable, cut_to
-from crawler_plugin.settings import OUR_FIELDS
 from worker.messages import PageMeta
 
 URL = "https://Example.com/b?z=1&a=2#top"
@@ -39,6 +40,33 @@ def test_what_the_item_does_not_say_has_no_header_but_the_time() -> None:
 def test_bytes_travel_as_they_are(body: object) -> None:
     assert page(body=body).value == b"\xff\x00page"
     assert meta(body=body, encoding="gbk").encoding == "gbk"
+
+
+def test_a_page_body_is_its_bytes() -> None:
+    assert page(body=PageBody(b"\xff\x00page")).value == b"\xff\x00page"
+
+
+@pytest.mark.parametrize(("dedup", "is_published"), [(False, False), (True, True), (None, True), (0, True), ("", True)])
+def test_an_item_is_published_unless_it_says_false(dedup: object, is_published: bool) -> None:
+    if is_published:
+        assert page(dedup=dedup) == page()
+    else:
+        with pytest.raises(Unusable) as raised:
+            page(dedup=dedup)
+        assert raised.value.reason == "switched_off"
+
+
+def test_a_response_becomes_a_page_as_the_server_sent_it() -> None:
+    sent = ORIGIN.response_page(url=URL, status=203, content_type=b"text/html", body=b"<p>", now_ms=NOW_MS)
+    assert sent.value == b"<p>"
+    expected = PageMeta(url=URL, status=203, content_type="text/html", fetched=NOW_MS, spider="books", job="monday")
+    assert PageMeta.from_headers(sent.headers) == expected
+
+
+def test_a_response_whose_url_is_none_of_a_page_is_told_apart() -> None:
+    with pytest.raises(Unusable, match="its URL") as raised:
+        ORIGIN.response_page(url="data:,page", status=200, content_type=None, body=b"page", now_ms=NOW_MS)
+    assert raised.value.reason == "bad_url"
 
 
 def test_an_empty_body_is_a_page_that_is_empty() -> None:

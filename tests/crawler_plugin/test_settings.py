@@ -11,14 +11,21 @@ import pytest
 from kafka import KafkaProducer
 from scrapy.settings import Settings
 
+from crawler_plugin.catalogue import KAFKA_OPTIONS, SETTINGS
 from crawler_plugin.connection import producer_options
-from crawler_plugin.settings import KAFKA_OPTIONS, SETTINGS, PluginSettings
+from crawler_plugin.settings import PluginSettings, is_enabled
+from crawler_plugin.wanted import Wanted
 from worker.errors import UsageError
 from worker.topics import topic_specs
 
 
 def read(**settings: Any) -> PluginSettings:
     return PluginSettings.read(Settings(settings))
+
+
+DEFAULT_CAPTURE = Wanted(
+    ("text/*", "application/xml", "application/*+xml", "application/json", "application/*+json"), ((200, 299),)
+)
 
 
 def test_without_settings_pages_go_to_the_broker_that_this_project_starts() -> None:
@@ -53,11 +60,22 @@ def test_every_setting_can_be_none_which_means_its_default() -> None:
         ("DEDUP_COMPRESSION", "none", "compression", None),
         ("DEDUP_COMPRESSION", "gzip", "compression", "gzip"),
         ("DEDUP_JOB", "monday", "job", "monday"),
+        ("DEDUP_CAPTURE", False, "captured", None),
+        ("DEDUP_CAPTURE", "0", "captured", None),
+        ("DEDUP_CAPTURE", "True", "captured", DEFAULT_CAPTURE),
+        ("DEDUP_CAPTURE", 1, "captured", DEFAULT_CAPTURE),
         ("JOBDIR", "crawls/books-1/", "job", "books-1"),
     ],
 )
 def test_a_value_is_read(name: str, value: object, attribute: str, read_as: object) -> None:
     assert getattr(read(**{name: value}), attribute) == read_as
+
+
+@pytest.mark.parametrize(
+    ("value", "read_as"), [(None, True), (True, True), ("true", True), (False, False), ("False", False), (0, False)]
+)
+def test_whether_it_is_enabled_is_read_as_scrapy_reads_it(value: object, read_as: bool) -> None:
+    assert is_enabled(Settings({"DEDUP_ENABLED": value})) is read_as
 
 
 def test_fields_are_told_as_a_mapping_or_as_json_and_the_others_keep_their_names() -> None:
@@ -91,6 +109,9 @@ def test_the_crawls_name_is_taken_from_where_it_is_told_most_plainly(monkeypatch
         ({"DEDUP_FIELDS": {"url": None}}, "url and one of body and text are needed"),
         ({"DEDUP_FIELDS": {"body": None, "text": None}}, "url and one of body and text are needed"),
         ({"DEDUP_JOB": 5}, "DEDUP_JOB=5: write text, or None"),
+        ({"DEDUP_CAPTURE": "yes"}, "DEDUP_CAPTURE='yes': write True or False"),
+        ({"DEDUP_CAPTURE_TYPES": "html"}, "commas; * stands for any letters ('html' is no media type)"),
+        ({"DEDUP_CAPTURE_STATUS": [700, "ok"]}, "('ok' is neither a status nor a range)"),
         (
             {"DEDUP_BUFFER_BYTES": 100_000},
             "write a whole number, at least DEDUP_MAX_PAGE_BYTES (here at least 8372224)",
@@ -107,7 +128,7 @@ def test_the_crawls_name_is_taken_from_where_it_is_told_most_plainly(monkeypatch
         ({"DEDUP_COMPRESSION": "brotli"}, "DEDUP_COMPRESSION='brotli'"),
         ({"DEDUP_COMPRESSION": ["gzip"]}, "DEDUP_COMPRESSION"),
         ({"DEDUP_PREFIX": "a."}, "DEDUP_PREFIX: no such setting, did you mean DEDUP_TOPIC_PREFIX?"),
-        ({"DEDUP_XYZ": 1}, "there are DEDUP_BOOTSTRAP_SERVERS"),
+        ({"DEDUP_XYZ": 1}, "there are DEDUP_ENABLED, "),
         ({"DEDUP_KAFKA_OPTIONS": {"acks": 0}}, "DEDUP_KAFKA_OPTIONS['acks']: not an option that can be passed"),
         ({"DEDUP_KAFKA_OPTIONS": {"sasl_plain_user": "x"}}, "did you mean sasl_plain_username?"),
         ({"DEDUP_KAFKA_OPTIONS": {"ssl_check_hostname": "no"}}, "['ssl_check_hostname']: a str, write bool"),

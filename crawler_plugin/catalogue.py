@@ -1,0 +1,152 @@
+"""The plugin's settings as a list that can be walked: what errors and the README's table are made of."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from worker.topics import DEFAULT_PREFIX
+
+PREFIX: Final = "DEDUP_"
+OUR_FIELDS: Final = ("url", "body", "text", "status", "encoding", "content_type", "fetched", "dedup")
+"""What the plugin reads of an item, by our names; ``DEDUP_FIELDS`` maps them to the item's."""
+
+
+class Setting(NamedTuple):
+    """One line of the README's table."""
+
+    default: Any
+    allowed: str
+    meaning: str
+
+
+SETTINGS: Final[Mapping[str, Setting]] = {
+    "DEDUP_ENABLED": Setting(
+        True, "True or False", "False switches the whole plugin off; its other settings are not even read then."
+    ),
+    "DEDUP_CAPTURE": Setting(
+        False,
+        "True or False; True needs the add-on",
+        "Whether the response of every callback is published, whatever the spider yields. What items hold is not read "
+        "then.",
+    ),
+    "DEDUP_CAPTURE_TYPES": Setting(
+        "text/*, application/xml, application/*+xml, application/json, application/*+json",
+        "media types in a list or in text with commas; * stands for any letters",
+        "Responses that are captured, by their header `Content-Type`; those without one if they are text for Scrapy.",
+    ),
+    "DEDUP_CAPTURE_STATUS": Setting(
+        "200-299",
+        "statuses and ranges of them in a list or in text with commas, as in 200-299, 404",
+        "Responses that are captured, by their status. A callback gets others than these only if the spider asks for "
+        "them (`handle_httpstatus_list`).",
+    ),
+    "DEDUP_BOOTSTRAP_SERVERS": Setting(
+        "127.0.0.1:9092", "text such as kafka-1:9092,kafka-2:9092, or a list", "Kafka brokers to start from."
+    ),
+    "DEDUP_TOPIC_PREFIX": Setting(
+        DEFAULT_PREFIX,
+        "text of letters, digits, dots, hyphens and underscores, at most 200 characters",
+        "Before the topic's name, the worker's `topics.prefix`: pages go to dedup.pages.",
+    ),
+    "DEDUP_FIELDS": Setting(
+        {},
+        f"a mapping from {', '.join(OUR_FIELDS)} to names of item fields, or None for fields not to be read",
+        "Where an item has what the plugin reads, if it is called otherwise: `{'body': 'html'}`.",
+    ),
+    "DEDUP_JOB": Setting(
+        None,
+        "text, or None",
+        "Name of the crawl in the header `job`. Without it: the environment's `SCRAPY_JOB` (set by scrapyd), "
+        "else the folder name of `JOBDIR`, else the time of the start in UTC.",
+    ),
+    "DEDUP_BUFFER_BYTES": Setting(
+        64 * 1024 * 1024,
+        "a whole number, at least DEDUP_MAX_PAGE_BYTES",
+        "Pages in memory that Kafka has not confirmed yet, in bytes; 1 KiB is added for each. When they are this many, "
+        "`DEDUP_ON_FULL` says what happens.",
+    ),
+    "DEDUP_ON_FULL": Setting(
+        "block",
+        "block, spool or fail",
+        "When they are: `block` makes the crawl wait for Kafka, `spool` writes further pages to the spool, `fail` "
+        "closes the crawl with the reason `dedup_full`. Where the one is of no use any more, the next in this order is "
+        "taken: block (after `DEDUP_GIVE_UP_SECONDS`), spool (if it takes the page), fail.",
+    ),
+    "DEDUP_GIVE_UP_SECONDS": Setting(
+        300.0,
+        "seconds, a number from 0 to 31536000",
+        "How long a crawl whose buffer is full waits while Kafka confirms no page at all.",
+    ),
+    "DEDUP_REQUIRED": Setting(
+        False,
+        "True or False",
+        "True closes the crawl at its start where the broker, the topic or the right to write to it is missing.",
+    ),
+    "DEDUP_SPOOL": Setting(
+        None,
+        "the path of a file, in which %(spider)s and %(job)s stand for their names, or none",
+        "Where pages go that Kafka has not confirmed when the crawl ends. The next crawl with the same spool sends "
+        "them, or `python -m crawler_plugin.spool FILE`. By default `dedup.spool` in `JOBDIR`, without one "
+        "`dedup-%(spider)s-%(job)s.spool` in the working directory. `none` switches it off.",
+    ),
+    "DEDUP_SPOOL_BYTES": Setting(
+        1024**3,
+        "a whole number from 0 to 1125899906842624",
+        "How large that file may become. HTML takes a fourth of its size there.",
+    ),
+    "DEDUP_MAX_PAGE_BYTES": Setting(
+        8 * 1024 * 1024 - 16 * 1024,
+        "a whole number from 4096 to 1073741824",
+        "Largest record: body, URL and headers. Keep it 16 KiB below the worker's `topics.max_message_bytes`.",
+    ),
+    "DEDUP_OVERSIZE": Setting(
+        "truncate", "truncate or reject", "What becomes of a larger page: its beginning is sent, or nothing."
+    ),
+    "DEDUP_FLUSH_TIMEOUT": Setting(
+        30.0,
+        "seconds, a number from 0 to 86400",
+        "How long the end of the crawl waits for confirmations; what is unconfirmed then goes to the spool.",
+    ),
+    "DEDUP_COMPRESSION": Setting(
+        "none",
+        "none, gzip, or snappy, lz4, zstd if their packages are installed",
+        "How pages are compressed on their way and on the broker. gzip makes HTML several times smaller and costs "
+        "about a millisecond a page.",
+    ),
+    "DEDUP_KAFKA_OPTIONS": Setting(
+        {},
+        "a mapping with keys of kafka-python's KafkaProducer for security, proxy and timeouts",
+        "For example `{'security_protocol': 'SASL_SSL', 'sasl_mechanism': 'PLAIN', 'sasl_plain_username': …, "
+        "'sasl_plain_password': …, 'ssl_cafile': …}`.",
+    ),
+}
+"""Every setting of the plugin."""
+
+KAFKA_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "client_id": str,
+    "security_protocol": str,
+    "sasl_mechanism": str,
+    "sasl_plain_username": str,
+    "sasl_plain_password": str,
+    "sasl_kerberos_name": str,
+    "sasl_kerberos_service_name": str,
+    "sasl_kerberos_domain_name": str,
+    "sasl_oauth_token_provider": object,
+    "ssl_context": ssl.SSLContext,
+    "ssl_check_hostname": bool,
+    "ssl_cafile": (str, os.PathLike),
+    "ssl_certfile": (str, os.PathLike),
+    "ssl_keyfile": (str, os.PathLike),
+    "ssl_password": str,
+    "ssl_ciphers": str,
+    "proxy_url": str,
+    "client_dns_lookup": str,
+    "request_timeout_ms": int,
+    "delivery_timeout_ms": int,
+    "connections_max_idle_ms": int,
+    "metadata_max_age_ms": int,
+}
+"""What may be passed through, and of which type. What delivery rests on (acks, idempotence, retries, sizes) may not."""

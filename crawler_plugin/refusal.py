@@ -1,0 +1,80 @@
+"""How a crawl with wrong settings ends: one sentence, no traceback, a non-zero exit code, and never a crawl without us.
+
+Scrapy lets a plugin see the settings in two places:
+
+=======================  =============================================  ===============================================
+where                    what is known there                            how the crawl ends
+=======================  =============================================  ===============================================
+the process is made      settings of the project and of the command     the process ends: the sentence on standard
+(the add-on)             line                                           error, exit code 1 (``EarlyRefusal``)
+components are made      those of the spider too (``custom_settings``)  the error is raised (``Refusal``); others in
+                                                                        this process crawl on, ``scrapy crawl`` exits
+                                                                        with 1
+=======================  =============================================  ===============================================
+
+In the latter nobody takes the error: asyncio or Twisted logs it with the whole way that it went, which would bury the
+sentence. So the sentence is logged here, and those records are kept out of the log. Where a script uses
+``CrawlerProcess``, Twisted writes to standard error too, past all logging; the sentence comes before that.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from scrapy.crawler import Crawler
+
+from worker.errors import UsageError
+
+_log = logging.getLogger(__name__)
+
+
+class Refusal(UsageError):
+    """A crawl does not start, and it was logged why."""
+
+
+class EarlyRefusal(UsageError, SystemExit):
+    """No crawl of this process starts: an error to who catches it; else Python prints the message and exits with 1."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.code = message
+
+
+class _Echoes(logging.Filter):
+    """Keeps out of the log what is said of a refusal that nobody took."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.expected = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and isinstance(record.exc_info[1], Refusal):
+            self.expected -= 1
+            return False
+        # Twisted's headline, a record of its own before the one with the error.
+        return self.expected <= 0 or not str(record.msg).startswith("Unhandled error in Deferred")
+
+
+_echoes: Final = _Echoes()
+
+
+@contextmanager
+def said_alone(crawler: Crawler) -> Iterator[None]:
+    """A ``UsageError`` raised inside is logged as one line, and ends this crawl.
+
+    Raises:
+        Refusal: in its place.
+    """
+    try:
+        yield
+    except UsageError as error:
+        _log.critical(str(error), extra={"spider": crawler.spider})
+        _echoes.expected += 1
+        for name in ("asyncio", "twisted"):
+            logging.getLogger(name).addFilter(_echoes)
+        # Scrapy 2.14 takes a crawl that has a spider for one that was begun, and exits with 0 after it.
+        crawler.spider = None
+        raise Refusal(str(error)) from None

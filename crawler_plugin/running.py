@@ -1,0 +1,39 @@
+"""The running crawl: its event loop, and whether it is about to end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from scrapy.crawler import Crawler
+from scrapy.utils.asyncio import is_asyncio_available
+
+from crawler_plugin.spool.storage import Call
+
+
+def is_closing(crawler: Crawler) -> bool:
+    """Whether the spider is being closed, by a signal, ``CloseSpider`` or an extension.
+
+    Only the engine's slot knows the latter two, and it has no public name.
+    """
+    engine = crawler.engine
+    slot = getattr(engine, "_slot", None)
+    return engine is None or not engine.running or getattr(slot, "closing", None) is not None
+
+
+def event_loop() -> Call:
+    """What has a function called in the event loop's thread, asyncio's or Twisted's, from any thread."""
+    call: Callable[[Callable[[], None]], object]
+    if is_asyncio_available():
+        call = asyncio.get_running_loop().call_soon_threadsafe
+    else:
+        from twisted.internet import reactor
+
+        call = reactor.callFromThread
+
+    def call_there(function: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: a crawl that was stopped by force
+            call(function)
+
+    return call_there

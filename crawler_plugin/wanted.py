@@ -1,0 +1,67 @@
+"""Which responses are pages: by status and by content type."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from worker.errors import UsageError
+
+_TYPE: Final = re.compile(r"[a-z0-9!#$&^_.*-]+/[a-z0-9!#$&^_.+*-]+")
+_STATUSES: Final = re.compile(r"([1-9][0-9]{2})(?:-([1-9][0-9]{2}))?")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """``types`` may hold ``*`` for any letters, as in ``text/*``; ``statuses`` are ranges with both ends in them."""
+
+    types: tuple[str, ...]
+    statuses: tuple[tuple[int, int], ...]
+
+    def has_status(self, status: int) -> bool:
+        """Whether a response of this status is wanted."""
+        return any(first <= status <= last for first, last in self.statuses)
+
+    def has_type(self, content_type: str) -> bool:
+        """Whether a response with this header ``Content-Type`` is wanted; parameters say nothing."""
+        media_type = content_type.partition(";")[0].strip().lower()
+        return any(fnmatchcase(media_type, pattern) for pattern in self.types)
+
+
+def media_types(told: object) -> tuple[str, ...]:
+    """Patterns of media types, from a list or from text with commas.
+
+    Raises:
+        UsageError: one of them is none, or there is none.
+    """
+    types = tuple(part.lower() for part in _parts(told))
+    for part in types:
+        if not _TYPE.fullmatch(part):
+            raise UsageError(f"{part!r} is no media type")
+    return types
+
+
+def status_ranges(told: object) -> tuple[tuple[int, int], ...]:
+    """Ranges of statuses, from a list or from text with commas; ``404`` is the range from 404 to 404.
+
+    Raises:
+        UsageError: one of them is none, or there is none.
+    """
+    ranges = []
+    for part in _parts(told):
+        found = _STATUSES.fullmatch(part)
+        if found is None or int(found[1]) > int(found[2] or found[1]):
+            raise UsageError(f"{part!r} is neither a status nor a range")
+        ranges.append((int(found[1]), int(found[2] or found[1])))
+    return tuple(ranges)
+
+
+def _parts(told: object) -> list[str]:
+    """A number by itself is a list of one."""
+    parts = told.split(",") if isinstance(told, str) else told if isinstance(told, (list, tuple, set)) else [told]
+    found = [str(part).strip() for part in parts]
+    if not any(found):
+        raise UsageError("there is none")
+    return found

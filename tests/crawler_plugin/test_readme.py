@@ -1,0 +1,63 @@
+"""What the README tells a Scrapy project to write, run as it stands on a site with more than pages."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.crawler_plugin.crawling import ROOT, make_topic, published, serve
+from tests.crawler_plugin.odd_site import odd_site
+
+pytestmark = pytest.mark.cluster
+
+SECTION: Final = (ROOT / "README.md").read_text(encoding="utf-8").partition("## In a Scrapy project\n")[2]
+SETTINGS, SPIDER, *_ = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
+
+
+@pytest.mark.parametrize("captures", [True, False])
+def test_the_readmes_spider_meets_pictures_pdf_and_json_and_its_items_are_exported(
+    broker: str, topic_prefix: str, tmp_path: Path, captures: bool
+) -> None:
+    make_topic(broker, topic_prefix)
+    told: dict[str, object] = {}
+    exec(SETTINGS, told)
+    assert told["DEDUP_CAPTURE"] is True
+    with serve(odd_site()) as site:
+        (tmp_path / "spider.py").write_text(
+            f"import scrapy\n{SPIDER}\n\nclass Readme(scrapy.Spider):\n    name = 'readme'\n"
+            f"    start_urls = [{site.url('/')!r}]\n    parse = parse\n"
+        )
+        options = {
+            "ADDONS": json.dumps(told["ADDONS"]),
+            "DEDUP_CAPTURE": captures,
+            "DEDUP_BOOTSTRAP_SERVERS": broker,
+            "DEDUP_TOPIC_PREFIX": topic_prefix,
+            "RETRY_ENABLED": False,
+        }
+        arguments = [part for name, value in options.items() for part in ("-s", f"{name}={value}")]
+        ended = subprocess.run(
+            [sys.executable, "-m", "scrapy", "runspider", "spider.py", "-O", "items.json", *arguments],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+    assert "Traceback" not in ended.stderr
+    assert "spider_exceptions" not in ended.stderr
+    pages = {"/", "/arrived", "/untyped", "/switched_off", "/secret", "/media.html", "/nothing", "/raises"}
+    items = json.loads((tmp_path / "items.json").read_text())
+    assert pages <= {item["url"].removeprefix(site.url("")) for item in items}
+    assert all(item["body"].keys() == {"size"} for item in items)
+    found = set(published(broker, topic_prefix, site))
+    assert pages <= found
+    assert ("/rows.json" in found) is captures
+    assert not found & {"/picture.png", "/paper.pdf", "/gone", "/broken"}
