@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 
+from crawler_plugin.catalogue import SETTINGS
 from worker.config import KafkaSettings, Loaded, Settings, load, load_settings
-from worker.config.catalogue import Entry, catalogue, sections
+from worker.config.catalogue import PLUGIN_NAMES, Entry, catalogue, sections
 from worker.config.model import REDACTED
 from worker.config.show import default_yaml, effective_yaml
 from worker.errors import UsageError
@@ -208,6 +209,8 @@ def test_a_wrong_flag_is_told(override: str, told: list[str]) -> None:
         ("DEDUP_NEAR__Q", "did you mean DEDUP_NEAR__K?"),
         ("DEDUP_KAFKA_BOOTSTRAP_SERVERS", "did you mean DEDUP_KAFKA__BOOTSTRAP_SERVERS?"),
         ("DEDUP_CONFG", "did you mean DEDUP_CONFIG?"),
+        ("DEDUP_BOOTSTRAP_SERVER", "did you mean DEDUP_BOOTSTRAP_SERVERS?"),
+        ("dedup_job", "did you mean DEDUP_JOB?"),
         ("DEDUP_KAFKA", "no such setting"),
         ("DEDUP_", "no such setting"),
         ("dedup_near__k", "did you mean DEDUP_NEAR__K?"),
@@ -222,6 +225,11 @@ def test_an_unknown_name_of_the_environment_is_refused(name: str, told: str) -> 
 
 def test_names_of_the_environment_that_are_no_settings_are_left_alone() -> None:
     assert loaded(environ={"DEDUP_TEST_DATA": "x", "DEDUP_CONFIG": "", "HOME": "y"}).settings == Settings()
+
+
+def test_the_scrapy_plugins_settings_may_stand_in_the_same_environment() -> None:
+    assert loaded(environ=dict.fromkeys(SETTINGS, "anything")).settings == Settings()
+    assert set(PLUGIN_NAMES) == set(SETTINGS)
 
 
 @pytest.mark.parametrize("by", ["flag", "environment"])

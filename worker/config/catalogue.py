@@ -22,6 +22,28 @@ OTHER_NAMES: Final = {
     "DEDUP_TEST_DATA": "folder of labelled pages for the tests that need them",
 }
 """Names of the environment that begin like a setting's and are none."""
+PLUGIN_NAMES: Final = (
+    "DEDUP_ENABLED",
+    "DEDUP_CAPTURE",
+    "DEDUP_CAPTURE_TYPES",
+    "DEDUP_CAPTURE_STATUS",
+    "DEDUP_BOOTSTRAP_SERVERS",
+    "DEDUP_TOPIC_PREFIX",
+    "DEDUP_FIELDS",
+    "DEDUP_JOB",
+    "DEDUP_BUFFER_BYTES",
+    "DEDUP_ON_FULL",
+    "DEDUP_GIVE_UP_SECONDS",
+    "DEDUP_REQUIRED",
+    "DEDUP_SPOOL",
+    "DEDUP_SPOOL_BYTES",
+    "DEDUP_MAX_PAGE_BYTES",
+    "DEDUP_OVERSIZE",
+    "DEDUP_FLUSH_TIMEOUT",
+    "DEDUP_COMPRESSION",
+    "DEDUP_KAFKA_OPTIONS",
+)
+"""Settings of the Scrapy plugin, which spiders that run beside a worker may take from the same environment."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import yaml
 
-from worker.config.catalogue import ENVIRONMENT_PREFIX, OTHER_NAMES, catalogue, closest_key, did_you_mean, sections
+from worker.config.catalogue import (
+    ENVIRONMENT_PREFIX,
+    OTHER_NAMES,
+    PLUGIN_NAMES,
+    catalogue,
+    closest_key,
+    did_you_mean,
+    sections,
+)
 from worker.config.problems import Given, Layer, Problem
 from worker.errors import UsageError
 
@@ -19,12 +27,14 @@ _NO_SUCH = "there is no such setting"
 def read_environment(environ: Mapping[str, str]) -> Layer:
     """The settings among the environment's names. Any other name that begins with ``DEDUP_`` is a problem.
 
+    Names of the Scrapy plugin's settings are passed over: workers and spiders may have one environment.
     Names count as written in upper case; another spelling would be ignored by some readers, so it is refused here.
     """
     keys = {entry.environment: entry.key for entry in catalogue().values()}
-    names = [name for name in environ if name.upper().startswith(ENVIRONMENT_PREFIX) and name not in OTHER_NAMES]
+    others = (*OTHER_NAMES, *PLUGIN_NAMES)
+    names = [name for name in environ if name.upper().startswith(ENVIRONMENT_PREFIX) and name not in others]
     problems = [
-        Problem("", name, _sentence("the environment has no such setting", did_you_mean(name, [*keys, *OTHER_NAMES])))
+        Problem("", name, _sentence("the environment has no such setting", did_you_mean(name, [*keys, *others])))
         for name in sorted(names)
         if name not in keys
     ]
