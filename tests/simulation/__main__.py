@@ -7,7 +7,8 @@ import sys
 import time
 
 from tests.simulation import checks
-from tests.simulation.mutations import MUTATIONS, OF_ACCURATE, caught
+from tests.simulation.mutations.catching import caught
+from tests.simulation.mutations.protocol import MUTATIONS, OF_ACCURATE
 from tests.simulation.schedule import ACCURATE, REAL, REAL_ACCURATE, SMALL, Scale, Schedule, Violation
 
 SCALES: dict[str, Scale] = {"small": SMALL, "accurate": ACCURATE, "real": REAL, "real-accurate": REAL_ACCURATE}

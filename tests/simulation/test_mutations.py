@@ -7,7 +7,9 @@ from typing import Final
 import pytest
 
 from tests.simulation.__main__ import SEARCHED, violation
-from tests.simulation.mutations import MUTATIONS, OF_ACCURATE, Mutation, caught
+from tests.simulation.mutations.catching import caught
+from tests.simulation.mutations.mutation import Mutation
+from tests.simulation.mutations.protocol import MUTATIONS, OF_ACCURATE
 from tests.simulation.schedule import ACCURATE, SMALL, Scale
 
 FIRST_SEEDS: Final = {

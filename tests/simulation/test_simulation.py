@@ -11,7 +11,7 @@ import pytest
 
 from tests.simulation.__main__ import main, violation
 from tests.simulation.checks import everything
-from tests.simulation.mutations import replaced
+from tests.simulation.mutations.mutation import replaced
 from tests.simulation.options import SCHEDULES
 from tests.simulation.schedule import ACCURATE, SMALL, TEXTS, Schedule
 from worker.fingerprint.near import AccurateNear

@@ -1,21 +1,17 @@
-"""Ways to break the protocol, each of which looks harmless, and each of which the simulation must notice.
-
-A mutation replaces one method for the time of a ``with`` block. What stands in its place is the simpler rule that one
-would write first; the docstring says what it loses.
-"""
+"""Ways to break the protocol between workers: claims, answers, blocks, consumed offsets."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from tests.simulation import checks, schedule
 from tests.simulation.memory_log import MemoryPages
+from tests.simulation.mutations.mutation import Mutation, replaced
 from tests.simulation.plain_index import PlainFound, PlainIndex, records_of
 from worker.fingerprint.near import SimHashNear
 from worker.messages import encode
@@ -28,19 +24,6 @@ from worker.stream.policy import ReplayPoint
 from worker.stream.ports import Committed, Membership, Sent
 from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import Ruling
-
-Mutation = Callable[[ExitStack], None]
-
-
-@contextmanager
-def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """``owner.name`` is ``value`` for a while."""
-    before = owner.__dict__[name]
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
 
 
 def answers_before_earlier_batches_are_decided(stack: ExitStack) -> None:
@@ -422,19 +405,3 @@ OF_ACCURATE: tuple[Mutation, ...] = (
     hits_of_another_scope,
 )
 """Mutations that only a world with sketches and scopes can notice."""
-
-
-def caught(mutation: Mutation, seeds: range, scale: schedule.Scale = schedule.SMALL) -> tuple[int, str] | None:
-    """The first of the seeds whose schedule notices the mutation, and what it says; None if none does."""
-    with ExitStack() as stack:
-        mutation(stack)
-        for seed in seeds:
-            played = schedule.Schedule(seed, scale)
-            try:
-                checks.check(played.run())
-            except schedule.Violation as violation:
-                return seed, str(violation)
-            except (AssertionError, KeyError, IndexError, ValueError) as error:
-                # The mutated program broke one of its own assumptions: noticed as well.
-                return seed, repr(error)
-    return None

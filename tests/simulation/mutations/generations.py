@@ -1,0 +1,239 @@
+"""Ways to break the copy of an index into another generation, and the switch of the outputs to one."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import ExitStack
+from typing import Any
+
+from tests.simulation.mutations.mutation import Mutation, replaced
+from worker.stream import copying, handover
+from worker.stream.intake import OwnedPartition
+from worker.stream.policy import NOTHING, Note
+from worker.stream.ports import Committed
+
+
+def copied_marker_with_its_first_clock(stack: ExitStack) -> None:
+    """All of a marker expires with the first of it."""
+    honest = copying._Marker.take
+
+    def take(self: Any, survivor: Any, clock: int) -> None:
+        honest(self, survivor, clock)
+        self.last_clock = self.first_clock
+
+    stack.enter_context(replaced(copying._Marker, "take", take))
+
+
+def _copied_state(stack: ExitStack, **changes: Any) -> None:
+    honest = copying._writes
+
+    def writes(found: Any, *rest: Any) -> Any:
+        return honest(dataclasses.replace(found, state=dataclasses.replace(found.state, **changes)), *rest)
+
+    stack.enter_context(replaced(copying, "_writes", writes))
+
+
+def copy_forgets_the_watermark(stack: ExitStack) -> None:
+    """W begins anew: what had almost expired lives on."""
+    _copied_state(stack, watermark=-1)
+
+
+def copy_forgets_hw(stack: ExitStack) -> None:
+    """The new generation does not know what was claimed: pages that are delivered again are judged again."""
+    _copied_state(stack, claimed={})
+
+
+def copy_in_the_order_of_shards(stack: ExitStack) -> None:
+    """Shard after shard instead of by order: the earliest survivor that a page is near to is another one."""
+
+    class OneAfterTheOther:
+        @staticmethod
+        def merge(*rows: Any, key: Any) -> Any:
+            for each in rows:
+                yield from each
+
+    stack.enter_context(replaced(copying, "heapq", OneAfterTheOther))
+
+
+def copied_survivors_all_in_the_first_shard(stack: ExitStack) -> None:
+    """All survivors go to the first shard, wherever those of their fingerprint will be stored from now on."""
+    stack.enter_context(replaced(copying, "home_shard", lambda survivor, shards: 0))
+
+
+def copy_that_broke_off_can_be_restored(stack: ExitStack) -> None:
+    """Each copied block has a true Y: workers begin with the half of an index."""
+    stack.enter_context(replaced(copying, "NEVER_THERE", 0))
+
+
+def copy_into_what_was_used(stack: ExitStack) -> None:
+    """Nobody looks whether the new topics are empty: what a copy that broke off has left stays among the blocks."""
+    honest = copying.copy
+
+    def copy(source: Any, target: Any, *rest: Any) -> Any:
+        begun = {topic: target.bounds(topic, 0).end for topic in (copying.FINGERPRINTS, copying.CANDIDATES)}
+
+        class Since:
+            def __getattr__(self, name: str) -> Any:
+                return getattr(target, name)
+
+            def bounds(self, topic: str, partition: int) -> Any:
+                found = target.bounds(topic, partition)
+                return found._replace(end=found.end - begun.get(topic, 0))
+
+        return honest(source, Since(), *rest)
+
+    stack.enter_context(replaced(copying, "refuse_used", lambda *arguments: None))
+    stack.enter_context(replaced(copying, "copy", copy))
+
+
+def copy_does_not_tell_the_old_generation(stack: ExitStack) -> None:
+    """Its workers, started again, go on with the pages that the new one writes, too."""
+    honest = copying.copy
+
+    def copy(source: Any, *rest: Any) -> Any:
+        class Deaf:
+            def __getattr__(self, name: str) -> Any:
+                return getattr(source, name)
+
+            def commit(self, offsets: Any) -> None:
+                return None
+
+        return honest(Deaf(), *rest)
+
+    stack.enter_context(replaced(copying, "copy", copy))
+
+
+def copy_keeps_the_old_replay_point(stack: ExitStack) -> None:
+    """The consumed offsets come along with where the old logs were to be read on."""
+    honest = copying.ReplayPoint
+
+    def replay_point(batch: int, candidate: int) -> Any:
+        return honest(0, 0)
+
+    stack.enter_context(replaced(copying, "ReplayPoint", replay_point))
+
+
+def copy_of_what_is_not_settled(stack: ExitStack) -> None:
+    """Pages that were judged and not settled are in the index: claimed anew, they are copies of themselves."""
+
+    class Unasked(copying.State):
+        def knows(self, partition: int) -> int:
+            return -1
+
+    stack.enter_context(replaced(copying, "State", Unasked))
+
+
+def copy_without_the_last_batches(stack: ExitStack) -> None:
+    """Nobody looks whether every batch is in a block: the survivors of the last ones are left behind."""
+    stack.enter_context(replaced(copying, "_next_batch", lambda *arguments: None))
+
+
+def copy_or_switch_beside_running_workers(stack: ExitStack) -> None:
+    """Nobody looks whether workers run: they go on from what is being changed."""
+    stack.enter_context(replaced(copying, "refuse_running", lambda generation: None))
+    stack.enter_context(replaced(handover, "refuse_running", lambda generation: None))
+
+
+def switch_where_the_new_one_stands(stack: ExitStack) -> None:
+    """The border is what the new generation has consumed: what the old one wrote behind it is written twice."""
+    honest = handover._passing
+
+    def passing(old: Any, new: Any, partition: int) -> Any:
+        found = honest(old, new, partition)
+        begun, note = handover.consumed(new, partition)
+        committed = Committed(begun.offset, Note(note.point, begun.offset).to_metadata())
+        return dataclasses.replace(found, border=begun.offset, behind=0, new=committed)
+
+    stack.enter_context(replaced(handover, "_passing", passing))
+
+
+def switch_does_not_tell_the_old_generation(stack: ExitStack) -> None:
+    """Started again, its workers go on writing."""
+
+    def switch(old: Any, new: Any, passings: Any) -> None:
+        new.groups.commit({passing.partition: passing.new for passing in passings})
+
+    stack.enter_context(replaced(handover, "switch", switch))
+
+
+def switch_to_one_that_has_gone_too_far(stack: ExitStack) -> None:
+    """What the new one has counted beyond the border is in no output."""
+    honest = handover._passing
+
+    def passing(old: Any, new: Any, partition: int) -> Any:
+        (ended, old_note), (begun, new_note) = (handover.consumed(each, partition) for each in (old, new))
+        if begun.offset <= ended.offset:
+            return honest(old, new, partition)
+        told = Committed(ended.offset, old_note._replace(successor=new.name).to_metadata())
+        given = Committed(begun.offset, Note(new_note.point, ended.offset).to_metadata())
+        return handover.Passing(partition, ended.offset, 0, told, given)
+
+    stack.enter_context(replaced(handover, "_passing", passing))
+
+
+def border_is_forgotten_at_the_first_commit(stack: ExitStack) -> None:
+    """Taken up again below the border, the rest up to it is written a second time."""
+    honest = OwnedPartition.commit_point
+
+    def commit_point(self: OwnedPartition, count: int, place: Any) -> Committed:
+        committed = honest(self, count, place)
+        note = Note.from_metadata(committed.metadata, "mutation")
+        return committed._replace(metadata=note._replace(written_from=0).to_metadata())
+
+    stack.enter_context(replaced(OwnedPartition, "commit_point", commit_point))
+
+
+def page_at_the_border_is_counted(stack: ExitStack) -> None:
+    """The first page that only the new generation can write is not written."""
+    honest = OwnedPartition.locate
+
+    def locate(self: OwnedPartition, log: Any) -> Any:
+        point = honest(self, log)
+        if self.written_from not in (0, NOTHING):
+            self.written_from += 1
+        return point
+
+    stack.enter_context(replaced(OwnedPartition, "locate", locate))
+
+
+def border_is_not_read_again(stack: ExitStack) -> None:
+    """Who takes a partition up below the border writes from where it takes it up."""
+    honest = OwnedPartition.locate
+
+    def locate(self: OwnedPartition, log: Any) -> Any:
+        point = honest(self, log)
+        if not self.counts:
+            self.written_from = 0
+        return point
+
+    stack.enter_context(replaced(OwnedPartition, "locate", locate))
+
+
+def workers_do_not_look_who_writes(stack: ExitStack) -> None:
+    """Any worker writes that is told to: one of the old generation, started again, writes pages twice."""
+    stack.enter_context(replaced(OwnedPartition, "_check_outputs", lambda *arguments: None))
+
+
+OF_COPYING: tuple[Mutation, ...] = (
+    copied_marker_with_its_first_clock,
+    copy_forgets_the_watermark,
+    copy_forgets_hw,
+    copy_in_the_order_of_shards,
+    copied_survivors_all_in_the_first_shard,
+    copy_that_broke_off_can_be_restored,
+    copy_into_what_was_used,
+    copy_does_not_tell_the_old_generation,
+    copy_keeps_the_old_replay_point,
+    copy_of_what_is_not_settled,
+    copy_without_the_last_batches,
+)
+OF_SWITCHING: tuple[Mutation, ...] = (
+    copy_or_switch_beside_running_workers,
+    switch_where_the_new_one_stands,
+    switch_does_not_tell_the_old_generation,
+    switch_to_one_that_has_gone_too_far,
+    border_is_forgotten_at_the_first_commit,
+    page_at_the_border_is_counted,
+    border_is_not_read_again,
+    workers_do_not_look_who_writes,
+)

@@ -1,0 +1,24 @@
+"""Ways to break the program, each of which looks harmless, and each of which the simulation or a test must notice.
+
+A mutation replaces a rule for the time of a ``with`` block. What stands in its place is the simpler one that one would
+write first; the docstring says what it loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+Mutation = Callable[[ExitStack], None]
+
+
+@contextmanager
+def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """``owner.name`` is ``value`` for a while."""
+    before = owner.__dict__[name]
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)

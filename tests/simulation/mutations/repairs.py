@@ -1,0 +1,155 @@
+"""Ways to break a repair."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import ExitStack
+from typing import Any
+
+import msgspec
+
+from tests.simulation.mutations.mutation import Mutation, replaced
+from worker.stream import repair
+
+
+def _bridges(stack: ExitStack, **changes: Any) -> None:
+    """The bridge that ends at a state has another header."""
+    honest = repair._empty_block
+
+    def empty_block(shard: Any, after: int, to: int, state: Any, policy: Any) -> Any:
+        block = honest(shard, after, to, state, policy)
+        return msgspec.structs.replace(block, **changes) if to == state.to else block
+
+    stack.enter_context(replaced(repair, "_empty_block", empty_block))
+
+
+def bridge_without_hw(stack: ExitStack) -> None:
+    """A shard that goes on at a bridge takes pages as new that the others know as claimed."""
+    _bridges(stack, claimed=())
+
+
+def bridge_without_a_watermark(stack: ExitStack) -> None:
+    """A shard that goes on at a bridge keeps what has expired for the others."""
+    _bridges(stack, watermark=-1)
+
+
+def bridge_that_reads_all_answers(stack: ExitStack) -> None:
+    """Y of a bridge at the beginning: it differs from that of other shards' blocks that end there, or is gone."""
+    _bridges(stack, next_candidate=0)
+
+
+def bridge_over_intact_blocks(stack: ExitStack) -> None:
+    """One bridge from the cover's end to the state: what intact blocks between hold is lost."""
+    honest = repair._bridge
+
+    def bridge(shard: Any, state: Any, policy: Any) -> Any:
+        return honest(dataclasses.replace(shard, damaged=()), state, policy)
+
+    stack.enter_context(replaced(repair, "_bridge", bridge))
+
+
+def bridge_at_which_a_restore_may_end(stack: ExitStack) -> None:
+    """A bridge to a batch whose state nobody knows has a true Y: should the next block go, a restore ends there."""
+    stack.enter_context(replaced(repair, "NEVER_THERE", 0))
+
+
+def repair_goes_on_at_the_newest_state(stack: ExitStack) -> None:
+    """More batches than need be are passed over; what was decided in them is lost."""
+    honest = repair.plan
+
+    def plan(survey: Any, policy: Any) -> Any:
+        newest = survey.readable[-1:]
+        states = [state for state in survey.states if state in newest or state not in survey.readable]
+        return honest(dataclasses.replace(survey, states=tuple(states)), policy)
+
+    stack.enter_context(replaced(repair, "plan", plan))
+
+
+def repair_moves_no_consumed_offset(stack: ExitStack) -> None:
+    """Partitions go on from replay points that are gone."""
+    stack.enter_context(replaced(repair, "_move", lambda *arguments: None))
+
+
+def repair_lists_no_skipped_page(stack: ExitStack) -> None:
+    """Pages are left out and nobody is told."""
+    stack.enter_context(replaced(repair, "_skipped", lambda partition, offset: range(0)))
+
+
+def forgotten_offset_is_the_first_page(stack: ExitStack) -> None:
+    """The outputs are not asked where the group was: everything is settled a second time."""
+    honest = repair._partition_place
+
+    def partition_place(place: Any, *rest: Any) -> Any:
+        class Silent:
+            def __getattr__(self, name: str) -> Any:
+                return getattr(place, name)
+
+            def settled_up_to(self, partition: int) -> int:
+                return -1
+
+        return honest(Silent(), *rest)
+
+    stack.enter_context(replaced(repair, "_partition_place", partition_place))
+
+
+def annulled_claims_are_settled_up_to_the_last_state(stack: ExitStack) -> None:
+    """With no readable state hw is that of the last one: what was settled since is claimed and settled again."""
+    honest = repair._annul
+
+    def annul(survey: Any, policy: Any) -> Any:
+        last = survey.states[-1] if survey.states else repair.BEGINNING
+        partitions = tuple(
+            dataclasses.replace(place, offset=min(place.offset, last.knows(place.partition) + 1))
+            for place in survey.partitions
+        )
+        return honest(dataclasses.replace(survey, partitions=partitions), policy)
+
+    stack.enter_context(replaced(repair, "_annul", annul))
+
+
+def annulled_claims_are_not_made_again(stack: ExitStack) -> None:
+    """With no readable state all pages up to the end of the partition are taken as claimed: they are left out."""
+    honest = repair._annul
+
+    def annul(survey: Any, policy: Any) -> Any:
+        planned = honest(survey, policy)
+        ends = {place.partition: place.pages.end for place in survey.partitions}
+        moves = tuple(
+            dataclasses.replace(move, committed=move.committed._replace(offset=ends[move.partition]))
+            for move in planned.moves
+        )
+        return dataclasses.replace(planned, moves=moves)
+
+    stack.enter_context(replaced(repair, "_annul", annul))
+
+
+def bridges_before_consumed_offsets(stack: ExitStack) -> None:
+    """A repair that ends between the two cannot be made whole: the shards are mended, the partitions never are."""
+
+    def carry_out(place: Any, planned: Any, policy: Any, new_key: Any) -> None:
+        place.write(
+            [
+                (repair.INDEX, bridge.shard, new_key(), repair.encode(block), [])
+                for bridge in planned.bridges
+                for block in bridge.blocks
+            ]
+        )
+        place.commit({move.partition: move.committed for move in planned.moves})
+
+    stack.enter_context(replaced(repair, "carry_out", carry_out))
+
+
+OF_REPAIRS: tuple[Mutation, ...] = (
+    bridge_without_hw,
+    bridge_without_a_watermark,
+    bridge_that_reads_all_answers,
+    bridge_over_intact_blocks,
+    bridge_at_which_a_restore_may_end,
+    repair_goes_on_at_the_newest_state,
+    repair_moves_no_consumed_offset,
+    repair_lists_no_skipped_page,
+    forgotten_offset_is_the_first_page,
+    annulled_claims_are_settled_up_to_the_last_state,
+    annulled_claims_are_not_made_again,
+    bridges_before_consumed_offsets,
+)
