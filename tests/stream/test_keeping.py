@@ -28,6 +28,7 @@ from tests.stream.script import (
     Stage,
     policy,
 )
+from tests.stream.test_repair import everybody_dies, repair
 from worker.index.blocks import Header, pack
 from worker.index.entries import Entries
 from worker.index.shard import Shard
@@ -228,6 +229,16 @@ def test_nothing_is_written_before_the_last_block_is_acknowledged(tmp_path: Path
     assert stage.worker.flushed
 
 
+def test_a_block_that_lands_after_a_snapshot_was_taken_is_read_although_it_was_not_written_yet(tmp_path: Path) -> None:
+    stage = KeepingStage(tmp_path).play(P, ANSWER)
+    stage.worker.flush(keep=True)
+    (send,) = stage.on_their_way(INDEX)
+    stage.world.topics[INDEX, 0].append(0, b"by another owner", send.value, (), 0)
+    stage.land(INDEX)
+    stage.worker.flush()
+    assert SnapshotFile(stage.folder.file(0)).head.position == 0
+
+
 def test_a_snapshot_holds_what_was_decided_when_it_was_taken_and_not_what_came_while_it_was_written(
     tmp_path: Path,
 ) -> None:
@@ -330,6 +341,37 @@ def test_a_snapshot_of_another_log_is_left_aside_although_its_offsets_are_there(
     (tmp_path / "a" / other.folder.file(0).name).replace(other.folder.file(0))
     assert [entry.url for entry in other.rebuilt()[2]] == ["http://2/", "http://3/", "http://4/"]
     assert "batch 1, where it ends, is not, or no more, in fingerprints as it was" in reasons(caplog)[0]
+
+
+def repaired(folder: Path) -> KeepingStage:
+    """The snapshot holds p, q and r. The block of q is lost, and so is its batch: a repair has given it up."""
+    stage = kept(folder).play(R, SETTLE, FLUSH).keep().play(S, SETTLE, FLUSH)
+    del stage.world.topics[INDEX, 0].records[1]
+    stage.world.topics[FINGERPRINTS, 0].forget(2)
+    everybody_dies(stage.world, stage.workers)
+    (bridge,) = repair(stage).bridges
+    assert bridge.holes == ((0, 1),)
+    stage.take_over()
+    return stage
+
+
+def test_a_snapshot_that_holds_what_a_repair_has_given_up_is_left_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = repaired(tmp_path)
+    assert [entry.url for entry in stage.rebuilt()[2]] == ["http://0/", "http://2/", "http://3/"]
+    assert stage.rebuilt() == stage.without_snapshot()
+    assert "a repair has given up what it holds of the batches up to 1" in reasons(caplog)[0]
+
+
+def test_a_snapshot_that_was_taken_after_a_repair_is_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stage = repaired(tmp_path)
+    stage.play(T, SETTLE, FLUSH)
+    stage.keep()
+    caplog.clear()
+    blocks, to, entries = stage.rebuilt()
+    assert (blocks, to, reasons(caplog)) == (0, 4, [])
+    assert [entry.url for entry in entries] == ["http://0/", "http://2/", "http://3/", "http://4/"]
 
 
 def test_a_snapshot_that_is_older_than_the_log_is_left_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -23,6 +23,8 @@ CLAIM_BYTES: Final = 200
 """What a claim, an answer to it or an entry of a block takes at most besides its URL."""
 SCHEME_HEADER: Final = "scheme"
 """Header of each batch and block: the scheme in words, so that a worker with another can say which setting differs."""
+BRIDGE_HEADER: Final = "bridge"
+"""Header of a block that a repair has put in the place of lost ones: what these held is not to come back."""
 
 
 @dataclass(frozen=True)

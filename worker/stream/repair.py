@@ -31,7 +31,8 @@ In both cases:
 
 A shard goes on by *bridges*: empty blocks in the holes of its cover. One that ends at a state has its header. One that
 ends where an intact block begins, at a batch whose state nobody knows, must never be where a restore ends; its Y lies
-beyond the end of any log, so that such a restore would be refused.
+beyond the end of any log, so that such a restore would be refused. A snapshot on some machine may still hold what a
+bridge has given up, and is not used then: the owners of a shard must all know the same.
 
 **Order.** Consumed offsets first, which the broker refuses while anybody is in the group; then the bridges. A repair
 that ends halfway is made whole by another.
@@ -48,7 +49,7 @@ from worker.index.blocks import NO_BATCH, Header, cover, pack
 from worker.index.entries import Entries
 from worker.messages import Block, Headers, encode
 from worker.stream.inspect import Logs, Reach, Readable, ShardTopic, read_shard
-from worker.stream.policy import NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
+from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
 from worker.stream.ports import Bounds, Committed, NotYet
 from worker.stream.schemes import other_scheme
 from worker.topics import INDEX, PAGES
@@ -226,7 +227,7 @@ def carry_out(place: Place, planned: Plan, policy: Policy, new_key: Callable[[],
         )
     if planned.moves:
         place.commit({move.partition: move.committed for move in planned.moves})
-    headers = [(SCHEME_HEADER, policy.scheme_text)]
+    headers = [(SCHEME_HEADER, policy.scheme_text), (BRIDGE_HEADER, b"1")]
     place.write(
         [
             (INDEX, bridge.shard, new_key(), encode(block), headers)

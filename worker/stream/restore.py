@@ -17,7 +17,7 @@ from worker.stream.keeping import refuse
 from worker.stream.local import Local
 from worker.stream.lookup import Index, IndexFactory, LiveShard, Standing
 from worker.stream.observer import Observer
-from worker.stream.policy import Policy, ReplayPoint
+from worker.stream.policy import BRIDGE_HEADER, Policy, ReplayPoint
 from worker.stream.ports import Log, Record
 from worker.stream.schemes import other_scheme
 from worker.stream.snapshot import SnapshotDamaged
@@ -67,7 +67,8 @@ class Restoration:
     4. Load what it holds, in the background, if there is one.
     5. Check that both logs still reach back to its end.
 
-    Where 3 to 5 fail with a snapshot, all of it begins anew without.
+    Where 3 to 5 fail with a snapshot, or 2 finds that a repair has given up batches that it holds, all of it begins
+    anew without.
     """
 
     def __init__(self, number: int, log: Log, policy: Policy, observer: Observer, local: Local | None = None) -> None:
@@ -91,6 +92,7 @@ class Restoration:
         self._end: int | None = None
         self._more_came = False
         self._read = False
+        self._bridged: int | None = None
         self._loading: Future[_Loaded] | None = None
         self._closed = False
 
@@ -113,8 +115,11 @@ class Restoration:
             self._more_came = False
         if self.reader.position < self._end:
             return False
-        self._read = True
         self.reader.close()
+        if self.snapshot is not None and self._bridged is not None:
+            self._without_snapshot(f"a repair has given up what it holds of the batches up to {self._bridged}")
+            return False
+        self._read = True
         return True
 
     def close(self) -> None:
@@ -143,9 +148,7 @@ class Restoration:
         except (Refused, SnapshotDamaged, OSError) as error:
             if self.snapshot is None:
                 raise
-            refuse(self.snapshot.file, str(error))
-            self.snapshot = None
-            self._begin()
+            self._without_snapshot(str(error))
             return None
         for offset, why in loaded.unreadable:
             self.observer.unreadable(INDEX, offset, why)
@@ -153,6 +156,12 @@ class Restoration:
         shard = LiveShard(self.number, self.policy, loaded.survivors, loaded.standing, self.local.allowance)
         self.local.allowance.count(self.number, loaded.survivors)
         return Restored(shard, self.known, self.reader.position, loaded.floor)
+
+    def _without_snapshot(self, why: str) -> None:
+        assert self.snapshot is not None
+        refuse(self.snapshot.file, why)
+        self.snapshot = None
+        self._begin()
 
     def _load(self, new_index: IndexFactory) -> _Loaded:
         """Cover and index. Asks nothing of the log, so that it may run beside the worker's own thread.
@@ -218,9 +227,15 @@ class Restoration:
         if block.shard != self.number:
             self.observer.unreadable(INDEX, record.offset, f"a block of shard {block.shard} in partition {self.number}")
             return
+        if self.snapshot is not None and block.after < self.snapshot.head.block.to and _is_bridge(record):
+            self._bridged = block.to
         self.blocks[key] = block
         self.known[key] = block.to
         self.offsets[id(block)] = record.offset
+
+
+def _is_bridge(record: Record) -> bool:
+    return any(name == BRIDGE_HEADER for name, _ in record.headers)
 
 
 def _after(portions: Iterable[Entries], batch: int) -> Iterator[Entries]:
