@@ -122,6 +122,19 @@ def test_an_owner_that_finds_a_commit_begins_at_its_replay_point() -> None:
     assert at.world.committed[0] == Committed(2, "1 1 2")
 
 
+def test_an_owner_commits_where_the_answers_begin_when_its_replay_point_is_older_and_no_batch_came_since() -> None:
+    at = Taken(committed=Committed(2, "1 3 2"))
+    for number in range(3):
+        write(at.world, batch(claim(0, partition=9)))
+        write(at.world, answer(number, 0))
+    at.world.topics[CANDIDATES, 0].forget(3)
+    assert at.partition.locate(at.log) == ReplayPoint(3, 3)
+    write(at.world, batch(claim(3)))
+    at.partition = OwnedPartition(0, Observer())
+    assert at.partition.locate(at.log) == ReplayPoint(3, 3)
+    assert at.world.committed[0] == Committed(2, "1 3 3")
+
+
 def test_an_owner_waits_for_its_predecessors_pending_transaction() -> None:
     stage = Stage().play(A, ANSWER)
     transaction = stage.begin_settling()

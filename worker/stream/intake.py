@@ -64,7 +64,9 @@ class OwnedPartition:
         2. None: the end of ``candidates``, then the end of ``fingerprints``, committed with the first offset before
            anything is claimed. In this order, since an answer to a batch at or after the second cannot lie before the
            first; and committed, since a successor that finds claims but no commit would not know their verdicts.
-        3. The end of ``fingerprints`` now: what was claimed before this worker owned the partition lies before it.
+        3. One that is older than the answers that are kept, since no batch came after it: where these begin is
+           committed before anything is claimed. Once there is a batch, nobody could tell that no answer is missing.
+        4. The end of ``fingerprints`` now: what was claimed before this worker owned the partition lies before it.
 
         Raises:
             NotYet: ask again.
@@ -84,10 +86,12 @@ class OwnedPartition:
                 "Run `python -m worker repair --accept-gap`, which lists what was lost and moves the offset"
             )
         here = check_reach(log, point, f"partition {self.number} of {PAGES}")
+        if here != point:
+            log.pages().commit({self.number: Committed(committed.offset, note._replace(point=here).to_metadata())})
         self.committed = committed.offset
         self.written_from = NOTHING if self.counts else note.written_from
         self.known = self.ruled = committed.offset - 1
-        self.committed_point = point
+        self.committed_point = here
         self.catch_up_to = log.bounds(FINGERPRINTS, 0).end
         self.move(PartitionLife.REPLAYING)
         return here
