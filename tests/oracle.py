@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from worker.index.entries import Survivor
 from worker.messages import Batch, Claim, Order
 from worker.verdict.decide import Near
 
@@ -20,38 +22,54 @@ class Expected(NamedTuple):
     original: Order | None = None
 
 
+@dataclass
+class Known:
+    """What a generation begins with, where its index was copied: survivors in their order, with W after the batch of
+    each; hw; W."""
+
+    survivors: list[tuple[Order, Claim | Survivor]] = field(default_factory=list)
+    watermark_after: dict[int, int] = field(default_factory=dict)
+    claimed: dict[int, int] = field(default_factory=dict)
+    watermark: int = -1
+
+    def live(self, ttl: int | None) -> list[tuple[Order, Claim | Survivor]]:
+        """The survivors that have not expired."""
+        if ttl is None:
+            return self.survivors
+        return [kept for kept in self.survivors if self.watermark_after[kept[0][0]] >= self.watermark - ttl]
+
+
 def verdicts(
-    log: Iterable[tuple[int, Batch]], near: Near, *, scheme: bytes, ttl: int | None = None
+    log: Iterable[tuple[int, Batch]], near: Near, *, scheme: bytes, ttl: int | None = None, known: Known | None = None
 ) -> dict[tuple[int, int], Expected]:
-    """The verdict of each page by its source (partition, offset), from batches with their offsets."""
+    """The verdict of each page by its source (partition, offset), from batches with their offsets.
+
+    What is ``known`` at first, nothing if it is not given, becomes what is known in the end.
+    """
     found: dict[tuple[int, int], Expected] = {}
-    survivors: list[tuple[Order, Claim]] = []
-    claimed: dict[int, int] = {}
-    watermark = -1
-    watermark_after: dict[int, int] = {}
+    known = known or Known()
     for offset, batch in log:
         if batch.scheme != scheme:
             continue
-        if ttl is not None:
-            survivors = [kept for kept in survivors if watermark_after[kept[0][0]] >= watermark - ttl]
+        known.survivors = known.live(ttl)
         for place, claim in enumerate(batch.claims):
             order = (offset, place)
-            watermark = max(watermark, claim.clock)
+            known.watermark = max(known.watermark, claim.clock)
             source = (claim.partition, claim.offset)
-            if claim.offset <= claimed.get(claim.partition, -1):
+            if claim.offset <= known.claimed.get(claim.partition, -1):
                 continue
-            claimed[claim.partition] = claim.offset
+            known.claimed[claim.partition] = claim.offset
             if claim.dead is not None:
                 found[source] = Expected(order, "dead", claim.dead)
                 continue
-            kept = next(((kept, match) for kept in survivors if (match := near(claim, kept[1]))), None)
+            kept = next(((kept, match) for kept in known.survivors if (match := near(claim, kept[1]))), None)
             if kept is None:
-                survivors.append((order, claim))
+                known.survivors.append((order, claim))
                 found[source] = Expected(order, "unique", "first" if claim.fingerprint is not None else "no-features")
             else:
                 (earlier, original), match = kept
                 refetch = original.url == claim.url
                 outcome, reason = ("refetch", "same-url") if refetch else ("duplicate", match.reason)
                 found[source] = Expected(order, outcome, reason, original.url, match.distance, earlier)
-        watermark_after[offset] = watermark
+        known.watermark_after[offset] = known.watermark
     return found

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
+from pathlib import Path
 
-from tests.simulation import checks
-from tests.simulation.mutations.catching import caught
-from tests.simulation.mutations.protocol import MUTATIONS, OF_ACCURATE
-from tests.simulation.schedule import ACCURATE, REAL, REAL_ACCURATE, SMALL, Scale, Schedule, Violation
-
-SCALES: dict[str, Scale] = {"small": SMALL, "accurate": ACCURATE, "real": REAL, "real-accurate": REAL_ACCURATE}
-SEARCHED = 20_000
+from tests.guarantees import Violation
+from tests.simulation.mutations.table import BY_A_TEST, HEAD, TABLE, all_mutations, first_seeds, notice, row
+from tests.simulation.plays import PLAYS
 
 
-def violation(seed: int, scale: str) -> str | None:
+def violation(seed: int, play: str) -> str | None:
     """What the schedule of this seed breaks, or None; after it stands how to replay it."""
     try:
-        checks.check(Schedule(seed, SCALES[scale]).run())
+        PLAYS[play](seed)
     except Violation as broken:
-        return f"{broken}\n  replay: python -m tests.simulation --scale {scale} --seed {seed}"
+        return f"{broken}\n  replay: python -m tests.simulation --play {play} --seed {seed}"
     return None
 
 
@@ -30,16 +28,17 @@ def main(arguments: list[str]) -> int:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--seed", type=int, help="play this one schedule")
     what.add_argument("--schedules", type=int, default=2000, help="play so many, from seed 0 on (default: 2000)")
-    what.add_argument("--mutations", action="store_true", help="print the first seed that catches each mutation")
-    parser.add_argument("--scale", choices=sorted(SCALES), default="small", help="default: small")
+    what.add_argument("--mutations", action="store_true", help="look for a seed that notices each mutation")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where --mutations writes its table")
+    parser.add_argument("--play", choices=sorted(PLAYS), default="small", help="default: small")
     chosen = parser.parse_args(arguments)
     if chosen.mutations:
-        return search()
+        return search(chosen.out)
     seeds = range(chosen.schedules) if chosen.seed is None else range(chosen.seed, chosen.seed + 1)
     begun = time.perf_counter()
     broken = 0
     for seed in seeds:
-        if found := violation(seed, chosen.scale):
+        if found := violation(seed, chosen.play):
             broken += 1
             print(f"seed {seed}: {found}", flush=True)
     seconds = time.perf_counter() - begun
@@ -47,16 +46,24 @@ def main(arguments: list[str]) -> int:
     return 1 if broken else 0
 
 
-def search() -> int:
-    """Print the table of ``test_mutations.FIRST_SEEDS`` as it is now."""
-    missed = 0
-    for mutation in (*MUTATIONS, *OF_ACCURATE):
-        found = caught(mutation, range(SEARCHED), ACCURATE if mutation in OF_ACCURATE else SMALL)
-        missed += found is None
-        shown = "# not caught" if found is None else f"{found[0]},  # {found[1].splitlines()[0][:80]}"
-        print(f'    "{mutation.__name__}": {shown}', flush=True)
+def search(out: Path | None) -> int:
+    """Look for every mutation; print the rows of the table, or write it."""
+    rows, missed, seeds = [], 0, first_seeds() if TABLE.exists() else {}
+    for play, mutation in all_mutations():
+        if mutation.__name__ in BY_A_TEST:
+            rows.append(row(mutation, None))
+        elif noticed := notice(play, mutation, seeds.get(mutation.__name__, 0)):
+            rows.append(row(mutation, noticed))
+        else:
+            missed += 1
+            print(f"not noticed: {mutation.__name__}", flush=True)
+            continue
+        print(rows[-1], end="", flush=True)
+    if out is not None and not missed:
+        out.write_text(HEAD + "".join(rows), "utf-8")
     return 1 if missed else 0
 
 
 if __name__ == "__main__":
+    logging.getLogger("worker").setLevel(logging.CRITICAL)  # what goes wrong here does so on purpose
     sys.exit(main(sys.argv[1:]))

@@ -1,45 +1,57 @@
 """What a schedule must have left behind: the guarantees, and
 
-J6 a shard rebuilt from its blocks equals the live one.
+J6 a shard rebuilt from its blocks equals the live one, and so does one rebuilt from a snapshot;
+J7 whoever owns a shard knows every block that is to be buried one day;
+J8 a claim carries the time of its page, within what the broker's time allows; a dead letter says why it is one, and
+what is too large is not passed on.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
-from tests.guarantees import Traces, Violation, check_guarantees
+from tests.guarantees import Source, Traces, Violation, check_guarantees
+from tests.simulation.crawl import Shown
 from tests.simulation.memory_log import MemoryLog, World
-from tests.simulation.schedule import SCHEME, Schedule
+from tests.simulation.mishaps import surviving
+from tests.simulation.schedule import Schedule
 from worker.errors import Stop
-from worker.messages import Batch, VerdictRecord, decode, text_headers
+from worker.messages import Batch, Block, Claim, VerdictRecord, decode, text_headers
 from worker.stream.follower import Follower
+from worker.stream.keeping import SnapshotFolder
 from worker.stream.lives import ShardLife
+from worker.stream.local import Local
 from worker.stream.lookup import LiveShard
 from worker.stream.observer import Observer
+from worker.stream.ports import Record
 from worker.stream.restore import Restoration
-from worker.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS
+from worker.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 
 def check(schedule: Schedule) -> None:
     """Raises ``Violation`` for the first promise that is broken."""
     check_guarantees(traces_of(schedule))
+    check_dead_letters(schedule)
     check_rebuilt(schedule)
 
 
 def traces_of(schedule: Schedule) -> Traces:
-    """Everything that the world's topics hold."""
-    world = schedule.world
-    dead = [text_headers(record.headers)["dedup-source"].split(":") for record in everything(world, DEAD_LETTERS)]
+    """Everything that the world's topics hold of the generation's share."""
+    world, share = schedule.world, schedule.share
+    pages = {source for record in everything(world, PAGES) if share.holds(source := (record.partition, record.offset))}
     return Traces(
         log=recorded(world),
-        pages={(record.partition, record.offset) for record in everything(world, PAGES)},
+        pages=pages,
         verdicts=[VerdictRecord.decode(record.value) for record in everything(world, VERDICTS)],
-        dead=[(int(partition), int(offset)) for partition, offset in dead],
+        dead=[source for source, _ in dead_letters(world)],
         passed=Counter((record.partition, record.key) for record in everything(world, DEDUPLICATED)),
-        scheme=SCHEME,
+        scheme=schedule.policy.scheme,
         near=schedule.near,
         ttl=schedule.ttl,
         drop=schedule.policy.output == "drop",
+        known=share.known,
+        counted=frozenset(filter(share.counts, pages)),
     )
 
 
@@ -49,23 +61,77 @@ def recorded(world: World) -> list[tuple[int, Batch]]:
     return [(r.offset, decode(Batch, r.value)) for r in partition.history + partition.records]
 
 
-def everything(world: World, topic: str) -> list:
+def everything(world: World, topic: str) -> list[Record]:
+    """The records of all partitions of a topic."""
     return [r for number in range(world.partitions) for r in world.topics[topic, number].records]
 
 
-def rebuilt(schedule: Schedule, number: int) -> LiveShard:
-    """A shard as a new owner would rebuild it now."""
+def dead_letters(world: World) -> Iterator[tuple[Source, Record]]:
+    """Each with the source of its page."""
+    for record in everything(world, DEAD_LETTERS):
+        partition, _, offset = text_headers(record.headers)["dedup-source"].partition(":")
+        yield (int(partition), int(offset)), record
+
+
+def check_dead_letters(schedule: Schedule) -> None:
+    """Each says why, as its first claim does, and holds the page as it came, unless it was too large."""
+    pages = {(record.partition, record.offset): record for record in everything(schedule.world, PAGES)}
+    first: dict[Source, Claim] = {}
+    for _, batch in recorded(schedule.world):
+        for claim in batch.claims if batch.scheme == schedule.policy.scheme else ():
+            first.setdefault((claim.partition, claim.offset), claim)
+    for source, record in dead_letters(schedule.world):
+        reason, _, detail = (first[source].dead or "").partition(": ")
+        told = text_headers(record.headers)
+        if (told["dedup-reason"], told["dedup-detail"]) != (reason, detail):
+            raise Violation(f"J8: the dead letter of {source} says {told}, its claim {first[source].dead}")
+        body = None if reason == "oversize" else pages[source].value
+        if record.value != body:
+            raise Violation(f"J8: the dead letter of {source} holds {record.value!r} instead of {body!r}")
+
+
+def check_clocks(schedule: Schedule) -> None:
+    """Neither a page from the future nor one without a time moves the log's clock beyond what the broker says."""
+    ahead = DAY_MS if schedule.ttl is None else min(DAY_MS, schedule.ttl // 10)
+    pages = {(record.partition, record.offset): record for record in everything(schedule.world, PAGES)}
+    for _, batch in recorded(schedule.world):
+        for claim in batch.claims if batch.scheme == schedule.policy.scheme else ():
+            page = pages[claim.partition, claim.offset]
+            fetched = Shown.of(page).fetched
+            if claim.clock != (page.timestamp if fetched is None else min(fetched, page.timestamp + ahead)):
+                raise Violation(f"J8: a page of {fetched}, which came at {page.timestamp}, claims {claim.clock}")
+
+
+def rebuilt(
+    schedule: Schedule, number: int, snapshots: SnapshotFolder | None = None
+) -> tuple[LiveShard, dict[bytes, int]]:
+    """A shard as a new owner would rebuild it now, perhaps with a snapshot; the blocks that this owner knows."""
     observer = Observer()
     log = MemoryLog(schedule.world, "observer")
-    restoration = Restoration(number, log, schedule.policy, observer)
-    while not restoration.step():
+    restoration = Restoration(number, log, schedule.policy, observer, Local(snapshots=snapshots))
+    while not restoration.step() or (restored := restoration.finish(schedule.new_index)) is None:
         pass
-    shard, *_ = restoration.finish(schedule.new_index)
+    shard = restored.shard
+    check_standing(schedule, shard)
     follower = Follower(log, schedule.policy, shard.replay_point, observer)
     follower.join(shard)
     follower.read()
     follower.decide()
-    return shard
+    return shard, restored.known
+
+
+def check_standing(schedule: Schedule, shard: LiveShard) -> None:
+    """W and hw are those just after the batch at which the shard stands, not those of a later one."""
+    known = schedule.share.known
+    watermark, claimed = known.watermark, dict(known.claimed)
+    for offset, batch in recorded(schedule.world):
+        if offset <= shard.standing.to and batch.scheme == schedule.policy.scheme:
+            for claim in batch.claims:
+                watermark = max(watermark, claim.clock)
+                claimed[claim.partition] = max(claimed.get(claim.partition, -1), claim.offset)
+    found, wanted = (shard.standing.watermark, shard.standing.claimed), (watermark, claimed)
+    if schedule.share.exact and found != wanted:
+        raise Violation(f"J6: shard {shard.number} begins after batch {shard.standing.to} with {found}, not {wanted}")
 
 
 def live_entries(shard: LiveShard) -> list:
@@ -73,17 +139,35 @@ def live_entries(shard: LiveShard) -> list:
 
 
 def check_rebuilt(schedule: Schedule) -> None:
-    """J6: survivors, W, hw and Y of a rebuilt shard are those of the one that lived through it all."""
+    """J6 and J7, for each shard that answers, and each snapshot of it."""
+    folders = [None, *(machine.snapshots for machine in schedule.machines)]
     for worker in schedule.workers.values():
         for owned in worker.shards.values():
-            if owned.life is not ShardLife.ANSWERING or owned.live is None:
+            if owned.life is not ShardLife.ANSWERING or owned.live is None or owned.upkeep is None:
                 continue
-            try:
-                live, again = owned.live, rebuilt(schedule, owned.number)
-            except Stop as error:
-                raise Violation(f"J6: shard {owned.number} cannot be rebuilt: {error}") from error
-            for name in ("to", "candidate", "watermark", "claimed"):
-                if getattr(live.standing, name) != getattr(again.standing, name):
-                    raise Violation(f"J6: shard {owned.number}: {name} of the rebuilt one differs")
-            if live_entries(live) != live_entries(again):
-                raise Violation(f"J6: shard {owned.number}: {live_entries(live)} rebuilt as {live_entries(again)}")
+            check_known(schedule, owned.number, owned.upkeep.known, owned.upkeep.known_before)
+            for folder in folders:
+                if folder is None or folder.file(owned.number).exists():
+                    check_same(schedule, owned.live, folder)
+
+
+def check_same(schedule: Schedule, live: LiveShard, snapshots: SnapshotFolder | None) -> None:
+    """Survivors, W, hw and Y of a rebuilt shard are those of the one that lived through it all."""
+    how = "rebuilt" if snapshots is None else "rebuilt with a snapshot"
+    try:
+        again, known = rebuilt(schedule, live.number, snapshots)
+    except Stop as error:
+        raise Violation(f"J6: shard {live.number} cannot be {how}: {error}") from error
+    for name in ("to", "candidate", "watermark", "claimed"):
+        if getattr(live.standing, name) != getattr(again.standing, name):
+            raise Violation(f"J6: shard {live.number}: {name} of the one {how} differs")
+    if live_entries(live) != live_entries(again):
+        raise Violation(f"J6: shard {live.number}: {live_entries(live)} {how} as {live_entries(again)}")
+    check_known(schedule, live.number, known, schedule.world.topics[INDEX, live.number].end)
+
+
+def check_known(schedule: Schedule, number: int, known: dict[bytes, int], before: int) -> None:
+    """J7: no block before an offset is on the topic that the owner does not know."""
+    for record in surviving(schedule.world.topics[INDEX, number].records):
+        if record.offset < before and known.get(record.key or b"") != decode(Block, record.value).to:
+            raise Violation(f"J7: the block at offset {record.offset} of shard {number} would never be buried")

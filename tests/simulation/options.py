@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-SCHEDULES: Final = 2000
+SCHEDULES: Final = 1500
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

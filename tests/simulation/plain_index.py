@@ -88,8 +88,8 @@ class PlainIndex:
         self.survivors = [survivor for survivor in self.survivors if survivor.order[0] > up_to_batch]
         return before - len(self.survivors)
 
-    def entries(self, after: int = -1) -> list[Survivor]:
-        return [survivor for survivor in self.survivors if survivor.order[0] > after]
+    def entries(self, after: int = -1) -> Entries:
+        return Entries.from_rows([survivor for survivor in self.survivors if survivor.order[0] > after])
 
     def __len__(self) -> int:
         return len(self.survivors)

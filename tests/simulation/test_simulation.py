@@ -10,15 +10,20 @@ import msgspec
 import pytest
 
 from tests.simulation.__main__ import main, violation
-from tests.simulation.checks import everything
+from tests.simulation.checks import everything, recorded
+from tests.simulation.crawl import TEXTS, Shown
+from tests.simulation.gap import Gap
+from tests.simulation.mishaps import OTHER
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.options import SCHEDULES
-from tests.simulation.schedule import ACCURATE, SMALL, TEXTS, Schedule
+from tests.simulation.schedule import ACCURATE, SMALL, Schedule
+from tests.simulation.succession import Succession
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Claim, VerdictRecord
 from worker.stream import follower as follower_module
-from worker.topics import CANDIDATES, DEAD_LETTERS, FINGERPRINTS, INDEX, VERDICTS
+from worker.stream.keeping import SnapshotFolder
+from worker.topics import CANDIDATES, DAY_MS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 SHOWN = 3
 
@@ -64,6 +69,16 @@ def test_in_that_world_to_be_near_is_not_transitive() -> None:
     assert not near(pages[0], pages[-1])
 
 
+def test_over_two_generations_no_schedule_breaks_a_promise() -> None:
+    found = broken(range(200), "succession")
+    assert not found, "\n".join(found)
+
+
+def test_whatever_was_lost_a_repair_loses_what_it_lists_and_nothing_else() -> None:
+    found = broken(range(300), "gap")
+    assert not found, "\n".join(found)
+
+
 def test_no_schedule_of_a_world_of_real_sizes_breaks_a_promise() -> None:
     found = broken(range(20), "real")
     assert not found, "\n".join(found)
@@ -91,10 +106,58 @@ def test_in_a_few_schedules_everything_occurs_that_the_checks_are_about() -> Non
         seen["answers given twice"] += max(0, answers.end - batches.end * world.shards)
         seen["crashed workers"] += len(schedule.retired)
         seen["expiry"] += schedule.ttl is not None
+        seen["batches of another scheme"] += sum(batch.scheme == OTHER for _, batch in recorded(world))
+        seen["pages that are too large"] += sum(record.value is None for record in everything(world, DEAD_LETTERS))
+        seen["times beyond the cap"] += sum(
+            (Shown.of(record).fetched or 0) > record.timestamp + DAY_MS for record in everything(world, PAGES)
+        )
+        seen["snapshots"] += sum(len(machine.files()) for machine in schedule.machines)
         seen["several workers at the end"] += len(schedule.workers) > 1
     wanted = ["unique", "duplicate", "refetch", "dead letters", "blocks", "forgotten batches", "answers given twice"]
-    wanted += ["crashed workers", "expiry", "several workers at the end"]
+    wanted += ["crashed workers", "expiry", "several workers at the end", "batches of another scheme", "snapshots"]
+    wanted += ["pages that are too large", "times beyond the cap"]
     assert all(seen[what] > 10 for what in wanted), seen
+
+
+def test_shards_are_restored_with_snapshots_and_some_snapshots_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: Counter[str] = Counter()
+    honest = SnapshotFolder.find
+
+    def find(self: SnapshotFolder, shard: int, *rest: Any) -> Any:
+        found = honest(self, shard, *rest)
+        seen["used" if found else "refused" if self.file(shard).exists() else "none"] += 1
+        return found
+
+    monkeypatch.setattr(SnapshotFolder, "find", find)
+    for seed in range(60):
+        Schedule(seed).run()
+    assert all(seen[what] > 5 for what in ("used", "refused", "none")), seen
+
+
+def test_in_a_few_successions_commands_break_off_and_are_refused_and_both_kinds_come_to_their_end() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(60):
+        played = Succession(seed).run()
+        seen.update(played.told)
+        written = everything(played.new.world, VERDICTS)
+        seen["judged by the new one"] += len(written)
+        seen["copied survivors"] += len(played.new.share.known.survivors)
+        seen["only counted"] += sum(played.new.share.counts((r.partition, 0)) for r in written)
+    wanted = ["copied", "switched", "broken off", "refused", "judged by the new one", "copied survivors"]
+    assert all(seen[what] > 5 for what in (*wanted, "only counted")), seen
+
+
+def test_in_a_few_gaps_everything_is_given_up_that_a_repair_can_give_up() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(80):
+        for planned in Gap(seed).run().plans:
+            seen["bridges"] += len(planned.bridges)
+            seen["moves"] += len(planned.moves)
+            seen["pages left out"] += sum(len(move.skipped) for move in planned.moves)
+            seen["annulled batches"] += len(planned.annulled)
+    assert all(seen[what] > 5 for what in ("bridges", "moves", "pages left out", "annulled batches")), seen
 
 
 # the command that replays

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from tests.simulation.checks import everything
+from tests.simulation.place import TwinPlace
 from tests.stream.script import Event, Page, Stage
-from tests.stream.test_repair import TwinPlace, everybody_dies
+from tests.stream.test_repair import everybody_dies
 from worker.messages import text_headers
 from worker.stream.handover import Generation
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES

@@ -13,9 +13,11 @@ from itertools import count
 from typing import Any, Final, Literal, NamedTuple
 
 from tests.simulation.checks import check, everything
+from tests.simulation.crawl import claim_of
+from tests.simulation.machine import Machine
 from tests.simulation.memory_log import MemoryLog, OnItsWay, Transaction, World
 from tests.simulation.plain_index import PlainIndex
-from tests.simulation.schedule import SCHEME, claim_of
+from tests.simulation.schedule import SCHEME, Share
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scheme import Scheme
 from worker.messages import Answer, Batch, Claim, Hit, PageMeta, VerdictRecord, encode, text_headers
@@ -145,6 +147,8 @@ class Stage:
 
     local: Local = Local()
     new_listener: Callable[[], Listener] = Listener
+    machines: Sequence[Machine] = ()
+    share: Share = Share()
 
     def __init__(self, *, partitions: int = 1, **changes: Any) -> None:
         self.policy = policy(**changes)

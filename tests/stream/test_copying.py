@@ -9,9 +9,11 @@ from typing import Any, Final
 import pytest
 
 from tests.simulation.checks import check_rebuilt
+from tests.simulation.place import BrokeOff, TwinPlace
+from tests.simulation.schedule import Share
 from tests.stream.generations import Beside, different, every_page, written
 from tests.stream.script import ANSWER, CLAIM, FLUSH, LOSE_BLOCKS, SETTLE, Page
-from tests.stream.test_repair import TwinPlace, repair
+from tests.stream.test_repair import repair
 from worker.errors import Refused
 from worker.index.blocks import cover
 from worker.messages import Claim
@@ -20,7 +22,7 @@ from worker.stream.copying import Copied, copy, drained, refuse_used
 from worker.stream.inspect import read_shard
 from worker.stream.policy import Note
 from worker.stream.startup import check_scheme
-from worker.topics import FINGERPRINTS, INDEX
+from worker.topics import FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard
 
 A, B, C, D, E, F = different(*"abcdef")
@@ -95,6 +97,7 @@ def test_survivors_keep_their_order_in_any_number_of_shards_and_blocks(shards: i
     assert result.entries == len(survivors(old)) > 50
     new.back(A, again(A), SETTLE)
     assert new.verdicts()[-2:] == ["http://a.example/ unique", "http://a.example/again duplicate http://a.example/"]
+    new.share = Share(exact=False)  # the copied log does not say what W and hw were
     check_rebuilt(new)  # type: ignore[arg-type]
 
 
@@ -193,6 +196,22 @@ def test_a_copy_that_broke_off_is_refused_by_workers_and_by_another_copy(
         new.back(Page("http://x.example/", 1), SETTLE)
     old.back(SETTLE)
     assert written(old) == every_page(old), "the old generation goes on as if nothing had been"
+
+
+def test_workers_that_ran_before_a_copy_that_broke_off_judge_nothing_by_the_half_of_it() -> None:
+    old = Beside("").play(*different(*"abcdefgh"), SETTLE, FLUSH).away()
+    new = another(old, flush_entries=1, shards=2)
+    found = drained(TwinPlace(old.world), old.name, old.policy, range(1))
+    keys = iter(range(100))
+    target = TwinPlace(new.world, patience=6)
+    with pytest.raises(BrokeOff):
+        copy(TwinPlace(old.world), target, ("", "b"), found, new.policy, lambda: next(keys).to_bytes(16, "big"))
+    assert all(new.world.topics[INDEX, shard].end for shard in range(2))
+    pages = new.world.topics[PAGES, 0]
+    pages.forget(pages.end)  # those before are claimed, by what was copied: a worker that reads them refuses anyway
+    with pytest.raises(Refused, match="made anew"):
+        new.back(Page("http://x.example/", 1), SETTLE)
+    assert new.verdicts() == []
 
 
 def test_a_copy_without_its_last_commit_is_refused_and_made_whole_by_a_new_one(

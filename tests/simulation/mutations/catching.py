@@ -1,22 +1,36 @@
-"""Which schedule notices a mutation."""
+"""Which seed of which play notices a mutation."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import Final
 
-from tests.simulation import checks, schedule
+from tests.guarantees import Violation
+from tests.simulation.mutations.generations import OF_COPYING, OF_SWITCHING
+from tests.simulation.mutations.keeping import OF_SNAPSHOTS
 from tests.simulation.mutations.mutation import Mutation
+from tests.simulation.mutations.odd_input import OF_ODD_INPUT
+from tests.simulation.mutations.protocol import MUTATIONS, OF_ACCURATE
+from tests.simulation.mutations.repairs import OF_REPAIRS
+from tests.simulation.plays import PLAYS
+
+PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {
+    "small": (*MUTATIONS, *OF_SNAPSHOTS, *OF_ODD_INPUT),
+    "accurate": OF_ACCURATE,
+    "succession": (*OF_COPYING, *OF_SWITCHING),
+    "gap": OF_REPAIRS,
+}
+"""The play in which each mutation is looked for."""
 
 
-def caught(mutation: Mutation, seeds: range, scale: schedule.Scale = schedule.SMALL) -> tuple[int, str] | None:
-    """The first of the seeds whose schedule notices the mutation, and what it says; None if none does."""
+def caught(mutation: Mutation, seeds: range, play: str) -> tuple[int, str] | None:
+    """The first of the seeds whose play notices the mutation, and what it says; None if none does."""
     with ExitStack() as stack:
         mutation(stack)
         for seed in seeds:
-            played = schedule.Schedule(seed, scale)
             try:
-                checks.check(played.run())
-            except schedule.Violation as violation:
+                PLAYS[play](seed)
+            except Violation as violation:
                 return seed, str(violation)
             except (AssertionError, KeyError, IndexError, ValueError) as error:
                 # The mutated program broke one of its own assumptions: noticed as well.

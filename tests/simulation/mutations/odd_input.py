@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from tests.simulation import schedule
+from tests.simulation import crawl
 from tests.simulation.mutations.mutation import Mutation, replaced
+from tests.simulation.schedule import SCHEME
 from worker.stream import follower as follower_module
 from worker.stream import lookup, settle
 from worker.stream.follower import Follower
@@ -24,7 +25,7 @@ def batches_of_another_scheme_are_judged(stack: ExitStack) -> None:
     def decode(kind: Any, value: Any) -> Any:
         message = honest(kind, value)
         if kind is follower_module.Batch:
-            return msgspec.structs.replace(message, scheme=schedule.SCHEME)
+            return msgspec.structs.replace(message, scheme=SCHEME)
         return message
 
     stack.enter_context(replaced(follower_module, "decode", decode))
@@ -66,7 +67,7 @@ def answers_of_another_scheme_are_taken(stack: ExitStack) -> None:
     def decode(kind: Any, value: Any) -> Any:
         message = honest(kind, value)
         if kind is follower_module.Answer:
-            return msgspec.structs.replace(message, scheme=schedule.SCHEME)
+            return msgspec.structs.replace(message, scheme=SCHEME)
         return message
 
     stack.enter_context(replaced(follower_module, "decode", decode))
@@ -83,17 +84,17 @@ def times_beyond_the_cap_count(stack: ExitStack) -> None:
     def bounded_clock(fetched: int | None, broker_time: int, *rest: Any) -> int:
         return broker_time if fetched is None else fetched
 
-    stack.enter_context(replaced(schedule, "bounded_clock", bounded_clock))
+    stack.enter_context(replaced(crawl, "bounded_clock", bounded_clock))
 
 
 def missing_time_is_the_beginning_of_time(stack: ExitStack) -> None:
     """A page without a fetch time is dated 1970: a batch of such pages expires at once."""
-    honest = schedule.bounded_clock
+    honest = crawl.bounded_clock
 
     def bounded_clock(fetched: int | None, broker_time: int, *rest: Any) -> int:
         return honest(fetched or 0, broker_time, *rest)
 
-    stack.enter_context(replaced(schedule, "bounded_clock", bounded_clock))
+    stack.enter_context(replaced(crawl, "bounded_clock", bounded_clock))
 
 
 def watermark_of_the_last_batch(stack: ExitStack) -> None:

@@ -129,7 +129,7 @@ def bridges_before_consumed_offsets(stack: ExitStack) -> None:
     def carry_out(place: Any, planned: Any, policy: Any, new_key: Any) -> None:
         place.write(
             [
-                (repair.INDEX, bridge.shard, new_key(), repair.encode(block), [])
+                (repair.INDEX, bridge.shard, new_key(), repair.encode(block), [(repair.BRIDGE_HEADER, b"1")])
                 for bridge in planned.bridges
                 for block in bridge.blocks
             ]

@@ -1,0 +1,149 @@
+"""The pages of a simulated crawl, which carry their fingerprint with them, and what a worker makes of them."""
+
+from __future__ import annotations
+
+import random
+from typing import Final, NamedTuple
+
+import msgspec
+
+from worker.fingerprint.hashing import hash_words
+from worker.fingerprint.sketch import bands, sketch
+from worker.messages import Claim
+from worker.stream.ports import Record
+from worker.stream.settle import OVERSIZE
+from worker.verdict.clock import bounded_clock
+
+FLAKY: Final = 0.02
+"""Share of pages that one worker cannot read although another could: parsing alone is not repeatable."""
+IMPOSSIBLE: Final = (2**62, 10**13, -1, -(2**62), 0)
+"""Fetch times that pages of a hostile crawl bring along, beside those of the others."""
+
+
+class Text(NamedTuple):
+    """What ``AccurateNear`` reads of a text besides its fingerprint."""
+
+    sketch: bytes
+    bands: bytes
+    tokens: int
+
+
+def _texts() -> tuple[Text, ...]:
+    """Texts that are near to their neighbours but not to those further off: windows that move over an endless text.
+
+    There are walks for each kind of sketch, of longer and shorter windows; the last text has no sketch.
+    """
+    endless = hash_words([f"word {number}" for number in range(200)])
+    windows = [
+        endless[start : start + length]
+        for length, step in ((10, 1), (8, 1), (18, 2), (44, 5), (33, 5))
+        for start in range(0, 5 * step, step)
+    ]
+    return (*(Text(sketch(tokens), bands(tokens), len(tokens)) for tokens in windows), Text(b"", b"", 9))
+
+
+TEXTS = _texts()
+
+
+class Crawl(NamedTuple):
+    """What the pages of a crawl may be: how many, bits of their fingerprints, and how far copies may be apart.
+
+    Of an ``accurate`` one they have sketches, bands and scopes. Of a ``hostile`` one some have impossible fetch times.
+    """
+
+    count: int
+    partitions: int
+    bits: int
+    radius: int
+    accurate: bool
+    hostile: bool
+
+    def pages(self, chance: random.Random, beside: random.Random) -> list[tuple[int, bytes, bytes]]:
+        """The pages in the order in which they are published: (partition, key, value).
+
+        What only some crawls have is drawn from ``beside``, so that the others stay as they are.
+        """
+        urls = [f"http://{n}.example/" for n in range(max(3, self.count // chance.choice((1, 2, 4))))]
+        centres = [chance.getrandbits(self.bits) for _ in range(max(2, len(urls) // 2))]
+        content: dict[str, tuple[str, int, int]] = {}
+        scopes = beside.choice((1, 1, 2))
+        pages = []
+        for tick in range(self.count):
+            url = chance.choice(urls)
+            if url not in content or chance.random() < 0.4:
+                fingerprint = chance.choice(centres)
+                for _ in range(chance.randint(0, self.radius + 1)):
+                    fingerprint ^= 1 << chance.randrange(self.bits)
+                kind = chance.random()
+                shown = "big" if kind < 0.02 else "dead" if kind < 0.06 else "bare" if kind < 0.16 else str(fingerprint)
+                text_hash = chance.randrange(3) if shown == "bare" else fingerprint
+                content[url] = shown, text_hash, beside.randrange(len(TEXTS)) if self.accurate else -1
+            shown, text_hash, text = content[url]
+            scope = sum(url.encode()) % scopes if self.accurate else 0
+            fetched = chance.choice((str(4 * tick), str(4 * tick), str(max(0, 4 * tick - chance.randrange(60))), ""))
+            if self.hostile and beside.random() < 0.1:
+                fetched = str(beside.choice(IMPOSSIBLE))
+            partition = sum(url.encode()) % self.partitions
+            pages.append((partition, url.encode(), f"{shown}|{text_hash}|{fetched}|{text}|{scope}".encode()))
+        return pages
+
+
+class Shown(NamedTuple):
+    """What the value of a simulated page says."""
+
+    fingerprint: str
+    text_hash: int
+    fetched: int | None
+    text: int
+    scope: int
+
+    @classmethod
+    def of(cls, record: Record) -> Shown:
+        """Taken apart."""
+        fingerprint, text_hash, fetched, text, scope = (record.value or b"").decode().split("|")
+        return cls(fingerprint, int(text_hash), int(fetched) if fetched else None, int(text), int(scope))
+
+
+UNREADABLE: Final = {"dead": "parser-raised: in the script", "big": f"{OVERSIZE}: in the script"}
+"""Why a page cannot be fingerprinted, by what it shows for its fingerprint."""
+
+
+class TableFingerprinting:
+    """Pages of the simulated crawl carry their fingerprint with them; they come back late and in any order."""
+
+    def __init__(self, chance: random.Random, ttl: int | None) -> None:
+        self.chance = chance
+        self.ttl = ttl
+        self.waiting: list[Claim] = []
+
+    def submit(self, record: Record) -> None:
+        claim = claim_of(record, self.ttl)
+        if self.chance.random() < FLAKY:
+            claim = msgspec.structs.replace(claim, dead="parser-timeout: on this worker, this time")
+        self.waiting.append(claim)
+
+    def claims(self, wait: float = 0.0) -> list[Claim]:
+        self.chance.shuffle(self.waiting)
+        keep = self.chance.choice((0, 0, len(self.waiting) // 2))
+        done, self.waiting = self.waiting[keep:], self.waiting[:keep]
+        return done
+
+
+def claim_of(record: Record, ttl: int | None = None) -> Claim:
+    """The claim of a simulated page; a pure function of its record."""
+    shown = Shown.of(record)
+    empty = shown.fingerprint == "bare" and shown.text_hash == 0
+    text = Text(b"", b"", 0) if empty else TEXTS[shown.text]
+    return Claim(
+        partition=record.partition,
+        offset=record.offset,
+        clock=bounded_clock(shown.fetched, record.timestamp, ttl),
+        url=(record.key or b"").decode(),
+        fingerprint=int(shown.fingerprint) if shown.fingerprint.isdecimal() else None,
+        text_hash=shown.text_hash,
+        tokens=text.tokens,
+        dead=UNREADABLE.get(shown.fingerprint),
+        sketch=text.sketch,
+        bands=text.bands,
+        scope=shown.scope,
+    )

@@ -1,0 +1,195 @@
+"""What may go wrong between the steps of workers, each by itself and at any time: the broker, groups, odd records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from tests.simulation.crawl import claim_of
+from tests.simulation.memory_log import OnItsWay
+from worker.index.blocks import NO_BATCH, Header, pack
+from worker.index.blocks import cover as honest_cover
+from worker.index.entries import Entries, Survivor
+from worker.messages import Answer, Batch, Block, Hit, decode, encode
+from worker.stream import snapshot
+from worker.stream.policy import ReplayPoint
+from worker.stream.ports import Record
+from worker.stream.snapshot import Snapshot
+from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
+
+if TYPE_CHECKING:
+    from tests.simulation.schedule import Schedule
+
+OTHER: Final = b"another1"
+"""The scheme of workers with other settings, which began when the log was empty, too."""
+
+
+def surviving(records: list[Record]) -> list[Record]:
+    """What is left of a compacted partition's records: the last one of each key, if it is no tombstone."""
+    return [record for record in {record.key: record for record in records}.values() if record.value is not None]
+
+
+# the broker and its groups
+
+
+def lose_send(schedule: Schedule) -> None:
+    if sends := schedule.world.landable():
+        lost = schedule.chance.random() < 0.5
+        schedule.world.land(schedule.chance.choice(sends), acknowledged=False, lost=lost)
+
+
+def land_late(schedule: Schedule) -> None:
+    if schedule.world.limbo:
+        late: OnItsWay = schedule.chance.choice(schedule.world.limbo)
+        schedule.world.land_late(late)
+
+
+def fail_transaction(schedule: Schedule) -> None:
+    if transaction := schedule.transaction():
+        kind = schedule.chance.randrange(3)
+        if kind == 0:
+            schedule.world.give_up(transaction)
+        else:
+            schedule.world.advance(transaction, commit=kind == 1, acknowledged=False)
+
+
+def evict(schedule: Schedule) -> None:
+    if schedule.workers:
+        name = schedule.chance.choice(sorted(schedule.workers))
+        schedule.world.groups[schedule.chance.choice((PAGES, INDEX))].evict(name)
+
+
+def notice(schedule: Schedule) -> None:
+    for name, worker in schedule.workers.items():
+        if name in schedule.world.groups[PAGES].evicted:
+            worker.log.pages().member.noticed = True
+
+
+def turn_deaf(schedule: Schedule) -> None:
+    """A worker acts without polling for a while, as one that was paused: perhaps out of its groups already."""
+    if schedule.workers:
+        name = schedule.chance.choice(sorted(schedule.workers))
+        schedule.deaf.add(name)
+        for topic in schedule.chance.choice(((), (PAGES,), (INDEX,), (PAGES, INDEX))):
+            schedule.world.groups[topic].evict(name)
+            schedule.rebalance(topic)
+        notice(schedule)
+
+
+def crash(schedule: Schedule) -> None:
+    if schedule.workers:
+        name = schedule.chance.choice(sorted(schedule.workers))
+        schedule.retired.append(schedule.workers.pop(name))
+        schedule.world.crash(name)
+        del schedule.backgrounds[name]
+
+
+def compact(schedule: Schedule) -> None:
+    number = schedule.chance.randrange(schedule.world.shards)
+    schedule.world.topics[INDEX, number].compact(bury=schedule.chance.random() < 0.5)
+
+
+def retain(schedule: Schedule) -> None:
+    """The logs forget what lies before each replay point that is written or in use, or a part of it."""
+    world = schedule.world
+    restorations = (owned.restoration for worker in schedule.workers.values() for owned in worker.shards.values())
+    if any(restoration is not None and restoration._read for restoration in restorations):
+        return  # what loads now reads on from where its blocks end: that takes minutes, retention days
+    points = [ReplayPoint.from_metadata(committed.metadata, "simulation") for committed in world.committed.values()]
+    for number in range(world.shards):
+        blocks = [decode(Block, r.value) for r in surviving(world.topics[INDEX, number].records)]
+        last = honest_cover(blocks).last
+        points.append(ReplayPoint(last.to + 1, last.next_candidate) if last else ReplayPoint(0, 0))
+    for worker in schedule.workers.values():
+        points.extend(follower.place for follower in worker.followers)
+        points.extend(ReplayPoint(f.fingerprints.position, f.candidates.position) for f in worker.followers)
+    share = schedule.forgets
+    world.topics[FINGERPRINTS, 0].forget(int(share * min((point.batch for point in points), default=0)))
+    world.topics[CANDIDATES, 0].forget(int(share * min((point.candidate for point in points), default=0)))
+
+
+# the work of others
+
+
+def claim_by_another_scheme(schedule: Schedule) -> None:
+    """A worker with other settings claims pages, perhaps some that nobody else has claimed yet."""
+    world, chance = schedule.world, schedule.chance
+    records = [record for number in range(world.partitions) for record in world.topics[PAGES, number].records]
+    if not records or world.topics[FINGERPRINTS, 0].end == 0:
+        return
+    claims = [
+        claim_of(record, schedule.ttl) for record in chance.sample(records, min(len(records), chance.randint(1, 3)))
+    ]
+    later = [msgspec.structs.replace(claim, clock=claim.clock + chance.choice((0, 50))) for claim in claims]
+    batch = Batch(scheme=OTHER, writer=b"other", claims=tuple(later))
+    world.topics[FINGERPRINTS, 0].append(0, None, encode(batch), (), world.clock)
+
+
+def answer_by_another_scheme(schedule: Schedule) -> None:
+    """It answers, too: batches of its own, and those of others before it has seen what they are."""
+    world, chance = schedule.world, schedule.chance
+    if not (end := world.topics[FINGERPRINTS, 0].end):
+        return
+    batch = chance.randrange(max(0, end - 3), end + 1)
+    hits = (Hit(place=0, order=(0, 0), url="http://other.example/", distance=0, reason="hamming"),)
+    answer = Answer(
+        scheme=OTHER,
+        writer=b"other",
+        batch=batch,
+        shard=chance.randrange(world.shards),
+        void=(),
+        hits=chance.choice(((), hits)),
+    )
+    world.topics[CANDIDATES, 0].append(0, None, encode(answer), (), world.clock)
+
+
+# the machines
+
+
+def damage_snapshot(schedule: Schedule) -> None:
+    """A file is torn, or a bit of it flips."""
+    files = [file for machine in schedule.machines for file in machine.files()]
+    if files:
+        file = schedule.chance.choice(files)
+        good = file.read_bytes()
+        place = schedule.chance.randrange(len(good))
+        torn = schedule.chance.random() < 0.3
+        file.write_bytes(good[:place] if torn else good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
+
+
+def leave_snapshot_of_another_log(schedule: Schedule) -> None:
+    """The disk of a machine still holds what it had before all topics were made anew."""
+    chance, world = schedule.chance, schedule.world
+    if not schedule.machines or not (end := world.topics[FINGERPRINTS, 0].end):
+        return
+    shard, to = chance.randrange(world.shards), chance.randrange(end)
+    survivor = Survivor((to, 0), "http://old.example/", chance.getrandbits(schedule.scale.bits), 1, 9, 0)
+    header = Header(
+        schedule.policy.scheme, b"old", shard, NO_BATCH, to, world.topics[CANDIDATES, 0].end, 0, {0: 9}, NO_BATCH, ()
+    )
+    block = msgspec.structs.replace(pack(Entries.empty(), header), clocks=((to, 0),))
+    position = chance.randint(0, world.topics[INDEX, shard].end)
+    head = Snapshot(block=block, mark=bytes(16), position=position, known=((b"old", to),), entries=1)
+    file = chance.choice(schedule.machines).snapshots.file(shard)
+    snapshot.write(file, "old", head, Entries.from_rows([survivor]), lambda: False)
+
+
+MISHAPS: Final[tuple[tuple[float, Callable[[Schedule], None]], ...]] = (
+    (1.0, lose_send),
+    (1.0, land_late),
+    (0.7, fail_transaction),
+    (0.7, evict),
+    (0.7, notice),
+    (1.0, crash),
+    (1.5, turn_deaf),
+    (0.3, claim_by_another_scheme),
+    (0.3, answer_by_another_scheme),
+    (0.2, damage_snapshot),
+    (0.1, leave_snapshot_of_another_log),
+)
+"""With how often they happen, in a schedule of the usual bad luck."""
+
+UPKEEP: Final[tuple[tuple[float, Callable[[Schedule], None]], ...]] = ((1.5, compact), (3, retain))
+"""What is no mishap, and happens in every schedule."""

@@ -1,0 +1,111 @@
+"""``deploy/mutations.md``: each mutation with what it loses and what has noticed it; tests begin to look there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.simulation.mutations.catching import PLAYED, caught
+from tests.simulation.mutations.mutation import Mutation
+
+TABLE: Final = Path(__file__).resolve().parents[3] / "deploy" / "mutations.md"
+SEARCHED: Final = 20_000
+_SEED: Final = re.compile(r"^\| `(?P<name>\w+)` \|.*\| `(?P<play>[a-z-]+)`, seed (?P<seed>\d+):", re.MULTILINE)
+
+BY_A_TEST: Final = {
+    "snapshot_with_the_floor_of_the_state": (
+        "tests.stream.test_keeping",
+        "test_a_snapshot_tells_of_no_floor_that_is_not_on_the_topic",
+    ),
+    "snapshot_before_its_blocks_are_acknowledged": (
+        "tests.stream.test_keeping",
+        "test_nothing_is_written_before_the_last_block_is_acknowledged",
+    ),
+    "snapshot_position_as_of_its_writing": (
+        "tests.stream.test_keeping",
+        "test_a_block_that_lands_after_a_snapshot_was_taken_is_read_although_it_was_not_written_yet",
+    ),
+    "fingerprints_end_taken_before_candidates_end": (
+        "tests.stream.test_intake",
+        "test_no_answer_to_a_batch_that_will_be_read_lies_before_the_first_replay_point",
+    ),
+    "copy_that_broke_off_can_be_restored": (
+        "tests.stream.test_copying",
+        "test_workers_that_ran_before_a_copy_that_broke_off_judge_nothing_by_the_half_of_it",
+    ),
+    "bridge_over_intact_blocks": (
+        "tests.stream.test_repair",
+        "test_intact_blocks_above_a_lost_one_are_kept",
+    ),
+    "bridge_at_which_a_restore_may_end": (
+        "tests.stream.test_repair",
+        "test_a_bridge_to_a_batch_that_nobody_knows_is_never_where_a_restore_ends",
+    ),
+}
+"""What no play notices soon enough, by the module and the test that does; it takes a folder at most."""
+
+HEAD: Final = """# Mutations
+
+A test of the tests: ways to break the program, each of which looks harmless, and what notices it. A mutation puts the
+simpler rule that one would write first in the place of the right one. Then random schedules are played over an
+in-memory twin of the log until one of them breaks a promise; what none of them notices soon enough, a
+test does, which is named.
+
+The plays: `small` is one generation from its first page to its last, with crashes, paused workers, lost and late
+records, compaction, retention, snapshots on disks that are torn or of other logs, batches of other settings, pages that
+are too large and times that cannot be; `accurate` is the same for pages with sketches and scopes; in `succession` the
+index is copied into another generation, or the outputs pass to one that has counted beside it, while commands break
+off; in `gap` logs, blocks and consumed offsets are lost, and a repair goes on. J1 to J10 are the promises, as
+`tests/guarantees.py` and `tests/simulation/` number them.
+
+`python -m tests.simulation --play small --seed 5` plays one schedule again. This file is renewed by
+`python -m tests.simulation --mutations --out deploy/mutations.md`.
+
+| Mutation | What it loses | Noticed by |
+|---|---|---|
+"""
+
+
+class Noticed(NamedTuple):
+    """The seed of a play that notices a mutation, and what it says."""
+
+    play: str
+    seed: int
+    says: str
+
+    @property
+    def shown(self) -> str:
+        """As in the table."""
+        words = re.sub(r"[`|]", "", self.says.splitlines()[0])
+        return f"`{self.play}`, seed {self.seed}: {words[:110].rstrip()}{'…' if len(words) > 110 else ''}"
+
+
+def all_mutations() -> Iterator[tuple[str, Mutation]]:
+    """Each with the play in which it is looked for."""
+    for play, mutations in PLAYED.items():
+        for mutation in mutations:
+            yield play, mutation
+
+
+def first_seeds() -> dict[str, int]:
+    """Where the search for each mutation begins, by its name: any change of a scheduler moves these seeds.
+
+    A test that has become slow wants the table to be renewed.
+    """
+    return {found["name"]: int(found["seed"]) for found in _SEED.finditer(TABLE.read_text("utf-8"))}
+
+
+def notice(play: str, mutation: Mutation, hint: int) -> Noticed | None:
+    """The first seed from the hint on, around to it again, whose play notices the mutation."""
+    found = caught(mutation, range(hint, SEARCHED), play) or caught(mutation, range(hint), play)
+    return None if found is None else Noticed(play, *found)
+
+
+def row(mutation: Mutation, noticed: Noticed | None) -> str:
+    """One line of the table."""
+    loses = " ".join((mutation.__doc__ or "").split())
+    name = mutation.__name__
+    by = f"`{'::'.join(BY_A_TEST[name])}`" if noticed is None else noticed.shown
+    return f"| `{name}` | {loses} | {by} |\n"

@@ -1,0 +1,70 @@
+"""The world seen from outside, as commands see it that are no member of any group."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from tests.guarantees import Source
+from tests.simulation.checks import dead_letters, everything
+from tests.simulation.memory_log import MemoryLog, World
+from worker.messages import Headers, VerdictRecord
+from worker.stream.ports import Bounds, Committed, Reader
+from worker.topics import INDEX, PAGES, VERDICTS
+
+
+class BrokeOff(Exception):
+    """The command was killed."""
+
+
+class TwinPlace:
+    """What a repair, a copy and a switch need. After ``patience`` writes and commits it breaks off."""
+
+    def __init__(self, world: World, patience: int | None = None) -> None:
+        self.world = world
+        self.log = MemoryLog(world, "outside")
+        self.writes = 0
+        self.patience = patience
+        self.torn = False
+        """Whether it broke off among the records."""
+
+    def reader(self, topic: str, partition: int, offset: int) -> Reader:
+        return self.log.reader(topic, partition, offset)
+
+    def bounds(self, topic: str, partition: int) -> Bounds:
+        return self.log.bounds(topic, partition)
+
+    def members(self) -> Sequence[str]:
+        return [name for topic in (PAGES, INDEX) for name in self.world.groups[topic].members]
+
+    def committed(self, partition: int) -> Committed | None:
+        return self.log.pages().committed(partition)
+
+    def settled_up_to(self, partition: int) -> int:
+        return max((offset for number, offset in settled(self.world) if number == partition), default=-1)
+
+    def commit(self, offsets: Mapping[int, Committed]) -> None:
+        assert not self.members(), "the broker refuses consumed offsets from outside while the group has members"
+        self._count()
+        self.world.committed.update(offsets)
+
+    def write(self, records: Iterable[tuple[str, int, bytes, bytes, Headers]]) -> None:
+        for topic, partition, key, value, headers in records:
+            self.torn = self.writes == self.patience
+            self._count()
+            self.world.topics[topic, partition].append(partition, key, value, headers, self.world.clock)
+
+    def _count(self) -> None:
+        if self.writes == self.patience:
+            raise BrokeOff
+        self.writes += 1
+
+
+def settled(world: World) -> Counter[Source]:
+    """How often each page is in the outputs, by its source."""
+    found: Counter[Source] = Counter()
+    for record in everything(world, VERDICTS):
+        found[VerdictRecord.decode(record.value or b"").source] += 1
+    for source, _ in dead_letters(world):
+        found[source] += 1
+    return found

@@ -1,0 +1,41 @@
+"""What can be played from a seed, by name. Each raises ``Violation`` for the first promise that is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from tests.simulation import checks
+from tests.simulation.gap import Gap
+from tests.simulation.schedule import ACCURATE, REAL, REAL_ACCURATE, SMALL, Scale, Schedule
+from tests.simulation.succession import Succession
+
+Play = Callable[[int], None]
+
+
+def schedule(scale: Scale, seed: int) -> None:
+    """One generation, from its first page to its last."""
+    played = Schedule(seed, scale).run()
+    checks.check(played)
+    checks.check_clocks(played)
+
+
+def succession(seed: int) -> None:
+    """Two generations, of which the second one takes over."""
+    Succession(seed).run().check()
+
+
+def gap(seed: int) -> None:
+    """A generation that has lost what it needs, and is repaired."""
+    Gap(seed).run().check()
+
+
+PLAYS: Final[dict[str, Play]] = {
+    "small": partial(schedule, SMALL),
+    "accurate": partial(schedule, ACCURATE),
+    "succession": succession,
+    "gap": gap,
+    "real": partial(schedule, REAL),
+    "real-accurate": partial(schedule, REAL_ACCURATE),
+}
