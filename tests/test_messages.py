@@ -206,14 +206,14 @@ def test_a_claim_with_a_torn_sketch_is_refused(field: str, size: int) -> None:
         decode(Batch, with_payload(whole, msgspec.msgpack.encode(fields)))
 
 
-def test_answers_say_the_same_whoever_wrote_them() -> None:
+def test_answers_have_the_same_gist_whoever_wrote_them() -> None:
     hit = Hit(place=0, order=(3, 1), url="https://a.example/", distance=2, reason="hamming")
     answer = Answer(scheme=b"", writer=b"a", batch=4, shard=0, void=(1,), hits=(hit,))
-    assert answer.says_the_same(msgspec.structs.replace(answer, writer=b"b"))
-    assert not answer.says_the_same(msgspec.structs.replace(answer, void=()))
-    assert not answer.says_the_same(msgspec.structs.replace(answer, hits=()))
+    assert answer.gist() == msgspec.structs.replace(answer, writer=b"b").gist()
+    assert answer.gist() != msgspec.structs.replace(answer, void=()).gist()
+    assert answer.gist() != msgspec.structs.replace(answer, hits=()).gist()
     other = msgspec.structs.replace(hit, order=(3, 2))
-    assert not answer.says_the_same(msgspec.structs.replace(answer, hits=(other,)))
+    assert answer.gist() != msgspec.structs.replace(answer, hits=(other,)).gist()
 
 
 # Headers

@@ -149,10 +149,9 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     void: tuple[int, ...]
     hits: tuple[Hit, ...]
 
-    def says_the_same(self, other: Answer) -> bool:
-        """Whether both name the same void claims and the same earliest survivors (writers may differ)."""
-        ours = [(hit.place, hit.order) for hit in self.hits]
-        return self.void == other.void and ours == [(hit.place, hit.order) for hit in other.hits]
+    def gist(self) -> bytes:
+        """What is the same in two answers that say the same: void claims and earliest survivors; writers may differ."""
+        return msgspec.msgpack.encode((self.void, [(hit.place, hit.order) for hit in self.hits]))
 
 
 class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):

@@ -172,6 +172,20 @@ def test_a_later_answer_that_differs_proves_damage(later: bytes, decided_between
         at.on()
 
 
+def test_what_is_remembered_of_a_decided_answer_is_as_small_as_that_of_any_other() -> None:
+    """An answer to a batch of a thousand copies is 200 kB, and thousands of answers are remembered."""
+    at = Following()
+    hits = [hit(place, (0, place)) for place in range(100)]
+    write(at.world, batch(*(claim(offset) for offset in range(100))))
+    write(at.world, batch(*(claim(offset) for offset in range(100, 200))))
+    write(at.world, answer(0, 0))
+    write(at.world, answer(0, 1))
+    write(at.world, answer(1, 0, *hits))
+    write(at.world, answer(1, 1))
+    assert at.on() == [0, 1]
+    assert {len(kept) for kept in at.follower.first_answers.values()} == {16}
+
+
 def test_answers_may_differ_in_url_or_distance_alone_since_the_survivor_is_the_same() -> None:
     at = Following()
     write(at.world, batch(claim(0)))

@@ -15,6 +15,7 @@ from worker.fingerprint.near import SimHashNear
 from worker.index.blocks import unpack
 from worker.index.shard import Shard
 from worker.messages import Answer, Claim
+from worker.stream.clocks import Clocks
 from worker.stream.follower import Decided, Pending
 from worker.stream.lookup import Index, LiveShard, Standing, void_places
 from worker.stream.policy import ReplayPoint
@@ -199,7 +200,7 @@ def test_only_survivors_that_live_here_are_stored(new_index: NewIndex) -> None:
 def test_a_survivor_is_expired_when_its_batch_ended_strictly_more_than_ttl_ago(
     clocks: list[tuple[int, int]], watermark: int, ttl: int | None, floor: int, expired: int
 ) -> None:
-    assert Standing(clocks=clocks, watermark=watermark, floor=floor).expired_up_to(ttl) == expired
+    assert Standing(clocks=Clocks(clocks), watermark=watermark, floor=floor).expired_up_to(ttl) == expired
 
 
 def test_a_page_expires_by_the_clock_of_its_whole_batch(new_index: NewIndex) -> None:
@@ -242,7 +243,20 @@ def test_tidying_gives_back_what_has_expired(new_index: NewIndex) -> None:
     assert at.shard.tidy() == 2
     assert at.shard.tidy() == 0
     assert len(at.shard.index) == 1
-    assert at.shard.standing.clocks == [(1, 11)]
+    assert at.shard.standing.clocks == Clocks([(1, 11)])
+
+
+@pytest.mark.parametrize(("ttl", "kept"), [(None, []), (10, [(0, 7), (1, 9)])])
+def test_what_entries_expire_by_is_kept_and_counted_only_where_they_do(
+    new_index: NewIndex, ttl: int | None, kept: list[tuple[int, int]]
+) -> None:
+    at = Alone(new_index, ttl=ttl)
+    at.feed(claim(0, 0b0, clock=7))
+    at.feed(claim(1, 0b111, clock=9))
+    assert list(at.shard.standing.clocks) == kept
+    assert at.shard.nbytes == at.shard.index.nbytes + 16 * len(kept)
+    assert at.shard.seal()
+    assert at.shard.sealed[0].clocks == ((0, 7), (1, 9)), "a block has them in either case"
 
 
 # sealing

@@ -30,6 +30,7 @@ from tests.stream.script import (
 from worker.errors import Refused
 from worker.fingerprint.scheme import Scheme
 from worker.messages import Block, decode, encode
+from worker.stream.clocks import Clocks
 from worker.stream.lookup import LiveShard, Standing
 from worker.stream.policy import SCHEME_HEADER, Policy, ReplayPoint
 from worker.stream.restore import Restoration, check_reach
@@ -160,7 +161,7 @@ def test_the_shard_goes_on_from_the_header_of_the_last_block() -> None:
         watermark=20,
         claimed={0: 2},
         floor=-1,
-        clocks=[(0, 0), (1, 10), (2, 20)],
+        clocks=Clocks(),
     )
     assert shard.replay_point == ReplayPoint(3, last.next_candidate)
     assert shard.unflushed == 0
@@ -170,7 +171,7 @@ def test_what_has_expired_is_not_loaded() -> None:
     shard = Rebuilding(three_blocks(ttl=5).world, policy(shards=1, ttl=5)).finish()
     assert shard.standing.floor == 1
     assert [entry.order for entry in shard.index.entries()] == [(2, 0)]
-    assert shard.standing.clocks == [(2, 20)]
+    assert shard.standing.clocks == Clocks([(2, 20)])
 
 
 def test_the_keys_on_the_topic_and_the_largest_floor_are_handed_on_for_burials() -> None:

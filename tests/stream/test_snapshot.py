@@ -15,6 +15,7 @@ from worker.index.entries import Entries
 from worker.index.urls import UrlRun, pack_urls
 from worker.messages import Block
 from worker.stream import snapshot
+from worker.stream.clocks import Clocks
 from worker.stream.lookup import Frozen, Standing
 from worker.stream.snapshot import Abandoned, Snapshot, SnapshotDamaged, SnapshotFile
 
@@ -22,7 +23,7 @@ LOG: DecidedLog = plain_log(3)
 
 
 def head(entries: Entries, to: int = 2) -> Snapshot:
-    clocks = [(batch, 0) for batch in np.unique(entries.batch).tolist()]
+    clocks = Clocks((batch, 0) for batch in np.unique(entries.batch).tolist())
     frozen = Frozen(Standing(to=to, candidate=9, watermark=5, claimed={1: 7}, clocks=clocks), entries)
     block: Block = frozen.as_block(3, policy(scheme=SCHEME), floor=-1)
     return Snapshot(block=block, mark=b"mark", position=11, known=((b"key", 2),), entries=len(entries))

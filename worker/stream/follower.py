@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+import xxhash
+
 from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.index.shard import Queries
 from worker.messages import Answer, Batch, decode
@@ -18,7 +20,8 @@ from worker.topics import CANDIDATES, FINGERPRINTS
 from worker.verdict.decide import UNIQUE, Ruling, decide, home_shard
 
 REMEMBERED_ANSWERS: Final = 4096
-"""First answers kept after their batch is decided, to recognise a later one that differs."""
+"""First answers of which a hash is kept after their batch is decided, to recognise a later one that differs: the
+answers themselves would be a hundred megabytes where most pages are copies."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class Follower:
         self.pending: deque[Pending] = deque()
         self.candidate = start.candidate
         self.answers: dict[int, dict[int, tuple[Answer, int]]] = {}
-        self.first_answers: OrderedDict[tuple[int, int], Answer] = OrderedDict()
+        self.first_answers: OrderedDict[tuple[int, int], bytes] = OrderedDict()
 
     @property
     def place(self) -> ReplayPoint:
@@ -145,7 +148,7 @@ class Follower:
             self.candidate = max(self.candidate, 1 + max(position for _, position in found.values()))
             self.pending.popleft()
             for shard, (answer, _) in found.items():
-                self.first_answers[offset, shard] = answer
+                self.first_answers[offset, shard] = xxhash.xxh3_128_digest(answer.gist())
             while len(self.first_answers) > REMEMBERED_ANSWERS:
                 self.first_answers.popitem(last=False)
             after = ReplayPoint(offset + 1, self.candidate)
@@ -183,8 +186,11 @@ class Follower:
         first = self.first_answers.get((answer.batch, answer.shard))
         if first is None and answer.batch >= self.place.batch:
             of_batch = self.answers.setdefault(answer.batch, {})
-            first, _ = of_batch.setdefault(answer.shard, (answer, record.offset))
-        if first is not None and not first.says_the_same(answer):
+            earlier, _ = of_batch.setdefault(answer.shard, (answer, record.offset))
+            if earlier is answer:
+                return
+            first = xxhash.xxh3_128_digest(earlier.gist())
+        if first is not None and first != xxhash.xxh3_128_digest(answer.gist()):
             raise Refused(
                 f"two answers of shard {answer.shard} to batch {answer.batch} differ (the later one at offset "
                 f"{record.offset} of {CANDIDATES}, by worker {answer.writer.hex()}): the index of one of them is "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from worker.index.entries import Entries, Survivor
 from worker.index.shard import Found, Queries
 from worker.messages import Answer, Block, Claim, Hit, Order
 from worker.stream.allowance import Allowance
+from worker.stream.clocks import Clocks
 from worker.stream.follower import Decided, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.verdict.clock import NO_WATERMARK, watermark_after
@@ -65,8 +65,8 @@ IndexFactory = Callable[[], Index]
 class Standing:
     """What a shard knows besides its survivors, as of just after batch ``to``.
 
-    ``watermark`` is W, ``claimed`` is hw of each source partition, ``candidate`` is Y. ``clocks`` lists, ascending, the
-    batches that have left a survivor here with W just after them. ``floor`` is a batch up to which all has expired.
+    ``watermark`` is W, ``claimed`` is hw of each source partition, ``candidate`` is Y. ``clocks`` are of the batches
+    that have left a survivor here, none where nothing expires. ``floor`` is a batch up to which all has expired.
     """
 
     to: int = NEVER
@@ -74,14 +74,13 @@ class Standing:
     watermark: int = NO_WATERMARK
     claimed: dict[int, int] = field(default_factory=dict)
     floor: int = NEVER
-    clocks: list[Order] = field(default_factory=list)
+    clocks: Clocks = field(default_factory=Clocks)
 
     def expired_up_to(self, ttl: int | None) -> int:
         """The last batch whose survivors are expired for the batch after ``to``: W just after it < W - ttl."""
         if ttl is None:
             return self.floor
-        expired = bisect_left(self.clocks, self.watermark - ttl, key=lambda clock: clock[1])
-        return max(self.floor, self.clocks[expired - 1][0]) if expired else self.floor
+        return max(self.floor, self.clocks.last_below(self.watermark - ttl))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,12 +140,27 @@ class LiveShard:
         self.sealed: deque[Block] = deque()
         self._sealed_to = standing.to
         self._open: list[Survivor] = []
+        self._open_clocks: list[Order] = []
         self._open_bytes = 0
 
     @property
     def replay_point(self) -> ReplayPoint:
         """Where this shard reads on."""
         return ReplayPoint(self.standing.to + 1, self.standing.candidate)
+
+    def __len__(self) -> int:
+        """Survivors."""
+        return len(self.index)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index and of what its entries expire by."""
+        return self.index.nbytes + self.standing.clocks.nbytes
+
+    @property
+    def url_bytes(self) -> int:
+        """Bytes of the URLs."""
+        return self.index.url_bytes
 
     @property
     def unflushed(self) -> int:
@@ -212,9 +226,11 @@ class LiveShard:
             for ruling in decided.survivors(self.number, self.policy.shards)
         ]
         if survivors:
-            self.allowance.grow(self.number, len(survivors), self.index)
+            self.allowance.grow(self.number, len(survivors), self)
             self.index.store(survivors)
-            standing.clocks.append((decided.offset, standing.watermark))
+            if self.policy.ttl is not None:
+                standing.clocks.append(decided.offset, standing.watermark)
+            self._open_clocks.append((decided.offset, standing.watermark))
             self._open.extend(survivors)
             self._open_bytes += sum(len(survivor.url) for survivor in survivors)
         if len(self._open) >= self.policy.flush_entries or self._open_bytes >= self.policy.flush_bytes:
@@ -242,11 +258,11 @@ class LiveShard:
             watermark=standing.watermark,
             claimed=dict(standing.claimed),
             floor=standing.floor,
-            clocks=tuple(clock for clock in standing.clocks if clock[0] in batches),
+            clocks=tuple(clock for clock in self._open_clocks if clock[0] in batches),
         )
         self.sealed.append(pack(Entries.from_rows(live), header))
         self._sealed_to = standing.to
-        self._open = []
+        self._open, self._open_clocks = [], []
         self._open_bytes = 0
         return True
 
@@ -255,16 +271,11 @@ class LiveShard:
         standing = self.standing
         if standing.to != self._sealed_to or standing.to == NEVER:
             return None
-        live = bisect_left(standing.clocks, (standing.floor + 1,))
-        copy = replace(standing, claimed=dict(standing.claimed), clocks=standing.clocks[live:])
+        copy = replace(standing, claimed=dict(standing.claimed), clocks=standing.clocks.after(standing.floor))
         return Frozen(copy, self.index.entries(standing.floor))
 
     def tidy(self) -> int:
         """Remove what has expired from memory; returns how many entries. The answers are the same without it."""
         standing = self.standing
         standing.floor = standing.expired_up_to(self.policy.ttl)
-        expired = bisect_left(standing.clocks, (standing.floor + 1,))
-        if expired == 0:
-            return 0
-        del standing.clocks[:expired]
-        return self.index.expire(standing.floor)
+        return self.index.expire(standing.floor) if standing.clocks.drop(standing.floor) else 0

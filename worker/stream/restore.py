@@ -13,6 +13,7 @@ from worker.index.blocks import Cover, cover
 from worker.index.entries import Entries
 from worker.messages import Block, decode
 from worker.stream.allowance import OverAllowance
+from worker.stream.clocks import Clocks
 from worker.stream.keeping import refuse
 from worker.stream.local import Local
 from worker.stream.lookup import Index, IndexFactory, LiveShard, Standing
@@ -154,7 +155,7 @@ class Restoration:
             self.observer.unreadable(INDEX, offset, why)
         self.observer.restored(self.number, len(loaded.survivors), loaded.blocks, loaded.damaged)
         shard = LiveShard(self.number, self.policy, loaded.survivors, loaded.standing, self.local.allowance)
-        self.local.allowance.count(self.number, loaded.survivors)
+        self.local.allowance.count(self.number, shard)
         return Restored(shard, self.known, self.reader.position, loaded.floor)
 
     def _without_snapshot(self, why: str) -> None:
@@ -170,7 +171,7 @@ class Restoration:
         """
         count = len(self.blocks)
         found, parts, unreadable = self._cover()
-        standing = _standing(found)
+        standing = _standing(found, self.policy.ttl)
         floor, damaged = found.floor, len(found.damaged)
         entries = sum(piece.block.count for piece in found.pieces)
         if self.snapshot is not None and any(piece.block is self.snapshot.head.block for piece in found.pieces):
@@ -242,7 +243,7 @@ def _after(portions: Iterable[Entries], batch: int) -> Iterator[Entries]:
     return (portion.after(batch) for portion in portions)
 
 
-def _standing(found: Cover) -> Standing:
+def _standing(found: Cover, ttl: int | None) -> Standing:
     last = found.last
     if last is None:
         return Standing()
@@ -252,7 +253,7 @@ def _standing(found: Cover) -> Standing:
         watermark=last.watermark,
         claimed=dict(last.claimed),
         floor=found.floor,
-        clocks=list(found.clocks),
+        clocks=Clocks() if ttl is None else Clocks(found.clocks),
     )
 
 
