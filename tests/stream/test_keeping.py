@@ -73,7 +73,7 @@ class KeepingStage(Stage):
 
     def keep(self) -> KeepingStage:
         self.worker.flush(keep=True)
-        for _ in range(self.world.shards):
+        for _ in range(2 * self.world.shards):
             self.land(INDEX)
             self.worker.flush()
         return self
@@ -214,6 +214,23 @@ def test_one_shard_is_taken_at_a_time(tmp_path: Path) -> None:
     assert not stage.worker.flushed
     stage.worker.flush()
     assert [number for number in range(2) if stage.folder.file(number).exists()] == [0, 1]
+    assert stage.worker.flushed
+
+
+def test_the_next_shard_is_not_taken_before_the_last_one_is_written(tmp_path: Path) -> None:
+    later = Later()
+    stage = KeepingStage(tmp_path, background=later, shards=2).play(P, CLAIM)
+    later.do_it()
+    stage.play(Q, R, S, ANSWER, FLUSH).keep()
+    for expected in ([0], [0, 1]):
+        assert len(later.waiting) == 1
+        assert not stage.worker.flushed
+        later.do_it()
+        assert [number for number in range(2) if stage.folder.file(number).exists()] == expected
+        for _ in range(3):
+            stage.worker.flush()
+            stage.land(INDEX)
+    assert later.waiting == []
     assert stage.worker.flushed
 
 

@@ -101,7 +101,7 @@ class Census:
             unflushed[name,] = shard.live.unflushed
             if isinstance(shard.live.index, Shard):
                 sizes[name, "tables"] = shard.live.nbytes
-                sizes[name, "urls"] = shard.live.url_bytes
+                sizes[name, "urls"] = shard.live.index.url_bytes
                 splits[name,] = shard.live.index.splits
             if shard.number in self._measured:
                 buckets[name,] = self._measured[shard.number]

@@ -97,12 +97,12 @@ class Allowance:
             )
         self._shards[shard] = _Taken(entries, coming, entries)
 
-    def count(self, shard: int, index: Measured) -> None:
-        """Take an index's own word for what it takes."""
-        self._shards[shard] = _Taken(len(index), index.nbytes + index.url_bytes, len(index))
+    def count(self, shard: int, index: Measured, beside: int = 0) -> None:
+        """Take an index's own word for what it takes, and so many bytes beside it."""
+        self._shards[shard] = _Taken(len(index), index.nbytes + index.url_bytes + beside, len(index))
 
-    def grow(self, shard: int, entries: int, index: Measured) -> None:
-        """Before so many more entries are stored.
+    def grow(self, shard: int, entries: int, index: Measured, beside: int = 0) -> None:
+        """Before so many more entries are stored; ``beside`` as for ``count``.
 
         Raises:
             OverAllowance: they would not fit.
@@ -111,7 +111,7 @@ class Allowance:
             return
         taken = self._shards.get(shard)
         if taken is None or taken.entries + entries >= taken.counted_at * 1.02 + 1000:
-            self.count(shard, index)
+            self.count(shard, index, beside)
             taken = self._shards[shard]
         coming = int(entries * self.entry_bytes)
         if self.used + coming > self.limit:

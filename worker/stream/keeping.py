@@ -179,9 +179,14 @@ class Keeping:
         self._abandoned = False
 
     @property
+    def holds(self) -> bool:
+        """A state was taken and is not written yet: a copy of all columns of a shard."""
+        return self._captured is not None or (self._writing is not None and not self._writing.done())
+
+    @property
     def idle(self) -> bool:
         """Nothing is being written or waits for it."""
-        return not self.due and self._captured is None and (self._writing is None or self._writing.done())
+        return not self.due and not self.holds
 
     def capture(self, shard: LiveShard) -> None:
         """Take the state as of now, unless one is being written or survivors are in no block yet."""

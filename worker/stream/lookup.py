@@ -148,19 +148,10 @@ class LiveShard:
         """Where this shard reads on."""
         return ReplayPoint(self.standing.to + 1, self.standing.candidate)
 
-    def __len__(self) -> int:
-        """Survivors."""
-        return len(self.index)
-
     @property
     def nbytes(self) -> int:
         """Bytes of the index and of what its entries expire by."""
         return self.index.nbytes + self.standing.clocks.nbytes
-
-    @property
-    def url_bytes(self) -> int:
-        """Bytes of the URLs."""
-        return self.index.url_bytes
 
     @property
     def unflushed(self) -> int:
@@ -226,7 +217,7 @@ class LiveShard:
             for ruling in decided.survivors(self.number, self.policy.shards)
         ]
         if survivors:
-            self.allowance.grow(self.number, len(survivors), self)
+            self.allowance.grow(self.number, len(survivors), self.index, standing.clocks.nbytes)
             self.index.store(survivors)
             if self.policy.ttl is not None:
                 standing.clocks.append(decided.offset, standing.watermark)

@@ -419,14 +419,16 @@ class Worker:
     def flush(self, *, seal: bool = False, keep: bool = False) -> None:
         """Write sealed blocks and tombstones; with ``seal``, seal first what was decided since the last block.
 
-        With ``keep`` also take a snapshot of every shard, if this worker has a folder for them: of one in each call
-        from now on, since the answers wait meanwhile.
+        With ``keep`` also take a snapshot of every shard, if this worker has a folder for them: of one after the other
+        from now on. Taking its state copies it, and the answers wait meanwhile; with the states of all shards at once
+        the worker would need memory for a second index.
         """
         due = None
+        taken = any(shard.keeping is not None and shard.keeping.holds for shard, _ in self._live())
         for shard, live in self._live():
             if shard.keeping is not None:
                 shard.keeping.due |= keep
-                if due is None and shard.keeping.due:
+                if due is None and not taken and shard.keeping.due:
                     due = shard.keeping
             if seal or (due is not None and shard.keeping is due):
                 live.seal()

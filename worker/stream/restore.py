@@ -155,7 +155,7 @@ class Restoration:
             self.observer.unreadable(INDEX, offset, why)
         self.observer.restored(self.number, len(loaded.survivors), loaded.blocks, loaded.damaged)
         shard = LiveShard(self.number, self.policy, loaded.survivors, loaded.standing, self.local.allowance)
-        self.local.allowance.count(self.number, shard)
+        self.local.allowance.count(self.number, loaded.survivors, shard.standing.clocks.nbytes)
         return Restored(shard, self.known, self.reader.position, loaded.floor)
 
     def _without_snapshot(self, why: str) -> None:
