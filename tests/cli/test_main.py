@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -189,6 +190,20 @@ def test_printed_settings_are_those_of_the_process_environment(
     out = capsys.readouterr().out
     assert "k: 1  # DEDUP_NEAR__K" in out
     assert "format: json  # --set log.format" in out
+
+
+def test_printed_settings_say_what_auto_comes_to_on_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--print-config", "--set", "page.processes=1"]) == 0
+    assert re.search(r"memory_mb: auto  # default: \d+ MiB here, 70% of \d+ MiB", capsys.readouterr().out)
+    assert main(["--print-config", "--set", "index.memory_mb=5"]) == 0
+    assert "memory_mb: 5  # --set index.memory_mb\n" in capsys.readouterr().out
+
+
+def test_checked_settings_that_leave_the_index_next_to_nothing_are_warned_of(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--check-config", "--set", "page.processes=1024"]) == 0
+    assert capsys.readouterr().err.startswith("python -m worker: index.memory_mb=auto: 70% of ")
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,8 @@ from typing import Final
 import pytest
 
 from worker.cli import compose
-from worker.cli.run import policy, rhythm, specs
+from worker.cli.machine import index_memory, memory_limit
+from worker.cli.run import policy, rhythm, specs, this_machine
 from worker.cli.stopping import AskedToStop
 from worker.config import Settings, load_settings
 from worker.topics import DAY_MS, INDEX, PAGES
@@ -51,6 +52,20 @@ def test_the_policy_holds_what_the_settings_say() -> None:
 def test_without_a_time_to_live_nothing_expires() -> None:
     given = settings()
     assert policy(given, compose.scheme(given, compose.recipe(given)), b"w").ttl is None
+
+
+@pytest.mark.parametrize("given", ["auto", "0", "700"])
+def test_the_index_may_take_what_is_set_or_what_the_machine_has_for_it(
+    given: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    set_so = settings(f"index.memory_mb={given}", "page.processes=1")
+    expected = index_memory(set_so, memory_limit())
+    with this_machine(set_so) as local:
+        assert local.allowance.limit == expected.mib * MIB
+    (line,) = [line for line in caplog.messages if line.startswith("the index may take")]
+    assert expected.account in line
+    assert str(expected.mib or "any number of") in line
 
 
 def test_the_rhythm_is_in_the_settings_seconds() -> None:

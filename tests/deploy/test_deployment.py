@@ -16,6 +16,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from worker.cli.machine import MemoryLimit, index_memory
 from worker.cli.main import COMMANDS
 from worker.config import Settings, load_settings
 from worker.observe.health import PATHS
@@ -28,6 +29,7 @@ UNIT_FILE: Final = DEPLOY / "systemd" / "crawl-dedup@.service"
 KUBERNETES: Final = {
     path.stem: yaml.safe_load(path.read_text()) for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 }
+PROCESSES: Final = "DEDUP_PAGE__PROCESSES"
 KUBERNETES_VERSION: Final = "1.31"
 NOT_KUBERNETES_OWN: Final = {"kustomization", "servicemonitor"}
 PODS: Final = {name: KUBERNETES[name]["spec"]["template"]["spec"] for name in ("statefulset", "topics")}
@@ -178,6 +180,30 @@ def test_a_pod_has_its_name_as_a_member_and_time_to_drain() -> None:
     assert PODS["statefulset"]["terminationGracePeriodSeconds"] > grace
     assert int(COMPOSE["services"]["worker"]["stop_grace_period"].rstrip("s")) > grace
     assert int(unit()["Service"]["TimeoutStopSec"][0]) > grace
+
+
+def limits() -> Iterator[Any]:
+    """Every worker that is deployed here: bytes of memory that it may take, and parsers."""
+    (container,) = PODS["statefulset"]["containers"]
+    by_name = {entry["name"]: entry.get("value") for entry in container["env"]}
+    pod = container["resources"]["limits"]["memory"]
+    yield pytest.param(int(pod.removesuffix("Gi")) << 30, by_name[PROCESSES], id="kubernetes")
+    worker = COMPOSE["services"]["worker"]
+    yield pytest.param(int(worker["mem_limit"].removesuffix("g")) << 30, worker["environment"][PROCESSES], id="compose")
+    service = unit()["Service"]
+    by_name = dict(value.split("=", 1) for value in service["Environment"])
+    share = int(service["MemoryMax"][0].removesuffix("%"))
+    yield pytest.param((8 << 30) * share // 100, by_name[PROCESSES], id="systemd, on a machine of 8 GiB")
+
+
+@pytest.mark.parametrize(("memory", "processes"), list(limits()))
+def test_a_worker_has_a_limit_that_leaves_its_index_room_beside_the_parsers(memory: int, processes: str) -> None:
+    assert "DEDUP_INDEX__MEMORY_MB" not in {name for found in environments() for name in found.values[0]}
+    found = index_memory(
+        load_settings(config=None, overrides=[], environ={PROCESSES: processes}), MemoryLimit(memory, "the limit")
+    )
+    assert (found.computed, found.warning) == (True, "")
+    assert 900 <= found.mib <= (memory >> 20) // 2
 
 
 def test_probes_ask_for_paths_that_are_served() -> None:

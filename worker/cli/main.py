@@ -167,12 +167,17 @@ def _add_settings_options(parser: argparse.ArgumentParser) -> None:
 
 def _without_command(options: argparse.Namespace, asked: AskedToStop | None) -> int:
     if options.check_config or options.print_config:
+        from worker.cli.machine import index_memory, memory_limit
         from worker.config.show import effective_yaml
 
         loaded = _load(options)
         for warning in loaded.open_secrets():
             print(f"{PROGRAM}: {warning}", file=sys.stderr)
-        print(effective_yaml(loaded) if options.print_config else f"ok: {loaded.file or 'no config file'}")
+        memory = index_memory(loaded.settings, memory_limit())
+        if memory.warning:
+            print(f"{PROGRAM}: {memory.warning}", file=sys.stderr)
+        here = {"index.memory_mb": f"{memory.mib} MiB here, {memory.account}"} if memory.computed else {}
+        print(effective_yaml(loaded, here) if options.print_config else f"ok: {loaded.file or 'no config file'}")
         return 0
     options.asked = asked or AskedToStop()
     return _call(importlib.import_module(RUN), options, _loader(options))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import logging
-import os
 import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from worker.cli import compose
+from worker.cli.machine import give_back_freed_memory, index_memory, memory_limit, parsers
 from worker.cli.stopping import AskedToStop
 from worker.cli.topology import specs
 from worker.config import Settings
@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     settings = load()
     if asked.by_now():
         return 0
+    give_back_freed_memory()
     made = compose.recipe(settings)
     scheme = compose.scheme(settings, made)
     options = client_options(settings.kafka)
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         ParserPool[Source, Fingerprinted](
             partial(Fingerprinter, made),
             Fingerprinted,
-            processes=settings.page.processes or os.cpu_count() or 1,
+            processes=parsers(settings),
             timeout_seconds=settings.page.timeout_seconds,
             memory_bytes=settings.page.memory_mb * MIB,
         ) as pool,
@@ -160,11 +161,15 @@ def this_machine(settings: Settings) -> Iterator[Local]:
                 f"index.state_dir: {index.state_dir} cannot be made ({error.strerror}); name a folder that this "
                 "program may write to, or leave the setting out"
             ) from error
+    memory = index_memory(settings, memory_limit())
+    if memory.warning:
+        _log.warning("%s", memory.warning)
+    _log.info("the index may take %s MiB (index.memory_mb): %s", memory.mib or "any number of", memory.account)
     background = ThreadPoolExecutor(1, thread_name_prefix="shards")
     try:
         tables = len(Layout(index.layout).arrangements)
         sketched = settings.near.predicate == "accurate"
-        yield Local(background.submit, snapshots, Allowance(index.memory_mb * MIB, tables, sketched))
+        yield Local(background.submit, snapshots, Allowance(memory.mib * MIB, tables, sketched))
     finally:
         background.shutdown(wait=False, cancel_futures=True)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.cli import compose
-from worker.cli.sizing import LOAD, PAGES_A_SECOND_AND_CORE, PARSER_BYTES, PEAK, Crawl, Growth
+from worker.cli.sizing import LOAD, PAGES_A_SECOND_AND_CORE, PARSER_BYTES, PEAK, WORKER_BYTES, Crawl, Growth
 from worker.errors import UsageError
 from worker.fingerprint.sketch import BANDS, SKETCH_BYTES
 from worker.index.entries import COLUMNS, Entries
@@ -199,6 +199,7 @@ def plan(crawl: Crawl, settings: Settings) -> Iterator[str]:
             f"memory of parsers, one a core: {in_units(PARSER_BYTES)} and page.memory_mb",
             in_units(crawl.parser_bytes),
         ),
+        ("memory of each worker besides its index", in_units(WORKER_BYTES)),
         ("memory of pages on their way, each worker: commit.megabytes", in_units(settings.commit.megabytes * _KIB**2)),
         (f"on the brokers: {days:g} days (topics.retention_days), copies: {copies}", in_units(crawl.log_bytes)),
         (f"on the brokers: the index, for good, copies: {copies}", in_units(crawl.index_topic_bytes)),

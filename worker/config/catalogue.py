@@ -138,7 +138,10 @@ def _is_annotated(annotation: Any) -> bool:
 
 
 def _allowed(kinds: list[Any], field: FieldInfo, example: str) -> str:
-    kind = kinds[0]
+    return ", or ".join(_allowed_of(kind, field, example) for kind in kinds)
+
+
+def _allowed_of(kind: Any, field: FieldInfo, example: str) -> str:
     if typing.get_origin(kind) is Literal:
         choices = [str(choice) for choice in typing.get_args(kind)]
         return choices[0] if len(choices) == 1 else "one of " + ", ".join(choices)
@@ -162,13 +165,20 @@ def _must_exist(field: FieldInfo) -> bool:
 
 def _bounds(field: FieldInfo) -> str:
     names = ("ge", "gt", "le")
-    limits = {name: getattr(part, name) for part in field.metadata for name in names if hasattr(part, name)}
+    parts = [*field.metadata, *(part for inner in _inner_fields(field) for part in inner.metadata)]
+    limits = {name: getattr(part, name) for part in parts for name in names if hasattr(part, name)}
     if "ge" in limits and limits["ge"] == limits.get("le"):
         return f", only {limits['ge']}"
     if "ge" in limits and "le" in limits:
         return f" from {limits['ge']} to {limits['le']}"
     words = {"ge": " of at least ", "gt": " above ", "le": " up to "}
     return ",".join(words[name] + str(limit) for name, limit in limits.items())
+
+
+def _inner_fields(field: FieldInfo) -> list[FieldInfo]:
+    """Those of the members of a union that have bounds of their own."""
+    members = [member for member in typing.get_args(field.annotation) if _is_annotated(member)]
+    return [part for member in members for part in typing.get_args(member) if isinstance(part, FieldInfo)]
 
 
 def _text_bounds(field: FieldInfo) -> str:

@@ -6,7 +6,7 @@ Building ``Settings()`` reads no file and no environment: it is the defaults. ``
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FilePath, SecretStr, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -16,6 +16,7 @@ REDACTED = "**********"
 
 HOST_AND_PORT = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
 NAME = r"^[A-Za-z0-9._-]+$"
+AUTO: Final = "auto"
 
 
 def setting(default: Any, text: str, *, unit: str = "", example: str = "", **bounds: Any) -> Any:
@@ -332,13 +333,13 @@ class IndexSettings(Section):
     flush_seconds: float = setting(
         60, "A block is written after this time even when it is not full.", unit="seconds", gt=0, le=86400
     )
-    memory_mb: int = setting(
-        0,
+    memory_mb: Annotated[int, Field(ge=0, le=64 * 1024 * 1024)] | Literal["auto"] = setting(
+        AUTO,
         "Memory that the index of one worker may take, URLs included; 0 is no limit. A worker refuses (exit code 4) "
-        "before it takes more, and says what to do. Loading and growing take up to half as much again for a moment.",
+        "before it takes more, and says what to do. Loading and growing take up to half as much again for a moment. "
+        "auto: 70 % of what the control group or the machine has, less page.processes times page.memory_mb and 180 MiB "
+        "each. Of several workers in one group each must be given its part as a number.",
         unit="MiB",
-        ge=0,
-        le=64 * 1024 * 1024,
     )
     state_dir: Path | None = setting(
         None,

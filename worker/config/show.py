@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -23,8 +25,8 @@ _HEAD = """\
 """
 
 
-def effective_yaml(loaded: Loaded) -> str:
-    """The settings in force, each with where it came from; secrets as asterisks."""
+def effective_yaml(loaded: Loaded, notes: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The settings in force, each with where it came from, and what ``notes`` says of its key; secrets as asterisks."""
     lines = [f"# file: {loaded.file or 'none'}"]
     for section, entries in _by_section().items():
         lines += ["", f"{section}:"]
@@ -34,7 +36,8 @@ def effective_yaml(loaded: Loaded) -> str:
             value = getattr(values, entry.name)
             if origin == f"{entry.key}_file":
                 value = None  # shown, it would be given twice: here and by the file
-            lines.append(f"  {entry.name}: {_scalar(value)}  # {origin}")
+            note = f": {notes[entry.key]}" if entry.key in notes else ""
+            lines.append(f"  {entry.name}: {_scalar(value)}  # {origin}{note}")
     return "\n".join(lines)
 
 
@@ -51,7 +54,7 @@ def table() -> str:
     """The settings as a Markdown table."""
     rows = ["| Setting | Default | Allowed | What it does |", "|---|---|---|---|"]
     for entry in catalogue().values():
-        unit = f" {entry.unit}" if entry.unit and entry.default is not None else ""
+        unit = f" {entry.unit}" if entry.unit and isinstance(entry.default, int | float) else ""
         cells = (f"`{entry.key}`", f"`{_scalar(entry.default)}`{unit}", entry.allowed, entry.text)
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(rows) + "\n"
