@@ -31,7 +31,7 @@ MOST_GROWTH_MIB: Final = 5.0
 SNAPSHOT_SECONDS: Final = 60
 LOOK_SECONDS: Final = 5.0
 ADDRESS: Final = "metrics: "
-PHASES: Final = ("warm-up", "different", "copies")
+PHASES: Final = ("warm-up", "different", "first copies", "copies")
 
 _MIB: Final = 1 << 20
 _WORDS: Final = 60
@@ -185,7 +185,7 @@ def main(arguments: list[str]) -> int:
             soak.watch("warm-up", options.warm_up)
             soak.watch("different", options.minutes)
             feed.copies = True
-            soak.watch("warm-up", min(1, options.copies))  # what was on its way, and the caches of hits
+            soak.watch("first copies", min(1, options.copies))  # what was on its way, and the caches of hits
             soak.watch("copies", max(0, options.copies - 1))
             crawler.stop()
     lines, good = report(soak.looks)
