@@ -36,6 +36,7 @@ def read(bootstrap: str, topic: str, *, headers: bool = True) -> list[Record]:
             "enable.auto.commit": False,
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
+            "receive.message.max.bytes": 10**9,  # as much as a batch may unpack to
         }
     )
     try:

@@ -257,6 +257,55 @@ def test_what_is_no_page_is_a_dead_letter_with_reason_and_reference(cluster: Clu
     assert dead_letters(cluster) == found
 
 
+MIB: Final = 1 << 20
+
+
+def peak_bytes(worker: WorkerProcess) -> int:
+    """The most memory that a worker has had so far."""
+    status = Path(f"/proc/{worker.process.pid}/status").read_text()
+    return int(re.findall(r"VmHWM:\s*(\d+) kB", status)[0]) * 1024
+
+
+def test_pages_that_unpack_to_more_than_memory_cost_only_themselves(cluster: Cluster) -> None:
+    """In each codec one batch: a page, a bomb, another page."""
+    worker = running(cluster.start_worker())
+    cluster.publish(article(number) for number in range(100))
+    cluster.wait_until_settled()
+    before = peak_bytes(worker)
+    due: list[str] = []
+
+    def heard(error: object, message: Message) -> None:
+        assert error is None, error
+        if len(message.value() or b"") > MIB:
+            due.append(f"{message.partition()}:{message.offset()}")
+
+    for number, codec in enumerate(("gzip", "snappy", "lz4", "zstd")):
+        settings = {"compression.type": codec, "message.max.bytes": 10**9, "batch.size": 10**9, "linger.ms": 500}
+        foreign = Producer({"bootstrap.servers": cluster.bootstrap, **settings})
+        for meta, body in (
+            article(200 + number),
+            (PageMeta(url=f"http://bomb.example/{codec}", content_type=HTML), b"x" * (64 * MIB)),
+            article(300 + number),
+        ):
+            foreign.produce(
+                cluster.prefix + PAGES,
+                body,
+                meta.url.encode(),
+                headers=meta.to_headers(),
+                partition=number % 2,
+                callback=heard,
+            )
+        assert foreign.flush(60) == 0
+    cluster.wait_until_settled()
+    found = dead_letters(cluster)
+    assert {source: reason for source, (reason, _, _) in found.items()} == dict.fromkeys(due, "oversize")
+    assert len(due) == 4
+    verdicts = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
+    assert sum(record is not None and record.verdict == "unique" for record in verdicts.values()) == 108
+    assert peak_bytes(worker) - before < 100 * MIB
+    assert cluster.stop() == [0]
+
+
 SCHEME: Final = b"foreign!"
 TORN: Final = encode(Batch(scheme=SCHEME, writer=b"w", claims=()))[2:]
 CLAIM: Final = Claim(partition=0, offset=10**6, clock=0, url="http://foreign/", fingerprint=0)

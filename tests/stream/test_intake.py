@@ -27,7 +27,7 @@ from tests.stream.script import (
     policy,
     write,
 )
-from worker.errors import Refused
+from worker.errors import Refused, UsageError
 from worker.messages import Batch, Claim, decode
 from worker.stream.follower import Decided, Pending
 from worker.stream.intake import Claimer, OwnedPartition
@@ -259,7 +259,7 @@ def test_bytes_that_are_held_are_counted_with_key_and_headers_until_they_are_set
     pages = [record(offset, value) for offset, value in enumerate([b"four", None, b"", b"sixsix"])]
     pages[1] = pages[1]._replace(headers=[("large", b"x" * (2 << 20))])
     pages[2] = pages[2]._replace(key=b"k" * 1000)
-    sizes = [record_bytes(page.key, page.value, page.headers) for page in pages]
+    sizes = [page.weight for page in pages]
     for page in pages:
         partition.consume(page)
     assert partition.held_bytes == sum(sizes) > (2 << 20) + 1000
@@ -342,6 +342,14 @@ def test_a_ruling_waits_for_its_page() -> None:
     assert ready(partition) == [0]
 
 
+def test_a_page_that_was_claimed_and_is_now_too_large_to_be_read_is_not_left_out() -> None:
+    partition = claiming()
+    partition.consume(record(0, b"")._replace(oversize=1 << 24))
+    partition.on_decided(decided(0, [claim(0)]))
+    with pytest.raises(UsageError, match=r"page 0 of partition 0 has 16777216 bytes.*topics\.max_message_bytes"):
+        ready(partition)
+
+
 @pytest.mark.parametrize(
     ("pages", "size", "count"),
     [(100, 4.0, 4), (2, 4.0, 2), (1, 4.0, 1), (100, 3.0, 3), (100, 2.99, 2), (100, 0.1, 1)],
@@ -350,8 +358,9 @@ def test_a_ruling_waits_for_its_page() -> None:
 def test_a_transaction_is_bounded_by_pages_and_bytes(pages: int, size: float, count: int) -> None:
     """``size`` is in pages of this partition."""
     partition = claiming(0, 1, 2, 3)
+    one = next(iter(partition.held.values()))
     partition.on_decided(decided(0, [claim(offset) for offset in range(4)]))
-    assert len(ready(partition, pages, int(size * partition.held_bytes / 4))) == count
+    assert len(ready(partition, pages, int(size * record_bytes(one.key, one.value, one.headers)))) == count
 
 
 def test_a_claimed_page_that_the_topic_does_not_hold_any_more_is_refused() -> None:

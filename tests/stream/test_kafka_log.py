@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -76,7 +77,7 @@ def test_a_record_that_cannot_be_taken_apart_costs_only_itself_on_pages(world: K
     assert world.delivered(member, 0, 4) == [0, 1, 2, 3]
     assert world.delivered(member, 1, 2) == [0, 1]
     bad = [record for record in member.records if record.unreadable]
-    assert [(record.partition, record.offset, record.value) for record in bad] == [(0, 1, None), (0, 2, None)]
+    assert [(record.partition, record.offset, record.value) for record in bad] == [(0, 1, b""), (0, 2, b"")]
     assert all("utf-8" in (record.unreadable or "") for record in bad)
 
 
@@ -124,8 +125,10 @@ def test_the_end_of_a_foreign_transaction_does_not_hold_up_a_reader(world: Kafka
     assert reader.position == 2
 
 
-def test_a_compression_that_this_python_cannot_read_is_named_with_what_to_install(world: KafkaUnderTest) -> None:
-    """kafka-python reads snappy with a package that is none of ours."""
+def test_a_compression_that_this_python_cannot_read_is_named_with_what_to_install(
+    world: KafkaUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "snappy", None)  # as if it were not installed
     bootstrap = world.options["bootstrap_servers"][0]
     foreign = Producer({"bootstrap.servers": bootstrap, "compression.type": "snappy"})
     for topic in (FINGERPRINTS, PAGES):
@@ -136,6 +139,24 @@ def test_a_compression_that_this_python_cannot_read_is_named_with_what_to_instal
     for read in (reader.read, member.poll):
         with pytest.raises(UsageError, match="pip install python-snappy"):
             world.until("it reads", lambda read=read: bool(read()))
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_a_record_that_unpacks_to_more_than_is_read_costs_only_itself(world: KafkaUnderTest, codec: str) -> None:
+    settings = {"compression.type": codec, "message.max.bytes": 10**9, "batch.size": 10**9, "linger.ms": 500}
+    foreign = Producer({"bootstrap.servers": world.options["bootstrap_servers"][0], **settings})
+    bomb = b"x" * (34 << 20)
+    for topic in (PAGES, FINGERPRINTS):
+        for value in (b"before", bomb, b"between", bomb, b"after"):
+            foreign.produce(world.prefix + topic, value=value, partition=0)
+    assert foreign.flush(60) == 0
+    member = world.started(0)
+    assert world.delivered(member, 0, 5) == [0, 1, 2, 3, 4]
+    read = world.read_to_end(member, member.log.reader(FINGERPRINTS, 0, 0), FINGERPRINTS)
+    for records in (member.records, read):
+        assert [record.value for record in records] == [b"before", b"", b"between", b"", b"after"]
+        assert [record.oversize > len(bomb) for record in records] == [False, True, False, True, False]
+        assert all(record.timestamp and record.unreadable is None for record in records)
 
 
 def test_a_reader_that_comes_after_retention_is_refused(world: KafkaUnderTest) -> None:

@@ -44,7 +44,7 @@ def test_a_member_put_out_while_it_joins_hears_that_it_lost_everything(
 ) -> None:
     group = f"{topic_prefix}pages"
     timing = {"session_timeout_ms": 20_000, "heartbeat_interval_ms": 3_000}
-    members = [Member(options, topic_prefix + PAGES, group, None, **timing) for _ in range(2)]
+    members = [Member(options, topic_prefix + PAGES, group, None, MOST_BYTES, **timing) for _ in range(2)]
     here, other = (KafkaPages(member, 10) for member in members)
     admin = KafkaAdminClient(**options)
     owned: set[int] = set()
@@ -76,11 +76,14 @@ def test_a_member_put_out_while_it_joins_hears_that_it_lost_everything(
             member.close()
 
 
+MOST_BYTES: Final = 1 << 20
+
+
 class Alone:
     """A member of a group on ``pages``, and what its polls have told it."""
 
     def __init__(self, options: dict[str, Any], prefix: str, **timing: int) -> None:
-        self.member = Member(options, prefix + PAGES, f"{prefix}group", None, **(timing or TIMING))
+        self.member = Member(options, prefix + PAGES, f"{prefix}group", None, MOST_BYTES, **(timing or TIMING))
         self.pages = KafkaPages(self.member, 10)
         self.owned: set[int] = set()
         self.ever_lost: set[int] = set()
@@ -187,7 +190,7 @@ def test_the_client_is_asked_for_shards_seldom_and_a_rebalance_is_heard_of_all_t
     options: dict[str, Any], topic_prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = f"{topic_prefix}index"
-    members = [Member(options, topic_prefix + INDEX, group, None, **TIMING) for _ in range(2)]
+    members = [Member(options, topic_prefix + INDEX, group, None, MOST_BYTES, **TIMING) for _ in range(2)]
     now = 0.0
     here, other = KafkaShards(members[0], lambda: now), KafkaShards(members[1])
     owned: set[int] = set()

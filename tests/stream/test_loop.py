@@ -28,7 +28,7 @@ from tests.stream.script import (
 )
 from worker.errors import Unavailable
 from worker.stream.lives import PartitionLife, ShardLife
-from worker.stream.sizes import record_bytes
+from worker.stream.ports import RECORD_BYTES
 from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
 
 A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://c/", 0b111)
@@ -267,7 +267,7 @@ def test_pages_that_come_before_their_partition_is_ready_are_not_taken() -> None
 
 
 def test_full_hands_hold_every_partition_back_until_something_is_settled() -> None:
-    stage = Stage(held_bytes=2 * record_bytes(A.url.encode(), A.value, ())).play(A, B, C)
+    stage = Stage(held_bytes=2 * RECORD_BYTES).play(A, B, C)
     worker = stage.worker
     stage.claim()
     assert worker.log.pages().held == {0}

@@ -134,6 +134,7 @@ FOREIGN: dict[str, tuple[Record, str]] = {
     "too large without a url": (record(value=b"x" * MOST_BYTES, headers=[]), "oversize"),
     "a url too large to pass on": (record(headers=[("url", b"http://a/" + b"x" * MOST_BYTES)]), "oversize"),
     "too large beside the largest verdict": (record(value=b"x" * (MOST_BYTES - MAX_URL_BYTES)), "oversize"),
+    "a record too large to be read": (record(value=b"", headers=[], oversize=1 << 30), "oversize"),
     "a record the client cannot read": (record(value=None, headers=[], unreadable="so it goes"), "unreadable-record"),
 }
 

@@ -151,7 +151,7 @@ HELD_PAGES: Final = _gauge("dedup_held_pages", "pages", "Pages consumed and not 
 HELD_BYTES: Final = _gauge(
     "dedup_held_bytes",
     "bytes",
-    "Pages consumed and not settled yet, with their headers; bounded by commit.megabytes.",
+    "Memory that the pages consumed and not settled yet take, with 1 KiB added for each; bounded by commit.megabytes.",
 )
 PARSING: Final = _gauge("dedup_parsing_pages", "pages", "Pages that are with the parsing processes.")
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from worker.errors import Refused
+from worker.errors import Refused, UsageError
 from worker.messages import Batch, Claim, encode
 from worker.stream.follower import Decided, Pending
 from worker.stream.lives import PARTITION_MOVES, PartitionLife, moved
@@ -16,7 +16,7 @@ from worker.stream.ports import Committed, Log, Record, Sent, Ticket
 from worker.stream.restore import check_reach
 from worker.stream.sizes import record_bytes
 from worker.topics import CANDIDATES, FINGERPRINTS, PAGES
-from worker.verdict.decide import Ruling
+from worker.verdict.decide import DEAD, Ruling
 
 
 class Due(NamedTuple):
@@ -145,7 +145,7 @@ class OwnedPartition:
         if record.offset < self.committed or record.offset in self.held:
             return False
         self.held[record.offset] = record
-        self.held_bytes += record_bytes(record.key, record.value, record.headers)
+        self.held_bytes += record.weight
         if record.offset <= self.known:
             return False
         self.waiting.append(record.offset)
@@ -206,6 +206,7 @@ class OwnedPartition:
 
         Raises:
             Refused: a page that was claimed is not on the topic any more.
+            UsageError: one is larger than ``topics.max_message_bytes`` now lets pass.
         """
         ready: list[tuple[Record, Ruling]] = []
         size = 0
@@ -219,6 +220,12 @@ class OwnedPartition:
                         "run `python -m worker repair --accept-gap` to go on without the page"
                     )
                 break
+            if record.oversize and due.ruling.outcome != DEAD:
+                raise UsageError(
+                    f"page {record.offset} of partition {self.number} has {record.oversize} bytes, more than can be "
+                    "passed on, and was claimed when it could be: set topics.max_message_bytes as high again as it "
+                    "was. Nothing may be left out, since other verdicts may name the page"
+                )
             size += record_bytes(record.key, record.value, record.headers)
             if ready and (len(ready) >= most_pages or size > most_bytes):
                 break
@@ -243,7 +250,7 @@ class OwnedPartition:
         for _ in range(count):
             due = self.rulings.popleft()
             record = self.held.pop(due.ruling.claim.offset)
-            self.held_bytes -= record_bytes(record.key, record.value, record.headers)
+            self.held_bytes -= record.weight
         self.committed = committed.offset
         self.committed_point = ReplayPoint.from_metadata(committed.metadata, f"partition {self.number}")
 

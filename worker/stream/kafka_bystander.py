@@ -17,7 +17,7 @@ from worker.stream.connection import Options, reaching
 from worker.stream.kafka_log import KafkaReader, bounds_of
 from worker.stream.kafka_sends import Appender
 from worker.stream.ports import Bounds, Committed, NotYet, Sent
-from worker.topics import DEAD_LETTERS, PAGES, VERDICTS, group_names, topic_name
+from worker.topics import DEAD_LETTERS, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS, group_names, topic_name
 
 DELIVERY_SECONDS: Final = 30.0
 ASK_TIMEOUT_MS: Final = 10_000
@@ -58,7 +58,7 @@ class Bystander:
 
     def reader(self, topic: str, partition: int, offset: int) -> KafkaReader:
         """A reader of everything, committed or not: fit for topics that are written outside transactions."""
-        return KafkaReader(self._options, self._name(topic), partition, offset)
+        return KafkaReader(self._options, self._name(topic), partition, offset, self._max_bytes + OUTPUT_MARGIN_BYTES)
 
     def bounds(self, topic: str, partition: int) -> Bounds:
         """Begin and end as of now."""

@@ -1,18 +1,15 @@
-"""What kafka-python raises while a worker runs: as errors with a next move, or as a record to be passed over."""
+"""What kafka-python raises while a worker runs: as errors with a next move."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
-from kafka import KafkaConsumer, TopicPartition, errors
+from kafka import errors
 
 from worker.errors import Refused, Stop, Unavailable, UsageError
-from worker.stream.connection import Options
 
-PROBE_MS: Final = 2000
-"""How long a partition is tried: the record is there, so an answer comes within a round trip."""
 TOO_LARGE: Final = (errors.MessageSizeTooLargeError, errors.RecordListTooLargeError)
 REFUSALS: Final = (
     *TOO_LARGE,
@@ -113,52 +110,3 @@ def as_stop(error: errors.KafkaError, about: str) -> Stop:
         f"the broker did not do what was asked of {about} ({type(error).__name__}: {error}). "
         "Start the worker again; if it ends the same way, look at the broker's log"
     )
-
-
-def is_foreign(error: errors.CorruptRecordError) -> bool:
-    """Whether the record came to the broker like this: its checksum fits, but the client cannot take it apart.
-
-    Such as a header whose name is not UTF-8, which the broker accepts and no version of this program writes.
-    """
-    return "crc check" not in str(error)
-
-
-class Probe:
-    """Finds the partition whose next record cannot be read: the client's exception does not tell which it is.
-
-    A consumer of its own, because the one that raised must not be polled again before it was made to pass the record
-    over: kafka-python would look for it in an exhausted iterator for ever.
-    """
-
-    def __init__(self, options: Options, **more: Any) -> None:
-        self._options = dict(options) | more
-        self._consumer: Any = None
-
-    def first_unreadable(self, places: Sequence[tuple[TopicPartition, int]]) -> tuple[TopicPartition, int] | None:
-        """The first of these (partition, offset) at which a read fails; None if none does."""
-        if self._consumer is None:
-            self._consumer = KafkaConsumer(
-                **self._options, group_id=None, enable_auto_commit=False, auto_offset_reset="none"
-            )
-        ends = self._consumer.end_offsets([partition for partition, _ in places])
-        for partition, offset in places:
-            if offset < ends[partition] and not self._is_readable(partition, offset):
-                return partition, offset
-        return None
-
-    def close(self) -> None:
-        """The probe is of no use afterwards."""
-        if self._consumer is not None:
-            self._consumer.close(autocommit=False, timeout_ms=1000)
-
-    def _is_readable(self, partition: TopicPartition, offset: int) -> bool:
-        self._consumer.assign([partition])
-        self._consumer.seek(partition, offset)
-        try:
-            self._consumer.poll(timeout_ms=PROBE_MS, max_records=1)
-        except errors.CorruptRecordError:
-            return False
-        finally:
-            self._consumer.assign([])
-            self._consumer.poll(timeout_ms=0)  # forgets what it has fetched
-        return True

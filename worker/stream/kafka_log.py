@@ -12,10 +12,11 @@ from kafka import KafkaConsumer, TopicPartition, errors
 from worker.errors import Unavailable
 from worker.messages import Headers
 from worker.stream.connection import Options, reaching
-from worker.stream.kafka_faults import as_stop, is_foreign, speaking, while_away
+from worker.stream.kafka_faults import as_stop, speaking, while_away
 from worker.stream.kafka_fetches import Fetches
 from worker.stream.kafka_members import KafkaPages, KafkaShards, Member
 from worker.stream.kafka_sends import Appender, Job, KafkaTicket, TransactionTicket, Transactor
+from worker.stream.kafka_unpacking import unpack_bounded
 from worker.stream.ports import Bounds, Committed, Log, Membership, Output, Reader, Record
 from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, OUTPUT_MARGIN_BYTES, PAGES, group_names, topic_name
 
@@ -32,9 +33,9 @@ POSITION_TIMEOUT_MS: Final = 1000
 
 
 class KafkaReader(Reader):
-    """One partition, read by a consumer of its own."""
+    """One partition, read by a consumer of its own; records of more than ``most_bytes`` come without content."""
 
-    def __init__(self, options: Options, name: str, partition: int, offset: int) -> None:
+    def __init__(self, options: Options, name: str, partition: int, offset: int, most_bytes: int) -> None:
         with reaching(options):
             self._consumer: Any = KafkaConsumer(
                 **options,
@@ -45,6 +46,7 @@ class KafkaReader(Reader):
                 fetch_max_bytes=READ_BYTES,
                 metrics_enabled=False,
             )
+        unpack_bounded(self._consumer, most_bytes)
         self._partition = TopicPartition(name, partition)
         self._consumer.assign([self._partition])
         self._consumer.seek(self._partition, offset)
@@ -66,35 +68,21 @@ class KafkaReader(Reader):
 
     def _poll(self) -> Sequence[Record]:
         """What the client has, without waiting."""
-        records: Sequence[Any] = ()
-        with speaking(f"partition {self._partition.partition} of {self._partition.topic}, offset {self._position},"):
-            try:
-                with while_away():
-                    fetched = self._consumer.poll(timeout_ms=0, max_records=RECORDS_A_READ)
-                    records = fetched.get(self._partition, ())
-                    if records:
-                        self._position = records[-1].offset + 1
-                    else:  # the end of a transaction, or what compaction took, has an offset and no record
-                        known = self._consumer.position(self._partition, timeout_ms=POSITION_TIMEOUT_MS)
-                        self._position = max(self._position, known or 0)
-            except errors.CorruptRecordError as error:
-                if not is_foreign(error):
-                    raise
-                return [self._pass_over(error)]
-        return [
-            Record(record.partition, record.offset, record.key, record.value, record.headers, record.timestamp)
-            for record in records
-        ]
+        records: Sequence[Record] = ()
+        with (
+            speaking(f"partition {self._partition.partition} of {self._partition.topic}, offset {self._position},"),
+            while_away(),
+        ):
+            records = self._consumer.poll(timeout_ms=0, max_records=RECORDS_A_READ).get(self._partition, ())
+            if records:
+                self._position = records[-1].offset + 1
+            else:  # the end of a transaction, or what compaction took, has an offset and no record
+                known = self._consumer.position(self._partition, timeout_ms=POSITION_TIMEOUT_MS)
+                self._position = max(self._position, known or 0)
+        return records
 
     def close(self) -> None:
         self._consumer.close(autocommit=False, timeout_ms=1000)
-
-    def _pass_over(self, error: errors.CorruptRecordError) -> Record:
-        """Go on behind the record: polled again without, the client would look for it for ever."""
-        offset: int = self._consumer.position(self._partition)
-        self._consumer.seek(self._partition, offset + 1)
-        self._position = offset + 1
-        return Record(self._partition.partition, offset, None, b"", (), 0, unreadable=str(error))
 
 
 def bounds_of(consumer: Any, partitions: Sequence[TopicPartition]) -> list[Bounds]:
@@ -155,7 +143,7 @@ class KafkaLog(Log):
             "heartbeat_interval_ms": int(heartbeat_seconds * 1000),
         }
         # Verdict headers come on top of the largest page.
-        max_bytes = max_message_bytes + OUTPUT_MARGIN_BYTES
+        max_bytes = self._most_bytes = max_message_bytes + OUTPUT_MARGIN_BYTES
         self._appender = Appender(
             options, prefix, max_bytes=max_bytes, delivery_seconds=delivery_seconds, generation=generation
         )
@@ -179,6 +167,7 @@ class KafkaLog(Log):
             prefix + PAGES,
             page_group,
             instance and f"{instance}-pages",
+            max_bytes,
             max_partition_fetch_bytes=FETCH_BYTES,
             fetch_max_bytes=FETCH_BYTES,
             **timing,
@@ -188,6 +177,7 @@ class KafkaLog(Log):
             topic_name(prefix, INDEX, generation),
             shard_group,
             instance and f"{instance}-shards",
+            max_bytes,
             **timing,
         )
         self.members = (page_member, shard_member)
@@ -205,7 +195,8 @@ class KafkaLog(Log):
         return self._shards
 
     def reader(self, topic: str, partition: int, offset: int) -> KafkaReader:
-        return KafkaReader(self._options, topic_name(self._prefix, topic, self._generation), partition, offset)
+        name = topic_name(self._prefix, topic, self._generation)
+        return KafkaReader(self._options, name, partition, offset, self._most_bytes)
 
     def bounds(self, topic: str, partition: int) -> Bounds:
         return self.all_bounds([(topic, partition)])[0]

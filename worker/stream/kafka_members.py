@@ -13,9 +13,10 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from kafka.structs import MemberState, OffsetAndMetadata
 
 from worker.stream.connection import Options, reaching
-from worker.stream.kafka_faults import Probe, as_stop, speaking, while_away
+from worker.stream.kafka_faults import as_stop, speaking, while_away
 from worker.stream.kafka_fetches import Fetches
 from worker.stream.kafka_joining import Joining, is_at_rest
+from worker.stream.kafka_unpacking import unpack_bounded
 from worker.stream.ports import Committed, Membership, NotYet, PageGroup, Polled, Record, ShardGroup
 
 COMMIT_TIMEOUT_MS: Final = 10_000
@@ -89,7 +90,9 @@ class Member:
     the id is watched, too: under a new one, everything was lost.
     """
 
-    def __init__(self, options: Options, topic: str, group: str, instance: str | None, **more: Any) -> None:
+    def __init__(
+        self, options: Options, topic: str, group: str, instance: str | None, most_bytes: int, **more: Any
+    ) -> None:
         self.topic = topic
         self.group = group
         with reaching(options):
@@ -104,8 +107,8 @@ class Member:
                 isolation_level="read_committed",  # else a predecessor's pending offsets are not waited for
                 partition_assignment_strategy=[CooperativeStickyAssignor],
             )
+        unpack_bounded(self.consumer, most_bytes)
         self._fetches = Fetches(self.consumer)
-        self._probe = Probe(options, isolation_level="read_committed")
         self.changes = Changes(self.consumer)
         self.consumer.subscribe([topic], listener=self.changes)
         self._joining = Joining(self.consumer, f"joins {group}", lambda: self.changes.pending)
@@ -126,31 +129,25 @@ class Member:
         Raises:
             Stop: the client's error, with the operator's next move.
         """
-        fetched: dict[TopicPartition, list[Any]] = {}
-        unreadable: list[Record] = []
+        fetched: dict[TopicPartition, list[Record]] = {}
         was_lent = self.rebalancing
         with speaking(f"group {self.group} on {self.topic}"):
             if was_lent and not self._joining.ended():
                 return NOTHING
             if most and not was_lent and is_at_rest(self.consumer) and self._fetches.worth_a_poll():
-                try:
-                    with while_away():
-                        fetched = self.consumer.poll(timeout_ms=0, max_records=most)
-                except errors.CorruptRecordError as error:
-                    unreadable.append(self._pass_over(error))
+                with while_away():
+                    fetched = self.consumer.poll(timeout_ms=0, max_records=most)
         lost, gained = self._hear()
         if not is_at_rest(self.consumer):
             self.consumer.pause(*self.consumer.assignment())
             self._joining.begin()
         elif was_lent:
             self._let_flow()
-        records = [
-            Record(record.partition, record.offset, record.key, record.value, record.headers, record.timestamp)
-            for partition in sorted(fetched)
-            if partition.partition in self._flowing
-            for record in fetched[partition]
-        ]
-        return Polled(lost, gained, records + [record for record in unreadable if record.partition in self._flowing])
+        return Polled(
+            lost,
+            gained,
+            [record for here in sorted(fetched) if here.partition in self._flowing for record in fetched[here]],
+        )
 
     def _hear(self) -> tuple[list[int], list[int]]:
         """What was lost and gained since the last time."""
@@ -175,17 +172,6 @@ class Member:
         if changed or self.changes.pending:
             return Membership(-1, "", now)
         return Membership(now.generation_id, now.member_id, now)
-
-    def _pass_over(self, error: errors.CorruptRecordError) -> Record:
-        """Go on behind the record that made a poll fail."""
-        flowing = self.consumer.assignment() - self.consumer.paused()
-        places = [(here, self.consumer.position(here)) for here in sorted(flowing)]
-        found = self._probe.first_unreadable([(here, offset) for here, offset in places if offset is not None])
-        if found is None:
-            raise error
-        here, offset = found
-        self.consumer.seek(here, offset + 1)
-        return Record(here.partition, offset, None, None, (), 0, unreadable=str(error))
 
     def start(self, partition: int, offset: int) -> None:
         """Deliver from an offset on, held or not."""
@@ -220,7 +206,6 @@ class Member:
         """Leave the group at once, so that the others need not wait for the session to time out."""
         self._joining.close()
         self.consumer.close(autocommit=False, timeout_ms=3000)
-        self._probe.close()
 
 
 class KafkaPages(PageGroup):

@@ -102,6 +102,10 @@ class Parsing:
     def _page(self, record: Record) -> tuple[PageMeta, bytes]:
         if record.unreadable is not None:
             raise PageError(UNREADABLE, record.unreadable)
+        if record.oversize:
+            raise PageError(
+                OVERSIZE, f"{record.oversize} bytes unpacked, which is more than any page that can be passed on"
+            )
         if (size := largest_output(record.key, record.value, record.headers)) > self.most_bytes:
             raise PageError(
                 OVERSIZE,

@@ -51,15 +51,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from worker.messages import Headers
+
+RECORD_BYTES: Final = 1024
+"""What a record takes in memory besides its content, with its claim and its ruling."""
+HEADER_BYTES: Final = 128
+"""What a header takes besides its name and its value."""
 
 
 class Record(NamedTuple):
     """One record as read. ``timestamp`` is the broker's, in milliseconds since 1970 UTC.
 
-    ``unreadable`` says why the client could not take the record apart; then only its place is known.
+    ``unreadable`` says why the client could not take the record apart. ``oversize`` is the size in bytes of one that is
+    larger than any that is read, 0 of all others. Then only its place and its time are known, and the value is empty.
     """
 
     partition: int
@@ -69,6 +75,13 @@ class Record(NamedTuple):
     headers: Headers
     timestamp: int
     unreadable: str | None = None
+    oversize: int = 0
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory it takes to hold it: a page without body takes some, too."""
+        headers = sum(HEADER_BYTES + len(name) + len(value or b"") for name, value in self.headers)
+        return RECORD_BYTES + len(self.key or b"") + len(self.value or b"") + headers
 
 
 class Output(NamedTuple):
