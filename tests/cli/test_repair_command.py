@@ -16,10 +16,12 @@ from kafka.admin import MemberToRemove
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
+from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
 from worker.cli import repair as command
-from worker.errors import CheckFailed, Refused
-from worker.topics import CANDIDATES, FINGERPRINTS, INDEX
+from worker.errors import CheckFailed, Refused, UsageError
+from worker.messages import text_headers
+from worker.topics import CANDIDATES, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES
 
 pytestmark = pytest.mark.cluster
 
@@ -122,3 +124,40 @@ def test_a_gap_is_listed_accepted_and_left_behind(cluster: Cluster, capsys: pyte
     again = {(r.url, r.fingerprint): r.verdict for r in after.verdicts if r not in settled.verdicts}
     assert {again[page] for page in kept} <= {"refetch", "duplicate"}
     assert "unique" in {again[page] for page in lost}
+
+
+def test_a_page_that_nobody_has_claimed_is_passed_over(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = list(islice(invented(seed=2), 60))
+    worker = cluster.start_worker()
+    cluster.publish(pages[:40])
+    cluster.wait_until_settled()
+    with pytest.raises(Refused, match="workers are running"):
+        repair(cluster, "--skip", "0:0")
+    assert worker.stop() == 0
+    cluster.publish(pages[40:])
+    ends = Counter(record.partition for record in read(cluster.bootstrap, cluster.prefix + PAGES))
+    first = max(int(source.split(":")[1]) for source in settled_sources(cluster) if source.startswith("0:")) + 1
+    assert first + 1 < ends[0]
+    with pytest.raises(UsageError, match=rf"page 0:{first + 1} is not the next one .* Give --skip 0:{first} first"):
+        repair(cluster, "--skip", f"0:{first + 1}")
+    assert repair(cluster, "--skip", f"0:{first}", "--skip", f"0:{first + 1}") == 0
+    assert f"skipped 0:{first + 1}" in capsys.readouterr().out
+    with pytest.raises(UsageError, match=rf"page 0:{first} is claimed already"):
+        repair(cluster, "--skip", f"0:{first}")
+    cluster.start_worker()
+    cluster.wait_until_settled()
+    dead = {}
+    for record in read(cluster.bootstrap, cluster.prefix + DEAD_LETTERS):
+        headers = text_headers(record.headers)
+        dead[headers["dedup-source"]] = (headers["dedup-reason"], len(record.headers))
+    skipped = {source: dead[source] for source in (f"0:{first}", f"0:{first + 1}")}
+    assert set(skipped.values()) == {("skipped", 3)}
+    check_guarantees(traces(cluster.bootstrap, cluster.prefix))
+    assert cluster.stop() == [0]
+
+
+def settled_sources(cluster: Cluster) -> set[str]:
+    """Of all verdicts and dead letters."""
+    found = traces(cluster.bootstrap, cluster.prefix)
+    sources = [record.source for record in found.verdicts] + found.dead
+    return {f"{partition}:{offset}" for partition, offset in sources}

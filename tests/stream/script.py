@@ -320,7 +320,9 @@ class Stage:
         for record in everything(self.world, DEAD_LETTERS):
             headers = text_headers(record.headers)
             partition, offset = headers["dedup-source"].split(":")
-            lines.append(((int(partition), int(offset)), f"{record.key.decode()} dead {headers['dedup-reason']}"))
+            lines.append(
+                ((int(partition), int(offset)), f"{(record.key or b'').decode()} dead {headers['dedup-reason']}")
+            )
         return [line for _, line in sorted(lines)]
 
     def check(self) -> None:

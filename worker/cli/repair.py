@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING, Final
 from worker.cli import compose
 from worker.cli.run import policy
 from worker.cli.topology import bystander, specs
-from worker.errors import CheckFailed
+from worker.errors import CheckFailed, UsageError
 from worker.stream.admin import compare_topics
 from worker.stream.connection import client_options
 from worker.stream.repair import PartitionPlace, Plan, Survey, carry_out, plan, survey
+from worker.stream.skipping import Spot, skip
 from worker.stream.startup import check_topics
 from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
 
@@ -33,13 +35,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "consumed offsets are moved behind the gap, and from then on everything is exact again. All workers must be "
         "stopped, also those that are paused."
     )
+    parser.add_argument(
+        "--skip",
+        action="append",
+        default=[],
+        type=spot,
+        metavar="PARTITION:OFFSET",
+        help="pass over this page, unread, as a dead letter: the next one that is not claimed; repeatable",
+    )
     parser.add_argument("--accept-gap", action="store_true", help="accept what is lost, and make workers able to go on")
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """0 if there is nothing to repair, or it was repaired.
+    """0 if there is nothing to repair, or it was repaired, or the pages were passed over.
 
     Raises:
+        UsageError: a page to be passed over is not the next one.
         CheckFailed: there is a gap, and it was not accepted.
         Refused: workers are running, a topic was made anew, or the index contradicts itself.
         Unavailable: the broker or a topic is not there, or a transaction is pending.
@@ -49,7 +60,13 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     options = client_options(settings.kafka)
     check_topics(compare_topics(options, specs(settings)))
     rules = policy(settings, compose.scheme(settings, compose.recipe(settings)), secrets.token_bytes(8))
+    if outside := [str(asked) for asked in arguments.skip if asked.partition >= topics.partitions]:
+        raise UsageError(f"{PAGES} has {topics.partitions} partitions, so there is no page {outside[0]}")
     with bystander(settings) as broker:
+        if arguments.skip:
+            for skipped in skip(broker, arguments.skip, rules):
+                print(f"skipped {skipped}: start the workers, which write its dead letter")
+            return 0
         surveyed = survey(broker, rules, range(topics.partitions))
         planned = plan(surveyed, rules)
         print("\n".join(places(surveyed)))
@@ -65,6 +82,14 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         carry_out(broker, planned, rules, partial(secrets.token_bytes, 16))
     print(f"repaired: {len(planned.bridges)} shards and {len(planned.moves)} partitions go on behind the gap")
     return 0
+
+
+def spot(text: str) -> Spot:
+    """A page as it is named in ``dedup-source``."""
+    found = re.fullmatch(r"(\d{1,9}):(\d{1,18})", text, re.ASCII)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no PARTITION:OFFSET such as 3:17")
+    return Spot(int(found[1]), int(found[2]))
 
 
 def places(surveyed: Survey) -> Iterator[str]:

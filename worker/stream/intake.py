@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from worker.errors import Refused, UsageError
 from worker.messages import Batch, Claim, encode
@@ -17,6 +17,14 @@ from worker.stream.restore import check_reach
 from worker.stream.sizes import record_bytes
 from worker.topics import CANDIDATES, FINGERPRINTS, PAGES
 from worker.verdict.decide import DEAD, Ruling
+
+SKIPPED: Final = "skipped"
+"""Reason of a page that was passed over by hand (``worker.stream.skipping``): nothing of it is needed any more."""
+
+
+def is_skipped(dead: str | None) -> bool:
+    """Whether a claim, or a ruling on it, says so."""
+    return dead is not None and dead.partition(": ")[0] == SKIPPED
 
 
 class Due(NamedTuple):
@@ -31,7 +39,8 @@ class OwnedPartition:
 
     ``committed`` is the first offset that is not settled. ``known`` is the highest claimed offset that was read, by
     whomever: only pages above it are claimed. ``ruled`` is the highest offset whose first claim was seen decided.
-    Pages below ``written_from`` are only counted; with ``counts`` (``output.mode``) all are.
+    Pages below ``written_from`` are only counted; with ``counts`` (``output.mode``) all are. ``skipped`` are those
+    whose first claim says so and that are not settled: they need not be held to be.
     """
 
     def __init__(self, number: int, observer: Observer, *, counts: bool = False) -> None:
@@ -44,6 +53,7 @@ class OwnedPartition:
         self.catch_up_to = -1
         self.held: dict[int, Record] = {}
         self.held_bytes = 0
+        self.skipped: set[int] = set()
         self.rulings: deque[Due] = deque()
         self.waiting: deque[int] = deque()
         self.claims: dict[int, Claim] = {}
@@ -138,7 +148,10 @@ class OwnedPartition:
                 "or make all topics anew"
             )
         self.move(PartitionLife.CLAIMING)
-        log.pages().start(self.number, self.committed)
+        first = self.committed
+        while first in self.skipped:  # not even to be read
+            first += 1
+        log.pages().start(self.number, first)
 
     def consume(self, record: Record) -> bool:
         """Hold a page until its verdict is settled; true if it has still to be fingerprinted."""
@@ -175,6 +188,8 @@ class OwnedPartition:
         for claim in pending.batch.claims:
             if claim.partition == self.number and claim.offset > self.known:
                 self.known = claim.offset
+                if is_skipped(claim.dead):
+                    self.skipped.add(claim.offset)
 
     def on_decided(self, decided: Decided) -> None:
         """Collect the rulings on first claims; those below the committed offset were settled by a predecessor.
@@ -212,6 +227,8 @@ class OwnedPartition:
         size = 0
         for due in self.rulings:
             record = self.held.get(due.ruling.claim.offset)
+            if is_skipped(due.ruling.claim.dead):
+                record = Record(self.number, due.ruling.claim.offset, None, None, (), 0)
             if record is None:
                 if self.held and next(iter(self.held)) > due.ruling.claim.offset:
                     raise Refused(
@@ -249,8 +266,10 @@ class OwnedPartition:
         """The transaction with the first ``count`` rulings is through."""
         for _ in range(count):
             due = self.rulings.popleft()
-            record = self.held.pop(due.ruling.claim.offset)
-            self.held_bytes -= record.weight
+            offset = due.ruling.claim.offset
+            if (record := self.held.pop(offset, None)) is not None:
+                self.held_bytes -= record.weight
+            self.skipped.discard(offset)
         self.committed = committed.offset
         self.committed_point = ReplayPoint.from_metadata(committed.metadata, f"partition {self.number}")
 

@@ -219,12 +219,7 @@ def carry_out(place: Place, planned: Plan, policy: Policy, new_key: Callable[[],
         Refused: somebody is in one of the groups.
         Unavailable: the broker did not take a record; run the repair again.
     """
-    if members := place.members():
-        raise Refused(
-            f"{len(members)} workers are running ({', '.join(members[:3])}), and would go on from what is being "
-            "changed: stop all of them, also those that are paused, wait until kafka.session_timeout_seconds are over, "
-            "and run the same command again"
-        )
+    refuse_members(place)
     if planned.moves:
         place.commit({move.partition: move.committed for move in planned.moves})
     headers = [(SCHEME_HEADER, policy.scheme_text), (BRIDGE_HEADER, b"1")]
@@ -235,6 +230,20 @@ def carry_out(place: Place, planned: Plan, policy: Policy, new_key: Callable[[],
             for block in bridge.blocks
         ]
     )
+
+
+def refuse_members(place: Place) -> None:
+    """Nobody is there who would go on from what is being changed.
+
+    Raises:
+        Refused: somebody is in one of the groups.
+    """
+    if members := place.members():
+        raise Refused(
+            f"{len(members)} workers are running ({', '.join(members[:3])}), and would go on from what is being "
+            "changed: stop all of them, also those that are paused, wait until kafka.session_timeout_seconds are over, "
+            "and run the same command again"
+        )
 
 
 def _collect(blocks: Sequence[Block], states: dict[int, State]) -> None:
