@@ -11,12 +11,18 @@ code  meaning
 2     usage or settings: the command, the file or the environment is wrong
 3     a broker, topic or port is not there: try again
 4     refused for safety: going on could make a verdict wrong
+70    a fault of this program, or memory ran out; its message says which
 ====  =====================================================================
 
 Every message ends with the reader's next move.
 """
 
 from __future__ import annotations
+
+from typing import Final
+
+UNEXPECTED: Final = 70
+"""Exit code after an exception that is none of these (``EX_SOFTWARE`` of sysexits.h)."""
 
 
 class PageError(Exception):

@@ -103,6 +103,36 @@ def test_an_error_is_one_message_and_its_code(
     assert capsys.readouterr() == ("", "worker: error: no\n")
 
 
+def test_an_exception_that_nobody_expected_is_told_first_and_last_with_the_traceback_between(
+    install: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def act(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+        raise LookupError("two\nlines")
+
+    install(act)
+    assert main(["probe"]) == 70
+    out, told = capsys.readouterr()
+    first, *between, last = told.splitlines()
+    assert not out
+    assert first == last
+    assert re.fullmatch(r"worker: error: a fault of this program: .*report.* \(LookupError: two lines\)", first)
+    assert between[0] == "Traceback (most recent call last):"
+    assert any("in act" in line for line in between)
+
+
+def test_memory_that_ran_out_is_told_in_one_line(
+    install: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def act(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+        raise MemoryError
+
+    install(act)
+    assert main(["probe"]) == 70
+    out, told = capsys.readouterr()
+    assert not out
+    assert re.fullmatch(r"worker: error: memory ran out: .*index\.memory_mb.*\n", told)
+
+
 def test_control_c_ends_without_a_traceback(install: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     def act(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         raise KeyboardInterrupt
@@ -221,7 +251,7 @@ def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_every_file_that_is_a_command_is_registered_with_its_summary() -> None:
     modules = {path.stem: importlib.import_module(f"worker.cli.{path.stem}") for path in CLI.glob("[!_]*.py")}
-    commands = {name: module for name, module in modules.items() if hasattr(module, "SUMMARY") and name != "run"}
+    commands = {name: module for name, module in modules.items() if hasattr(module, "SUMMARY") and name != "start"}
     assert {
         name: Command(f"worker.cli.{module.__name__.rpartition('.')[2]}", module.SUMMARY)
         for name, module in commands.items()

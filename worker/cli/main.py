@@ -7,6 +7,7 @@ import importlib
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 from worker import __version__
 from worker.cli.logs import log_to_stderr
 from worker.cli.stopping import AskedToStop
-from worker.errors import Stop, UsageError
+from worker.errors import UNEXPECTED, Stop, UsageError
 
 if TYPE_CHECKING:
     from worker.config import Loaded, Settings
@@ -70,9 +71,17 @@ COMMANDS: Final = {
 }
 """Commands by name, in the order of a first use."""
 
-RUN: Final = "worker.cli.run"
+RUN: Final = "worker.cli.start"
 """The module of the command without a name: the worker itself."""
 
+OUT_OF_MEMORY: Final = (
+    "memory ran out: give this process more, or set index.memory_mb, commit.megabytes or page.processes lower, and "
+    "start it again. Nothing is lost"
+)
+FAULT: Final = (
+    "a fault of this program: start it again, nothing is lost; if it ends the same way, report all lines from the "
+    "first of this kind on"
+)
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 
@@ -107,6 +116,14 @@ def main(argv: Sequence[str], asked: AskedToStop | None = None) -> int:
         # The interpreter flushes standard output once more at its end; that must find something to write to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+    except MemoryError:
+        print(f"worker: error: {OUT_OF_MEMORY}", file=sys.stderr)
+        return UNEXPECTED
+    except Exception as error:
+        # Whoever reads only the first line, or only the last, learns what it is; the report needs what is between.
+        told = f"worker: error: {FAULT} ({type(error).__name__}: {error})".replace("\n", " ")
+        print(told, traceback.format_exc().rstrip(), told, sep="\n", file=sys.stderr)
+        return UNEXPECTED
 
 
 def _run(argv: Sequence[str], asked: AskedToStop | None) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import logging
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -40,29 +39,18 @@ from worker.stream.startup import check_scheme, check_topics, limits
 from worker.stream.watch import Watch
 from worker.topics import DAY_MS
 
-SUMMARY = "run a worker: pages in, verdicts out"
 MIB = 1 << 20
 
 _log = logging.getLogger(__name__)
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """No arguments of its own: everything is a setting."""
-
-
-def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """Work until SIGTERM or SIGINT, then drain; 0 unless something stops the worker.
-
-    ``arguments.asked`` has heard them since before this module was imported, which takes most of a second.
-    """
-    asked: AskedToStop = arguments.asked
-    settings = load()
-    if asked.by_now():
-        return 0
+def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
+    """Work until told to stop, then drain; 0 unless something stops the worker. ``server`` is told what to show."""
     give_back_freed_memory()
     made = compose.recipe(settings)
     scheme = compose.scheme(settings, made)
     options = client_options(settings.kafka)
+    _log.info("looking for the topics at %s", settings.kafka.bootstrap_servers)
     try:
         differences = compare_topics(options, specs(settings))
         check_topics(differences)
@@ -75,7 +63,6 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     rules = policy(settings, scheme, writer, most.logs)
     metrics = _metrics(settings, scheme)
     with (
-        HealthServer(metrics, settings.metrics.host, settings.metrics.port) as server,
         ParserPool[Source, Fingerprinted](
             partial(Fingerprinter, made),
             Fingerprinted,
@@ -85,6 +72,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         ) as pool,
         this_machine(settings) as local,
     ):
+        metrics.health.report(["joining the groups of the workers"])
+        server.show(metrics)
         print(f"metrics: {server.address}/metrics", flush=True)
         log = kafka_log(settings, options, writer)
         parsing = Parsing(pool, most.outputs, scope_of=compose.scope_of(settings), ttl=rules.ttl)

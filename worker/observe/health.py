@@ -18,7 +18,6 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from io import BytesIO
@@ -103,6 +102,25 @@ class Exposes(Protocol):
         """Body of ``/hosts``."""
 
 
+class Starting:
+    """What is shown before there is anything to count: what the worker does. It lives, however long that takes."""
+
+    def __init__(self) -> None:
+        self.health = Health(clock=lambda: 0.0)
+
+    def say(self, step: str) -> None:
+        """What it does now."""
+        self.health.report([step])
+
+    def exposition(self, accept: str) -> tuple[bytes, str]:
+        """No metrics yet."""
+        return b"", "text/plain; version=0.0.4; charset=utf-8"
+
+    def hosts(self) -> bytes:
+        """No pages yet."""
+        return b"{}"
+
+
 class HealthServer:
     """Serves in a daemon thread from when it is made until it is closed.
 
@@ -116,7 +134,12 @@ class HealthServer:
     def __init__(self, exposes: Exposes, host: str, port: int) -> None:
         listener = _listener(host, port)
         self._address = listener.getsockname()
-        self._server = HttpServer(listener, partial(_reply, exposes), "health")
+        self._exposes = exposes
+        self._server = HttpServer(listener, lambda head: _reply(self._exposes, head), "health")
+
+    def show(self, exposes: Exposes) -> None:
+        """From now on, this."""
+        self._exposes = exposes
 
     @property
     def host(self) -> str:

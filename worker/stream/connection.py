@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from kafka import errors
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
-from worker.errors import Unavailable, UsageError
+from worker.errors import Stop, Unavailable, UsageError
 
 BOOTSTRAP_TIMEOUT_MS: Final = 10_000
 """How long a client looks for a broker when it is made: kafka-python's own 30 s is too long to wait."""
@@ -20,6 +21,8 @@ RECONNECT_BACKOFF_MAX_MS: Final = 1_000
 """Longest pause between two tries to connect. It doubles up to 30 s by default: a broker that is back goes unseen."""
 
 _SAYS_WHY: Final = ("Bootstrap connection to", "Bootstrap attempt to")
+
+LOGIN_ERRORS: Final = (errors.SaslAuthenticationFailedError, errors.UnsupportedSaslMechanismError)
 
 Options = Mapping[str, Any]
 """Keyword arguments for KafkaConsumer, KafkaProducer and KafkaAdminClient alike."""
@@ -76,6 +79,24 @@ class KafkaSettings(Protocol):
         """Password of the key."""
 
 
+def _hear_last_words(transport: Any) -> None:
+    """Let a transport deliver what came together with the end of its connection, and see the end with its next look.
+
+    kafka-python throws it away. It is how a broker refuses a login: by an answer that says why, and hanging up.
+    """
+    receive = transport._sock_recv
+
+    def receive_first(self: Any) -> tuple[bytes, Exception | None]:
+        data, error = receive(self)
+        return data, None if data else error
+
+    transport._sock_recv = receive_first
+
+
+for _transport in (KafkaTCPTransport, KafkaSSLTransport):
+    _hear_last_words(_transport)
+
+
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     """Keyword arguments that every client takes; settings that are None are left to kafka-python's defaults.
 
@@ -117,48 +138,90 @@ def reaching(options: Options) -> Iterator[None]:
     """Around the making and first use of a client: what kafka-python raises becomes an error with a next move.
 
     Raises:
-        Unavailable: no broker answers, or none that lets us in.
-        UsageError: the user may not do what the block does.
+        Unavailable: no broker answers.
+        UsageError: the broker does not let the user in, or he may not do what the block does.
     """
-    with _reasons() as heard:
+    with _listening() as heard:
         try:
             yield
         except (errors.KafkaTimeoutError, errors.KafkaConnectionError, errors.NodeNotReadyError) as error:
             raise _unreachable(options, heard, error) from error
-        except (errors.AuthorizationError, errors.SaslAuthenticationFailedError) as error:
+        except errors.AuthorizationError as error:
             raise UsageError(
                 f"the broker refused it ({type(error).__name__}: {error}): "
                 "check kafka.sasl_username and the rights of that user"
             ) from error
+        except LOGIN_ERRORS as error:
+            raise login_refused(options, error) from error
 
 
-def _unreachable(options: Options, heard: list[str], error: Exception) -> Unavailable:
+def login_refused(options: Options, error: Exception) -> UsageError:
+    """What to say of an error of ``LOGIN_ERRORS``."""
     servers = ",".join(options["bootstrap_servers"])
-    why = heard[-1] if heard else f"{type(error).__name__}: {error}"
+    if isinstance(error, errors.UnsupportedSaslMechanismError):
+        return UsageError(
+            f"the broker at kafka.bootstrap_servers={servers} does not offer "
+            f"kafka.sasl_mechanism={options.get('sasl_mechanism')} ({error}): set one that it names"
+        )
+    return UsageError(
+        f"the broker refused the login of {options.get('sasl_plain_username')} at kafka.bootstrap_servers={servers} "
+        f"({error}): check kafka.sasl_username, kafka.sasl_mechanism and the password in kafka.sasl_password or "
+        "kafka.sasl_password_file"
+    )
+
+
+def check_login(options: Options, client: Any) -> None:
+    """See whether a client was refused while it ran: it asks that broker nothing more, and mostly does not say so.
+
+    Raises:
+        UsageError: it was.
+    """
+    for error in list(client._manager._auth_failures.values()):
+        if isinstance(error, LOGIN_ERRORS):
+            raise login_refused(options, error) from error
+
+
+def _unreachable(options: Options, heard: Heard, error: Exception) -> Stop:
+    if heard.refusal is not None:
+        return login_refused(options, heard.refusal)
+    servers = ",".join(options["bootstrap_servers"])
+    why = heard.why or f"{type(error).__name__}: {error}"
     return Unavailable(
         f"no Kafka broker answers at kafka.bootstrap_servers={servers} ({why}). "
         "Correct that setting, or start a broker on this machine: python -m worker broker"
     )
 
 
+class Heard(logging.Handler):
+    """What kafka-python's network layer warns of: its exceptions do not say why a broker was not reached.
+
+    A login that was refused is kept: the broker answers the next tries by hanging up.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.why = ""
+        self.refusal: Exception | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take in one warning."""
+        message = record.getMessage()
+        if message.startswith(_SAYS_WHY):
+            self.why = message.partition(" (backoff")[0]
+            for part in record.args or ():
+                if isinstance(part, LOGIN_ERRORS):
+                    self.refusal = part
+
+
 @contextmanager
-def _reasons() -> Iterator[list[str]]:
-    """What kafka-python's network layer warns of meanwhile: its exceptions do not say why a broker was not reached."""
-    heard: list[str] = []
-
-    class Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            message = record.getMessage()
-            if message.startswith(_SAYS_WHY):
-                heard[:] = [message.partition(" (backoff")[0]]
-
+def _listening() -> Iterator[Heard]:
     logger = logging.getLogger("kafka.net.manager")
-    listener = Listener(logging.WARNING)
-    logger.addHandler(listener)
+    heard = Heard()
+    logger.addHandler(heard)
     try:
         yield heard
     finally:
-        logger.removeHandler(listener)
+        logger.removeHandler(heard)
 
 
 def _reveal(secret: Secret | None) -> str | None:

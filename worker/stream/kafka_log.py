@@ -11,7 +11,7 @@ from kafka import KafkaConsumer, TopicPartition, errors
 
 from worker.errors import Unavailable
 from worker.messages import Headers
-from worker.stream.connection import Options, reaching
+from worker.stream.connection import Options, check_login, reaching
 from worker.stream.kafka_faults import as_stop, speaking, while_away
 from worker.stream.kafka_fetches import Fetches
 from worker.stream.kafka_members import KafkaPages, KafkaShards, Member
@@ -226,10 +226,12 @@ class KafkaLog(Log):
         Raises:
             UsageError: another worker was found under this one's ``kafka.instance_id``. Nothing else tells: the
                 heartbeats of a member that was replaced stop, and its polls go on without an error. Or the broker
-                refused what it will refuse again until a setting, a topic or a right is changed.
+                refused what it will refuse again until a setting, a topic or a right is changed: a login, too.
             Refused: the same, where the topics are not as agreed.
             Unavailable: the last ones all failed, for longer than patience lasts.
         """
+        for client in (self._asker, *(member.consumer for member in self.members)):
+            check_login(self._options, client)
         self._appender.look()
         for failures in (self._appender.failures, self.transactor.failures):
             failures.check(self._patience)

@@ -1,0 +1,48 @@
+"""The command without a name: a worker, from its first second on.
+
+Importing what works on pages compiles it where it was never compiled before. So who asks for the worker's health can
+ask before that.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from worker.cli.compiling import compiling
+from worker.cli.stopping import AskedToStop
+from worker.observe.health import HealthServer, Starting
+from worker.stream.connection import client_options
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+
+SUMMARY = "run a worker: pages in, verdicts out"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """No arguments of its own: everything is a setting."""
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """Work until SIGTERM or SIGINT, then drain; 0 unless something stops the worker.
+
+    ``arguments.asked`` has heard them since before this module was imported.
+    """
+    asked: AskedToStop = arguments.asked
+    settings = load()
+    if asked.by_now():
+        return 0
+    client_options(settings.kafka)  # what is wrong there is told at once
+    starting = Starting()
+    with HealthServer(starting, settings.metrics.host, settings.metrics.port) as server:
+        with compiling(starting.say):
+            from worker.cli.run import work
+            from worker.index.engine import choose
+
+            choose()
+        if asked.by_now():
+            return 0
+        starting.say(f"looking for the topics at kafka.bootstrap_servers={settings.kafka.bootstrap_servers}")
+        return work(settings, asked, server)
