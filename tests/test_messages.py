@@ -136,6 +136,15 @@ def test_a_payload_of_others_in_a_right_envelope_is_refused(kind: type[Batch], p
         decode(kind, with_payload(encode(examples[kind]), payload))
 
 
+def test_what_no_reader_can_follow_to_its_depth_is_refused() -> None:
+    deep = b"\x91" * 100_000
+    batch = encode(Batch(scheme=b"", writer=b"", claims=()))
+    with pytest.raises(UnreadableRecord, match="recursion"):  # as a field more than this version reads
+        decode(Batch, with_payload(batch, b"\x94\xc4\x00\xc4\x00\x90" + deep))
+    with pytest.raises(UnreadableRecord, match="recursion"):
+        VerdictRecord.decode(VERDICT.encode()[:-1] + b',"more":' + b"[" * 100_000)
+
+
 def test_each_kind_refuses_the_others() -> None:
     values = {Batch: encode(Batch(scheme=b"", writer=b"", claims=())), Block: encode(block())}
     for kind, other in ((Batch, Block), (Block, Batch), (Answer, Block)):

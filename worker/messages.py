@@ -239,7 +239,7 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
         """Raises ``UnreadableRecord`` for anything else than a verdict."""
         try:
             return msgspec.json.decode(value, type=cls)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise UnreadableRecord(f"not a verdict record: {error}") from error
 
     def to_headers(self) -> list[tuple[str, bytes]]:
@@ -300,7 +300,7 @@ def decode(kind: type[Binary], value: bytes | None) -> Binary:
         raise _other_version(kind.__name__, version)
     try:
         message: Binary = _DECODERS[kind].decode(payload)
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise UnreadableRecord(f"{kind.__name__}: {error}") from error
     return message
 

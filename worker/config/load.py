@@ -117,7 +117,7 @@ def _read_secret_files(given: Mapping[str, Given]) -> Layer:
             continue
         try:
             secret = Path(str(by_file.value)).read_text(encoding="utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # not UTF-8; a path with a NUL in it
             if Path(str(by_file.value)).is_file():
                 why = error.strerror if isinstance(error, OSError) else "not UTF-8"
                 problems.append(Problem(f"{key}_file", by_file.origin, f"the file cannot be read ({why}); correct it"))

@@ -147,7 +147,7 @@ def _read_head(source: BinaryIO) -> Snapshot:
         raise SnapshotDamaged("it is no snapshot of this program's version")
     try:
         head = _SNAPSHOT.decode(_read_frame(source))
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise SnapshotDamaged(f"its head cannot be read: {error}") from error
     if head.columns != _COLUMNS:
         raise SnapshotDamaged(f"it has the columns {head.columns}, this program has {_COLUMNS}")
@@ -196,7 +196,7 @@ def _entries_of(payload: bytes) -> Entries:
             if name in COLUMNS or len(column)
         }
         return Entries(**columns, urls=UrlRun(Group(*group) for group in piece.urls))
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise SnapshotDamaged(f"a piece cannot be read: {error}") from error
 
 

@@ -1,0 +1,39 @@
+"""The headers of a page and its URL: unreadable ones are ``UnreadableRecord``, a URL that is none ``ValueError``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from worker.errors import UnreadableRecord
+from worker.messages import PageMeta, text_headers
+from worker.urls import canonical_url
+
+NAMES = (*PageMeta.__struct_fields__, "theirs")
+
+
+def attack(data: bytes) -> None:
+    """Lines of a name's number and a value."""
+    headers = [(NAMES[line[0] % len(NAMES)], line[1:]) for line in data.split(b"\n") if line]
+    text_headers(headers)
+    try:
+        meta = PageMeta.from_headers(headers)
+    except UnreadableRecord:
+        return
+    assert PageMeta.from_headers(meta.to_headers()) == meta
+    try:
+        canonical = canonical_url(meta.url)
+    except ValueError:
+        return
+    canonical.encode()
+
+
+def seeds() -> Iterator[bytes]:
+    """URLs of all kinds, with all other headers and without."""
+    for url in (
+        b"http://a.example/x?b=2&a=1#c",
+        "http://网页.example/你?好".encode(),
+        b"http://[::1]:80/",
+        b"ftp://%zz@x",
+    ):
+        yield b"\x00" + url
+        yield b"\x00" + url + b"\n\x01200\n\x02text/html\n\x03gbk\n\x0417\n\x05s\n\x06j\n\x07text"

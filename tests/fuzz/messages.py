@@ -1,0 +1,80 @@
+"""Records of all topics: what is not one of them is ``UnreadableRecord``, of another version ``Refused``."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from worker.errors import Refused, UnreadableRecord
+from worker.messages import (
+    _ENVELOPE,
+    _MAGIC,
+    VERSION,
+    Answer,
+    Batch,
+    Block,
+    Claim,
+    Hit,
+    VerdictRecord,
+    decode,
+    encode,
+)
+
+KINDS = (Batch, Answer, Block)
+CLAIM = Claim(partition=1, offset=7, clock=5, url="http://a/", fingerprint=2**64 - 1, text_hash=3, sketch=b"s" * 32)
+ANSWER = Answer(
+    scheme=b"8",
+    writer=b"w",
+    batch=4,
+    shard=1,
+    void=(0, 2),
+    hits=(Hit(place=1, order=(2, 3), url="http://b/", distance=None, reason="hamming"),),
+)
+VERDICT = VerdictRecord(
+    url="http://a/",
+    verdict="duplicate",
+    duplicate_of="http://b/",
+    distance=3,
+    reason="hamming",
+    fingerprint="0" * 16,
+    order=(1, 2),
+    source=(0, 9),
+    fetched=5,
+    scheme="0" * 16,
+)
+DEPTH = 5000
+
+
+def enveloped(kind: type, payload: bytes) -> bytes:
+    """With an envelope that says nothing wrong of it."""
+    return _ENVELOPE.pack(_MAGIC[kind], VERSION, 0, len(payload), zlib.crc32(payload)) + payload
+
+
+def attack(data: bytes) -> None:
+    """As a record's value as it is, and as the payload of a good envelope."""
+    for kind in KINDS:
+        for value in (data, enveloped(kind, data)):
+            try:
+                message = decode(kind, value)
+            except (UnreadableRecord, Refused):
+                continue
+            assert decode(kind, encode(message)) == message
+    try:
+        verdict = VerdictRecord.decode(data)
+    except UnreadableRecord:
+        return
+    assert VerdictRecord.decode(verdict.encode()) == verdict
+    verdict.to_headers()
+
+
+def seeds() -> Iterator[bytes]:
+    """One of each kind, and what has more than it should, in depth."""
+    batch = encode(Batch(scheme=b"12345678", writer=b"w", claims=(CLAIM,)))
+    for whole in (batch, encode(ANSWER)):
+        payload = whole[_ENVELOPE.size :]
+        yield whole
+        yield payload
+        yield bytes([payload[0] + 1]) + payload[1:] + b"\x91" * DEPTH
+    verdict = VERDICT.encode()
+    yield verdict
+    yield verdict[:-1] + b',"more":' + b"[" * DEPTH

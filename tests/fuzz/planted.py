@@ -1,0 +1,19 @@
+"""A target with a defect that only coverage leads to, for the test that it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from atheris import instrument_func  # type: ignore[import-not-found, unused-ignore]
+
+
+@instrument_func
+def attack(data: bytes) -> None:
+    """Three branches deep."""
+    if len(data) > 2 and data[0] == ord("c") and data[1] == ord("r") and data[2] == ord("a"):
+        raise ValueError("the planted defect")
+
+
+def seeds() -> Iterator[bytes]:
+    """Nothing that hints at it."""
+    yield b"harmless"

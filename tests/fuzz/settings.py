@@ -1,0 +1,45 @@
+"""Settings in file, environment and flags: whatever is wrong with them is one ``UsageError``."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from worker.config import load
+from worker.config.catalogue import catalogue, sections
+from worker.config.model import Settings
+from worker.config.show import effective_yaml
+from worker.errors import UsageError
+
+FILE = Path(tempfile.mkdtemp(prefix="fuzz-settings-")) / "config.yaml"
+EMPTY = FILE.with_name("empty.yaml")
+EMPTY.touch()
+MOST_LINES = 4
+"""For each name that is none, the nearest one is looked for, which takes its time."""
+ENTRIES = list(catalogue().values())
+
+
+def attack(data: bytes) -> None:
+    """As a file; as flags, a line each; as variables that are named by their first byte."""
+    FILE.write_bytes(b"\n".join(data.split(b"\n")[: 2 * MOST_LINES]))
+    lines = data.decode(errors="surrogateescape").split("\n")[:MOST_LINES]
+    variables = {ENTRIES[ord(line[0]) % len(ENTRIES)].environment: line[1:] for line in lines if line}
+    for config, overrides, environ in ((FILE, [], {}), (EMPTY, lines, {}), (EMPTY, [], variables)):
+        try:
+            loaded = load(config=config, overrides=overrides, environ=environ)
+        except UsageError:
+            continue
+        assert isinstance(loaded.settings, Settings)
+        effective_yaml(loaded)
+
+
+def seeds() -> Iterator[bytes]:
+    """Some settings of each section, in files and as flags; files that are odd."""
+    for section in sections():
+        keys = [entry.key.partition(".")[2] for entry in ENTRIES if entry.key.startswith(f"{section}.")]
+        yield f"{section}:\n".encode() + b"".join(f"  {key}: 1\n".encode() for key in keys[:3])
+        yield "\n".join(f"{section}.{key}=1" for key in keys[:3]).encode()
+    yield b"near: &a\n  k: *a\n"
+    yield b"[" * 1500
+    yield b"near:\n  k: 0x_\n"

@@ -1,0 +1,55 @@
+"""The spool of a crawl: all of a file is records and damage; a record of a later version is ``Refused``."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from crawler_plugin.record import Page
+from crawler_plugin.spool.records import HEADER_BYTES, Damage, _header, decode, encode, read_header, scan
+from worker.errors import Refused, UnreadableRecord
+
+PAGE = Page("http://a/", b"http://a/", b"<p>text</p>", (("url", b"http://a/"), ("form", b"bytes")), is_text=False)
+
+
+def attack(data: bytes) -> None:
+    """As a file, and as the key and the payload of a record whose sums are right."""
+    key, _, plain = data.partition(b"\n")
+    payload = zlib.compress(plain, 1)
+    for content in (
+        data,
+        _header(key, plain, len(plain)) + key + plain,
+        _header(key, payload, len(plain)) + key + payload + data,
+    ):
+        _read(content)
+
+
+def _read(content: bytes) -> None:
+    read_header(content)
+    reached = 0
+    try:
+        for found in scan(lambda offset, length: content[offset : offset + length], len(content)):
+            if isinstance(found, Damage):
+                assert found.start == reached < found.end
+                reached = found.end
+                continue
+            assert found.offset == reached
+            reached += found.size
+            try:
+                page = decode(content[found.offset : reached])
+            except UnreadableRecord:
+                continue
+            again = decode(encode(page))
+            assert (again.key, again.headers, again.value) == (page.key, page.headers, page.value)
+    except Refused:
+        return
+    assert reached == len(content)
+
+
+def seeds() -> Iterator[bytes]:
+    """A file of two records, and what is in one."""
+    record = encode(PAGE)
+    plain = zlib.decompress(record[HEADER_BYTES + len(PAGE.key) :])
+    yield record + record
+    yield PAGE.key + b"\n" + plain
+    yield PAGE.key + b"\n" + plain[:1] + b"\x91" * 5000

@@ -1,0 +1,40 @@
+"""From a text to its words and fingerprint: of any code points whatever, nothing raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.page.normalise import normalise, normalise_by_definition
+from worker.page.segment import characters_and_words, language
+
+FINGERPRINTER = Fingerprinter(Recipe(sketched=True), compiled=False)
+
+
+def attack(data: bytes) -> None:
+    """As UTF-8, and as code points of three bytes each, lone surrogates among them."""
+    wide = "".join(
+        chr(int.from_bytes(data[place : place + 3], "big") % 0x110000) for place in range(0, min(len(data), 600), 3)
+    )
+    for text in (data.decode(errors="surrogateescape"), wide):
+        normalised = normalise(text)
+        assert normalised == normalise_by_definition(text)
+        assert all(characters_and_words(normalised))
+        assert language(normalised)
+        made = FINGERPRINTER.by_definition(text, "http://a/", b"bytes")
+        assert (made.fingerprint is None) == (made.reason is not None)
+
+
+def seeds() -> Iterator[bytes]:
+    """Scripts of all kinds."""
+    for text in (
+        "Fish and water, e\u0301 ﬁ",
+        "网页去重，第二版",
+        "こんにちは世界",
+        "สวัสดีชาวโลก",
+        "שלום",
+        "안녕 세계",
+        "😀\u200d\ufe0f",
+    ):
+        yield text.encode()
+        yield b"".join(ord(character).to_bytes(3, "big") for character in text)
