@@ -323,8 +323,9 @@ def test_a_secret_is_given_once(tmp_path: Path) -> None:
     assert PASSWORD not in message
 
 
-def test_a_secrets_file_whose_name_no_file_can_have_is_refused() -> None:
-    message = refusal(overrides=["kafka.ssl_password_file=a\0b", "kafka.security_protocol=SSL"])
+@pytest.mark.parametrize("name", ["a\0b", "a" * 5000])
+def test_a_secrets_file_whose_name_no_file_can_have_is_refused(name: str) -> None:
+    message = refusal(overrides=[f"kafka.ssl_password_file={name}", "kafka.security_protocol=SSL"])
     assert "kafka.ssl_password_file" in message
 
 

@@ -118,7 +118,7 @@ def _read_secret_files(given: Mapping[str, Given]) -> Layer:
         try:
             secret = Path(str(by_file.value)).read_text(encoding="utf-8").rstrip("\r\n")
         except (OSError, ValueError) as error:  # not UTF-8; a path with a NUL in it
-            if Path(str(by_file.value)).is_file():
+            if _is_file(Path(str(by_file.value))):
                 why = error.strerror if isinstance(error, OSError) else "not UTF-8"
                 problems.append(Problem(f"{key}_file", by_file.origin, f"the file cannot be read ({why}); correct it"))
             continue  # that there is no such file is found with the other values
@@ -127,6 +127,13 @@ def _read_secret_files(given: Mapping[str, Given]) -> Layer:
         else:
             problems.append(Problem(f"{key}_file", by_file.origin, "the file is empty; write the secret into it"))
     return Layer(values, tuple(problems))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long for one
+        return False
 
 
 def _validate(given: Mapping[str, Given]) -> tuple[Settings, list[Problem]]:

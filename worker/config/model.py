@@ -8,7 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FilePath, SecretStr, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FilePath,
+    SecretStr,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 REDACTED = "**********"
@@ -39,6 +47,14 @@ class Section(BaseModel):
         if isinstance(value, bool) and cls.model_fields[info.field_name].annotation is not bool:
             raise ValueError("a truth value does not belong here; a text such as yes or on needs quotes")
         return value
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _no_name_of_a_file(cls, value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return validate(value)
+        except OSError as error:  # a path that is too long to look for
+            raise ValueError(error.strerror) from error
 
     @field_validator("*", mode="before")
     @classmethod
