@@ -266,6 +266,10 @@ def test_a_broken_file_does_not_hide_what_is_wrong_elsewhere(tmp_path: Path) -> 
         (["kafka.heartbeat_seconds=11"], ["kafka.heartbeat_seconds", "third"]),
         (["commit.seconds=60"], ["commit.seconds", "kafka.transaction_timeout_seconds"]),
         (["features.weights=tf-idf"], ["features.weights", "features.idf_table"]),
+        (
+            ["fingerprint.hash=bkdr", f"fingerprint.key_file={__file__}"],
+            ["fingerprint.hash", "bkdr takes no key; set it to xxh3 or blake2b"],
+        ),
         (["kafka.security_protocol=SASL_SSL"], ["kafka.security_protocol", "kafka.sasl_mechanism"]),
         (
             ["kafka.security_protocol=SASL_SSL", "kafka.sasl_mechanism=PLAIN"],
@@ -377,6 +381,14 @@ def test_printed_settings_hide_secrets_and_say_where_each_value_came_from(tmp_pa
     assert "k: 1  # --set near.k" in shown
     assert "port: 0  # DEDUP_METRICS__PORT" in shown
     assert "level: info  # default" in shown
+
+
+def test_of_a_key_the_printed_settings_have_the_path_alone(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text(PASSWORD)
+    found = loaded(overrides=[f"fingerprint.key_file={key}"])
+    assert f"key_file: {key}  # --set fingerprint.key_file" in effective_yaml(found)
+    assert PASSWORD not in effective_yaml(found) + repr(found)
 
 
 def test_asterisks_taken_from_printed_settings_are_not_mistaken_for_a_secret(tmp_path: Path) -> None:

@@ -100,6 +100,7 @@ def test_the_command_prints_an_object_a_contender(folder: Path, capsys: pytest.C
     assert "## Chinese texts" in written
     assert "| this, SimHash |" in written
     objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [each["contender"] for each in objects[:2]] == ["this, SimHash", "this, SimHash and sketch"]
+    ours = ["this, SimHash", "this, SimHash and sketch", "this, SimHash and sketch, with a key"]
+    assert [each["contender"] for each in objects[:3]] == ours
     assert {each["language"] for each in objects} == {"zh", "en"}
     assert main(["bench", "fingerprint", "--docs", str(folder), "--runs", "0"]) == 2

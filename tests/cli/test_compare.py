@@ -212,3 +212,24 @@ def test_impossible_questions_say_what_to_ask_instead(words: tuple[str, ...], co
 def test_a_width_that_the_hash_in_force_does_not_have_is_refused() -> None:
     with pytest.raises(UsageError, match=r"--set fingerprint\.hash=xxh3"):
         run("--text", "a", "b", "--bits", "65", fingerprint={"hash": "bkdr"})
+
+
+def test_pages_are_compared_by_the_key_of_the_crawl(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("the secret of this crawl\n")
+    public = compared(capsys, "--text", CALLED, CALLED)
+    keyed = compared(capsys, "--text", CALLED, CALLED, fingerprint={"key_file": key})
+    assert (public["near"], keyed["near"], keyed["distance"]) == (True, True, 0)
+    assert public["a"]["fingerprint"] != keyed["a"]["fingerprint"]
+    assert "the secret" not in str(keyed)
+
+
+def test_with_a_key_wider_fingerprints_need_another_hash(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("the secret of this crawl\n")
+    with pytest.raises(UsageError, match=r"--bits 128: .*add --set fingerprint\.hash=blake2b"):
+        run("--text", CALLED, CALLED, "--bits", "128", fingerprint={"key_file": key})
+    found = compared(
+        capsys, "--text", CALLED, CALLED, "--bits", "128", fingerprint={"key_file": key, "hash": "blake2b"}
+    )
+    assert found["bits"] == 128

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,15 @@ import pytest
 
 from worker.cli.compose import near, recipe, scheme, scope_of
 from worker.config import Settings
-from worker.errors import UsageError
+from worker.errors import PageError, UsageError
+from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.fingerprint.key import Key
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
+from worker.messages import PageMeta
 from worker.page.segment import NOISE_WORDS
+from worker.stream.parsers import ParserPool
 from worker.stream.scopes import ALL_PAGES
 
 
@@ -79,6 +84,80 @@ def test_a_file_that_cannot_be_read_is_named_with_setting_and_line(
     assert f"features.idf_table: {path}" in str(raised.value)
 
 
+SECRET = "correct horse battery staple"
+
+
+@pytest.mark.parametrize("behind", ["", "\n", "\r\n", "\n\n"])
+def test_line_ends_behind_a_secret_are_no_part_of_it(tmp_path: Path, behind: str) -> None:
+    made = recipe(with_settings(fingerprint={"key_file": written(tmp_path, SECRET + behind)}))
+    assert made.key == Key.of(SECRET.encode())
+    assert recipe(with_settings(fingerprint={"key_file": written(tmp_path, f" {SECRET}")})).key != made.key
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", r"holds 0 bytes, a key has at least 16; make one with: head -c 32 /dev/urandom \| base64 > .*words\.txt"),
+        (b"123456789012345\n", "holds 15 bytes, a key has at least 16; make one with"),
+        (b"\0" * 4097, "more than 4096 bytes, which is no key; name another file"),
+    ],
+)
+def test_what_is_no_key_is_refused_with_the_way_to_make_one(tmp_path: Path, content: bytes, complaint: str) -> None:
+    settings = with_settings(fingerprint={"key_file": written(tmp_path, content)})
+    with pytest.raises(UsageError, match=rf"fingerprint\.key_file: .*words\.txt (has|holds)? ?.*{complaint}"):
+        recipe(settings)
+
+
+def test_a_key_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path, SECRET)
+    settings = with_settings(fingerprint={"key_file": path})
+    path.unlink()
+    with pytest.raises(UsageError, match=r"fingerprint\.key_file: .*words\.txt cannot be read \(No such file"):
+        recipe(settings)
+
+
+def test_the_key_is_in_the_scheme_by_a_name_that_does_not_tell_it(tmp_path: Path) -> None:
+    keyed = with_settings(fingerprint={"key_file": written(tmp_path, SECRET)})
+    made = recipe(keyed)
+    ours, theirs = scheme(keyed, made), scheme(Settings(), recipe(Settings()))
+    (row,) = ours.differences(theirs)
+    assert made.key is not None
+    assert row == ("fingerprint.key_file", f"{made.key.name}, siphash-2-4/blake2b/1", None)
+    assert SECRET.encode() not in ours.encode() and made.key.root.hex().encode() not in ours.encode()
+    other = tmp_path / "other"
+    other.write_text(f"{SECRET}!")
+    another = with_settings(fingerprint={"key_file": other})
+    assert [row.name for row in ours.differences(scheme(another, recipe(another)))] == ["fingerprint.key_file"]
+    renamed = written(tmp_path, SECRET).rename(tmp_path / "renamed")
+    same = with_settings(fingerprint={"key_file": renamed})
+    assert scheme(same, recipe(same)).id == ours.id
+
+
+def test_scopes_depend_on_the_key(tmp_path: Path) -> None:
+    keyed = with_settings(near={"scope": "host"}, fingerprint={"key_file": written(tmp_path, SECRET)})
+    of_public = scope_of(with_settings(near={"scope": "host"}), Recipe())
+    assert scope_of(keyed, recipe(keyed))("http://a.example/", ()) != of_public("http://a.example/", ())
+
+
+def test_a_parsing_process_gets_the_key_and_shows_it_to_nobody(tmp_path: Path) -> None:
+    made = recipe(with_settings(fingerprint={"key_file": written(tmp_path, SECRET)}))
+    assert made.key is not None
+    meta = PageMeta(url="http://a.example/", form="text")
+    with ParserPool[int, Fingerprinted](
+        partial(Fingerprinter, made), Fingerprinted, processes=1, timeout_seconds=60, memory_bytes=1 << 29
+    ) as pool:
+        pool.submit(1, b"fish water salt", meta)
+        done: list[tuple[int, Fingerprinted | PageError]] = []
+        while not done:
+            done = pool.results(1.0)
+        assert done == [(1, Fingerprinter(made)(b"fish water salt", meta))]
+        shown = b"".join(
+            Path(f"/proc/{pid}/{what}").read_bytes() for pid in pool.pids for what in ("cmdline", "environ")
+        )
+    for secret in (SECRET.encode(), made.key.root, made.key.features):
+        assert secret not in shown and secret.hex().encode() not in shown
+
+
 def test_a_file_that_went_away_is_named(tmp_path: Path) -> None:
     path = written(tmp_path, "飞碟")
     settings = with_settings(segment={"user_dictionary": path})
@@ -135,12 +214,12 @@ def test_the_predicate_and_its_scope_are_as_the_settings_say() -> None:
     assert near(with_settings(near={"predicate": "simhash", "k": 1})) == ScopedNear(SimHashNear(1, HAMMING_RATIO))
     url, headers = "http://www.example.org/", [("spider", b"news")]
     scopes = {
-        scope: scope_of(with_settings(near={"scope": scope}))(url, headers)
+        scope: scope_of(with_settings(near={"scope": scope}), Recipe())(url, headers)
         for scope in ("global", "host", "site", "header:spider", "header:Spider")
     }
     assert scopes["global"] == scopes["header:Spider"] == ALL_PAGES
     assert len(set(scopes.values())) == 4
-    assert scopes["site"] == scope_of(with_settings(near={"scope": "site"}))("https://example.org:1/", ())
+    assert scopes["site"] == scope_of(with_settings(near={"scope": "site"}), Recipe())("https://example.org:1/", ())
 
 
 def test_the_content_of_files_counts_in_the_scheme_and_their_name_does_not(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import yaml
 from worker.cli.machine import MemoryLimit, index_memory
 from worker.cli.main import COMMANDS
 from worker.config import Settings, load_settings
+from worker.config.catalogue import catalogue
 from worker.observe.health import PATHS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -105,7 +106,8 @@ def test_the_image_runs_as_nobody_in_particular_and_can_live_on_a_read_only_root
     for pod in PODS.values():
         (container,) = pod["containers"]
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
-        assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]
+        written = [mount for mount in container["volumeMounts"] if not mount.get("readOnly")]
+        assert written == [{"name": "tmp", "mountPath": "/tmp"}]
         assert str(pod["securityContext"]["runAsUser"]) == user[0][0]
 
 
@@ -219,6 +221,24 @@ def test_probes_ask_for_paths_that_are_served() -> None:
     assert container["ports"] == [{"name": "metrics", "containerPort": port}]
     assert f"EXPOSE {port}\n" in DOCKERFILE
     assert f"http://127.0.0.1:{port}/livez" in DOCKERFILE
+
+
+def test_the_secret_of_the_fingerprints_is_mounted_where_it_is_said_to_be() -> None:
+    security = (DEPLOY / "security.md").read_text()
+    pod = PODS["statefulset"]
+    (secret,) = [volume["secret"] for volume in pod["volumes"] if volume["name"] == "fingerprint-key"]
+    (mount,) = [mount for mount in pod["containers"][0]["volumeMounts"] if mount["name"] == "fingerprint-key"]
+    assert mount["readOnly"] is True
+    assert secret["optional"] is True, "a crawl may have none"
+    assert secret["defaultMode"] == 0o440
+    assert f"kubectl create secret generic {secret['secretName']} --from-file=key=" in security
+    setting = catalogue()["fingerprint.key_file"].environment
+    assert f"{setting}: {mount['mountPath']}/key" in security
+    assert f"#Environment={setting}=%d/fingerprint.key\n" in UNIT_FILE.read_text()
+    given = yaml.safe_load(security.split("```yaml\n")[1].split("```")[0])
+    ((name, source),) = given["secrets"].items()
+    assert given["services"]["worker"] == {"secrets": [name], "environment": {setting: f"/run/secrets/{name}"}}
+    assert given["services"].keys() <= COMPOSE["services"].keys() and source == {"file": "./fingerprint.key"}
 
 
 def test_what_must_not_be_started_again_is_not() -> None:

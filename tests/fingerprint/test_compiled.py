@@ -15,14 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.fingerprint.hashing import siphash
+from worker.fingerprint.key import Key
 
 xxh3 = pytest.importorskip("worker.fingerprint.xxh3", reason="numba cannot run here")
+sipped = pytest.importorskip("worker.fingerprint.siphash", reason="numba cannot run here")
 
 URL = "https://example.org/a"
+KEY = Key.of(b"the secret of a test")
 RECIPE = Recipe(sketched=True, user_words=("51区", "9架"))
 BY_UNITS = {
     "words": Fingerprinter(RECIPE),
     "characters": Fingerprinter(replace(RECIPE, units="characters")),
+    "words with a key": Fingerprinter(replace(RECIPE, key=KEY)),
+    "characters with a key": Fingerprinter(replace(RECIPE, units="characters", key=KEY)),
 }
 
 ODD = {
@@ -118,8 +124,22 @@ def test_hashes_of_slices_are_those_of_xxhash_for_every_length() -> None:
         assert int(hashes[number]) == xxhash.xxh3_64_intdigest(text[starts[number] : ends[number]].tobytes())
 
 
+def test_hashes_of_slices_with_a_key_are_siphash_for_every_length() -> None:
+    text = np.random.default_rng(1).integers(0, 256, 300 + sipped.ROOM, np.uint8)
+    key = np.frombuffer(KEY.features, "<u8").astype(np.uint64)
+    starts = np.arange(0, 140, dtype=np.int64)
+    ends = 2 * starts
+    hashes, too_long = np.zeros(140, np.uint64), np.zeros(140, np.int64)
+    long = sipped.hash_slices(text, starts, ends, 140, key, 128, hashes, too_long)
+    assert too_long[:long].tolist() == list(range(129, 140))
+    expected = siphash([text[start:end].tobytes() for start, end in zip(starts, ends, strict=True)], KEY.features)
+    assert hashes[:129].tolist() == expected[:129].tolist()
+
+
 def test_other_hashes_and_weights_take_the_readable_steps() -> None:
-    for recipe in (replace(RECIPE, hash="bkdr"), replace(RECIPE, weights="uniform"), replace(RECIPE, hmm=True)):
+    keyed = replace(RECIPE, key=KEY)
+    others = (replace(RECIPE, hash="bkdr"), replace(RECIPE, weights="uniform"), replace(RECIPE, hmm=True))
+    for recipe in (*others, replace(keyed, hash="blake2b"), replace(keyed, weights="uniform")):
         fingerprinter = Fingerprinter(recipe)
         text = ODD["mixed"]
         assert fingerprinter.of_text(text, URL) == fingerprinter.by_definition(text, URL)

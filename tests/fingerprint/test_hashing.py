@@ -10,7 +10,7 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.fingerprint.hashing import ALGORITHMS, Algorithm, hash_text, hash_words
+from worker.fingerprint.hashing import ALGORITHMS, LONGEST_SIPPED, Algorithm, hash_text, hash_words, siphash
 from worker.fingerprint.simhash import as_ints
 
 words = st.lists(st.text(max_size=30), max_size=8)
@@ -113,3 +113,81 @@ def test_a_whole_text_is_hashed_as_one_word() -> None:
     text = "飞碟 and fish"
     assert [hash_text(text)] == as_ints(hash_words([text]))
     assert hash_text("\ud83d") != hash_text("")
+
+
+KEY = bytes(range(16))
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [(b"", 0x726FDB47DD0E0E31), (bytes(range(15)), 0xA129CA6149BE45E5), (b"abc", 0x5DBCFA53AA2007A5)],
+    ids=["no bytes", "the example of the paper's appendix A", "abc, by openssl mac SIPHASH"],
+)
+def test_siphash_is_that_of_its_authors(message: bytes, expected: int) -> None:
+    assert siphash([message], KEY).tolist() == [expected]
+
+
+def siphash_by_definition(message: bytes, key: bytes) -> int:
+    """Aumasson and Bernstein, section 2, in whole numbers."""
+    mask = 2**64 - 1
+    k = [int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")]
+    v = [k[0] ^ 0x736F6D6570736575, k[1] ^ 0x646F72616E646F6D, k[0] ^ 0x6C7967656E657261, k[1] ^ 0x7465646279746573]
+
+    def rotated(value: int, by: int) -> int:
+        return (value << by | value >> 64 - by) & mask
+
+    def rounds(count: int) -> None:
+        for _ in range(count):
+            v[0] = v[0] + v[1] & mask
+            v[1] = rotated(v[1], 13) ^ v[0]
+            v[0] = rotated(v[0], 32)
+            v[2] = v[2] + v[3] & mask
+            v[3] = rotated(v[3], 16) ^ v[2]
+            v[0] = v[0] + v[3] & mask
+            v[3] = rotated(v[3], 21) ^ v[0]
+            v[2] = v[2] + v[1] & mask
+            v[1] = rotated(v[1], 17) ^ v[2]
+            v[2] = rotated(v[2], 32)
+
+    padded = message + bytes(7 - len(message) % 8) + bytes([len(message) % 256])
+    for begin in range(0, len(padded), 8):
+        block = int.from_bytes(padded[begin : begin + 8], "little")
+        v[3] ^= block
+        rounds(2)
+        v[0] ^= block
+    v[2] ^= 0xFF
+    rounds(4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+@given(st.lists(st.binary(max_size=LONGEST_SIPPED), max_size=12), st.binary(min_size=16, max_size=16))
+def test_many_messages_side_by_side_are_hashed_like_each_by_itself(messages: list[bytes], key: bytes) -> None:
+    assert siphash(messages, key).tolist() == [siphash_by_definition(message, key) for message in messages]
+
+
+def test_of_a_long_word_with_a_key_it_is_blake2b() -> None:
+    longest, longer = "a" * LONGEST_SIPPED, "a" * (LONGEST_SIPPED + 1)
+    digest = hashlib.blake2b(longer.encode(), digest_size=8, key=KEY).digest()
+    assert as_ints(hash_words([longer, longest], key=KEY)) == [
+        int.from_bytes(digest, "little"),
+        siphash_by_definition(longest.encode(), KEY),
+    ]
+
+
+def test_more_words_than_are_hashed_at_once_keep_their_places() -> None:
+    words = [str(number) for number in range(10_000)]
+    hashes = as_ints(hash_words(words, key=KEY))
+    for place in (0, 8191, 8192, 9999):
+        assert hashes[place] == siphash_by_definition(words[place].encode(), KEY)
+
+
+@pytest.mark.parametrize(("bits", "size"), [(64, 8), (128, 16)])
+def test_blake2b_takes_the_key_that_it_has_in_its_definition(bits: int, size: int) -> None:
+    digest = hashlib.blake2b(b"fish", digest_size=size, key=KEY).digest()
+    assert as_ints(hash_words(["fish"], algorithm="blake2b", bits=bits, key=KEY)) == [int.from_bytes(digest, "little")]
+
+
+@pytest.mark.parametrize(("algorithm", "bits"), [("bkdr", 64), ("xxh3", 65)])
+def test_a_key_is_refused_where_there_is_no_use_for_it(algorithm: Algorithm, bits: int) -> None:
+    with pytest.raises(ValueError, match="choose"):
+        hash_words(["fish"], algorithm=algorithm, bits=bits, key=KEY)

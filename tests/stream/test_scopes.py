@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from publicsuffixlist import PublicSuffixList
 
-from worker.stream.scopes import ALL_PAGES, OfHeader, OfSite, everywhere, of_host
+from worker.stream.scopes import ALL_PAGES, OfHeader, OfHost, OfSite, everywhere
 
 SITE = OfSite(PublicSuffixList().privatesuffix)
 
@@ -28,14 +28,14 @@ SITE = OfSite(PublicSuffixList().privatesuffix)
     ],
 )
 def test_hosts_and_sites(a: str, b: str, same_host: bool, same_site: bool) -> None:
-    assert (of_host(a, ()) == of_host(b, ())) is same_host
+    assert (OfHost()(a, ()) == OfHost()(b, ())) is same_host
     assert (SITE(a, ()) == SITE(b, ())) is same_site
     assert everywhere(a, ()) == everywhere(b, ()) == ALL_PAGES
 
 
 @pytest.mark.parametrize("url", ["file:///etc/motd", "http://[/"])
 def test_a_url_without_a_host_is_in_the_scope_of_all_such(url: str) -> None:
-    assert of_host(url, ()) == SITE(url, ()) == ALL_PAGES
+    assert OfHost()(url, ()) == SITE(url, ()) == ALL_PAGES
 
 
 def test_of_a_header_its_last_value_counts_and_pages_without_it_are_together() -> None:
@@ -45,3 +45,18 @@ def test_of_a_header_its_last_value_counts_and_pages_without_it_are_together() -
     )
     assert of_spider("http://a/", [("spider", b"news")]) != of_spider("http://a/", [("spider", b"board")])
     assert of_spider("http://a/", [("Spider", b"news")]) == of_spider("http://a/", ()) == ALL_PAGES
+
+
+def test_with_a_key_the_same_pages_are_together_by_other_bits() -> None:
+    key, headers = bytes(range(16)), [("spider", b"news")]
+    domain = PublicSuffixList().privatesuffix
+    for public, keyed in (
+        (OfHost(), OfHost(key)),
+        (OfSite(domain), OfSite(domain, key)),
+        (OfHeader("spider"), OfHeader("spider", key)),
+    ):
+        assert keyed("http://a.example/1", headers) == keyed("http://a.example/2", headers)
+        assert keyed("http://a.example/", headers) != public("http://a.example/", headers)
+        assert keyed("http://a.example/", headers) != keyed("http://b.example.org/", [("spider", b"board")])
+        assert keyed("file:///etc/motd", ()) == ALL_PAGES
+        assert "\\x0" not in repr(keyed)

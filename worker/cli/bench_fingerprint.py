@@ -29,6 +29,7 @@ from worker.cli.bench_pipeline import pages_of
 from worker.config import Settings
 from worker.errors import UsageError
 from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.fingerprint.key import LEAST_BYTES, Key
 from worker.page.extract import Extractor, extract
 
 SMALLEST, LARGEST = 3_000, 5_000
@@ -148,6 +149,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         "this, SimHash": Fingerprinter(dataclasses.replace(made, sketched=False)),
         "this, SimHash and sketch": Fingerprinter(dataclasses.replace(made, sketched=True)),
     }
+    if made.key is None:
+        keyed = dataclasses.replace(made, sketched=True, key=Key.of(bytes(LEAST_BYTES)))
+        ours["this, SimHash and sketch, with a key"] = Fingerprinter(keyed)
     contenders: dict[str, Task] = {name: _of_text(each) for name, each in ours.items()}
     absent = []
     for peer in PEERS:

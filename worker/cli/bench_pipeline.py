@@ -206,7 +206,7 @@ def measure(settings: Settings, pages: Sequence[Page], processes: int) -> Report
             stopwatch = Stopwatch(len(pages))
             rules = policy(here, scheme, writer)
             most = limits(specs(here), ())
-            parsing = Parsing(pool, most.outputs, scope_of=compose.scope_of(here), ttl=rules.ttl)
+            parsing = Parsing(pool, most.outputs, scope_of=compose.scope_of(here, made), ttl=rules.ttl)
             new_index = compose.new_index(here)
             worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), stopwatch)
             runner = Runner(worker, parsing, Watch(log, worker, here.kafka.patience_seconds), rhythm(here), stopwatch)

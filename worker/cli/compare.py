@@ -90,8 +90,14 @@ def _check(arguments: argparse.Namespace, k: int, settings: Settings) -> None:
     bits = arguments.bits
     if not MIN_BITS <= bits <= MAX_BITS:
         raise UsageError(f"--bits {bits}: fingerprints have {MIN_BITS} to {MAX_BITS} bits; give one of these widths")
+    keyed = settings.fingerprint.key_file is not None
     if bits > WORD_BITS and settings.fingerprint.hash == "bkdr":
         raise UsageError(f"--bits {bits}: the hash bkdr has {WORD_BITS}; add --set fingerprint.hash=xxh3")
+    if bits > WORD_BITS and keyed and settings.fingerprint.hash == "xxh3":
+        raise UsageError(
+            f"--bits {bits}: the hash xxh3 has {WORD_BITS} with a fingerprint.key_file; add "
+            "--set fingerprint.hash=blake2b"
+        )
     if not 0 <= k <= bits:
         raise UsageError(f"--k {k}: a distance is between 0 and {bits} bits; give one of these")
     if not arguments.text and arguments.a == arguments.b == STDIN:

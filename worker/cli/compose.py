@@ -17,6 +17,7 @@ from worker.config import Settings
 from worker.errors import UsageError
 from worker.fingerprint.fingerprinter import Recipe
 from worker.fingerprint.hashing import CONTENT
+from worker.fingerprint.key import KEYED, LEAST_BYTES, Key
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, Ratio, SimHashNear
 from worker.fingerprint.scheme import Scheme, Value, content_hash
 from worker.fingerprint.scoped import ScopedNear
@@ -28,12 +29,14 @@ from worker.page.normalise import NORMALISER, normalise
 from worker.page.segment import NOISE_WORDS, UserWord
 from worker.page.weigh import FEATURES, IdfTable
 from worker.stream.lookup import IndexFactory
-from worker.stream.scopes import OfHeader, OfSite, ScopeOf, everywhere, of_host
+from worker.stream.scopes import OfHeader, OfHost, OfSite, ScopeOf, everywhere
 from worker.urls import CANONICALIZATION
 
 SITE: Final = "site"
 MAX_IDF: Final = 1000.0
 """Far above the logarithm of any collection's size; what is larger is a mistake, and would overflow the weights."""
+
+_MOST_KEY_BYTES: Final = 4096
 
 _USER_WORD: Final = re.compile(r"(?P<word>.+?)(?:\s+(?P<frequency>\d{1,9}))?(?:\s+(?P<tag>[a-zA-Z]+))?")
 _log = logging.getLogger(__name__)
@@ -65,6 +68,7 @@ def recipe(settings: Settings) -> Recipe:
         sketched=settings.near.predicate == "accurate",
         extractor=settings.page.extractor,
         max_bytes=settings.page.max_bytes,
+        key=_key("fingerprint.key_file", settings.fingerprint.key_file),
     )
 
 
@@ -102,6 +106,7 @@ def scheme(settings: Settings, made: Recipe) -> Scheme:
             "features.minimum": made.minimum,
             "fingerprint.hash": made.hash,
             "fingerprint.bits": settings.fingerprint.bits,
+            "fingerprint.key_file": None if made.key is None else f"{made.key.name}, {KEYED}",
             "equal pages": CONTENT,
             **_near_in_words(near(settings)),
             "near.scope": settings.near.scope,
@@ -125,16 +130,17 @@ def new_index(settings: Settings) -> IndexFactory:
     return partial(Shard.by, near(settings), layout=Layout(settings.index.layout))
 
 
-def scope_of(settings: Settings) -> ScopeOf:
-    """What pages are compared within."""
+def scope_of(settings: Settings, made: Recipe) -> ScopeOf:
+    """What pages are compared within; ``made`` is ``recipe(settings)``."""
     kind, _, name = settings.near.scope.partition(":")
+    key = made.key.scopes if made.key else None
     match kind:
         case "host":
-            return of_host
+            return OfHost(key)
         case "site":
-            return OfSite(PublicSuffixList().privatesuffix)
+            return OfSite(PublicSuffixList().privatesuffix, key)
         case "header":
-            return OfHeader(name)
+            return OfHeader(name, key)
     return everywhere
 
 
@@ -159,6 +165,26 @@ def _suffixes_hash() -> str:
 
 def _idf_hash(made: Recipe) -> str | None:
     return None if made.idf is None else content_hash(f"{word}\t{idf!r}" for word, idf in made.idf.items())
+
+
+def _key(setting: str, path: Path | None) -> Key | None:
+    """The secret in a file. No part of it stands in any error."""
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as file:
+            secret = file.read(_MOST_KEY_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{setting}: {path} cannot be read ({error.strerror}); give this user the right to") from error
+    if len(secret) > _MOST_KEY_BYTES:
+        raise UsageError(f"{setting}: {path} has more than {_MOST_KEY_BYTES} bytes, which is no key; name another file")
+    secret = secret.rstrip(b"\r\n")
+    if len(secret) < LEAST_BYTES:
+        raise UsageError(
+            f"{setting}: {path} holds {len(secret)} bytes, a key has at least {LEAST_BYTES}; make one with: "
+            f"head -c 32 /dev/urandom | base64 > {path}"
+        )
+    return Key.of(secret)
 
 
 def _user_words(setting: str, path: Path | None) -> tuple[UserWord, ...]:

@@ -76,7 +76,7 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
         server.show(metrics)
         print(f"metrics: {server.address}/metrics", flush=True)
         log = kafka_log(settings, options, writer)
-        parsing = Parsing(pool, most.outputs, scope_of=compose.scope_of(settings), ttl=rules.ttl)
+        parsing = Parsing(pool, most.outputs, scope_of=compose.scope_of(settings, made), ttl=rules.ttl)
         new_index = compose.new_index(settings)
         worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), metrics, local)
         try:

@@ -282,7 +282,15 @@ class FingerprintSettings(Section):
     """From features to 64 bits."""
 
     hash: Literal["xxh3", "blake2b", "bkdr"] = setting(
-        "xxh3", "Hash of a feature. xxh3 is the fastest; bkdr (seed 31) follows older literature and mixes worse."
+        "xxh3",
+        "Hash of a feature. xxh3 is the fastest; bkdr (seed 31) follows older literature and mixes worse. With a "
+        "key_file SipHash-2-4 takes the place of xxh3, blake2b is keyed, and bkdr is refused.",
+    )
+    key_file: FilePath | None = setting(
+        None,
+        "File that holds a secret of at least 16 bytes, the same for all workers of a crawl; line ends at its end are "
+        "left out. Without it anybody can make a page of which a later one is called a duplicate: see "
+        "deploy/security.md. Another secret makes other fingerprints, and needs a topics.generation of its own.",
     )
     bits: int = setting(
         64, "Width of a fingerprint. The index takes 64; `compare --bits` shows 8 to 128.", unit="bits", ge=64, le=64

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from worker.fingerprint import cutting, sketching, spelling, voting, xxh3
-from worker.fingerprint.hashing import Hashes, hash_words
-from worker.fingerprint.sketch import BAND_MULTIPLIERS, BANDS, BIGRAMS_UP_TO, BOUNDARY, SKETCH_BYTES, SLOT_MULTIPLIERS
+from worker.fingerprint import cutting, siphash, sketching, spelling, voting, xxh3
+from worker.fingerprint.hashing import LONGEST_SIPPED, Hashes, hash_long, hash_words
+from worker.fingerprint.key import Key
+from worker.fingerprint.sketch import BANDS, BIGRAMS_UP_TO, SKETCH_BYTES, Numbering
 from worker.page.normalise import code_points, normalise_by_definition, table
 from worker.page.segment import SCRIPTS, Dictionary, language_of, tables
 from worker.page.weigh import LARGEST_SHARE, PAIRS
@@ -39,11 +40,13 @@ class Read(NamedTuple):
 
 
 class Reader:
-    """Reads texts into hashes of their tokens, by a dictionary; without one every unit is a word."""
+    """Reads texts into hashes of their tokens, by a dictionary; without one every unit is a word. With a key nobody
+    knows the hashes who lacks it."""
 
-    def __init__(self, dictionary: Dictionary | None, noise_words: frozenset[str]) -> None:
-        self._noise: Final = _set_of(hash_words(sorted(noise_words)))
+    def __init__(self, dictionary: Dictionary | None, noise_words: frozenset[str], key: Key | None = None) -> None:
+        self._noise: Final = _set_of(hash_words(sorted(noise_words), key=key.features if key else None))
         self._trie: Final = _trie(dictionary) if dictionary else _NO_TRIE
+        self._hashing: Final = _PublicHashing() if key is None else _KeyedHashing(key)
 
     def read(self, text: str) -> Read:
         """Normalise and cut."""
@@ -61,13 +64,15 @@ class Reader:
         words, units = cutting.cut(
             cut, count, classes, kinds, *trie, text_bytes, bounds[0], bounds[1], unit_bytes, bounds[2], bounds[3]
         )
-        if not len(trie.places):
-            unit_hashes = _hashes(unit_bytes, bounds[2], bounds[3], units)
-            pairs = _hashes(unit_bytes, bounds[2], bounds[3][1:], max(0, units - 1))
-            return Read(spelled, unit_hashes, unit_hashes, pairs)
-        word_hashes = _hashes(text_bytes, bounds[0], bounds[1], words)
-        unit_hashes = _hashes(unit_bytes, bounds[2], bounds[3], units, word_hashes)
-        return Read(spelled, unit_hashes, word_hashes, _hashes(text_bytes, bounds[0], bounds[1][1:], max(0, words - 1)))
+        of_units = _Slices(unit_bytes, bounds[2], bounds[3], units)
+        of_words = _Slices(text_bytes, bounds[0], bounds[1], words) if len(trie.places) else of_units
+        hashes = self._hashing.features(of_words)
+        return Read(
+            spelled,
+            self._hashing.tokens(of_units, of_words, hashes),
+            hashes,
+            self._hashing.features(of_words.pairs()),
+        )
 
     def simhash(self, read: Read) -> tuple[int, int]:
         """The fingerprint of the words and pairs weighed by tf, and the number of features."""
@@ -75,14 +80,83 @@ class Reader:
         return int(fingerprint), int(features)
 
 
-def sketch_and_bands(units: Hashes) -> tuple[bytes, bytes]:
+def sketch_and_bands(units: Hashes, numbering: Numbering) -> tuple[bytes, bytes]:
     """``sketch`` and ``bands`` of a text's tokens."""
     if not len(units):
         return b"", b""
     sketch, keys = np.zeros(SKETCH_BYTES, np.uint8), np.empty(BANDS, np.uint32)
-    boundary = np.uint64(BOUNDARY)
-    sketching.sketch_tokens(units, boundary, SLOT_MULTIPLIERS, BAND_MULTIPLIERS, _BIGRAMS_UP_TO, sketch, keys)
+    boundary = np.uint64(numbering.boundary)
+    sketching.sketch_tokens(units, boundary, numbering.slots, numbering.bands, _BIGRAMS_UP_TO, sketch, keys)
     return sketch.tobytes(), keys.astype("<u4", copy=False).tobytes()
+
+
+class _Slices(NamedTuple):
+    """The first ``total`` tokens of a text in UTF-8, where they begin and end; ``siphash.ROOM`` is behind the last."""
+
+    text: npt.NDArray[np.uint8]
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    total: int
+
+    def pairs(self) -> _Slices:
+        """Each two neighbours, with the blank between them."""
+        return _Slices(self.text, self.starts, self.ends[1:], max(0, self.total - 1))
+
+    def bytes_of(self, number: int) -> bytes:
+        """One of them."""
+        return self.text[self.starts[number] : self.ends[number]].tobytes()
+
+
+class _PublicHashing:
+    """XXH3: a token has one hash, whatever it is used for."""
+
+    def features(self, words: _Slices) -> Hashes:
+        """Of words, or of pairs of them."""
+        hashes, too_long = np.empty(words.total, np.uint64), np.empty(words.total, np.int64)
+        long = xxh3.hash_slices(*words, xxh3.SECRET, hashes, too_long)
+        return self._with_long(hashes, words, too_long[:long])
+
+    def tokens(self, units: _Slices, words: _Slices, of_words: Hashes) -> Hashes:
+        """Of units, many of which are words."""
+        if units is words:
+            return of_words
+        hashes, too_long = np.empty(units.total, np.uint64), np.empty(units.total, np.int64)
+        long = xxh3.hash_units(*units, xxh3.SECRET, of_words, hashes, too_long)
+        return self._with_long(hashes, units, too_long[:long])
+
+    def _with_long(self, hashes: Hashes, slices: _Slices, long: npt.NDArray[np.int64]) -> Hashes:
+        for number in long.tolist():
+            hashes[number] = xxhash.xxh3_64_intdigest(slices.bytes_of(number))
+        return hashes
+
+
+class _KeyedHashing:
+    """SipHash: a token as a feature has another hash than in sketches."""
+
+    def __init__(self, key: Key) -> None:
+        self._key: Final = key
+        self._features: Final = np.frombuffer(key.features, "<u8").astype(np.uint64)
+        self._tokens: Final = np.frombuffer(key.tokens, "<u8").astype(np.uint64)
+
+    def features(self, words: _Slices) -> Hashes:
+        """See ``_PublicHashing``."""
+        hashes, too_long = np.empty(words.total, np.uint64), np.empty(words.total, np.int64)
+        long = siphash.hash_slices(*words, self._features, LONGEST_SIPPED, hashes, too_long)
+        for number in too_long[:long].tolist():
+            hashes[number] = hash_long(words.bytes_of(number), self._key.features)
+        return hashes
+
+    def tokens(self, units: _Slices, words: _Slices, of_words: Hashes) -> Hashes:
+        """See ``_PublicHashing``; what the words have as features says nothing here."""
+        hashes, too_long = np.empty(units.total, np.uint64), np.empty(units.total, np.int64)
+        long = siphash.hash_units(
+            *units, self._tokens, LONGEST_SIPPED, words.text, words.starts, words.ends, hashes, too_long
+        )
+        for number in too_long[:long].tolist():
+            is_word = units.ends[number] == xxh3.A_WORD
+            spelled = words.bytes_of(units.starts[number]) if is_word else units.bytes_of(number)
+            hashes[number] = hash_long(spelled, self._key.tokens)
+        return hashes
 
 
 _BIGRAMS_UP_TO: Final = np.array(BIGRAMS_UP_TO, np.int64)
@@ -140,19 +214,6 @@ def _set_of(hashes: Hashes) -> Hashes:
     members = np.zeros(1 << bits if len(hashes) else 0, np.uint64)
     voting.gather(hashes, members, bits)
     return members
-
-
-def _hashes(text: npt.NDArray[np.uint8], starts: Any, ends: Any, count: int, words: Hashes | None = None) -> Hashes:
-    """Of slices; with the hashes of ``words``, of units."""
-    hashes = np.empty(count, np.uint64)
-    too_long = np.empty(count, np.int64)
-    if words is None:
-        long = xxh3.hash_slices(text, starts, ends, count, xxh3.SECRET, hashes, too_long)
-    else:
-        long = xxh3.hash_units(text, starts, ends, count, xxh3.SECRET, words, hashes, too_long)
-    for number in too_long[:long].tolist():
-        hashes[number] = xxhash.xxh3_64_intdigest(text[starts[number] : ends[number]].tobytes())
-    return hashes
 
 
 def _trie(dictionary: Dictionary) -> _Trie:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from worker.fingerprint.fingerprinted import Explained, Fingerprinted
 from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_content, hash_words
+from worker.fingerprint.key import Key
 from worker.fingerprint.simhash import as_ints, simhash_vectorised, simhash_votes
-from worker.fingerprint.sketch import bands, sketch
+from worker.fingerprint.sketch import bands, numbering_of, sketch
 from worker.messages import PageMeta
 from worker.page.extract import MAX_BYTES, Extractor, extract, from_text
 from worker.page.normalise import normalise
@@ -48,7 +49,7 @@ class Recipe:
     ``units`` are what the fingerprint's features are made of: the words of ``Segmenter``, or ``characters_and_words``.
     ``idf`` maps words to weights for ``tf-idf``. ``minimum`` is the least number of different features of a
     fingerprint. ``sketched`` adds sketch and bands. ``extractor`` finds the main text of markup; ``max_bytes`` is how
-    much of a body is read.
+    much of a body is read. With a ``key`` nobody who lacks it can tell what a page comes to.
     """
 
     engine: Engine = "auto"
@@ -63,6 +64,7 @@ class Recipe:
     sketched: bool = False
     extractor: Extractor = "built-in"
     max_bytes: int = MAX_BYTES
+    key: Key | None = field(default=None, repr=False)
 
     def segmenter(self) -> Segmenter:
         """A new one, with its dictionary loaded.
@@ -78,7 +80,8 @@ def _reader(recipe: Recipe) -> Reader | None:
     known = recipe.engine == "auto" and not recipe.hmm and recipe.weights == "tf" and recipe.hash == "xxh3"
     if not COMPILED or not known:
         return None
-    return Reader(dictionary(recipe.user_words) if recipe.units == "words" else None, recipe.noise_words)
+    words = dictionary(recipe.user_words) if recipe.units == "words" else None
+    return Reader(words, recipe.noise_words, recipe.key)
 
 
 class _Reading(NamedTuple):
@@ -102,6 +105,11 @@ class Fingerprinter:
     def __init__(self, recipe: Recipe, *, compiled: bool = True) -> None:
         self.begin: Callable[[str], None] = _unheard
         self.recipe: Final = recipe
+        key = recipe.key
+        self._features_key: Final = key.features if key else None
+        self._tokens_key: Final = key.tokens if key else None
+        self._content_key: Final = key.content if key else None
+        self._numbering: Final = numbering_of(key)
         self._reader: Final = _reader(recipe) if compiled else None
         if self._reader is None:
             _ = self.segmenter
@@ -137,10 +145,10 @@ class Fingerprinter:
         fingerprint, features = self._reader.simhash(read)
         reason = self._too_few(features)
         sketched = self.recipe.sketched and not reason
-        of_sketch, of_bands = sketch_and_bands(read.units) if sketched else (b"", b"")
+        of_sketch, of_bands = sketch_and_bands(read.units, self._numbering) if sketched else (b"", b"")
         return Fingerprinted(
             fingerprint=None if reason else fingerprint,
-            text_hash=hash_content(read.units, _body(text, body), url),
+            text_hash=hash_content(read.units, _body(text, body), url, self._content_key),
             tokens=len(read.units),
             language=read.language(),
             reason=reason,
@@ -158,12 +166,12 @@ class Fingerprinter:
         sketched = self.recipe.sketched and not reason
         return Fingerprinted(
             fingerprint=None if reason else self._fingerprint(features),
-            text_hash=hash_content(reading.hashes, _body(text, body), url),
+            text_hash=hash_content(reading.hashes, _body(text, body), url, self._content_key),
             tokens=len(reading.hashes),
             language=language(reading.normalised),
             reason=reason,
-            sketch=sketch(reading.hashes) if sketched else b"",
-            bands=bands(reading.hashes) if sketched else b"",
+            sketch=sketch(reading.hashes, self._numbering) if sketched else b"",
+            bands=bands(reading.hashes, self._numbering) if sketched else b"",
         )
 
     def explain(self, text: str, url: str, bits: int = WORD_BITS, body: bytes | None = None) -> Explained:
@@ -174,13 +182,13 @@ class Fingerprinter:
         """
         reading = self._read(text)
         features = weigh_text(reading.words, reading.tokens, self.recipe.weights, self.recipe.idf)
-        hashes = hash_words(features.words, algorithm=self.recipe.hash, bits=bits)
+        hashes = hash_words(features.words, algorithm=self.recipe.hash, bits=bits, key=self._features_key)
         reason = self._too_few(len(features.words))
         weighted = zip(features.words, (features.weights / SCALE).tolist(), strict=True)
         return Explained(
             bits=bits,
             fingerprint=None if reason else simhash_vectorised(hashes, features.weights, bits),
-            text_hash=hash_content(reading.hashes, _body(text, body), url),
+            text_hash=hash_content(reading.hashes, _body(text, body), url, self._content_key),
             language=language(reading.normalised),
             reason=reason,
             words=tuple(reading.words),
@@ -191,8 +199,8 @@ class Fingerprinter:
                 "blake2b": as_ints(hash_words([reading.normalised], algorithm="blake2b", bits=bits))[0],
                 "xxh3": as_ints(hash_words([reading.normalised], algorithm="xxh3", bits=bits))[0],
             },
-            sketch=sketch(reading.hashes) if self.recipe.sketched and not reason else b"",
-            bands=bands(reading.hashes) if self.recipe.sketched and not reason else b"",
+            sketch=sketch(reading.hashes, self._numbering) if self.recipe.sketched and not reason else b"",
+            bands=bands(reading.hashes, self._numbering) if self.recipe.sketched and not reason else b"",
         )
 
     def text_of(self, body: bytes, meta: PageMeta) -> str:
@@ -217,10 +225,13 @@ class Fingerprinter:
         normalised = normalise(text)
         units = characters_and_words(normalised)
         tokens = units if self.recipe.units == "characters" else self.segmenter.all_tokens(normalised)
-        return _Reading(normalised, tokens, self.segmenter.without_noise(tokens), hash_words(units))
+        return _Reading(
+            normalised, tokens, self.segmenter.without_noise(tokens), hash_words(units, key=self._tokens_key)
+        )
 
     def _fingerprint(self, features: Features) -> int:
-        return simhash_vectorised(hash_words(features.words, algorithm=self.recipe.hash), features.weights)
+        hashes = hash_words(features.words, algorithm=self.recipe.hash, key=self._features_key)
+        return simhash_vectorised(hashes, features.weights)
 
     def _too_few(self, found: int) -> str | None:
         """Why so many features make no fingerprint."""

@@ -1,9 +1,9 @@
 """What makes a kernel of a function. ``KERNELS`` are the files that kernels stand in.
 
 Code points go through these in turn, each of which tests hold to what it is equal to: ``spelling.spell`` (to
-``worker.page.normalise``), ``cutting.cut`` (``worker.page.segment``), ``xxh3`` (XXH3), ``voting.vote``
-(``worker.page.weigh`` and ``simhash``), ``sketching.sketch_tokens`` (``sketch``). All arrays are the caller's; nothing
-is kept between calls.
+``worker.page.normalise``), ``cutting.cut`` (``worker.page.segment``), ``xxh3`` (XXH3) or with a key ``siphash``
+(``hashing.siphash``), ``voting.vote`` (``worker.page.weigh`` and ``simhash``), ``sketching.sketch_tokens``
+(``sketch``). All arrays are the caller's; nothing is kept between calls.
 
 Importing raises ``ImportError`` where numba cannot run.
 """
@@ -21,7 +21,7 @@ from worker.page.compiled import Function, cached, digest_of
 if numba.config.DISABLE_JIT:
     raise ImportError("numba's compilation is switched off by NUMBA_DISABLE_JIT")
 
-KERNELS: Final = ("spelling", "cutting", "xxh3", "voting", "sketching")
+KERNELS: Final = ("spelling", "cutting", "xxh3", "siphash", "voting", "sketching")
 GOLDEN64 = np.uint64(0x9E3779B97F4A7C15)
 Array = Any
 _DIGEST: Final = digest_of("worker.fingerprint", ("native", *KERNELS))

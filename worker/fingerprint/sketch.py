@@ -38,15 +38,18 @@ are equal to ``sketch_by_definition`` and ``bands_by_definition``.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from worker.fingerprint.hashing import Hashes, hash_words
+from worker.fingerprint.key import Key
 
 SKETCH: Final = "128x2/exact-15x16-23x8/bands-8x3/1"
 """Name of the rule; a part of the scheme, so change it when the rule changes."""
@@ -107,9 +110,34 @@ SLOT_MULTIPLIERS: Final = np.array(_multipliers(1, SLOTS), np.uint32)
 BAND_MULTIPLIERS: Final = np.array(_multipliers(1 + SLOTS, BANDS * ROWS), np.uint32)
 
 
-def ngrams(tokens: Sequence[int], n: int) -> Iterator[int]:
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """How a text's n-grams are numbered: what stands before its first and behind its last token, and the multipliers of
+    slots, uint32 (128,), and of bands, (24,)."""
+
+    boundary: int
+    slots: Numbers
+    bands: Numbers
+
+
+PUBLIC: Final = Numbering(BOUNDARY, SLOT_MULTIPLIERS, BAND_MULTIPLIERS)
+
+
+def numbering_of(key: Key | None) -> Numbering:
+    """The one that nobody knows who lacks the key; without a key that which everybody knows."""
+    if key is None:
+        return PUBLIC
+    size = 4 * (SLOTS + BANDS * ROWS)
+    wanted = range(-(-size // hashlib.blake2b.MAX_DIGEST_SIZE))
+    drawn = b"".join(hashlib.blake2b(bytes([number]), key=key.numberings).digest() for number in wanted)[:size]
+    multipliers = np.frombuffer(drawn, "<u4").astype(np.uint32) | np.uint32(1)
+    boundary = int(hash_words([""], key=key.tokens)[0])
+    return Numbering(boundary, multipliers[:SLOTS].copy(), multipliers[SLOTS:].copy())
+
+
+def ngrams(tokens: Sequence[int], n: int, boundary: int = BOUNDARY) -> Iterator[int]:
     """A 64-bit hash of each n-tuple of neighbouring tokens, boundaries included, from hashes of the tokens."""
-    bounded = [BOUNDARY, *tokens, BOUNDARY]
+    bounded = [boundary, *tokens, boundary]
     for place in range(len(bounded) - n + 1):
         gathered = 0
         for token in bounded[place : place + n]:
@@ -117,15 +145,15 @@ def ngrams(tokens: Sequence[int], n: int) -> Iterator[int]:
         yield mixed(gathered)
 
 
-def sketch_by_definition(tokens: Sequence[int]) -> bytes:
+def sketch_by_definition(tokens: Sequence[int], numbering: Numbering = PUBLIC) -> bytes:
     """The sketch of a text from the 64-bit hashes of its tokens; none without tokens."""
     if not tokens:
         return b""
-    bigrams = sorted(ngrams(tokens, 2))
+    bigrams = sorted(ngrams(tokens, 2, numbering.boundary))
     if len(bigrams) <= MOST_OF_SIXTEEN_BITS:
         exact = b"".join((bigram >> 48).to_bytes(2, "little") for bigram in bigrams)
         return exact.ljust(31, b"\0") + _last_byte(SIXTEEN_BITS, len(bigrams))
-    smallest = _smallest(bigrams, SLOT_MULTIPLIERS.tolist())
+    smallest = _smallest(bigrams, numbering.slots.tolist())
     packed = sum((number * GOLDEN & _M32) >> 30 << SLOT_BITS * slot for slot, number in enumerate(smallest[:127]))
     slots = packed.to_bytes(SKETCH_BYTES, "little")
     if len(bigrams) > MOST_OF_EIGHT_BITS:
@@ -134,15 +162,15 @@ def sketch_by_definition(tokens: Sequence[int]) -> bytes:
     return slots[:SHORT_SLOTS_BYTES] + exact.ljust(23, b"\0") + _last_byte(EIGHT_BITS, len(bigrams))
 
 
-def bands_by_definition(tokens: Sequence[int]) -> bytes:
+def bands_by_definition(tokens: Sequence[int], numbering: Numbering = PUBLIC) -> bytes:
     """The eight keys of a text, 32 bits each and little endian, from the hashes of its tokens; none without tokens."""
     if not tokens:
         return b""
     keys = []
     for band, most in enumerate(BIGRAMS_UP_TO):
-        members = ngrams(tokens, 2 if len(tokens) <= most else 3)
+        members = ngrams(tokens, 2 if len(tokens) <= most else 3, numbering.boundary)
         gathered = band
-        for number in _smallest(members, BAND_MULTIPLIERS[ROWS * band : ROWS * (band + 1)].tolist()):
+        for number in _smallest(members, numbering.bands[ROWS * band : ROWS * (band + 1)].tolist()):
             gathered = (gathered * STEP + number) & _M64
         keys.append(mixed(gathered) >> 32)
     return b"".join(key.to_bytes(4, "little") for key in keys)
@@ -157,26 +185,26 @@ def _smallest(members: Iterable[int], multipliers: Iterable[int]) -> list[int]:
     return [min(number * multiplier & _M32 for number in low) for multiplier in multipliers]
 
 
-def sketch(tokens: Hashes) -> bytes:
+def sketch(tokens: Hashes, numbering: Numbering = PUBLIC) -> bytes:
     """The sketch of a text from the hashes of its tokens, uint64 (n,): 32 bytes, or none without tokens."""
     if tokens.size < MOST_OF_EIGHT_BITS:
-        return sketch_by_definition(tokens.tolist())
-    smallest = _smallest_of(_ngrams_of(tokens, 2), SLOT_MULTIPLIERS)
+        return sketch_by_definition(tokens.tolist(), numbering)
+    smallest = _smallest_of(_ngrams_of(tokens, 2, numbering.boundary), numbering.slots)
     pairs = ((smallest * np.uint32(GOLDEN)) >> np.uint32(30)).astype(np.uint8)
     pairs[-1] = SLOTTED
     bits = np.stack([pairs & np.uint8(1), pairs >> np.uint8(1)], axis=1)
     return np.packbits(bits, bitorder="little").tobytes()
 
 
-def bands(tokens: Hashes) -> bytes:
+def bands(tokens: Hashes, numbering: Numbering = PUBLIC) -> bytes:
     """The keys of a text from the hashes of its tokens, uint64 (n,): 8 x 4 bytes, or none without tokens."""
     if not tokens.size:
         return b""
     of_bigrams = ROWS * sum(tokens.size > most for most in BIGRAMS_UP_TO)
     smallest = np.concatenate(
         (
-            _smallest_of(_ngrams_of(tokens, 3), BAND_MULTIPLIERS[:of_bigrams]),
-            _smallest_of(_ngrams_of(tokens, 2), BAND_MULTIPLIERS[of_bigrams:]),
+            _smallest_of(_ngrams_of(tokens, 3, numbering.boundary), numbering.bands[:of_bigrams]),
+            _smallest_of(_ngrams_of(tokens, 2, numbering.boundary), numbering.bands[of_bigrams:]),
         )
     ).reshape(BANDS, ROWS)
     gathered = np.arange(BANDS, dtype=np.uint64)
@@ -263,8 +291,8 @@ def _rows(values: Sequence[bytes], width: int) -> npt.NDArray[np.uint8]:
     return np.frombuffer(joined, np.uint8).reshape(len(values), width)
 
 
-def _ngrams_of(tokens: Hashes, n: int) -> Hashes:
-    bounded = np.concatenate(([np.uint64(BOUNDARY)], tokens, [np.uint64(BOUNDARY)]))
+def _ngrams_of(tokens: Hashes, n: int, boundary: int) -> Hashes:
+    bounded = np.concatenate(([np.uint64(boundary)], tokens, [np.uint64(boundary)]))
     count = len(bounded) - n + 1
     gathered = np.zeros(count, np.uint64)
     for place in range(n):

@@ -57,7 +57,7 @@ def _swap(typing_context: Any, value: Any) -> tuple[Any, Callable[..., ir.Value]
 
 
 _load32 = _loads(32)
-_load64 = _loads(64)
+load64 = _loads(64)
 _folded_product: Final[Callable[[Any, Any], Any]] = intrinsic(_product)
 _swapped: Final[Callable[[Any], Any]] = intrinsic(_swap)
 
@@ -81,7 +81,7 @@ def _avalanche(value: Any) -> Any:
 
 @kernel("uint64(uint8[::1], int64, uint8[::1], int64)", inline=True)
 def _mix16(text: Array, at: int, secret: Array, key: int) -> Any:
-    return _folded_product(_load64(text, at) ^ _load64(secret, key), _load64(text, at + 8) ^ _load64(secret, key + 8))
+    return _folded_product(load64(text, at) ^ load64(secret, key), load64(text, at + 8) ^ load64(secret, key + 8))
 
 
 @kernel("uint64(uint64, uint8[::1])", inline=True)
@@ -109,15 +109,15 @@ def _xxh3(text: Array, begin: int, length: int, secret: Array) -> Any:
         return _of_at_most_three(combined, secret)
     if length <= 8:
         value = _load32(text, begin + length - 4) + (_load32(text, begin) << np.uint64(32))
-        value ^= _load64(secret, 8) ^ _load64(secret, 16)
+        value ^= load64(secret, 8) ^ load64(secret, 16)
         value ^= (value << np.uint64(49) | value >> np.uint64(15)) ^ (value << np.uint64(24) | value >> np.uint64(40))
         value *= np.uint64(0x9FB21C651E98DF25)
         value ^= (value >> np.uint64(35)) + size
         value *= np.uint64(0x9FB21C651E98DF25)
         return value ^ (value >> np.uint64(28))
     if length <= 16:
-        low = _load64(text, begin) ^ (_load64(secret, 24) ^ _load64(secret, 32))
-        high = _load64(text, begin + length - 8) ^ (_load64(secret, 40) ^ _load64(secret, 48))
+        low = load64(text, begin) ^ (load64(secret, 24) ^ load64(secret, 32))
+        high = load64(text, begin + length - 8) ^ (load64(secret, 40) ^ load64(secret, 48))
         return _avalanche(size + _swapped(low) + high + _folded_product(low, high))
     value = size * np.uint64(0x9E3779B185EBCA87)
     for step in range((length - 1) // 32, -1, -1):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
@@ -27,9 +28,15 @@ def everywhere(url: str, headers: Headers) -> int:
     return ALL_PAGES
 
 
-def of_host(url: str, headers: Headers) -> int:
-    """The host, without its port."""
-    return _scope(_host(url).encode())
+@dataclass(frozen=True)
+class OfHost:
+    """The host, without its port. With a ``key``, here as below, nobody who lacks it finds a name of equal bits."""
+
+    key: bytes | None = field(default=None, repr=False)
+
+    def __call__(self, url: str, headers: Headers) -> int:
+        """See ``ScopeOf``."""
+        return _scope(_host(url).encode(), self.key)
 
 
 @dataclass(frozen=True)
@@ -37,11 +44,12 @@ class OfSite:
     """The registrable domain; the host where it has none, as an address or ``localhost``."""
 
     registrable: RegistrableDomain
+    key: bytes | None = field(default=None, repr=False)
 
     def __call__(self, url: str, headers: Headers) -> int:
         """See ``ScopeOf``."""
         host = _host(url)
-        return _scope((host if _is_address(host) else self.registrable(host) or host).encode())
+        return _scope((host if _is_address(host) else self.registrable(host) or host).encode(), self.key)
 
 
 @dataclass(frozen=True)
@@ -49,15 +57,20 @@ class OfHeader:
     """The value of a header of the page's record; of a repeated header the last one counts."""
 
     name: str
+    key: bytes | None = field(default=None, repr=False)
 
     def __call__(self, url: str, headers: Headers) -> int:
         """See ``ScopeOf``."""
         values = [value for name, value in headers if name == self.name and value is not None]
-        return _scope(values[-1]) if values else ALL_PAGES
+        return _scope(values[-1], self.key) if values else ALL_PAGES
 
 
-def _scope(name: bytes) -> int:
-    return xxhash.xxh3_64_intdigest(name) if name else ALL_PAGES
+def _scope(name: bytes, key: bytes | None) -> int:
+    if not name:
+        return ALL_PAGES
+    if key is None:
+        return xxhash.xxh3_64_intdigest(name)
+    return int.from_bytes(hashlib.blake2b(name, digest_size=8, key=key).digest(), "little")
 
 
 def _host(url: str) -> str:
