@@ -17,24 +17,24 @@ import os
 import platform
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import count, islice
 from pathlib import Path
 from typing import Final
 
-from kafka import KafkaAdminClient, errors
-from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
 
-from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
+from tests.cluster.mishaps import FAULTS, Round
 from tests.cluster.outside import traces
 from tests.guarantees import Traces, Violation, check_guarantees
 from tests.oracle import verdicts
@@ -42,21 +42,19 @@ from tests.waiting import wait_for
 from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
 from worker.cli.bench_pipeline import pages_of
-from worker.errors import Unavailable
 from worker.topics import DAY_MS, INDEX
 
 ROUND_SECONDS: Final = 240.0
 """Longer rounds have more pages to be compared with each other, in plain Python."""
 PAGES_A_SECOND: Final = 40
-MOST_WORKERS: Final = 4
 TTL_DAYS: Final = 2
 """With pages that were fetched a minute apart, expiry begins at the 2,880th page: in a round of some minutes survivors
 expire, blocks are buried, and the topic is compacted."""
 FETCHED_FROM_DAYS: Final = 30
 """The first page was fetched so long ago: more minutes than a round has pages."""
 EAGER_CLEANER: Final = {"segment.ms": "2000", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}
-OUTAGE_SECONDS: Final = 120.0
-"""So long after the broker was killed a worker may end because it found none."""
+SNAPSHOTS: Final = 0.6
+"""Share of the rounds whose workers keep snapshots, all in one folder."""
 MOMENTS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
@@ -93,191 +91,16 @@ class Outcome:
         return cls(len(found.pages), counted, len(found.pages - times.keys()), twice, differing, problems)
 
 
-@dataclass
-class Round:
-    """One round: a cluster to which things happen. ``happened`` counts faults by name.
-
-    ``restarted`` counts the workers that ended with 3, found no broker, and were started again as a supervisor does.
-    """
-
-    cluster: Cluster
-    broker: LocalBroker
-    chance: random.Random
-    happened: Counter[str] = field(default_factory=Counter)
-    asleep: dict[int, float] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    restarted: int = 0
-    outage: float = -OUTAGE_SECONDS
-
-    @property
-    def workers(self) -> list[WorkerProcess]:
-        """Those that live."""
-        return [worker for worker in self.cluster.workers if worker.alive]
-
-    def awake(self) -> list[WorkerProcess]:
-        """Those that live and are not stopped."""
-        return [worker for worker in self.workers if worker.process.pid not in self.asleep]
-
-    def fault(self) -> None:
-        """Let one thing happen, of those that can."""
-        possible = [(weight, act) for weight, act in FAULTS if act is not leave or len(self.awake()) > 1]
-        ((_, act),) = self.chance.choices(possible, [weight for weight, _ in possible])
-        if act(self):
-            self.happened[act.__name__] += 1
-
-    def look(self) -> None:
-        """Wake who has slept enough; see that somebody works, and that nobody has ended by itself."""
-        now = time.monotonic()
-        for worker in self.workers:
-            if self.asleep.get(worker.process.pid, now + 1) <= now:
-                self.wake(worker)
-        while len(self.awake()) < 1:
-            self.cluster.start_worker()
-        self.watch()
-
-    def watch(self) -> None:
-        """A worker that ended by itself is a problem whatever the topics say, unless the broker was away."""
-        for worker in [worker for worker in self.cluster.workers if worker.process.poll() not in (None, 0, -9)]:
-            if worker.process.poll() == Unavailable.exit_code and time.monotonic() - self.outage < OUTAGE_SECONDS:
-                self.cluster.workers.remove(worker)
-                self.cluster.start_worker()
-                self.restarted += 1
-                continue
-            self.problems.append(f"a worker ended with {worker.process.poll()}: {worker.said()[-1500:]}")
-            self.cluster.workers.remove(worker)
-
-    def wake(self, worker: WorkerProcess) -> None:
-        """Let it go on."""
-        worker.wake()
-        self.asleep.pop(worker.process.pid, None)
-
-    def recover(self) -> None:
-        """Everybody awake, and at least one at work."""
-        for worker in self.workers:
-            self.wake(worker)
-        self.look()
-
-
-def kill(world: Round) -> bool:
-    """kill -9 of a worker; another is started."""
-    if not world.workers:
-        return False
-    world.chance.choice(world.workers).kill()
-    world.cluster.start_worker()
-    return True
-
-
-def kill_in_a_transaction(world: Round) -> bool:
-    """kill -9 of a worker whose transaction is open; another is started."""
-    admin = KafkaAdminClient(**world.cluster.options)
-    try:
-        for _ in range(30):
-            if not world.awake():
-                return False
-            worker = world.chance.choice(world.awake())
-            worker.pause()
-            writer = next((line for line in worker.said().splitlines() if " runs, scheme " in line), "")
-            name = f"{world.cluster.settings.kafka.group}-{writer.partition('worker ')[2].partition(' ')[0]}"
-            found = admin.list_transactions(state_filters=["Ongoing"], transactional_id_pattern=name)
-            if writer and any(found.values()):
-                worker.kill()
-                world.cluster.start_worker()
-                return True
-            worker.wake()
-            time.sleep(0.05)
-    finally:
-        admin.close()
-    return False
-
-
-def pause(world: Round) -> bool:
-    """SIGSTOP past the session timeout, SIGCONT later."""
-    return _stop(world, 8, 20)
-
-
-def nap(world: Round) -> bool:
-    """SIGSTOP for less than the session timeout."""
-    return _stop(world, 0.5, 5)
-
-
-def _stop(world: Round, least: float, most: float) -> bool:
-    if not world.awake():
-        return False
-    worker = world.chance.choice(world.awake())
-    worker.pause()
-    world.asleep[worker.process.pid] = time.monotonic() + world.chance.uniform(least, most)
-    return True
-
-
-def join(world: Round) -> bool:
-    """One more worker."""
-    if len(world.workers) >= MOST_WORKERS:
-        return False
-    world.cluster.start_worker()
-    return True
-
-
-def leave(world: Round) -> bool:
-    """SIGTERM to a worker, which must drain and end with 0."""
-    running = [worker for worker in world.awake() if "worker is running" in worker.said()]
-    if len(running) < 2:
-        return False
-    worker = world.chance.choice(running)
-    try:
-        code: int | str = worker.stop()
-    except subprocess.TimeoutExpired:
-        code = "nothing within a minute"
-    if code != 0:
-        world.problems.append(f"a worker that was told to stop ended with {code}: {worker.said()[-1500:]}")
-    return True
-
-
-def evict(world: Round) -> bool:
-    """A member, or all, are put out of one of the groups by the broker."""
-    admin = KafkaAdminClient(**world.cluster.options)
-    try:
-        group = f"{world.cluster.settings.kafka.group}-{world.chance.choice(('pages', 'shards'))}"
-        found = [member["member_id"] for member in admin.describe_groups([group])[group]["members"]]
-        gone = found if world.chance.random() < 0.3 else found[:1]
-        if not gone:
-            return False
-        admin.remove_group_members(group, [MemberToRemove(member_id=member) for member in gone])
-    except errors.KafkaError:
-        return False  # the group is rebalancing, or has changed meanwhile
-    finally:
-        admin.close()
-    return True
-
-
-def broker_killed(world: Round) -> bool:
-    """kill -9 of the broker; it comes back on the same data."""
-    world.broker.kill()
-    time.sleep(world.chance.uniform(0, 4))
-    world.broker.start()
-    world.outage = time.monotonic()
-    return True
-
-
-FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
-    (4, kill),
-    (3, kill_in_a_transaction),
-    (3, pause),
-    (2, nap),
-    (4, join),
-    (3, leave),
-    (3, evict),
-    (2, broker_killed),
-]
-
-
 def play(
     broker: LocalBroker, folder: Path, prefix: str, pages: Iterator[Page], seed: int, seconds: float
 ) -> tuple[Round, Outcome]:
     """One round."""
     chance = random.Random(seed)
     ttl, output = chance.choice((None, TTL_DAYS)), chance.choice(("tag", "drop"))
-    more = [f"output.mode={output}", "commit.seconds=0.2"] + ([f"near.ttl_days={ttl}"] if ttl else [])
     folder.mkdir()
+    more = [f"output.mode={output}", "commit.seconds=0.2"] + ([f"near.ttl_days={ttl}"] if ttl else [])
+    if chance.random() < SNAPSHOTS:
+        more += [f"index.state_dir={folder}", "index.snapshot_seconds=3"]
     with Cluster(broker.bootstrap_servers, prefix, folder, more) as cluster:
         admin = KafkaAdminClient(**cluster.options)
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, prefix + INDEX, EAGER_CLEANER)])

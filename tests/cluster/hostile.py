@@ -1,0 +1,114 @@
+"""What nobody should write to our topics and somebody does: bombs, headers without end, records that are none."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from confluent_kafka import Producer
+
+from tests.cluster.crawl import HTML, Page
+from worker.messages import Answer, Batch, Claim, Headers, encode
+from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
+from worker.urls import canonical_url
+
+CODECS: Final = ("gzip", "snappy", "lz4", "zstd")
+BOMB_BYTES: Final = 64 * 1024 * 1024
+"""Eight times what any topic takes; compressed it is 64 kB."""
+HEADER_BYTES: Final = 2 * 1024 * 1024
+BODY_BYTES: Final = 7 * 1024 * 1024
+DELIVERY_SECONDS: Final = 120
+"""How long a record may wait for a broker that is away."""
+
+
+class Sent(NamedTuple):
+    """A record as it is to be written; ``topic`` is without prefix."""
+
+    topic: str
+    partition: int
+    key: bytes
+    value: bytes
+    headers: Headers = ()
+
+
+@contextmanager
+def stranger(bootstrap: str, prefix: str, codec: str = "gzip") -> Iterator[Producer]:
+    """librdkafka, which compresses what kafka-python would refuse by its size; what is sent inside travels together.
+
+    Raises:
+        AssertionError: the broker did not take all of it.
+    """
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "compression.type": codec,
+            "linger.ms": 200,
+            "message.max.bytes": 1_000_000_000,
+            "delivery.timeout.ms": DELIVERY_SECONDS * 1000,
+            "log_level": 0,
+        }
+    )
+    yield producer
+    assert producer.flush(DELIVERY_SECONDS) == 0, f"records for {prefix} were not delivered"
+
+
+def send(bootstrap: str, prefix: str, records: Sequence[Sent], codec: str = "gzip") -> None:
+    """Write them in this order, those of a partition in one batch where the broker's limit allows it."""
+    refused: list[str] = []
+    with stranger(bootstrap, prefix, codec) as producer:
+        for record in records:
+            producer.produce(
+                prefix + record.topic,
+                value=record.value,
+                key=record.key,
+                headers=list(record.headers),
+                partition=record.partition,
+                on_delivery=lambda error, _: refused.append(str(error)) if error else None,
+            )
+    assert not refused, refused
+
+
+def page(partition: int, given: Page) -> Sent:
+    """A page as a crawl writes it."""
+    meta, body = given
+    return Sent(PAGES, partition, canonical_url(meta.url).encode(), body, meta.to_headers())
+
+
+def bomb(partition: int, number: int) -> Sent:
+    """64 MiB of one letter as the body of a page."""
+    url = f"http://bomb.example/{number}"
+    return Sent(PAGES, partition, url.encode(), b"x" * BOMB_BYTES, _headers(url))
+
+
+def wide(partition: int, number: int) -> Sent:
+    """A page that fits the topic ``pages`` when it is compressed, and no output: 7 MiB of body, 2 MiB of headers."""
+    url = f"http://wide.example/{number}"
+    headers = (*_headers(url), ("remark", b"x" * HEADER_BYTES))
+    return Sent(PAGES, partition, url.encode(), os.urandom(BODY_BYTES), headers)
+
+
+def foreign(chance: random.Random) -> list[Sent]:
+    """Records that none of our versions wrote, and whole ones of another scheme: a worker passes all of them over."""
+    claim = Claim(partition=0, offset=chance.randrange(10**6), clock=0, url="http://foreign.example/", text_hash=7)
+    batch = Batch(scheme=b"foreign!", writer=b"stranger", claims=(claim,))
+    answer = Answer(scheme=b"foreign!", writer=b"stranger", batch=chance.randrange(1000), shard=0, void=(), hits=())
+    whole = encode(batch)
+    flipped = bytearray(whole)
+    flipped[chance.randrange(12, len(whole))] ^= 1 << chance.randrange(8)
+    key = chance.randbytes(16)
+    return [
+        Sent(FINGERPRINTS, 0, key, chance.randbytes(chance.randrange(200))),
+        Sent(FINGERPRINTS, 0, key, whole[: chance.randrange(len(whole))]),
+        Sent(FINGERPRINTS, 0, key, bytes(flipped)),
+        Sent(FINGERPRINTS, 0, key, whole),
+        Sent(CANDIDATES, 0, key, chance.randbytes(chance.randrange(200))),
+        Sent(CANDIDATES, 0, key, encode(answer)),
+        Sent(INDEX, 0, key, chance.randbytes(chance.randrange(200))),
+    ]
+
+
+def _headers(url: str) -> Headers:
+    return (("url", url.encode()), ("content_type", HTML.encode()))

@@ -1,0 +1,233 @@
+"""What happens to workers, groups, the broker and the topics in a round of the nemesis."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from kafka import KafkaAdminClient, errors
+from kafka.admin import MemberToRemove
+
+from tests.cluster import hostile
+from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.crawl import invented
+from worker.broker.server import LocalBroker
+from worker.errors import Unavailable
+
+MOST_WORKERS: Final = 4
+OUTAGE_SECONDS: Final = 120.0
+"""So long after the broker was killed a worker may end because it found none."""
+
+
+@dataclass
+class Round:
+    """One round: a cluster to which things happen. ``happened`` counts faults by name.
+
+    ``restarted`` counts the workers that ended with 3, found no broker, and were started again as a supervisor does.
+    """
+
+    cluster: Cluster
+    broker: LocalBroker
+    chance: random.Random
+    happened: Counter[str] = field(default_factory=Counter)
+    asleep: dict[int, float] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    restarted: int = 0
+    outage: float = -OUTAGE_SECONDS
+
+    @property
+    def workers(self) -> list[WorkerProcess]:
+        """Those that live."""
+        return [worker for worker in self.cluster.workers if worker.alive]
+
+    def awake(self) -> list[WorkerProcess]:
+        """Those that live and are not stopped."""
+        return [worker for worker in self.workers if worker.process.pid not in self.asleep]
+
+    def fault(self) -> None:
+        """Let one thing happen, of those that can."""
+        possible = [(weight, act) for weight, act in FAULTS if act is not leave or len(self.awake()) > 1]
+        ((_, act),) = self.chance.choices(possible, [weight for weight, _ in possible])
+        if act(self):
+            self.happened[act.__name__] += 1
+
+    def look(self) -> None:
+        """Wake who has slept enough; see that somebody works, and that nobody has ended by itself."""
+        now = time.monotonic()
+        for worker in self.workers:
+            if self.asleep.get(worker.process.pid, now + 1) <= now:
+                self.wake(worker)
+        while len(self.awake()) < 1:
+            self.cluster.start_worker()
+        self.watch()
+
+    def watch(self) -> None:
+        """A worker that ended by itself is a problem whatever the topics say, unless the broker was away."""
+        for worker in [worker for worker in self.cluster.workers if worker.process.poll() not in (None, 0, -9)]:
+            if worker.process.poll() == Unavailable.exit_code and time.monotonic() - self.outage < OUTAGE_SECONDS:
+                self.cluster.workers.remove(worker)
+                self.cluster.start_worker()
+                self.restarted += 1
+                continue
+            self.problems.append(f"a worker ended with {worker.process.poll()}: {worker.said()[-1500:]}")
+            self.cluster.workers.remove(worker)
+
+    def wake(self, worker: WorkerProcess) -> None:
+        """Let it go on."""
+        worker.wake()
+        self.asleep.pop(worker.process.pid, None)
+
+    def recover(self) -> None:
+        """Everybody awake, and at least one at work."""
+        for worker in self.workers:
+            self.wake(worker)
+        self.look()
+
+
+def kill(world: Round) -> bool:
+    """kill -9 of a worker; another is started."""
+    if not world.workers:
+        return False
+    world.chance.choice(world.workers).kill()
+    world.cluster.start_worker()
+    return True
+
+
+def kill_in_a_transaction(world: Round) -> bool:
+    """kill -9 of a worker whose transaction is open; another is started."""
+    admin = KafkaAdminClient(**world.cluster.options)
+    try:
+        for _ in range(30):
+            if not world.awake():
+                return False
+            worker = world.chance.choice(world.awake())
+            worker.pause()
+            writer = next((line for line in worker.said().splitlines() if " runs, scheme " in line), "")
+            name = f"{world.cluster.settings.kafka.group}-{writer.partition('worker ')[2].partition(' ')[0]}"
+            found = admin.list_transactions(state_filters=["Ongoing"], transactional_id_pattern=name)
+            if writer and any(found.values()):
+                worker.kill()
+                world.cluster.start_worker()
+                return True
+            worker.wake()
+            time.sleep(0.05)
+    finally:
+        admin.close()
+    return False
+
+
+def pause(world: Round) -> bool:
+    """SIGSTOP past the session timeout, SIGCONT later."""
+    return _stop(world, 8, 20)
+
+
+def nap(world: Round) -> bool:
+    """SIGSTOP for less than the session timeout."""
+    return _stop(world, 0.5, 5)
+
+
+def _stop(world: Round, least: float, most: float) -> bool:
+    if not world.awake():
+        return False
+    worker = world.chance.choice(world.awake())
+    worker.pause()
+    world.asleep[worker.process.pid] = time.monotonic() + world.chance.uniform(least, most)
+    return True
+
+
+def join(world: Round) -> bool:
+    """One more worker."""
+    if len(world.workers) >= MOST_WORKERS:
+        return False
+    world.cluster.start_worker()
+    return True
+
+
+def leave(world: Round) -> bool:
+    """SIGTERM to a worker, which must drain and end with 0."""
+    running = [worker for worker in world.awake() if "worker is running" in worker.said()]
+    if len(running) < 2:
+        return False
+    worker = world.chance.choice(running)
+    try:
+        code: int | str = worker.stop()
+    except subprocess.TimeoutExpired:
+        code = "nothing within a minute"
+    if code != 0:
+        world.problems.append(f"a worker that was told to stop ended with {code}: {worker.said()[-1500:]}")
+    return True
+
+
+def evict(world: Round) -> bool:
+    """A member, or all, are put out of one of the groups by the broker."""
+    admin = KafkaAdminClient(**world.cluster.options)
+    try:
+        group = f"{world.cluster.settings.kafka.group}-{world.chance.choice(('pages', 'shards'))}"
+        found = [member["member_id"] for member in admin.describe_groups([group])[group]["members"]]
+        gone = found if world.chance.random() < 0.3 else found[:1]
+        if not gone:
+            return False
+        admin.remove_group_members(group, [MemberToRemove(member_id=member) for member in gone])
+    except errors.KafkaError:
+        return False  # the group is rebalancing, or has changed meanwhile
+    finally:
+        admin.close()
+    return True
+
+
+def broker_killed(world: Round) -> bool:
+    """kill -9 of the broker; it comes back on the same data."""
+    world.broker.kill()
+    time.sleep(world.chance.uniform(0, 4))
+    world.broker.start()
+    world.outage = time.monotonic()
+    return True
+
+
+def bomb(world: Round) -> bool:
+    """64 MiB of one letter in a compressed batch on `pages`, good pages before and behind it."""
+    return _publish_among_good_ones(world, hostile.bomb)
+
+
+def wide_headers(world: Round) -> bool:
+    """A page with 2 MiB of headers that fits `pages` compressed and no output, good pages before and behind it."""
+    return _publish_among_good_ones(world, hostile.wide)
+
+
+def _publish_among_good_ones(world: Round, make: Callable[[int, int], hostile.Sent]) -> bool:
+    if world.cluster.settings.near.ttl_days is not None:
+        return False  # what cannot be read has no fetch time: the broker's would expire the pages of weeks ago
+    number = world.happened.total()
+    partition = world.chance.randrange(world.cluster.settings.topics.partitions)
+    good = [hostile.page(partition, page) for page in islice(invented(10_000 + number), 4)]
+    codec = world.chance.choice(hostile.CODECS)
+    records = [*good[:2], make(partition, number), *good[2:]]
+    hostile.send(world.cluster.bootstrap, world.cluster.prefix, records, codec)
+    return True
+
+
+def foreign_records(world: Round) -> bool:
+    """Garbage, torn and flipped records, and whole ones of another scheme, on all three of the workers' own topics."""
+    hostile.send(world.cluster.bootstrap, world.cluster.prefix, hostile.foreign(world.chance))
+    return True
+
+
+FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
+    (4, kill),
+    (3, kill_in_a_transaction),
+    (3, pause),
+    (2, nap),
+    (4, join),
+    (3, leave),
+    (3, evict),
+    (2, broker_killed),
+    (2, bomb),
+    (2, wide_headers),
+    (2, foreign_records),
+]
