@@ -17,6 +17,7 @@ from kafka.admin import MemberToRemove
 from tests.cluster import hostile
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import invented
+from tests.cluster.shifted_clock import ShiftedClock
 from worker.broker.server import LocalBroker
 from worker.errors import Unavailable
 
@@ -37,9 +38,16 @@ class Round:
     chance: random.Random
     happened: Counter[str] = field(default_factory=Counter)
     asleep: dict[int, float] = field(default_factory=dict)
+    clocks: list[ShiftedClock] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     restarted: int = 0
     outage: float = -OUTAGE_SECONDS
+
+    def start(self) -> WorkerProcess:
+        """Another worker, with a clock of its own that is right as yet."""
+        clock = ShiftedClock(self.cluster.folder / f"clock-{len(self.clocks)}")
+        self.clocks.append(clock)
+        return self.cluster.start_worker(clock=clock)
 
     @property
     def workers(self) -> list[WorkerProcess]:
@@ -64,7 +72,7 @@ class Round:
             if self.asleep.get(worker.process.pid, now + 1) <= now:
                 self.wake(worker)
         while len(self.awake()) < 1:
-            self.cluster.start_worker()
+            self.start()
         self.watch()
 
     def watch(self) -> None:
@@ -72,7 +80,7 @@ class Round:
         for worker in [worker for worker in self.cluster.workers if worker.process.poll() not in (None, 0, -9)]:
             if worker.process.poll() == Unavailable.exit_code and time.monotonic() - self.outage < OUTAGE_SECONDS:
                 self.cluster.workers.remove(worker)
-                self.cluster.start_worker()
+                self.start()
                 self.restarted += 1
                 continue
             self.problems.append(f"a worker ended with {worker.process.poll()}: {worker.said()[-1500:]}")
@@ -95,7 +103,7 @@ def kill(world: Round) -> bool:
     if not world.workers:
         return False
     world.chance.choice(world.workers).kill()
-    world.cluster.start_worker()
+    world.start()
     return True
 
 
@@ -113,7 +121,7 @@ def kill_in_a_transaction(world: Round) -> bool:
             found = admin.list_transactions(state_filters=["Ongoing"], transactional_id_pattern=name)
             if writer and any(found.values()):
                 worker.kill()
-                world.cluster.start_worker()
+                world.start()
                 return True
             worker.wake()
             time.sleep(0.05)
@@ -145,7 +153,7 @@ def join(world: Round) -> bool:
     """One more worker."""
     if len(world.workers) >= MOST_WORKERS:
         return False
-    world.cluster.start_worker()
+    world.start()
     return True
 
 
@@ -190,6 +198,14 @@ def broker_killed(world: Round) -> bool:
     return True
 
 
+def clock_jump(world: Round) -> bool:
+    """The clock of one worker, or of all, jumps by up to a month, ahead or back."""
+    jumping = world.clocks if world.chance.random() < 0.3 else [world.chance.choice(world.clocks)]
+    for clock in jumping:
+        clock.shift(world.chance.choice((-1, 1)) * world.chance.choice((2, 600, 5400, 86400, 30 * 86400)))
+    return True
+
+
 def bomb(world: Round) -> bool:
     """64 MiB of one letter in a compressed batch on `pages`, good pages before and behind it."""
     return _publish_among_good_ones(world, hostile.bomb)
@@ -227,6 +243,7 @@ FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
     (3, leave),
     (3, evict),
     (2, broker_killed),
+    (3, clock_jump),
     (2, bomb),
     (2, wide_headers),
     (2, foreign_records),

@@ -107,7 +107,7 @@ def play(
         admin.close()
         world = Round(cluster, broker, chance)
         for _ in range(2):
-            cluster.start_worker()
+            world.start()
         until = time.monotonic() + seconds
         dated = a_minute_apart(pages, int(time.time() * 1000) - FETCHED_FROM_DAYS * DAY_MS)
         with Crawler(cluster.options, prefix, dated, a_second=PAGES_A_SECOND) as crawler:
