@@ -156,6 +156,16 @@ class RaisingSpider(SiteSpider):
         raise ValueError("a spider's own")
 
 
+class LongSpider(SiteSpider):
+    """Writes down in the file ``GOT`` what it gets, so that it is known of a run that was stopped by force, too."""
+
+    name = "long"
+
+    def parse_page(self, response: Response) -> None:
+        with Path(self.settings["GOT"]).open("a", encoding="utf-8") as got:
+            got.write(response.url + "\n")
+
+
 class FeedSpider(SiteSpider):
     """Pages in items that are exported, too."""
 
@@ -186,6 +196,7 @@ SPIDERS = (
     CapturedSpider,
     RaisingSpider,
     FeedSpider,
+    LongSpider,
     SitemapsSpider,
 )
 
