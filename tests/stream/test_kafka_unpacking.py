@@ -90,7 +90,7 @@ def test_a_bomb_costs_only_itself_wherever_it_stands(kind: str, place: int) -> N
     assert all(record.timestamp == TIME and record.partition == 3 for record in found)
     bomb = found.pop(place)
     assert bomb.oversize > 34 * MIB
-    assert (bomb.key, bomb.value, bomb.headers, bomb.unreadable) == (None, b"", (), None)
+    assert (bomb.key, bomb.value, bomb.headers, bomb.unreadable) == (BOMB[0], b"", (), None)
     assert [(record.key, record.value, record.headers, record.oversize) for record in found] == [(*PAGE, 0)] * 2
 
 

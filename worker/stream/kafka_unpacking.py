@@ -3,13 +3,15 @@
 kafka-python unpacks a compressed batch as a whole, and ends with an exception at the first record that it cannot take
 apart. Here a batch is a stream of which no more than a piece is in memory besides the record that is read:
 
-1. A record that is too large is passed over unread. Its place and its time stand in front of its content.
+1. A record that is too large is passed over unread, but for its key. Its place and its time stand in front of its
+   content.
 2. A record that contradicts itself, or has a header whose name is no text, costs only itself.
 3. Where a batch breaks off, none of its further records can be read; their offsets are known.
 4. A poll that has unpacked enough ends, with the records that it has; the next one goes on where it stood.
 
-Records of the cases 1 to 3 come out as records without content that say why. The checksum over a whole batch is checked
-before any of it is read: what does not fit was damaged by the broker's disk or memory, and is no matter of one record.
+Records of the cases 1 to 3 come out as records without value and headers that say why. The checksum over a whole batch
+is checked before any of it is read: what does not fit was damaged by the broker's disk or memory, and is no matter of
+one record.
 
 Brokers from version 4.0 on know the message format v2 only, and give out all records in it; older ones stay with
 kafka-python.
@@ -32,6 +34,8 @@ POLL_BYTES: Final = 16 << 20
 """A poll ends when it has unpacked so much: gzip takes 50 ms for it, and others wait for this worker meanwhile."""
 MOST_HEADERS: Final = 1000
 """A record with more cannot be read. Two bytes of a page are a header that takes a hundred in memory."""
+MOST_KEY_BYTES: Final = 4096
+"""A longer key of a record that is too large is passed over with it."""
 HEAD_BYTES: Final = 5 + 1 + 10 + 5
 """What the length, the attributes, the time and the offset of a record take at most, in front of everything else."""
 
@@ -190,8 +194,9 @@ class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
                 if head.offset < self.fetch_offset:
                     yield from window.pass_over(head.rest)
                 elif head.length > self._most_bytes:
+                    key = _key(window, head)
                     yield from window.pass_over(head.rest)
-                    yield Record(partition, head.offset, None, b"", (), head.timestamp, oversize=head.length)
+                    yield Record(partition, head.offset, key, b"", (), head.timestamp, oversize=head.length)
                 else:
                     window.demand(head.rest)
                     yield _read(window, partition, head)
@@ -223,6 +228,16 @@ def _head(batch: DefaultRecordBatch, window: Window, last: int) -> Head:
     window.place = place
     timestamp = batch.max_timestamp if batch.timestamp_type else batch.first_timestamp + delta
     return Head(length, timestamp, offset, rest)
+
+
+def _key(window: Window, head: Head) -> bytes | None:
+    """The key of a record that is not read, which tells people what page it is; the window stays where it is."""
+    window.reach(min(head.rest, 5 + MOST_KEY_BYTES))
+    try:
+        size, place = decode_varint(window.data, window.place)
+    except (ValueError, IndexError):
+        return None
+    return bytes(window.data[place : place + size]) if 0 <= size <= min(MOST_KEY_BYTES, head.rest) else None
 
 
 def _read(window: Window, partition: int, head: Head) -> Record:
