@@ -177,8 +177,7 @@ def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, {model}, {os.cpu_count()} cores, {memory:.0f} GiB; Apache Kafka {KAFKA}, "
-        f"Python {platform.python_version()}, kafka-python {version('kafka-python')}, read with confluent-kafka "
-        f"{version('confluent-kafka')}"
+        f"Python {platform.python_version()}, kafka-python {version('kafka-python')}"
     )
 
 
@@ -216,7 +215,8 @@ def main(arguments: list[str]) -> int:
         play_all = moments if options.moments else rounds
         for lines in play_all(broker, folder, options, problems):
             told = [f"**Violation**: {problem.splitlines()[0][:300]}" for problem in problems]
-            text = "\n".join([f"`{command(options)}`: {machine()}.", "", *lines, *told]) + "\n"
+            title = f"`{command(options)}`: {machine()}, read with confluent-kafka {version('confluent-kafka')}."
+            text = "\n".join([title, "", *lines, *told]) + "\n"
             if options.out:
                 before, after = around(options.out, tables)
                 options.out.write_text(before + text + after, encoding="utf-8")

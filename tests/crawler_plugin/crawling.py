@@ -152,10 +152,10 @@ class Crawl:
     def send_signal(self, number: int) -> None:
         self._process.send_signal(number)
 
-    def end(self) -> Ended:
+    def end(self, within_s: float = DEADLINE_S) -> Ended:
         """Wait for its end."""
         try:
-            returncode = self._process.wait(DEADLINE_S)
+            returncode = self._process.wait(within_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
