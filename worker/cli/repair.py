@@ -15,7 +15,7 @@ from worker.cli.topology import bystander, specs
 from worker.errors import CheckFailed, UsageError
 from worker.stream.admin import compare_topics
 from worker.stream.connection import client_options
-from worker.stream.repair import PartitionPlace, Plan, Survey, carry_out, plan, survey
+from worker.stream.repair import PartitionPlace, Plan, Survey, barrier, carry_out, plan, survey
 from worker.stream.skipping import Spot, skip
 from worker.stream.startup import check_topics
 from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
     Raises:
         UsageError: a page to be passed over is not the next one.
-        CheckFailed: there is a gap, and it was not accepted.
+        CheckFailed: there is a gap, and it was not accepted; or a record that must not be decided.
         Refused: workers are running, a topic was made anew, or the index contradicts itself.
         Unavailable: the broker or a topic is not there, or a transaction is pending.
     """
@@ -70,6 +70,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         surveyed = survey(broker, rules, range(topics.partitions))
         planned = plan(surveyed, rules)
         print("\n".join(places(surveyed)))
+        barred = barrier(broker, surveyed, rules)
+        if planned.empty and barred is not None:
+            raise CheckFailed(f"there is no gap, but all workers end at one record: {barred.refusal()}")
         if planned.empty:
             print(NOTHING)
             return 0

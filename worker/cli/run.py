@@ -110,6 +110,7 @@ def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | N
         scheme=scheme.id,
         scheme_text=scheme.encode(),
         shards=settings.topics.shards,
+        partitions=settings.topics.partitions,
         near=compose.near(settings),
         writer=writer,
         ttl=None if ttl is None else int(ttl * DAY_MS),

@@ -9,7 +9,8 @@ that a copy was made. Marker m holds the survivors whose order became (m, place)
 ends there. There are as many as blocks of the usual size need, and with a ttl so many that what lies in one is an hour
 apart at most: it expires together, by the latest.
 
-1. All workers have stopped, every claim is decided, its survivor in a block, its page settled.
+1. All workers have stopped, every claim is decided, its survivor in a block, its page settled; but for those from a
+   record on that is never decided (``worker.stream.barrier``): their pages are claimed anew in the new generation.
 2. Markers and blocks are written. Where a restore could end too early, Y lies beyond the end of any log, so that it is
    refused; only the last block of each shard has a true one.
 3. The old generation is told its successor: started again, its workers refuse.
@@ -29,6 +30,7 @@ from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import Cover, Header, cover, pack
 from worker.index.entries import Entries, Survivor
 from worker.messages import Batch, Headers, Order, decode, encode
+from worker.stream.barrier import barriers
 from worker.stream.handover import Generation, consumed, refuse_running
 from worker.stream.inspect import Logs, Reach, read_shard
 from worker.stream.policy import SCHEME_HEADER, Note, Policy, ReplayPoint
@@ -160,12 +162,15 @@ def _state(found: Cover) -> State | None:
 
 
 def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
-    """The first batch of this scheme at or after an offset."""
+    """The first batch of this scheme at or after an offset, before a record that is never decided: from there on none
+    is, and their pages are claimed anew."""
     begin, end = source.bounds(FINGERPRINTS, 0)
     reader = source.reader(FINGERPRINTS, 0, max(begin, offset))
     try:
         while reader.position < end:
             for record in reader.read(1.0):
+                if next(barriers(source, iter([record]), policy), None) is not None:
+                    return None
                 try:
                     if decode(Batch, record.value).scheme == policy.scheme:
                         return record.offset

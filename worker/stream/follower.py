@@ -12,11 +12,12 @@ import xxhash
 from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.index.shard import Queries
 from worker.messages import Answer, Batch, decode
+from worker.stream.barrier import Barrier, beyond, highest, impossible
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.ports import Log, Record
 from worker.stream.schemes import other_scheme
-from worker.topics import CANDIDATES, FINGERPRINTS
+from worker.topics import CANDIDATES, FINGERPRINTS, PAGES
 from worker.verdict.decide import UNIQUE, Ruling, decide, home_shard
 
 REMEMBERED_ANSWERS: Final = 4096
@@ -77,7 +78,8 @@ class Role(Protocol):
 class Follower:
     """Both logs from one replay point on, for any number of roles that stand at the same place.
 
-    Batches of another scheme, and records that are no batch, are void as a whole: every worker passes over them.
+    Batches of another scheme, and records that are no batch, are void as a whole: every worker passes over them. At a
+    record that must not be decided (``worker.stream.barrier``) every worker ends, when all before it is decided.
     """
 
     def __init__(self, log: Log, policy: Policy, start: ReplayPoint, observer: Observer) -> None:
@@ -90,7 +92,11 @@ class Follower:
         except Unavailable:
             self.fingerprints.close()
             raise
+        self.log = log
         self.pending: deque[Pending] = deque()
+        self.barrier: Barrier | None = None
+        self._unchecked: deque[Pending] = deque()
+        self._ends: dict[int, int] = {}
         self.candidate = start.candidate
         self.answers: dict[int, dict[int, tuple[Answer, int]]] = {}
         self.first_answers: OrderedDict[tuple[int, int], bytes] = OrderedDict()
@@ -98,7 +104,9 @@ class Follower:
     @property
     def place(self) -> ReplayPoint:
         """The replay point of the first batch that is not decided."""
-        return ReplayPoint(self.pending[0].offset if self.pending else self.fingerprints.position, self.candidate)
+        if self.pending:
+            return ReplayPoint(self.pending[0].offset, self.candidate)
+        return ReplayPoint(self.barrier.offset if self.barrier else self.fingerprints.position, self.candidate)
 
     def join(self, role: Role) -> None:
         """Take up a role whose replay point is this follower's ``place``."""
@@ -123,8 +131,14 @@ class Follower:
         answered = bool(self.pending)
         for record in self.fingerprints.read(0.0 if answered else wait):
             self._take_batch(record)
+        self._check()
         for record in self.candidates.read(wait if answered and self.missing() else 0.0):
             self._take_answer(record)
+
+    @property
+    def checked(self) -> bool:
+        """Whether the first undecided batch may be answered and decided."""
+        return bool(self.pending) and not (self._unchecked and self._unchecked[0] is self.pending[0])
 
     def missing(self) -> frozenset[int]:
         """The shards that have not answered the first undecided batch, as far as was read; none if there is none."""
@@ -137,9 +151,12 @@ class Follower:
 
         Raises:
             Refused: answers contradict each other.
+            Barred: all before a record that must not be decided is decided.
         """
         count = 0
-        while self.pending and not self.missing() and (before is None or self.pending[0].offset < before):
+        if self.barrier is not None and not self.pending:
+            raise self.barrier.refusal()
+        while self.checked and not self.missing() and (before is None or self.pending[0].offset < before):
             here = self.place
             offset, batch = self.pending[0].offset, self.pending[0].batch
             found = self.answers.pop(offset)
@@ -158,9 +175,37 @@ class Follower:
             count += 1
         return count
 
+    def _check(self) -> None:
+        """Ask where ``pages`` ends, if a claim lies beyond what is known of that; while nobody answers, later again."""
+        while self._unchecked:
+            pending = self._unchecked[0]
+            claimed = highest(pending.batch)
+            unknown = [number for number, offset in claimed.items() if offset >= self._ends.get(number, 0)]
+            if unknown:
+                try:
+                    found = self.log.all_bounds([(PAGES, number) for number in unknown])
+                except Unavailable:
+                    return
+                self._ends.update(zip(unknown, (bounds.end for bounds in found), strict=True))
+            if (why := beyond(pending.batch, self._ends)) is not None:
+                self._bar(Barrier(pending.offset, why))
+                return
+            self._unchecked.popleft()
+
+    def _bar(self, barrier: Barrier) -> None:
+        """Nothing from this record on is decided."""
+        self.barrier = barrier
+        self.pending = deque(pending for pending in self.pending if pending.offset < barrier.offset)
+        self._unchecked.clear()
+
     def _take_batch(self, record: Record) -> None:
+        if self.barrier is not None:
+            return
         try:
             batch = decode(Batch, record.value)
+        except Refused as refusal:
+            self._bar(Barrier(record.offset, f"cannot be read: {refusal}"))
+            return
         except UnreadableRecord as error:
             self.observer.unreadable(FINGERPRINTS, record.offset, str(error))
             return
@@ -170,8 +215,12 @@ class Follower:
                 raise other_scheme(self.policy, batch.scheme, record.headers, FINGERPRINTS)
             self.observer.foreign_scheme(record.offset, batch.scheme)
             return
+        if (why := impossible(batch, self.policy.partitions)) is not None:
+            self._bar(Barrier(record.offset, f"(by writer {batch.writer.hex()}) {why}"))
+            return
         pending = Pending(record.offset, batch)
         self.pending.append(pending)
+        self._unchecked.append(pending)
         for role in self.roles:
             role.on_read(pending)
 

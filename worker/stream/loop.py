@@ -116,7 +116,7 @@ class OwnedShard:
             return None
         if self.life is ShardLife.REPLAYING and follower.candidates.position >= self.answer_from:
             self.move(ShardLife.ANSWERING)
-        if self.life is not ShardLife.ANSWERING or self.number not in follower.missing():
+        if self.life is not ShardLife.ANSWERING or not follower.checked or self.number not in follower.missing():
             return None
         pending = follower.pending[0]
         lost = self.ticket is not None and self.ticket.state is Sent.FAILED

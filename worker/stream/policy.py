@@ -40,6 +40,8 @@ class Policy:
     shards: int
     near: Near = field(compare=False)
     writer: bytes
+    partitions: int = 1 << 31
+    """Of ``pages``."""
     ttl: int | None = None
     output: Literal["tag", "drop", "count"] = "tag"
     claims_a_batch: int = 1024

@@ -48,11 +48,12 @@ from worker.errors import Refused, Unavailable
 from worker.index.blocks import NO_BATCH, Header, cover, pack
 from worker.index.entries import Entries
 from worker.messages import Block, Headers, encode
+from worker.stream.barrier import Barrier, barriers
 from worker.stream.inspect import Logs, Reach, Readable, ShardTopic, read_shard
 from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
 from worker.stream.ports import Bounds, Committed, NotYet
 from worker.stream.schemes import other_scheme
-from worker.topics import INDEX, PAGES
+from worker.topics import FINGERPRINTS, INDEX, PAGES
 from worker.verdict.clock import NO_WATERMARK
 
 NEW_PREFIX: Final = "give the crawl a topics.prefix of its own"
@@ -195,6 +196,19 @@ def survey(place: Place, policy: Policy, partitions: Iterable[int]) -> Survey:
     return Survey(
         logs, ascending, tuple(shards), tuple(_partition_place(place, n, logs, ascending) for n in partitions)
     )
+
+
+def barrier(place: Place, survey: Survey, policy: Policy) -> Barrier | None:
+    """The first record that is never decided, of those that a role would read on from; no repair passes it."""
+    begin, end = survey.logs.fingerprints
+    reader = place.reader(FINGERPRINTS, 0, max(begin, min(shard.point.batch for shard in survey.shards)))
+    try:
+        while reader.position < end:
+            if (found := next(barriers(place, iter(reader.read(1.0)), policy), None)) is not None:
+                return found
+    finally:
+        reader.close()
+    return None
 
 
 def plan(survey: Survey, policy: Policy) -> Plan:

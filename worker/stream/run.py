@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
+from worker.stream.barrier import Barred
 from worker.stream.loop import Worker
 from worker.stream.observer import contained
 from worker.stream.parsing import Parsing
@@ -93,11 +94,17 @@ class Runner:
         3. Flush what the shards have not written, and take snapshots, within the same budget: the next owner restores
            faster.
 
+        At a record that must not be decided, 2 and 3 are done for what lies before it.
+
         Raises:
             Stop: the worker must not, or cannot, go on.
         """
-        while not self.stopping:
-            self.one_pass()
+        try:
+            while not self.stopping:
+                self.one_pass()
+        except Barred:
+            self._finish_before_the_barrier()
+            raise
         self.worker.drain()
         deadline = self.clock() + self.rhythm.drain_seconds
         while not self.worker.drained and self.clock() < deadline:
@@ -107,6 +114,16 @@ class Runner:
             self.worker.flush()
             self.clock_wait()
         return self.worker.drained
+
+    def _finish_before_the_barrier(self) -> None:
+        """Settle what is ruled, write what is decided: all workers then end at the same place."""
+        worker, deadline = self.worker, self.clock() + self.rhythm.drain_seconds
+        worker.drain()
+        worker.flush(seal=True)
+        while (worker.settling or worker.settle() or not worker.flushed) and self.clock() < deadline:
+            worker.settle(begin=False)
+            worker.flush()
+            self.sleep(GATHER_SECONDS)
 
     def clock_wait(self) -> None:
         """A short wait that lets acknowledgements come."""
