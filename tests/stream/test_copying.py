@@ -12,12 +12,14 @@ from tests.simulation.checks import check_rebuilt
 from tests.simulation.place import BrokeOff, TwinPlace
 from tests.simulation.schedule import Share
 from tests.stream.generations import Beside, different, every_page, written
-from tests.stream.script import ANSWER, CLAIM, FLUSH, LOSE_BLOCKS, SETTLE, Page
+from tests.stream.script import ANSWER, CLAIM, FLUSH, LOSE_BLOCKS, SETTLE, Page, batch
+from tests.stream.script import write as append
 from tests.stream.test_repair import repair
 from worker.errors import Refused
 from worker.index.blocks import cover
 from worker.messages import Claim
 from worker.stream import copying
+from worker.stream.barrier import Barred
 from worker.stream.copying import Copied, copy, drained, refuse_used
 from worker.stream.inspect import read_shard
 from worker.stream.policy import Note
@@ -301,3 +303,21 @@ def test_what_expires_does_so_an_hour_late_at_most() -> None:
     late = [again(B)._replace(fetched=31 * HOUR), again(C)._replace(fetched=31 * HOUR)]
     new.back(late[0], SETTLE, late[1], SETTLE)
     assert [line.split()[1] for line in new.verdicts()] == ["duplicate", "duplicate"]
+
+
+def test_behind_a_forged_claim_the_copied_index_goes_on_with_every_page_once() -> None:
+    old = Beside("", partitions=1).play(A, SETTLE, B)
+    old.claim()
+    place = append(old.world, batch(Claim(partition=0, offset=2**62, clock=0, url="http://forged/"), writer=b"forger"))
+    old.play(C)
+    with pytest.raises(Barred, match=f"record {place} of fingerprints"):
+        old.play(SETTLE)
+    old.worker.settle()
+    old.world.settle_down()
+    old.play(FLUSH).away()
+    new = another(old, shards=3)
+    assert go(old, new).entries == 2
+    new.take_over()
+    new.play(again(A), again(C), SETTLE)
+    assert written(old, new) == every_page(old)
+    assert [line.split()[1] for line in (*old.verdicts(), *new.verdicts())] == ["unique"] * 3 + ["duplicate"] * 2

@@ -1,9 +1,9 @@
 """Records of ``fingerprints`` that no verdict may come of: nobody decides them, so nothing they say is taken over.
 
-A claim is of a page that was read. So wherever a claim was read, ``pages`` ends beyond it, if it is asked for
-*afterwards*; a claim at or beyond that end is forged, or the topic was made anew. Taken for true it would make all pages
-up to there void, for ever and in every worker. Whether it is refused may depend on when one looks, since ``pages``
-grows; no verdict does: a batch is decided by workers that all found its claims possible, or by none.
+A claim is of a page that was read. So ``pages`` ends beyond it, if that is asked for *after* the claim was read; one at
+or beyond that end is forged, or the topic was made anew. Taken for true it would make all pages up to there void, for
+ever and in every worker. Whether it is refused may depend on when one looks, since ``pages`` grows; no verdict does: a
+batch is decided by workers that all found its claims possible, or by none.
 
 Every worker decides, settles and writes what lies before such a record, and ends. All then stand at the same place, and
 the index can be copied from there (``worker.stream.copying``).

@@ -136,6 +136,11 @@ class Follower:
             self._take_answer(record)
 
     @property
+    def barred(self) -> Barrier | None:
+        """The record that must not be decided, when all before it is."""
+        return None if self.pending else self.barrier
+
+    @property
     def checked(self) -> bool:
         """Whether the first undecided batch may be answered and decided."""
         return bool(self.pending) and not (self._unchecked and self._unchecked[0] is self.pending[0])
@@ -151,11 +156,8 @@ class Follower:
 
         Raises:
             Refused: answers contradict each other.
-            Barred: all before a record that must not be decided is decided.
         """
         count = 0
-        if self.barrier is not None and not self.pending:
-            raise self.barrier.refusal()
         while self.checked and not self.missing() and (before is None or self.pending[0].offset < before):
             here = self.place
             offset, batch = self.pending[0].offset, self.pending[0].batch

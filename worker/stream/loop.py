@@ -351,6 +351,9 @@ class Worker:
         """Decide what all shards have answered; followers that meet at the same batch become one.
 
         The one that is ahead goes first and the others stop where it stands, so that they must meet.
+
+        Raises:
+            Barred: everything before a record that must not be decided is decided, for all that this worker owns.
         """
         count = 0
         in_flight = not self.claimer.idle
@@ -370,7 +373,16 @@ class Worker:
         self.followers = [follower for follower in ahead if self._needed(follower)]
         if in_flight and self.claimer.idle:
             self.observer.own_decided()
+        self._end_at_a_barrier()
         return count
+
+    def _end_at_a_barrier(self) -> None:
+        barred = [follower.barred for follower in self.followers]
+        coming = any(shard.live is None for shard in self.shards.values()) or any(
+            partition.life is PartitionLife.LOCATING for partition in self.partitions.values()
+        )
+        if barred and barred[0] is not None and None not in barred and not coming:
+            raise barred[0].refusal()
 
     def _needed(self, follower: Follower) -> bool:
         if any(role is not self.claimer for role in follower.roles):

@@ -100,11 +100,14 @@ class Runner:
             Stop: the worker must not, or cannot, go on.
         """
         try:
-            while not self.stopping:
-                self.one_pass()
+            return self._run_and_drain()
         except Barred:
             self._finish_before_the_barrier()
             raise
+
+    def _run_and_drain(self) -> bool:
+        while not self.stopping:
+            self.one_pass()
         self.worker.drain()
         deadline = self.clock() + self.rhythm.drain_seconds
         while not self.worker.drained and self.clock() < deadline:

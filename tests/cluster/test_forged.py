@@ -1,0 +1,104 @@
+"""A forged record on ``fingerprints``: workers end, ``repair`` says why, and what they print leads on without loss."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+import pytest
+from kafka import KafkaProducer
+
+from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.crawl import Page, invented
+from tests.cluster.outside import read, traces
+from tests.cluster.test_bad_input import running
+from tests.waiting import wait_for
+from worker.messages import Batch, Claim, decode, encode
+from worker.topics import FINGERPRINTS, PAGES
+
+pytestmark = pytest.mark.cluster
+
+SMALL: Final = ("topics.partitions=2", "topics.shards=2")
+
+
+def command(cluster: Cluster, *words: str) -> subprocess.CompletedProcess[str]:
+    """Another command, with the settings of the workers."""
+    settings = [argument for pair in cluster.overrides for argument in ("--set", pair)]
+    return subprocess.run(
+        [sys.executable, "-m", "worker", *settings, *words],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        cwd=cluster.folder,
+    )
+
+
+def forge(cluster: Cluster, kind: str) -> int:
+    """Append it as somebody who knows the format; returns its offset."""
+    first = next(record for record in read(cluster.bootstrap, cluster.prefix + FINGERPRINTS))
+    scheme = decode(Batch, first.value).scheme
+    claim = Claim(partition=0, offset=2**62, clock=0, url="http://forged/", fingerprint=0)
+    value = encode(Batch(scheme=scheme, writer=b"forger00", claims=(claim,)))
+    if kind == "of the future":
+        value = value[:2] + b"\x09" + value[3:]
+    producer = KafkaProducer(**cluster.options)
+    try:
+        sent = producer.send(cluster.prefix + FINGERPRINTS, value=value, partition=0)
+        offset: int = sent.get(timeout=30).offset
+        return offset
+    finally:
+        producer.close(timeout=5)
+
+
+@pytest.mark.parametrize("kind", ["of a page that is not there", "of the future"])
+def test_the_printed_words_lead_on_and_every_page_is_accounted_for_once(
+    broker: str, topic_prefix: str, tmp_path: Path, kind: str
+) -> None:
+    with Cluster(broker, topic_prefix, tmp_path, SMALL) as cluster:
+        workers: list[WorkerProcess] = [running(cluster.start_worker()) for _ in range(2)]
+        pages = invented_pages()
+        cluster.publish(pages[:60])
+        cluster.wait_until_settled()
+        offset = forge(cluster, kind)
+        cluster.publish(pages[60:])
+        said = rf"record {offset} of {FINGERPRINTS} .*index copy --to"
+        wait_for(lambda: not any(worker.alive for worker in workers), "the workers to end", 120)
+        for worker in workers:
+            assert worker.process.returncode == 4, worker.said()[-3000:]
+            assert re.search(said, worker.said()), worker.said()[-3000:]
+        cluster.workers.clear()
+
+        looked = command(cluster, "repair")
+        assert looked.returncode == 1, looked
+        assert re.search(said, looked.stderr), looked
+
+        copied = command(cluster, "index", "copy", "--to", "b")
+        if copied.returncode == 4:  # a shard's owner ended before it had written: as the message says
+            again = cluster.start_worker()
+            wait_for(lambda: not again.alive, "the worker to end", 120)
+            cluster.workers.clear()
+            copied = command(cluster, "index", "copy", "--to", "b")
+        assert copied.returncode == 0, copied
+
+        new = Cluster(broker, topic_prefix, tmp_path, (*SMALL, "topics.generation=b"))
+        new.started = 10
+        with new:
+            running(new.start_worker())
+            new.wait_until_settled()
+            assert new.stop() == [0]
+        both = [traces(broker, topic_prefix), traces(broker, topic_prefix, generation="b")]
+        seen = Counter(source for found in both for source in (*(v.source for v in found.verdicts), *found.dead))
+        place = {(record.partition, record.offset) for record in read(broker, topic_prefix + PAGES)}
+        assert seen == Counter(place)
+        assert len(place) == len(pages)
+
+
+def invented_pages() -> list[Page]:
+    """A hundred pages of all kinds."""
+    made = invented(seed=1)
+    return [next(made) for _ in range(100)]
