@@ -10,7 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaErr
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tests.guarantees import Traces
-from worker.errors import UnreadableRecord
+from worker.errors import Refused, UnreadableRecord
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Batch, VerdictRecord, decode
@@ -100,7 +100,7 @@ def batch_of(record: Record) -> Batch | None:
     """What a record of ``fingerprints`` holds; None for those that none of our versions wrote: tests put them there."""
     try:
         return decode(Batch, record.value)
-    except UnreadableRecord:
+    except (UnreadableRecord, Refused):
         return None
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.simulation.place import TwinPlace
 from tests.stream.script import FLUSH, SETTLE, Page, Stage, batch, claim, write
-from tests.stream.test_repair import TwinPlace, everybody_dies
+from tests.stream.test_repair import everybody_dies
 from worker.messages import Claim, encode
 from worker.stream.barrier import Barred
 from worker.stream.copying import drained

@@ -18,7 +18,7 @@ from worker.messages import Hit, encode
 from worker.stream.follower import Decided, Follower, Pending
 from worker.stream.policy import ReplayPoint
 from worker.stream.ports import Reader, Record
-from worker.topics import CANDIDATES, FINGERPRINTS
+from worker.topics import CANDIDATES, FINGERPRINTS, PAGES
 
 START: Final = ReplayPoint(0, 0)
 
@@ -46,6 +46,8 @@ class Following:
 
     def __init__(self, start: ReplayPoint = START, world: World | None = None) -> None:
         self.world = world or World(partitions=1, shards=2)
+        for partition in range(4):
+            self.world.topics[PAGES, partition].end = 10**6  # claims are of pages that are there
         self.observer = Listener()
         self.follower = Follower(MemoryLog(self.world, "w"), policy(), start, self.observer)
         self.told = Told()
