@@ -18,6 +18,7 @@ from tests.simulation.mishaps import surviving
 from tests.simulation.schedule import Schedule
 from worker.errors import Stop
 from worker.messages import Batch, Block, Claim, VerdictRecord, decode, text_headers
+from worker.stream.barrier import Ends
 from worker.stream.follower import Follower
 from worker.stream.keeping import SnapshotFolder
 from worker.stream.lives import ShardLife
@@ -113,7 +114,7 @@ def rebuilt(
         pass
     shard = restored.shard
     check_standing(schedule, shard)
-    follower = Follower(log, schedule.policy, shard.replay_point, observer)
+    follower = Follower(log, schedule.policy, shard.replay_point, observer, Ends(log.all_bounds))
     follower.join(shard)
     follower.read()
     follower.decide()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from tests.simulation.mutations.mutation import replaced
 from tests.simulation.place import TwinPlace
-from tests.stream.script import FLUSH, SETTLE, Page, Stage, batch, claim, write
+from tests.stream.script import CRASH, FLUSH, SETTLE, Page, Stage, batch, claim, write
 from tests.stream.test_repair import everybody_dies
+from worker.errors import Refused
 from worker.messages import Claim, encode
-from worker.stream.barrier import Barred
+from worker.stream import barrier as barriers
+from worker.stream.barrier import Barred, Ends, beyond
 from worker.stream.copying import drained
+from worker.stream.ports import Bounds
 from worker.stream.repair import barrier, plan, survey
 from worker.topics import FINGERPRINTS
 
@@ -69,3 +75,75 @@ def test_a_log_without_such_a_record_has_no_barrier() -> None:
     stage = Stage().play(A, B, SETTLE)
     outside = TwinPlace(stage.world)
     assert barrier(outside, survey(outside, stage.policy, range(1)), stage.policy) is None
+
+
+class Counted:
+    """A log that is asked where partitions end."""
+
+    def __init__(self, **ends: int) -> None:
+        self.ends = {int(name[1:]): end for name, end in ends.items()}
+        self.questions: list[list[int]] = []
+
+    def __call__(self, places: Sequence[tuple[str, int]]) -> list[Bounds]:
+        self.questions.append([number for _, number in places])
+        return [Bounds(0, self.ends[number]) for _, number in places]
+
+
+def test_nothing_is_asked_for_claims_of_pages_that_were_read_here() -> None:
+    log = Counted()
+    ends = Ends(log)
+    for offset in range(5):
+        ends.seen(0, offset)
+        assert ends.after({0: offset})[0] == offset + 1
+    assert log.questions == []
+
+
+def test_one_question_answers_for_all_partitions_that_were_ever_asked_for_and_for_all_that_was_read_before_it() -> None:
+    log = Counted(p1=10, p2=20)
+    ends = Ends(log)
+    assert ends.after({1: 3})[1] == 10
+    for claimed in ({1: 4}, {1: 9}):
+        ends.after(claimed)
+    assert log.questions == [[1]]
+    ends.after({2: 5})
+    log.ends = {1: 100, 2: 200}
+    ends.after({1: 10})
+    for offset in range(11, 100):
+        ends.after({1: offset, 2: 2 * offset})
+    assert log.questions == [[1], [1, 2], [1, 2]]
+
+
+def test_a_claim_at_the_known_end_is_asked_for_anew() -> None:
+    log = Counted(p0=3)
+    ends = Ends(log)
+    assert ends.after({0: 3})[0] == 3
+    assert beyond({0: 3}, ends.after({0: 3})) == "page 3 of partition 0, but pages ends there at 3"
+    log.ends = {0: 4}
+    assert beyond({0: 3}, ends.after({0: 3})) is None
+
+
+def test_a_worker_never_asks_for_its_own_claims() -> None:
+    stage = Stage()
+    asked: list[object] = []
+    ask = stage.worker.ends._ask
+    stage.worker.ends._ask = lambda places: asked.append(places) or ask(places)  # type: ignore[func-returns-value]
+    stage.play(A, SETTLE, B, SETTLE, C, SETTLE)
+    assert stage.verdicts() == [f"{page.url} unique" for page in (A, B, C)]
+    assert asked == []
+
+
+def test_blocks_that_have_taken_a_forged_claim_over_are_refused_by_repair_copy_and_workers() -> None:
+    stage = Stage().play(A, B, SETTLE)
+    write(stage.world, batch(claim(2**62), writer=b"forger"))
+    with replaced(barriers, "beyond", lambda *_: None):  # a program of before: it knew no barrier
+        stage.play(SETTLE, FLUSH)
+    told = f"tell of a claim of page {2**62} of partition 0, but pages ends there at 2.*topics.prefix of its own"
+    with pytest.raises(Refused, match=f"blocks of shard 0 on index {told}"):
+        stage.play(CRASH, SETTLE)
+    everybody_dies(stage.world, stage.workers)
+    outside = TwinPlace(stage.world)
+    surveyed = survey(outside, stage.policy, range(1))
+    with pytest.raises(Refused, match=f"blocks on index that end at batch .* {told}"):
+        plan(surveyed, stage.policy)
+    with pytest.raises(Refused, match=told):
+        drained(outside, "", stage.policy, range(1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Final
 
 import pytest
@@ -15,6 +16,7 @@ from tests.simulation.schedule import SCHEME
 from tests.stream.script import Listener, answer, batch, claim, policy, write
 from worker.errors import Refused
 from worker.messages import Hit, encode
+from worker.stream.barrier import Ends
 from worker.stream.follower import Decided, Follower, Pending
 from worker.stream.policy import ReplayPoint
 from worker.stream.ports import Reader, Record
@@ -49,7 +51,8 @@ class Following:
         for partition in range(4):
             self.world.topics[PAGES, partition].end = 10**6  # claims are of pages that are there
         self.observer = Listener()
-        self.follower = Follower(MemoryLog(self.world, "w"), policy(), start, self.observer)
+        log = MemoryLog(self.world, "w")
+        self.follower = Follower(log, policy(), start, self.observer, Ends(log.all_bounds))
         self.told = Told()
         self.follower.join(self.told)
 
@@ -239,13 +242,28 @@ def test_a_log_that_another_scheme_began_is_not_ours() -> None:
         at.on()
 
 
-@pytest.mark.parametrize("topic", [FINGERPRINTS, CANDIDATES])
-def test_a_record_of_a_later_program_is_never_passed_over(topic: str) -> None:
+def test_a_batch_of_a_later_program_is_never_passed_over() -> None:
     at = Following()
     write(at.world, batch(claim(0)))
-    later = bytearray(encode(batch(claim(1)) if topic == FINGERPRINTS else answer(0, 0)))
+    later = bytearray(encode(batch(claim(1))))
     later[2] += 1
-    write(at.world, bytes(later), topic)
+    write(at.world, bytes(later), FINGERPRINTS)
+    write(at.world, batch(claim(2)))
+    for number, shard in product((0, 2), range(2)):
+        write(at.world, answer(number, shard))
+    assert at.on() == [0]
+    barrier = at.follower.barred
+    assert barrier is not None
+    assert at.follower.place.batch == barrier.offset == 1
+    assert "upgrade this worker" in str(barrier.refusal())
+
+
+def test_an_answer_of_a_later_program_is_never_passed_over() -> None:
+    at = Following()
+    write(at.world, batch(claim(0)))
+    later = bytearray(encode(answer(0, 0)))
+    later[2] += 1
+    write(at.world, bytes(later), CANDIDATES)
     with pytest.raises(Refused, match="upgrade this worker"):
         at.on()
 

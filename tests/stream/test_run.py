@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.stream.script import Page, Stage
+from tests.simulation.place import TwinPlace
+from tests.stream.script import SETTLE, Page, Stage, batch, claim, write
+from tests.stream.test_repair import everybody_dies
 from worker.errors import Unavailable
+from worker.stream.barrier import Barred
+from worker.stream.copying import drained
 from worker.stream.observer import Observer
 from worker.stream.run import GATHER_SECONDS, REFRESH_SECONDS, WAIT_SECONDS, Rhythm, Runner
+from worker.topics import CANDIDATES, FINGERPRINTS
 
 RHYTHM = Rhythm(claim_seconds=0.25, settle_seconds=1.0, settle_pages=10, flush_seconds=60.0, drain_seconds=20.0)
 STEPS = ["poll", "take_up", "read", "answer", "decide", "claim", "settle", "flush"]
@@ -380,3 +385,54 @@ def test_all_of_a_worker_is_timed_under_names_that_are_steps_of_its_loop() -> No
     waited: Sequence[str] = [name for name in seen if name == "wait"]
     assert waited, "an idle pass is a wait, not work"
     assert set(seen) <= {*STEPS, "wait"}
+
+
+def test_at_a_barrier_what_is_ruled_is_settled_and_what_is_decided_is_written_before_it_ends() -> None:
+    stage = Stage().play(Page("http://a/"), SETTLE, Page("http://b/", 0b111))
+    stage.claim()
+    write(stage.world, batch(claim(2**62), writer=b"forger"))
+    stage.publish(Page("http://c/", 0b111000))
+    clock = Clock()
+    runner = Runner(
+        stage.worker,
+        Idle(),  # type: ignore[arg-type]
+        Idle(),  # type: ignore[arg-type]
+        RHYTHM,
+        NoListener(),  # type: ignore[arg-type]
+        clock,
+        lambda _: world_goes_on(stage, clock),
+    )
+    polls = stage.worker.poll
+
+    def poll() -> int:
+        stage.land(
+            FINGERPRINTS, CANDIDATES
+        )  # and no transaction comes to its end, no block arrives, before the barrier
+        return polls()
+
+    stage.worker.poll = poll  # type: ignore[method-assign]
+    with pytest.raises(Barred, match="index copy --to"):
+        runner.run()
+    assert not stage.worker.settling
+    assert stage.worker.flushed
+    assert stage.verdicts() == ["http://a/ unique", "http://b/ unique"]
+    assert stage.world.committed[0].offset == 2
+    everybody_dies(stage.world, stage.workers)
+    at_rest = drained(TwinPlace(stage.world), "", stage.policy, range(1))
+    assert at_rest.consumed[0][0].offset == 2
+
+
+def test_at_a_barrier_it_waits_no_longer_than_it_may_drain(scripted: Scripted) -> None:
+    def barred() -> None:
+        raise Barred("record 1 of fingerprints")
+
+    def second_passes() -> None:
+        scripted.clock.now += 1
+
+    scripted.on = {"decide": barred, "flush": second_passes}
+    scripted.settling = True
+    with pytest.raises(Barred):
+        scripted.runner().run()
+    assert scripted.said("drain")
+    assert scripted.said("flush")[0]["seal"] is True
+    assert RHYTHM.drain_seconds <= scripted.clock.now - 1000 <= RHYTHM.drain_seconds + 1

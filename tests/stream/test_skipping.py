@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.simulation.checks import everything
+from tests.simulation.place import TwinPlace, settled
 from tests.stream.script import ANSWER, CRASH, SETTLE, batch, claim, write
-from tests.stream.test_repair import Away, TwinPlace, pages, settled
+from tests.stream.test_repair import Away, pages
 from worker.errors import Refused, UsageError
 from worker.messages import text_headers
 from worker.stream.ports import Record

@@ -11,7 +11,7 @@ the index can be copied from there (``worker.stream.copying``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from worker.errors import Refused, UnreadableRecord
@@ -24,6 +24,11 @@ WAY_ON: Final = (
     "Find out who else may write there, and take the right away. Start the workers until each has ended so; then "
     "`python -m worker index copy --to NAME` and workers with topics.generation=NAME go on where these ended: nothing "
     "is lost"
+)
+NEW_PREFIX: Final = "give the crawl a topics.prefix of its own"
+_NOBODY: Final = (
+    "no worker wrote it, or the topic was made anew under the same name (then make all topics anew, or give the new "
+    "crawl a topics.prefix of its own)"
 )
 _LARGEST: Final = 1 << 62
 
@@ -43,11 +48,49 @@ class Barrier(NamedTuple):
         return Barred(f"record {self.offset} of {FINGERPRINTS} {self.why}. {WAY_ON}")
 
 
-class Asked(Protocol):
-    """The part of the log that is asked where pages end."""
+class Bounded(Protocol):
+    """What is asked where partitions end."""
 
     def bounds(self, topic: str, partition: int) -> Bounds:
         """Begin and end as of now."""
+
+
+class Ends:
+    """Where partitions of ``pages`` end, as far as is known; they only grow.
+
+    A claim of a page that this worker has read, or of one before an end that it has heard of, needs no question. Where
+    others claim pages that have just come, there is one question for all that was read together, about all partitions
+    that were ever asked for: it answers for the next batches, too.
+    """
+
+    def __init__(self, ask: Callable[[Sequence[tuple[str, int]]], Iterable[Bounds]]) -> None:
+        self._ask = ask
+        self._known: dict[int, int] = {}
+        self._asked: set[int] = set()
+
+    def seen(self, partition: int, offset: int) -> None:
+        """This page was read."""
+        if offset >= self._known.get(partition, 0):
+            self._known[partition] = offset + 1
+
+    def after(self, claimed: Mapping[int, int]) -> Mapping[int, int]:
+        """Ends of at least these partitions, asked for now if one of these offsets is not known to be before its end.
+
+        Raises:
+            Unavailable: the broker does not say.
+        """
+        unknown = [number for number, offset in claimed.items() if offset >= self._known.get(number, 0)]
+        if unknown:
+            self._asked.update(unknown)
+            numbers = sorted(self._asked)
+            found = self._ask([(PAGES, number) for number in numbers])
+            self._known.update(zip(numbers, (bounds.end for bounds in found), strict=True))
+        return self._known
+
+
+def unreadable(record: Record, refusal: Refused) -> Barrier:
+    """A record in a format of another program, which may be a newer one of ours."""
+    return Barrier(record.offset, f"cannot be read: {refusal}; or, if you have no such program, go on as follows")
 
 
 def highest(batch: Batch) -> dict[int, int]:
@@ -78,19 +121,47 @@ def _is_sound(claim: Claim) -> bool:
     )
 
 
-def beyond(batch: Batch, ends: Mapping[int, int]) -> str | None:
-    """A claim at or beyond the end of its partition, in words; ``ends`` were asked for after the batch was read."""
-    for partition, offset in highest(batch).items():
+def beyond(claimed: Mapping[int, int], ends: Mapping[int, int]) -> str | None:
+    """A claim at or beyond the end of its partition, in words; ``ends`` were asked for after the claims were read."""
+    for partition, offset in claimed.items():
         if offset >= ends[partition]:
-            return (
-                f"(by writer {batch.writer.hex()}) claims page {offset} of partition {partition}, but {PAGES} ends "
-                f"there at {ends[partition]}: no worker wrote it, or the topic was made anew under the same name (then "
-                "make all topics anew, or give the new crawl a topics.prefix of its own)"
-            )
+            return f"page {offset} of partition {partition}, but {PAGES} ends there at {ends[partition]}"
     return None
 
 
-def barriers(log: Asked, records: Iterator[Record], policy: Policy) -> Iterator[Barrier]:
+def impossible_or_beyond(batch: Batch, policy: Policy, ends: Ends) -> str | None:
+    """Why this batch must not be decided, if so.
+
+    Raises:
+        Unavailable: the broker does not say where ``pages`` ends.
+    """
+    why = impossible(batch, policy.partitions)
+    if why is None:
+        claimed = highest(batch)
+        found = beyond(claimed, ends.after(claimed))
+        why = None if found is None else f"claims {found}: {_NOBODY}"
+    return None if why is None else f"(by writer {batch.writer.hex()}) {why}"
+
+
+def refuse_poisoned(claimed: Mapping[int, int], ends: Mapping[int, int], who: str) -> None:
+    """Blocks of a worker that knew no better, and took over a claim that no page can have.
+
+    Raises:
+        Refused: the pages up to there would be passed over as if they had been claimed before.
+    """
+    if (why := beyond(claimed, ends)) is not None:
+        raise Refused(
+            f"{who} tell of a claim of {why}: {_NOBODY}. Every page up to there would be passed over, and neither a "
+            f"repair nor a copy can tell what else followed from it. Stop all workers, and {NEW_PREFIX}"
+        )
+
+
+def outside(place: Bounded) -> Ends:
+    """For who looks from outside and asks for one partition after the other."""
+    return Ends(lambda places: [place.bounds(topic, number) for topic, number in places])
+
+
+def barriers(ends: Ends, records: Iterable[Record], policy: Policy) -> Iterator[Barrier]:
     """Those among these records of ``fingerprints``, for who looks from outside."""
     for record in records:
         try:
@@ -98,14 +169,9 @@ def barriers(log: Asked, records: Iterator[Record], policy: Policy) -> Iterator[
         except UnreadableRecord:
             continue
         except Refused as refusal:
-            yield Barrier(record.offset, f"cannot be read: {refusal}")
+            yield unreadable(record, refusal)
             continue
         if batch.scheme != policy.scheme:
             continue
-        why = impossible(batch, policy.partitions)
-        if why is None:
-            why = beyond(batch, {partition: log.bounds(PAGES, partition).end for partition in highest(batch)})
-        else:
-            why = f"(by writer {batch.writer.hex()}) {why}"
-        if why is not None:
+        if (why := impossible_or_beyond(batch, policy, ends)) is not None:
             yield Barrier(record.offset, why)

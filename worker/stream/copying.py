@@ -30,7 +30,7 @@ from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import Cover, Header, cover, pack
 from worker.index.entries import Entries, Survivor
 from worker.messages import Batch, Headers, Order, decode, encode
-from worker.stream.barrier import barriers
+from worker.stream.barrier import barriers, outside, refuse_poisoned
 from worker.stream.handover import Generation, consumed, refuse_running
 from worker.stream.inspect import Logs, Reach, read_shard
 from worker.stream.policy import SCHEME_HEADER, Note, Policy, ReplayPoint
@@ -77,6 +77,7 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
     """
     generation = Generation(name, source)
     refuse_running(generation)
+    partitions = tuple(partitions)
     covers = tuple(_cover(source, shard, policy) for shard in range(policy.shards))
     states = [_state(found) for found in covers]
     if any(state != states[0] for state in states) or states[0] is None:
@@ -85,6 +86,8 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
     state = states[0]
     if (reach := Logs.of(source).reach(state.point)) is not Reach.FINE:
         raise Refused(f"what follows batch {state.to} is {reach.value}: run `python -m worker repair` first")
+    pages = {partition: source.bounds(PAGES, partition).end for partition in partitions}
+    refuse_poisoned({partition: state.knows(partition) for partition in pages}, pages, f"blocks of {generation.shown}")
     if (undecided := _next_batch(source, state.to + 1, policy)) is not None:
         raise Refused(f"batch {undecided} of {generation.shown} is in no block yet: {_IN_ORDER}")
     offsets = {partition: consumed(generation, partition) for partition in partitions}
@@ -165,11 +168,12 @@ def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
     """The first batch of this scheme at or after an offset, before a record that is never decided: from there on none
     is, and their pages are claimed anew."""
     begin, end = source.bounds(FINGERPRINTS, 0)
+    ends = outside(source)
     reader = source.reader(FINGERPRINTS, 0, max(begin, offset))
     try:
         while reader.position < end:
             for record in reader.read(1.0):
-                if next(barriers(source, iter([record]), policy), None) is not None:
+                if next(barriers(ends, [record], policy), None) is not None:
                     return None
                 try:
                     if decode(Batch, record.value).scheme == policy.scheme:

@@ -12,12 +12,12 @@ import xxhash
 from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.index.shard import Queries
 from worker.messages import Answer, Batch, decode
-from worker.stream.barrier import Barrier, beyond, highest, impossible
+from worker.stream.barrier import Barrier, Ends, impossible_or_beyond, unreadable
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.ports import Log, Record
 from worker.stream.schemes import other_scheme
-from worker.topics import CANDIDATES, FINGERPRINTS, PAGES
+from worker.topics import CANDIDATES, FINGERPRINTS
 from worker.verdict.decide import UNIQUE, Ruling, decide, home_shard
 
 REMEMBERED_ANSWERS: Final = 4096
@@ -82,7 +82,7 @@ class Follower:
     record that must not be decided (``worker.stream.barrier``) every worker ends, when all before it is decided.
     """
 
-    def __init__(self, log: Log, policy: Policy, start: ReplayPoint, observer: Observer) -> None:
+    def __init__(self, log: Log, policy: Policy, start: ReplayPoint, observer: Observer, ends: Ends) -> None:
         self.policy = policy
         self.observer = observer
         self.roles: list[Role] = []
@@ -92,11 +92,10 @@ class Follower:
         except Unavailable:
             self.fingerprints.close()
             raise
-        self.log = log
+        self.ends = ends
         self.pending: deque[Pending] = deque()
         self.barrier: Barrier | None = None
         self._unchecked: deque[Pending] = deque()
-        self._ends: dict[int, int] = {}
         self.candidate = start.candidate
         self.answers: dict[int, dict[int, tuple[Answer, int]]] = {}
         self.first_answers: OrderedDict[tuple[int, int], bytes] = OrderedDict()
@@ -178,18 +177,14 @@ class Follower:
         return count
 
     def _check(self) -> None:
-        """Ask where ``pages`` ends, if a claim lies beyond what is known of that; while nobody answers, later again."""
+        """Whether batches may be decided; while nobody says where ``pages`` ends, this is asked again later."""
         while self._unchecked:
             pending = self._unchecked[0]
-            claimed = highest(pending.batch)
-            unknown = [number for number, offset in claimed.items() if offset >= self._ends.get(number, 0)]
-            if unknown:
-                try:
-                    found = self.log.all_bounds([(PAGES, number) for number in unknown])
-                except Unavailable:
-                    return
-                self._ends.update(zip(unknown, (bounds.end for bounds in found), strict=True))
-            if (why := beyond(pending.batch, self._ends)) is not None:
+            try:
+                why = impossible_or_beyond(pending.batch, self.policy, self.ends)
+            except Unavailable:
+                return
+            if why is not None:
                 self._bar(Barrier(pending.offset, why))
                 return
             self._unchecked.popleft()
@@ -206,7 +201,7 @@ class Follower:
         try:
             batch = decode(Batch, record.value)
         except Refused as refusal:
-            self._bar(Barrier(record.offset, f"cannot be read: {refusal}"))
+            self._bar(unreadable(record, refusal))
             return
         except UnreadableRecord as error:
             self.observer.unreadable(FINGERPRINTS, record.offset, str(error))
@@ -216,9 +211,6 @@ class Follower:
                 # Another worker began the log while this one found it empty: it is the log of that scheme.
                 raise other_scheme(self.policy, batch.scheme, record.headers, FINGERPRINTS)
             self.observer.foreign_scheme(record.offset, batch.scheme)
-            return
-        if (why := impossible(batch, self.policy.partitions)) is not None:
-            self._bar(Barrier(record.offset, f"(by writer {batch.writer.hex()}) {why}"))
             return
         pending = Pending(record.offset, batch)
         self.pending.append(pending)

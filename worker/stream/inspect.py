@@ -76,7 +76,7 @@ def _behind_copy(log: Readable, bounds: Bounds) -> int:
                 try:
                     if decode(Batch, record.value).scheme == COPIED:
                         continue
-                except UnreadableRecord:
+                except (UnreadableRecord, Refused):
                     pass
                 return record.offset
         return bounds.end

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.messages import Answer, Claim, encode
+from worker.stream.barrier import Ends, refuse_poisoned
 from worker.stream.follower import Follower, Role
 from worker.stream.intake import Claimer, OwnedPartition
 from worker.stream.keeping import Keeping
@@ -42,9 +43,10 @@ class OwnedShard:
     and only what they left unanswered is answered.
     """
 
-    def __init__(self, number: int, log: Log, policy: Policy, observer: Observer, local: Local) -> None:
+    def __init__(self, number: int, log: Log, policy: Policy, observer: Observer, local: Local, ends: Ends) -> None:
         self.number = number
         self.log = log
+        self.ends = ends
         self.policy = policy
         self.observer = observer
         self.local = local
@@ -80,6 +82,7 @@ class OwnedShard:
 
         Raises:
             Unavailable: the broker does not answer; ask again.
+            Refused: the blocks tell of a claim that no page can have.
         """
         if self.restoration is None:
             self.restoration = self._begin()
@@ -88,6 +91,12 @@ class OwnedShard:
         restored = self.restoration.finish(new_index)
         if restored is None:
             return None
+        claimed = {
+            partition: offset
+            for partition, offset in restored.shard.standing.claimed.items()
+            if partition < self.policy.partitions
+        }
+        refuse_poisoned(claimed, self.ends.after(claimed), f"blocks of shard {self.number} on {INDEX}")
         self.answer_from = self.log.bounds(CANDIDATES, 0).end
         self._end_restoration()
         self.live = restored.shard
@@ -174,6 +183,7 @@ class Worker:
         self.partitions: dict[int, OwnedPartition] = {}
         self.shards: dict[int, OwnedShard] = {}
         self.followers: list[Follower] = []
+        self.ends = Ends(log.all_bounds)
         self.draining = False
         self._lost: list[Iterator[None]] = []
         self._turn = 0
@@ -198,6 +208,7 @@ class Worker:
         for number in pages.gained:
             self._renew_partition(number)
         for record in pages.records:
+            self.ends.seen(record.partition, record.offset)
             partition = self.partitions.get(record.partition)
             if partition is None or partition.life is not PartitionLife.CLAIMING or self.draining:
                 continue
@@ -256,7 +267,7 @@ class Worker:
 
     def _renew_shard(self, number: int) -> None:
         self._lose_shard(number)
-        self.shards[number] = OwnedShard(number, self.log, self.policy, self.observer, self.local)
+        self.shards[number] = OwnedShard(number, self.log, self.policy, self.observer, self.local, self.ends)
 
     def _lose_shard(self, number: int) -> None:
         shard = self.shards.pop(number, None)
@@ -313,7 +324,7 @@ class Worker:
             if follower.place.batch == point.batch:
                 break
         else:
-            follower = Follower(self.log, self.policy, point, self.observer)
+            follower = Follower(self.log, self.policy, point, self.observer, self.ends)
             follower.roles.append(self.claimer)
             self.followers.append(follower)
         follower.join(role)

@@ -48,7 +48,7 @@ from worker.errors import Refused, Unavailable
 from worker.index.blocks import NO_BATCH, Header, cover, pack
 from worker.index.entries import Entries
 from worker.messages import Block, Headers, encode
-from worker.stream.barrier import Barrier, barriers
+from worker.stream.barrier import NEW_PREFIX, Barrier, barriers, outside, refuse_poisoned
 from worker.stream.inspect import Logs, Reach, Readable, ShardTopic, read_shard
 from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
 from worker.stream.ports import Bounds, Committed, NotYet
@@ -56,7 +56,6 @@ from worker.stream.schemes import other_scheme
 from worker.topics import FINGERPRINTS, INDEX, PAGES
 from worker.verdict.clock import NO_WATERMARK
 
-NEW_PREFIX: Final = "give the crawl a topics.prefix of its own"
 NEVER_THERE: Final = 2**62
 """Y of a bridge that must never be where a restore ends: no log comes so far."""
 
@@ -201,10 +200,11 @@ def survey(place: Place, policy: Policy, partitions: Iterable[int]) -> Survey:
 def barrier(place: Place, survey: Survey, policy: Policy) -> Barrier | None:
     """The first record that is never decided, of those that a role would read on from; no repair passes it."""
     begin, end = survey.logs.fingerprints
+    ends = outside(place)
     reader = place.reader(FINGERPRINTS, 0, max(begin, min(shard.point.batch for shard in survey.shards)))
     try:
         while reader.position < end:
-            if (found := next(barriers(place, iter(reader.read(1.0)), policy), None)) is not None:
+            if (found := next(barriers(ends, reader.read(1.0), policy), None)) is not None:
                 return found
     finally:
         reader.close()
@@ -215,9 +215,14 @@ def plan(survey: Survey, policy: Policy) -> Plan:
     """What has to be done, from what was surveyed alone.
 
     Raises:
-        Refused: a topic was made anew under the same name; no repair makes that right.
+        Refused: a topic was made anew under the same name, or blocks know of a claim that no page can have; no repair
+            makes that right.
     """
     _refuse_topics_made_anew(survey)
+    ends = {partition.partition: partition.pages.end for partition in survey.partitions}
+    for state in survey.states:
+        known = {number: offset for number, offset in state.claimed.items() if number in ends}
+        refuse_poisoned(known, ends, f"blocks on {INDEX} that end at batch {state.to}")
     gone = [shard for shard in survey.shards if shard.reach is Reach.GONE]
     if gone and not survey.readable:
         return _annul(survey, policy)
