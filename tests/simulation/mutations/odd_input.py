@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from contextlib import ExitStack
 from typing import Any
 
@@ -121,8 +120,7 @@ def expires_at_the_ttl_and_not_after_it(stack: ExitStack) -> None:
     def expired_up_to(self: Standing, ttl: int | None) -> int:
         if ttl is None:
             return self.floor
-        expired = bisect_right(self.clocks, self.watermark - ttl, key=lambda clock: clock[1])
-        return max(self.floor, self.clocks[expired - 1][0]) if expired else self.floor
+        return max(self.floor, self.clocks.last_below(self.watermark - ttl + 1))
 
     stack.enter_context(replaced(Standing, "expired_up_to", expired_up_to))
 
