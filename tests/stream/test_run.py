@@ -15,7 +15,6 @@ from worker.stream.barrier import Barred
 from worker.stream.copying import drained
 from worker.stream.observer import Observer
 from worker.stream.run import GATHER_SECONDS, REFRESH_SECONDS, WAIT_SECONDS, Rhythm, Runner
-from worker.topics import CANDIDATES, FINGERPRINTS
 
 RHYTHM = Rhythm(claim_seconds=0.25, settle_seconds=1.0, settle_pages=10, flush_seconds=60.0, drain_seconds=20.0)
 STEPS = ["poll", "take_up", "read", "answer", "decide", "claim", "settle", "flush"]
@@ -405,9 +404,7 @@ def test_at_a_barrier_what_is_ruled_is_settled_and_what_is_decided_is_written_be
     polls = stage.worker.poll
 
     def poll() -> int:
-        stage.land(
-            FINGERPRINTS, CANDIDATES
-        )  # and no transaction comes to its end, no block arrives, before the barrier
+        world_goes_on(stage, clock)
         return polls()
 
     stage.worker.poll = poll  # type: ignore[method-assign]

@@ -69,7 +69,7 @@ class Role(Protocol):
     """What a shard or a page partition does with the logs."""
 
     def on_read(self, pending: Pending) -> None:
-        """A batch was read; it may be told more than once."""
+        """A batch that may be decided was read; it may be told more than once."""
 
     def on_decided(self, decided: Decided) -> None:
         """A batch was decided; told once each, in order."""
@@ -95,7 +95,7 @@ class Follower:
         self.ends = ends
         self.pending: deque[Pending] = deque()
         self.barrier: Barrier | None = None
-        self._unchecked: deque[Pending] = deque()
+        self._unchecked: deque[Pending | Barrier] = deque()
         self.candidate = start.candidate
         self.answers: dict[int, dict[int, tuple[Answer, int]]] = {}
         self.first_answers: OrderedDict[tuple[int, int], bytes] = OrderedDict()
@@ -105,7 +105,12 @@ class Follower:
         """The replay point of the first batch that is not decided."""
         if self.pending:
             return ReplayPoint(self.pending[0].offset, self.candidate)
-        return ReplayPoint(self.barrier.offset if self.barrier else self.fingerprints.position, self.candidate)
+        return ReplayPoint(self.barrier.offset if self.barrier else self.told_up_to, self.candidate)
+
+    @property
+    def told_up_to(self) -> int:
+        """Roles have heard of all batches before this offset, but for those that are never decided."""
+        return self._unchecked[0].offset if self._unchecked else self.fingerprints.position
 
     def join(self, role: Role) -> None:
         """Take up a role whose replay point is this follower's ``place``."""
@@ -139,11 +144,6 @@ class Follower:
         """The record that must not be decided, when all before it is."""
         return None if self.pending else self.barrier
 
-    @property
-    def checked(self) -> bool:
-        """Whether the first undecided batch may be answered and decided."""
-        return bool(self.pending) and not (self._unchecked and self._unchecked[0] is self.pending[0])
-
     def missing(self) -> frozenset[int]:
         """The shards that have not answered the first undecided batch, as far as was read; none if there is none."""
         if not self.pending:
@@ -157,7 +157,7 @@ class Follower:
             Refused: answers contradict each other.
         """
         count = 0
-        while self.checked and not self.missing() and (before is None or self.pending[0].offset < before):
+        while self.pending and not self.missing() and (before is None or self.pending[0].offset < before):
             here = self.place
             offset, batch = self.pending[0].offset, self.pending[0].batch
             found = self.answers.pop(offset)
@@ -177,23 +177,26 @@ class Follower:
         return count
 
     def _check(self) -> None:
-        """Whether batches may be decided; while nobody says where ``pages`` ends, this is asked again later."""
+        """Tell of batches that may be decided; while nobody says where ``pages`` ends, this is asked again later."""
         while self._unchecked:
-            pending = self._unchecked[0]
             try:
-                why = impossible_or_beyond(pending.batch, self.policy, self.ends)
+                checked = self._checked(self._unchecked[0])
             except Unavailable:
                 return
-            if why is not None:
-                self._bar(Barrier(pending.offset, why))
+            if isinstance(checked, Barrier):
+                self.barrier = checked
+                self._unchecked.clear()
                 return
             self._unchecked.popleft()
+            self.pending.append(checked)
+            for role in self.roles:
+                role.on_read(checked)
 
-    def _bar(self, barrier: Barrier) -> None:
-        """Nothing from this record on is decided."""
-        self.barrier = barrier
-        self.pending = deque(pending for pending in self.pending if pending.offset < barrier.offset)
-        self._unchecked.clear()
+    def _checked(self, read: Pending | Barrier) -> Pending | Barrier:
+        if isinstance(read, Barrier):
+            return read
+        why = impossible_or_beyond(read.batch, self.policy, self.ends)
+        return read if why is None else Barrier(read.offset, why)
 
     def _take_batch(self, record: Record) -> None:
         if self.barrier is not None:
@@ -201,7 +204,7 @@ class Follower:
         try:
             batch = decode(Batch, record.value)
         except Refused as refusal:
-            self._bar(unreadable(record, refusal))
+            self._unchecked.append(unreadable(record, refusal))
             return
         except UnreadableRecord as error:
             self.observer.unreadable(FINGERPRINTS, record.offset, str(error))
@@ -212,11 +215,7 @@ class Follower:
                 raise other_scheme(self.policy, batch.scheme, record.headers, FINGERPRINTS)
             self.observer.foreign_scheme(record.offset, batch.scheme)
             return
-        pending = Pending(record.offset, batch)
-        self.pending.append(pending)
-        self._unchecked.append(pending)
-        for role in self.roles:
-            role.on_read(pending)
+        self._unchecked.append(Pending(record.offset, batch))
 
     def _take_answer(self, record: Record) -> None:
         try:

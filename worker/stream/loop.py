@@ -125,7 +125,7 @@ class OwnedShard:
             return None
         if self.life is ShardLife.REPLAYING and follower.candidates.position >= self.answer_from:
             self.move(ShardLife.ANSWERING)
-        if self.life is not ShardLife.ANSWERING or not follower.checked or self.number not in follower.missing():
+        if self.life is not ShardLife.ANSWERING or self.number not in follower.missing():
             return None
         pending = follower.pending[0]
         lost = self.ticket is not None and self.ticket.state is Sent.FAILED
@@ -317,7 +317,7 @@ class Worker:
                 self._join(live, live.replay_point)
 
     def _caught_up(self, partition: OwnedPartition) -> bool:
-        return self._follower_of(partition).fingerprints.position >= partition.catch_up_to
+        return self._follower_of(partition).told_up_to >= partition.catch_up_to
 
     def _join(self, role: Role, point: ReplayPoint) -> None:
         for follower in self.followers:
@@ -364,7 +364,8 @@ class Worker:
         The one that is ahead goes first and the others stop where it stands, so that they must meet.
 
         Raises:
-            Barred: everything before a record that must not be decided is decided, for all that this worker owns.
+            Barred: everything before a record that must not be decided is decided and settled, for all that this worker
+                owns.
         """
         count = 0
         in_flight = not self.claimer.idle
@@ -388,11 +389,11 @@ class Worker:
         return count
 
     def _end_at_a_barrier(self) -> None:
+        """Not before what this worker owns has come there, and what is ruled is settled: nobody else would do it."""
         barred = [follower.barred for follower in self.followers]
-        coming = any(shard.live is None for shard in self.shards.values()) or any(
-            partition.life is PartitionLife.LOCATING for partition in self.partitions.values()
-        )
-        if barred and barred[0] is not None and None not in barred and not coming:
+        if not barred or barred[0] is None or None in barred or any(s.live is None for s in self.shards.values()):
+            return
+        if all(p.life is PartitionLife.CLAIMING and not p.rulings for p in self.partitions.values()):
             raise barred[0].refusal()
 
     def _needed(self, follower: Follower) -> bool:
