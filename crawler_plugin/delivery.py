@@ -39,7 +39,7 @@ from crawler_plugin.budget import Budget
 from crawler_plugin.connection import producer_options
 from crawler_plugin.publisher import Publisher
 from crawler_plugin.record import Origin, Page, cut_to
-from crawler_plugin.refusal import said_alone
+from crawler_plugin.refusal import closed_at_once, fail, said_alone
 from crawler_plugin.running import event_loop, is_closing
 from crawler_plugin.settings import PluginSettings, is_enabled
 from crawler_plugin.spool.file import Spool, named
@@ -100,33 +100,19 @@ class Delivery:
     async def open(self) -> None:
         """Begin to connect; the crawl does not wait for it, unless ``DEDUP_REQUIRED`` says so.
 
-        Raises:
-            Stop: the spool cannot be used; or what is required is missing.
+        The crawl is closed at once where the spool cannot be used, or what is required is missing.
         """
         spider, settings = self._crawler.spider, self._settings
         job = settings.job or f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-        self._origin = Origin(settings.fields, spider.name if spider else None, job)
+        name = spider.name if spider else None
+        self._origin = Origin(settings.fields, name, job)
         self._crawler.signals.connect(self._tell_reason, signals.spider_closed)
         self._crawler.signals.connect(self._tell_failure, signals.engine_stopped)
         call = event_loop()
-        spool = await self._open_spool(call, spider.name if spider else "", job)
-        options = producer_options(
-            bootstrap_servers=settings.bootstrap_servers,
-            max_page_bytes=settings.max_page_bytes,
-            compression=settings.compression,
-            connection=settings.connection,
-        )
-        self._publisher = Publisher(
-            options,
-            settings.topic,
-            lambda: call(self._hear),
-            cuts=settings.oversize == "truncate",
-            spool=spool,
-        )
-        self._publisher.start()
-        atexit.register(self._store_at_exit)
-        if settings.required:
-            await self._require()
+        with closed_at_once(self._crawler):
+            self._begin(call, await self._open_spool(call, name or "", job))
+            if settings.required:
+                await self._require()
 
     async def close(self) -> None:
         """Wait for what is unconfirmed, for at most ``DEDUP_FLUSH_TIMEOUT``; what stays so goes to the spool."""
@@ -246,6 +232,20 @@ class Delivery:
     def _count_published(self, page: Page) -> None:
         self.count(stats.PUBLISHED)
         self.count(stats.PUBLISHED_BYTES, page.size)
+
+    def _begin(self, call: Call, spool: Spool | None) -> None:
+        settings = self._settings
+        options = producer_options(
+            bootstrap_servers=settings.bootstrap_servers,
+            max_page_bytes=settings.max_page_bytes,
+            compression=settings.compression,
+            connection=settings.connection,
+        )
+        self._publisher = Publisher(
+            options, settings.topic, lambda: call(self._hear), cuts=settings.oversize == "truncate", spool=spool
+        )
+        self._publisher.start()
+        atexit.register(self._store_at_exit)
 
     async def _open_spool(self, call: Call, spider: str, job: str) -> Spool | None:
         settings = self._settings
@@ -413,9 +413,8 @@ class Delivery:
             self._collector.set_value("finish_reason", stats.LOST)
 
     def _tell_failure(self) -> None:
-        """Scrapy exits with 1 where a crawl has no spider at its end, and has no other way to be told."""
         if self._lost:
-            self._crawler.spider = None
+            fail(self._crawler)
 
     def _collect(self) -> None:
         assert self._publisher is not None

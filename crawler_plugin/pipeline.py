@@ -33,7 +33,7 @@ class Pipeline:
         return cls(delivery)
 
     async def open_spider(self) -> None:
-        """Begin to connect; the crawl does not wait for it."""
+        """Begin to connect; the crawl does not wait for it, unless ``DEDUP_REQUIRED`` says so."""
         await self._delivery.open()
 
     async def process_item(self, item: Any) -> Any:

@@ -1,20 +1,25 @@
-"""How a crawl with wrong settings ends: one sentence, no traceback, a non-zero exit code, and never a crawl without us.
+"""How a crawl that must not start ends: one sentence, no traceback, a non-zero exit code, and never a crawl without us.
 
-Scrapy lets a plugin see the settings in two places:
+Scrapy gives a plugin three moments to refuse:
 
 =======================  =============================================  ===============================================
-where                    what is known there                            how the crawl ends
+when                     what is known then                             how the crawl ends
 =======================  =============================================  ===============================================
 the process is made      settings of the project and of the command     the process ends: the sentence on standard
 (the add-on)             line                                           error, exit code 1 (``EarlyRefusal``)
 components are made      those of the spider too (``custom_settings``)  the error is raised (``Refusal``); others in
                                                                         this process crawl on, ``scrapy crawl`` exits
                                                                         with 1
+the spider is opened     whether the spool is free, and, with           it is closed before its first request, with the
+                         ``DEDUP_REQUIRED``, broker, topic and rights   finish reason ``dedup_refused``; as above
 =======================  =============================================  ===============================================
 
-In the latter nobody takes the error: asyncio or Twisted logs it with the whole way that it went, which would bury the
+In the second nobody takes the error: asyncio or Twisted logs it with the whole way that it went, which would bury the
 sentence. So the sentence is logged here, and those records are kept out of the log. Where a script uses
 ``CrawlerProcess``, Twisted writes to standard error too, past all logging; the sentence comes before that.
+
+In the third an error would leave Scrapy half open: its own components fail when they are closed, each with a traceback.
+So none is raised; the spider is opened, and closed in order before the engine asks for anything.
 """
 
 from __future__ import annotations
@@ -24,9 +29,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from scrapy import signals
 from scrapy.crawler import Crawler
 
-from worker.errors import UsageError
+from crawler_plugin.stats import REFUSED
+from worker.errors import Stop, UsageError
 
 _log = logging.getLogger(__name__)
 
@@ -76,5 +83,29 @@ def said_alone(crawler: Crawler) -> Iterator[None]:
         for name in ("asyncio", "twisted"):
             logging.getLogger(name).addFilter(_echoes)
         # Scrapy 2.14 takes a crawl that has a spider for one that was begun, and exits with 0 after it.
-        crawler.spider = None
+        fail(crawler)
         raise Refusal(str(error)) from None
+
+
+@contextmanager
+def closed_at_once(crawler: Crawler) -> Iterator[None]:
+    """While the spider is opened: a ``Stop`` raised inside is logged as one line, and the crawl makes no request."""
+    try:
+        yield
+    except Stop as error:
+        _log.critical(str(error), extra={"spider": crawler.spider})
+
+        async def close() -> None:
+            assert crawler.engine is not None, "it has just started"
+            await crawler.engine.close_spider_async(reason=REFUSED)
+            fail(crawler)
+
+        crawler.signals.connect(close, signals.engine_started, weak=False)
+
+
+def fail(crawler: Crawler) -> None:
+    """Have Scrapy exit with 1: it does so after a crawl that has no spider at its end, and has no other way to be told.
+
+    Nothing of the crawl may need the spider any more.
+    """
+    crawler.spider = None

@@ -66,8 +66,11 @@ STATS: Final[Mapping[str, str]] = {
 
 LOST: Final = "dedup_unconfirmed"
 FULL: Final = "dedup_full"
+REFUSED: Final = "dedup_refused"
 FINISH_REASONS: Final[Mapping[str, str]] = {
     LOST: "pages were lost",
     FULL: "the crawl was closed, since neither buffer nor spool could take more pages",
+    REFUSED: "the crawl was closed before its first request, since its spool could not be used, or since "
+    "`DEDUP_REQUIRED` is on and broker, topic or the right to write was missing",
 }
 """What Scrapy's ``finish_reason`` may be besides Scrapy's own."""

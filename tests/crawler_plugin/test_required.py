@@ -21,7 +21,7 @@ pytestmark = pytest.mark.cluster
 
 PREFIX = "guarded."
 TOPIC = f"{PREFIX}pages"
-REQUIRED = {"DEDUP_REQUIRED": True, "LOG_LEVEL": "INFO"}
+REQUIRED = {"DEDUP_REQUIRED": True, "LOG_LEVEL": "ERROR"}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,9 @@ def refused(tmp_path: Path, settings: dict[str, Any]) -> Ended:
     with serve(Site(numbered(3))) as site:
         ended = crawl(tmp_path, site, **settings, **REQUIRED)
     assert site.asked == []
-    assert ended.returncode == 1
+    assert (ended.returncode, ended.stats["finish_reason"]) == (1, "dedup_refused")
+    (line,) = ended.log.splitlines()
+    assert "the crawl does not start, as DEDUP_REQUIRED says: " in line
     assert not (tmp_path / "pages.spool").exists()
     return ended
 

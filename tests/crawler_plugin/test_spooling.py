@@ -128,14 +128,16 @@ def test_the_end_of_a_crawl_says_how_long_it_waits(tmp_path: Path) -> None:
     assert 0 < int(said[1]) < int(said[0]) < 12
 
 
-def test_two_crawls_cannot_share_a_spool(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_reactor", [True, False], ids=["CrawlerProcess", "AsyncCrawlerProcess"])
+def test_two_crawls_cannot_share_a_spool_and_the_second_says_so_in_one_line(tmp_path: Path, has_reactor: bool) -> None:
     path = tmp_path / "pages.spool"
     spool = Spool.open(path, 0)
     with serve(Site(numbered(3))) as site:
-        ended = crawl(tmp_path, site, **nowhere())
+        ended = crawl(tmp_path, site, **nowhere(), TWISTED_REACTOR_ENABLED=has_reactor, LOG_LEVEL="ERROR")
     spool.close()
-    assert f"{path} is in use by another crawl or command; give each crawl a file of its own" in ended.log
-    assert site.asked == []
+    (line,) = ended.log.splitlines()
+    assert f"CRITICAL: {path} is in use by another crawl or command; give each crawl a file of its own" in line
+    assert (site.asked, ended.returncode, ended.stats["finish_reason"]) == ([], 1, "dedup_refused")
 
 
 def test_a_crawl_goes_on_without_the_spool_that_it_has_by_default_and_not_without_one_that_was_named(
@@ -151,5 +153,6 @@ def test_a_crawl_goes_on_without_the_spool_that_it_has_by_default_and_not_withou
     assert by_default.dedup["unconfirmed"] == 3
     assert by_default.stats["finish_reason"] == "dedup_unconfirmed"
     for ended in (by_default, named):
-        assert "dedup.spool cannot be written (Is a directory)" in ended.log
-    assert len(site.asked) == asked
+        assert ended.log.count("dedup.spool cannot be written (Is a directory)") == 1
+        assert "Traceback" not in ended.log
+    assert (len(site.asked), named.returncode, named.stats["finish_reason"]) == (asked, 1, "dedup_refused")
