@@ -56,7 +56,7 @@ ReadAt: TypeAlias = Callable[[int, int], bytes]
 """So many bytes from this offset on; fewer at the end of the file."""
 
 
-class Header(NamedTuple):
+class RecordHeader(NamedTuple):
     """What stands before a payload; ``size`` is the whole record's."""
 
     version: int
@@ -73,7 +73,7 @@ class Header(NamedTuple):
         return HEADER_BYTES + len(self.key) + self.payload_bytes
 
 
-class Entry(NamedTuple):
+class SpooledRecord(NamedTuple):
     """A whole record, at this offset."""
 
     offset: int
@@ -121,7 +121,7 @@ def decode(record: bytes) -> Page:
     return Page(url, header.key, value, tuple(headers), is_text=told.get("form") == b"text")
 
 
-def read_header(start: bytes) -> Header | None:
+def read_header(start: bytes) -> RecordHeader | None:
     """The header of a record that begins with these bytes, if it and the key are whole."""
     if len(start) < HEADER_BYTES or not start.startswith(MAGIC):
         return None
@@ -130,10 +130,10 @@ def read_header(start: bytes) -> Header | None:
     key = start[HEADER_BYTES : HEADER_BYTES + key_bytes]
     if key_bytes > LONGEST_KEY or len(key) != key_bytes or check != _check(start, key):
         return None
-    return Header(version, codec, state == SENT, payload_bytes, plain_bytes, payload_check, key)
+    return RecordHeader(version, codec, state == SENT, payload_bytes, plain_bytes, payload_check, key)
 
 
-def scan(read_at: ReadAt, end: int) -> Iterator[Entry | Damage]:
+def scan(read_at: ReadAt, end: int) -> Iterator[SpooledRecord | Damage]:
     """All records up to ``end`` and the damage between them, in order, each record's checksums compared.
 
     Raises:
@@ -151,7 +151,7 @@ def scan(read_at: ReadAt, end: int) -> Iterator[Entry | Damage]:
                 )
             if damaged_from < offset:
                 yield Damage(damaged_from, offset, tuple(keys))
-            yield Entry(offset, header.size, header.is_sent)
+            yield SpooledRecord(offset, header.size, header.is_sent)
             offset = damaged_from = offset + header.size
             keys = []
             continue
@@ -173,7 +173,7 @@ def _check(header: bytes, key: bytes) -> int:
     return zlib.crc32(key, zlib.crc32(after, zlib.crc32(before)))
 
 
-def _header_at(read_at: ReadAt, offset: int) -> Header | None:
+def _header_at(read_at: ReadAt, offset: int) -> RecordHeader | None:
     start = read_at(offset, 4096)
     header = read_header(start)
     if header is None and len(start) >= HEADER_BYTES and start.startswith(MAGIC):
@@ -183,7 +183,7 @@ def _header_at(read_at: ReadAt, offset: int) -> Header | None:
     return header
 
 
-def _is_whole(read_at: ReadAt, offset: int, header: Header) -> bool:
+def _is_whole(read_at: ReadAt, offset: int, header: RecordHeader) -> bool:
     payload = read_at(offset + HEADER_BYTES + len(header.key), header.payload_bytes)
     return len(payload) == header.payload_bytes and zlib.crc32(payload) == header.payload_check
 

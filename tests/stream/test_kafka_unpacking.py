@@ -21,7 +21,7 @@ from tests.stream.batches import CODECS, GZIP, NONE, TIME, ZSTD, Fields, batch, 
 from worker.stream import decompression
 from worker.stream.decompression import PIECE_BYTES, ZSTD_WINDOW_BYTES, unpacked
 from worker.stream.kafka_faults import as_stop
-from worker.stream.kafka_unpacking import MOST_HEADERS, POLL_BYTES, Budget, Unpacking
+from worker.stream.kafka_unpacking import MOST_HEADERS, POLL_BYTES, PollBudget, Unpacking
 from worker.stream.ports import Record
 
 HERE: Final = TopicPartition("pages", 3)
@@ -36,7 +36,7 @@ class Polls:
     """Takes an answer of the broker apart as a consumer's polls do."""
 
     def __init__(self, raw: bytes, offset: int = 0, most: int = MOST) -> None:
-        self.budget = Budget()
+        self.budget = PollBudget()
         self.unpacking = Unpacking(most, self.budget, offset, HERE, MemoryRecords(raw))
 
     def poll(self, most: int = 200) -> list[Record]:
@@ -238,7 +238,7 @@ def test_the_message_formats_of_old_brokers_are_named() -> None:
     raw = bytearray(batch("none", [PAGE]))
     raw[16] = 1
     with pytest.raises(errors.KafkaError, match="v1"):
-        Unpacking(MOST, Budget(), 0, HERE, MemoryRecords(bytes(raw)), check_crcs=False).take(1)
+        Unpacking(MOST, PollBudget(), 0, HERE, MemoryRecords(bytes(raw)), check_crcs=False).take(1)
 
 
 def test_what_an_aborted_transaction_wrote_is_passed_over() -> None:
@@ -255,7 +255,7 @@ def test_what_an_aborted_transaction_wrote_is_passed_over() -> None:
     raw = written(batch("gzip", [PAGE]), 7) + written(batch("gzip", [PAGE], base=1), 8)
     found = Unpacking(
         MOST,
-        Budget(),
+        PollBudget(),
         0,
         HERE,
         MemoryRecords(raw),

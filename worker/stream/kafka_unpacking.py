@@ -53,7 +53,7 @@ class Torn(Exception):
     """What follows in this batch cannot be read."""
 
 
-class Budget:
+class PollBudget:
     """How much a poll may unpack."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Budget:
 class Window:
     """What a batch unpacks to, as far as it is needed: ``data`` from ``place`` on."""
 
-    def __init__(self, batch: DefaultRecordBatch, budget: Budget) -> None:
+    def __init__(self, batch: DefaultRecordBatch, budget: PollBudget) -> None:
         packed = memoryview(batch._buffer)[batch.HEADER_STRUCT.size :]
         self.data: memoryview | bytes = packed if batch.compression_type == NONE else b""
         self.place = 0
@@ -127,7 +127,9 @@ class Window:
 class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
     """The records of one answer of the broker for one partition."""
 
-    def __init__(self, most_bytes: int, budget: Budget, fetch_offset: int, tp: Any, records: Any, **more: Any) -> None:
+    def __init__(
+        self, most_bytes: int, budget: PollBudget, fetch_offset: int, tp: Any, records: Any, **more: Any
+    ) -> None:
         super().__init__(fetch_offset, tp, records, **more)
         self._most_bytes = most_bytes
         self._budget = budget
@@ -279,7 +281,7 @@ class BoundedFetcher(Fetcher):  # type: ignore[misc]
     """A consumer's fetcher whose answers are taken apart as above."""
 
     most_bytes: int
-    budget: Budget
+    budget: PollBudget
 
     def PartitionRecords(self, *args: Any, **more: Any) -> Unpacking:
         """What kafka-python makes of an answer for a partition: a class there, made with two things more here."""
@@ -301,4 +303,4 @@ def unpack_bounded(consumer: Any, most_bytes: int) -> None:
     fetcher = consumer._fetcher
     fetcher.__class__ = BoundedFetcher
     fetcher.most_bytes = most_bytes
-    fetcher.budget = Budget()
+    fetcher.budget = PollBudget()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Generic, TypeVar
 
-from worker.stream.parser_clocks import CpuClock, Limits, Spell
+from worker.stream.parser_clocks import CpuClock, PageLimits, Spell
 from worker.stream.parser_frames import LENGTH, OUTCOME, PAGE, Malformed, Outcome, head_of
 
 K = TypeVar("K", bound=Hashable)
@@ -157,7 +157,7 @@ class Child(Generic[K]):
         self.alone = False
         return self.ahead.popleft()
 
-    def overdue(self, watched: float, limits: Limits) -> str | None:
+    def overdue(self, watched: float, limits: PageLimits) -> str | None:
         """Why it is to be killed now, in words; None if it is not."""
         if self.killed:
             return None
@@ -167,7 +167,7 @@ class Child(Generic[K]):
             return None
         return self.spell.overdue(self.cpu(), watched, limits)
 
-    def patience(self, watched: float, limits: Limits) -> float:
+    def patience(self, watched: float, limits: PageLimits) -> float:
         """Seconds for which ``overdue`` has nothing new to say."""
         if self.killed or not self.ready or not self._times_its_first(watched):
             return START_SECONDS

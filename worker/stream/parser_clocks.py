@@ -61,7 +61,7 @@ class CpuClock:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PageLimits:
     """What a page may take: CPU seconds, and seconds under watch."""
 
     cpu: float
@@ -74,7 +74,7 @@ class Spell(NamedTuple):
     cpu: float
     watched: float
 
-    def overdue(self, cpu: float, watched: float, limits: Limits) -> str | None:
+    def overdue(self, cpu: float, watched: float, limits: PageLimits) -> str | None:
         """How it exceeds the limits at these times, in words; None while it does not."""
         if cpu - self.cpu >= limits.cpu:
             return f"no end after {limits.cpu:g} s of CPU time (page.timeout_seconds)"
@@ -85,7 +85,7 @@ class Spell(NamedTuple):
             )
         return None
 
-    def left(self, cpu: float, watched: float, limits: Limits) -> float:
+    def left(self, cpu: float, watched: float, limits: PageLimits) -> float:
         """Seconds within which it cannot exceed them."""
         return min(limits.cpu - (cpu - self.cpu), limits.watched - (watched - self.watched))
 

@@ -31,7 +31,7 @@ import numpy as np
 from worker.errors import PageError, Unavailable
 from worker.messages import PageMeta
 from worker.stream.parser_child import Child, Page
-from worker.stream.parser_clocks import LOOK_SECONDS, Limits, Watched
+from worker.stream.parser_clocks import LOOK_SECONDS, PageLimits, Watched
 from worker.stream.parser_frames import RESULT_BYTES, Complaint, Hindrance, Kind, Malformed, Outcome, Spent, read
 from worker.stream.parser_process import Errand
 
@@ -89,7 +89,7 @@ class ParserPool(Generic[K, T]):
         self._errand = pickle.dumps(Errand(task_factory, memory_bytes, result_bytes), protocol=5)
         self._results = msgspec.msgpack.Decoder(result, dec_hook=_array)
         self._result_bytes = result_bytes
-        self._limits = Limits(timeout_seconds, WATCHED_TIMES * timeout_seconds)
+        self._limits = PageLimits(timeout_seconds, WATCHED_TIMES * timeout_seconds)
         self._watched = Watched(clock)
         self._memory = memory_bytes
         self._clock = clock

@@ -40,14 +40,14 @@ def check_topics(differences: Sequence[Difference]) -> None:
         _log.warning("%s; `python -m worker topics create --alter-config` sets it", difference)
 
 
-class Limits(NamedTuple):
+class TopicLimits(NamedTuple):
     """The largest records that the topics take now: the two logs and the index, and the outputs of pages."""
 
     logs: int
     outputs: int
 
 
-def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> Limits:
+def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> TopicLimits:
     """By the settings or, where a topic takes less, by the topic.
 
     Raises:
@@ -66,7 +66,7 @@ def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> Lim
                 "run `python -m worker topics create --alter-config`"
             )
         (outputs if spec.topic in (DEDUPLICATED, DEAD_LETTERS) else logs).append(most)
-    return Limits(min(logs), min(outputs))
+    return TopicLimits(min(logs), min(outputs))
 
 
 def check_scheme(log: Log, policy: Policy) -> None:

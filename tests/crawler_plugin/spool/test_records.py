@@ -16,7 +16,7 @@ from crawler_plugin.spool.records import (
     SENT,
     STATE_OFFSET,
     Damage,
-    Entry,
+    SpooledRecord,
     decode,
     encode,
     read_header,
@@ -32,12 +32,12 @@ def page(number: int = 0, value: bytes = b"<p>a page</p>", **meta: object) -> Pa
     return Page(f"{url}#as-it-was", url.encode(), value, headers, is_text=meta.get("form") == "text")
 
 
-def found_in(spool: bytes) -> list[Entry | Damage]:
+def found_in(spool: bytes) -> list[SpooledRecord | Damage]:
     return list(scan(lambda offset, size: spool[offset : offset + size], len(spool)))
 
 
 def pages_of(spool: bytes) -> list[Page]:
-    entries = [found for found in found_in(spool) if isinstance(found, Entry)]
+    entries = [found for found in found_in(spool) if isinstance(found, SpooledRecord)]
     return [decode(spool[entry.offset : entry.offset + entry.size]) for entry in entries]
 
 
@@ -74,7 +74,7 @@ def test_a_page_that_is_marked_as_sent_is_whole_still() -> None:
     record = bytearray(encode(page(3)))
     record[STATE_OFFSET] = SENT
     (entry,) = found_in(bytes(record))
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, SpooledRecord)
     assert entry.is_sent
     assert decode(bytes(record)) == page(3)
 
@@ -84,15 +84,17 @@ def test_no_bit_that_flips_makes_a_page_look_as_if_it_had_been_sent(bit: int) ->
     record = bytearray(encode(page()))
     record[STATE_OFFSET] ^= 1 << bit
     (entry,) = found_in(bytes(record))
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, SpooledRecord)
     assert not entry.is_sent
 
 
-def total(found: Sequence[Entry | Damage]) -> int:
+def total(found: Sequence[SpooledRecord | Damage]) -> int:
     """Bytes accounted for, from the first on without a gap."""
     end = 0
     for each in found:
-        start, to = (each.offset, each.offset + each.size) if isinstance(each, Entry) else (each.start, each.end)
+        start, to = (
+            (each.offset, each.offset + each.size) if isinstance(each, SpooledRecord) else (each.start, each.end)
+        )
         assert start == end
         end = to
     return end
@@ -129,7 +131,7 @@ def test_a_record_of_which_only_the_beginning_was_written_is_passed_over_whereve
 
 @hypothesis.given(st.binary(max_size=400) | st.lists(st.sampled_from([MAGIC, b"\x01", b"x"])).map(b"".join))
 def test_bytes_that_nobody_wrote_are_damage_and_nothing_else(spool: bytes) -> None:
-    assert not [found for found in found_in(spool) if isinstance(found, Entry)]
+    assert not [found for found in found_in(spool) if isinstance(found, SpooledRecord)]
     assert total(found_in(spool)) == len(spool)
     with pytest.raises(UnreadableRecord):
         decode(spool)
