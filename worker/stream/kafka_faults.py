@@ -95,7 +95,12 @@ def as_stop(error: errors.KafkaError, about: str) -> Stop:
             f"another worker has joined {about} under this kafka.instance_id: give each worker a name of its own, "
             "or leave the setting out"
         )
-    if isinstance(error, errors.AuthorizationError | errors.SaslAuthenticationFailedError):
+    if isinstance(error, errors.SaslAuthenticationFailedError):
+        return UsageError(
+            f"the broker refused the login of the user in kafka.sasl_username, which was to reach {about} ({error}): "
+            "check kafka.sasl_username, kafka.sasl_mechanism and the password"
+        )
+    if isinstance(error, errors.AuthorizationError):
         return UsageError(
             f"the broker refused {about} ({type(error).__name__}: {error}): "
             "check kafka.sasl_username and the rights of that user"
