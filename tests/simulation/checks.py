@@ -57,9 +57,10 @@ def traces_of(schedule: Schedule) -> Traces:
 
 
 def recorded(world: World) -> list[tuple[int, Batch]]:
-    """The ``fingerprints`` log as it was written."""
+    """The ``fingerprints`` log as it was written, up to a record that nobody may decide."""
     partition = world.topics[FINGERPRINTS, 0]
-    return [(r.offset, decode(Batch, r.value)) for r in partition.history + partition.records]
+    end = partition.end if world.barrier is None else world.barrier
+    return [(r.offset, decode(Batch, r.value)) for r in partition.history + partition.records if r.offset < end]
 
 
 def everything(world: World, topic: str) -> list[Record]:

@@ -139,6 +139,8 @@ class World:
         self.transactions: list[Transaction] = []
         self.committed: dict[int, Committed] = {}
         self.groups = {PAGES: Group(), INDEX: Group()}
+        self.barrier: int | None = None
+        """Where a record of ``fingerprints`` is that nobody may decide."""
         self.meanwhile: Callable[[str], None] = lambda member: None
         """What the rest of the world does while a member waits for the answer to a question."""
 

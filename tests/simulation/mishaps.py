@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from tests.simulation.memory_log import OnItsWay
 from worker.index.blocks import NO_BATCH, Header, pack
 from worker.index.blocks import cover as honest_cover
 from worker.index.entries import Entries, Survivor
-from worker.messages import Answer, Batch, Block, Hit, decode, encode
+from worker.messages import Answer, Batch, Block, Claim, Hit, decode, encode
 from worker.stream import snapshot
 from worker.stream.policy import ReplayPoint
 from worker.stream.ports import Record
@@ -143,6 +144,16 @@ def answer_by_another_scheme(schedule: Schedule) -> None:
         hits=chance.choice(((), hits)),
     )
     world.topics[CANDIDATES, 0].append(0, None, encode(answer), (), world.clock)
+
+
+def forge(schedule: Schedule, chance: random.Random) -> None:
+    """Somebody writes what no worker writes, as if a worker of this scheme had: nobody may decide it."""
+    world = schedule.world
+    claim = Claim(partition=0, offset=1 << 62, clock=0, url="http://forged.example/")
+    value = encode(Batch(scheme=schedule.policy.scheme, writer=b"forger", claims=(claim,)))
+    if chance.random() < 0.3:
+        value = value[:2] + b"\x09" + value[3:]  # the version of a format to come
+    world.barrier = world.topics[FINGERPRINTS, 0].append(0, None, value, (), world.clock)
 
 
 # the machines

@@ -26,6 +26,7 @@ from worker.fingerprint.scoped import ScopedNear
 from worker.index.layout import Layout
 from worker.index.shard import Shard
 from worker.stream import restore
+from worker.stream.barrier import Barred
 from worker.stream.local import Local
 from worker.stream.loop import Worker
 from worker.stream.policy import Policy
@@ -137,6 +138,7 @@ class Schedule:
         self.workers: dict[str, Worker] = {}
         self.backgrounds: dict[str, Background] = {}
         self.retired: list[Worker] = []
+        self.ending: list[Worker] = []
         self.deaf: set[str] = set()
         self.slow = chance.choice((None, INDEX, INDEX, CANDIDATES))
         self.started = 0
@@ -265,8 +267,18 @@ class Schedule:
                 self.world.land(send)
 
     def guarded(self, step: Callable[..., object], *arguments: object) -> None:
+        """A step, which no worker may refuse; at a record that nobody may decide, it only ends what it has begun."""
+        worker = arguments[-1] if arguments else None
+        if worker in self.ending:
+            step, arguments = Schedule.finish, (self, worker)
         try:
             step(*arguments)
+        except Barred as error:
+            if self.world.barrier is None or not isinstance(worker, Worker):
+                raise Violation(f"a worker refused to go on: {error}") from error
+            self.ending.append(worker)
+            worker.drain()
+            worker.flush(seal=True)
         except Stop as error:
             raise Violation(f"a worker refused to go on: {error}") from error
 
@@ -345,6 +357,12 @@ class Schedule:
         """What the worker has given to its background goes on."""
         self.backgrounds[worker.log.name].do(self.chance.choice(self.diligence))
 
+    def finish(self, worker: Worker) -> None:
+        """What is left to do at a record that nobody may decide."""
+        worker.settle()
+        self.work(worker)
+        worker.flush()
+
     def flush(self, worker: Worker) -> None:
         worker.flush(seal=self.chance.random() < 0.3)
 
@@ -377,7 +395,7 @@ class Schedule:
             self.work_healthily(HEALTHY_STEPS)
             world.settle_down()
             consumed = sum(committed.offset for committed in world.committed.values())
-            if consumed == pages and self._at_rest():
+            if (consumed == pages or world.barrier is not None) and self._at_rest():
                 break
         else:
             raise Violation(f"the world does not come to rest: {consumed} of {pages} pages are settled")
@@ -395,11 +413,14 @@ class Schedule:
             self.backgrounds[name].do(9)
 
     def _at_rest(self) -> bool:
-        end = self.world.topics[FINGERPRINTS, 0].end
+        """Where a record may not be decided, all that lies before it is, and nobody claims."""
+        barrier = self.world.barrier
+        end = self.world.topics[FINGERPRINTS, 0].end if barrier is None else barrier
         return all(
             worker.settlement.idle
             and all(shard.live is not None for shard in worker.shards.values())
             and all(follower.place.batch == end for follower in worker.followers)
+            and (barrier is None or worker in self.ending or not worker.followers)
             for worker in self.workers.values()
         )
 

@@ -14,6 +14,7 @@ from tests.guarantees import Violation
 from tests.oracle import Known, verdicts
 from tests.simulation.checks import check, check_clocks, everything, recorded
 from tests.simulation.memory_log import MemoryLog
+from tests.simulation.mishaps import forge
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.place import BrokeOff, TwinPlace
 from tests.simulation.schedule import SMALL, Schedule
@@ -28,6 +29,8 @@ from worker.verdict.decide import home_shard
 
 OLD, NEW = "", "b"
 SCHEME_OF_NEW = b"simulat2"
+ATTEMPTS = 8
+"""How often workers are started again because their index cannot be copied yet."""
 
 
 class Succession:
@@ -39,7 +42,9 @@ class Succession:
         self.old = Schedule(seed, SMALL)
         self.new = self._another()
         self.copied = self.chance.random() < 0.5
+        self.forger = random.Random(f"forger {seed}")
         self.told: Counter[str] = Counter()
+        self.why = ""
 
     def run(self) -> Succession:
         """Play it; every promise is checked by ``check`` afterwards.
@@ -82,6 +87,8 @@ class Succession:
         for _ in range(chance.randint(1, 6)):
             old.publish()
         old.go_on(chance.randint(60, 300))
+        if self.forger.random() < 0.3 and recorded(old.world):
+            self._forge()
         forgotten = frozenset(f"http://{number}.example/" for number in range(chance.choice((0, 0, 2))))
         if chance.random() < 0.3 and TwinPlace(old.world).members() and self._drained() is not None:
             raise Violation("J9: an index is copied while workers run")
@@ -90,16 +97,31 @@ class Succession:
         old.leave()
         if chance.random() < 0.5:
             old.end_transactions()
-        while (found := self._drained()) is None:
+        for _ in range(ATTEMPTS):
+            if (found := self._drained()) is not None:
+                break
             old.end_transactions()
             old.begin()
             old.come_to_rest()
             old.leave()
+        else:
+            raise Violation(f"J9: an index that is at rest is not copied: {self.why}")
         self._same_rules()
         while not self._copy_once(found, forgotten):
             self.new = self._another()  # its topics are deleted
             self._same_rules()
         self._inherit(forgotten)
+
+    def _forge(self) -> None:
+        """Behind a forged record the old generation cannot go on: its index is copied from there."""
+        forge(self.old, self.forger)
+        self.told["forged"] += 1
+        self.old.go_on(self.forger.randint(0, 200))
+        self.old.leave()
+        if self.forger.random() < 0.5 and self._drained() is not None:
+            self.told["copied at once"] += 1
+        self.old.begin()
+        self.old.go_on(self.forger.randint(0, 60))
 
     def _same_rules(self) -> None:
         """What a copy leaves as it is: all but the number of shards."""
@@ -111,7 +133,8 @@ class Succession:
         """None where the copy was refused."""
         try:
             return copying.drained(TwinPlace(self.old.world), OLD, self.old.policy, range(self.old.world.partitions))
-        except Stop:
+        except Stop as refusal:
+            self.why = str(refusal)
             self.told["refused"] += 1
             return None
 

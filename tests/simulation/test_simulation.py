@@ -145,7 +145,7 @@ def test_in_a_few_successions_commands_break_off_and_are_refused_and_both_kinds_
         seen["judged by the new one"] += len(written)
         seen["copied survivors"] += len(played.new.share.known.survivors)
         seen["only counted"] += sum(played.new.share.counts((r.partition, 0)) for r in written)
-    wanted = ["copied", "switched", "broken off", "refused", "judged by the new one", "copied survivors"]
+    wanted = ["copied", "switched", "broken off", "refused", "forged", "judged by the new one", "copied survivors"]
     assert all(seen[what] > 5 for what in (*wanted, "only counted")), seen
 
 

@@ -243,12 +243,12 @@ def test_a_copy_without_its_last_commit_is_refused_and_made_whole_by_a_new_one(
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        ((A, SETTLE), "written up to nothing"),
+        ((A, SETTLE), "nothing is written in the index"),
         ((A, SETTLE, FLUSH, B, SETTLE), "in no block yet"),
         ((A, SETTLE, FLUSH, B, CLAIM), "in no block yet"),
         ((A, SETTLE, B, ANSWER, FLUSH), "judged and not settled"),
-        ((A, SETTLE, LOSE_BLOCKS), "written up to nothing"),
-        ((), "written up to nothing"),
+        ((A, SETTLE, LOSE_BLOCKS), "nothing is written in the index"),
+        ((), "nothing is written in the index"),
     ],
     ids=["no-block", "not-flushed", "not-decided", "not-settled", "lost", "nothing"],
 )

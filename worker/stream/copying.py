@@ -80,6 +80,11 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
     partitions = tuple(partitions)
     covers = tuple(_cover(source, shard, policy) for shard in range(policy.shards))
     states = [_state(found) for found in covers]
+    if not any(states):
+        raise Refused(
+            f"nothing is written in the index of {generation.shown}, so there is nothing to copy. If no page was ever "
+            f"settled there, workers of a new topics.generation may begin without a copy; else {_IN_ORDER}"
+        )
     if any(state != states[0] for state in states) or states[0] is None:
         ends = ", ".join("nothing" if state is None else f"batch {state.to}" for state in states)
         raise Refused(f"the shards of {generation.shown} are written up to {ends}, not all up to the same: {_IN_ORDER}")

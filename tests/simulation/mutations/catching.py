@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from tests.guarantees import Violation
+from tests.simulation.mutations.barriers import OF_BARRIERS
 from tests.simulation.mutations.generations import OF_COPYING, OF_SWITCHING
 from tests.simulation.mutations.keeping import OF_SNAPSHOTS
 from tests.simulation.mutations.mutation import Mutation
@@ -17,7 +18,7 @@ from tests.simulation.plays import PLAYS
 PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {
     "small": (*MUTATIONS, *OF_SNAPSHOTS, *OF_ODD_INPUT),
     "accurate": OF_ACCURATE,
-    "succession": (*OF_COPYING, *OF_SWITCHING),
+    "succession": (*OF_COPYING, *OF_SWITCHING, *OF_BARRIERS),
     "gap": OF_REPAIRS,
 }
 """The play in which each mutation is looked for."""

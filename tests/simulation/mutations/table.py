@@ -56,9 +56,10 @@ test does, which is named.
 The plays: `small` is one generation from its first page to its last, with crashes, paused workers, lost and late
 records, compaction, retention, snapshots on disks that are torn or of other logs, batches of other settings, pages that
 are too large and times that cannot be; `accurate` is the same for pages with sketches and scopes; in `succession` the
-index is copied into another generation, or the outputs pass to one that has counted beside it, while commands break
-off; in `gap` logs, blocks and consumed offsets are lost, and a repair goes on. J1 to J10 are the promises, as
-`tests/guarantees.py` and `tests/simulation/` number them.
+index is copied into another generation, perhaps up to a forged record that nobody may decide, or the outputs pass to
+one that has counted beside it, while commands break off; in `gap` logs, blocks and consumed offsets are lost, and a
+repair goes on. J1 to J10 are the promises, as `tests/guarantees.py` and `tests/simulation/`
+number them.
 
 `python -m tests.simulation --play small --seed 5` plays one schedule again. This file is renewed by
 `python -m tests.simulation --mutations --out deploy/mutations.md`.

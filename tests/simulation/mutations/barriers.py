@@ -1,0 +1,63 @@
+"""Ways to break what is done at a record that nobody may decide."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from tests.simulation.mutations.mutation import Mutation, replaced
+from worker.stream import barrier, copying
+from worker.stream.follower import Follower
+from worker.stream.loop import Worker
+from worker.stream.policy import ReplayPoint
+
+
+def claims_beyond_the_end_of_pages_are_decided(stack: ExitStack) -> None:
+    """A claim counts whatever it says: all pages up to a forged one are void, for ever and in every worker."""
+    stack.enter_context(replaced(barrier, "beyond", lambda *arguments: None))
+
+
+def what_follows_a_barrier_is_decided(stack: ExitStack) -> None:
+    """Only the record itself is left out, by those that find it impossible: who looks later may find it possible."""
+    honest = Follower._take_batch
+
+    def take_batch(self: Any, record: Any) -> None:
+        found, self.barrier = self.barrier, None
+        honest(self, record)
+        self.barrier = found
+
+    stack.enter_context(replaced(Follower, "_take_batch", take_batch))
+
+
+def place_behind_a_barrier(stack: ExitStack) -> None:
+    """A follower stands where it has read to: who goes on from there has passed the record over."""
+
+    def place(self: Any) -> ReplayPoint:
+        return ReplayPoint(self.pending[0].offset if self.pending else self.told_up_to, self.candidate)
+
+    stack.enter_context(replaced(Follower, "place", property(place)))
+
+
+def ends_as_soon_as_one_follower_is_at_a_barrier(stack: ExitStack) -> None:
+    """What the worker owns besides stands before it: nobody decides and settles that, however often workers start."""
+
+    def end_at_a_barrier(self: Any) -> None:
+        for follower in self.followers:
+            if follower.barred is not None:
+                raise follower.barred.refusal()
+
+    stack.enter_context(replaced(Worker, "_end_at_a_barrier", end_at_a_barrier))
+
+
+def copy_waits_for_what_is_never_decided(stack: ExitStack) -> None:
+    """A copy wants every batch in a block, those behind a barrier, too: there is no way on."""
+    stack.enter_context(replaced(copying, "barriers", lambda *arguments: iter(())))
+
+
+OF_BARRIERS: tuple[Mutation, ...] = (
+    claims_beyond_the_end_of_pages_are_decided,
+    what_follows_a_barrier_is_decided,
+    place_behind_a_barrier,
+    ends_as_soon_as_one_follower_is_at_a_barrier,
+    copy_waits_for_what_is_never_decided,
+)
