@@ -1,7 +1,7 @@
 """The guarantees, checked on what was left on the topics, by whomever: a simulated world or a real broker.
 
 J1 (G1) no two live survivors with different URLs are near. J2 (G2) a duplicate names an earlier live survivor that it
-is near to. J3 (G3, G5) whoever settled a page, and whenever, the verdict is a function of the log: it follows from J5.
+is near to. J3 (G3, G5) whoever committed a page, and whenever, the verdict is a function of the log: it follows from J5.
 J4 (G4) every page is accounted for once. J5 verdicts equal the oracle's.
 """
 
@@ -51,37 +51,37 @@ def check_guarantees(traces: Traces) -> dict[Source, VerdictRecord | None]:
     """
     expected = verdicts(traces.log, traces.near, scheme=traces.scheme, ttl=traces.ttl, known=deepcopy(traces.known))
     unread = frozenset(source for source in traces.counted if source in expected and expected[source].outcome == "dead")
-    settled = check_accounts(traces, unread)
-    check_verdicts(settled, expected)
-    check_survivors(traces, settled)
-    return settled
+    committed = check_accounts(traces, unread)
+    check_verdicts(committed, expected)
+    check_survivors(traces, committed)
+    return committed
 
 
 def check_accounts(traces: Traces, unread: frozenset[Source] = frozenset()) -> dict[Source, VerdictRecord | None]:
     """J4: pages in = unique + duplicate + refetch + dead letter, each once; ``unread`` ones leave nothing."""
-    settled: dict[Source, VerdictRecord | None] = {record.source: record for record in traces.verdicts}
-    settled |= dict.fromkeys(traces.dead)
+    committed: dict[Source, VerdictRecord | None] = {record.source: record for record in traces.verdicts}
+    committed |= dict.fromkeys(traces.dead)
     times = Counter(record.source for record in traces.verdicts) + Counter(traces.dead)
     if twice := [source for source, count in times.items() if count > 1]:
-        raise Violation(f"J4: settled more than once: {twice}")
+        raise Violation(f"J4: committed more than once: {twice}")
     if traces.pages - unread != set(times):
         raise Violation(f"J4: not accounted for: {(traces.pages - unread) ^ set(times)}")
     due = Counter(
         (source[0], record.url.encode())
-        for source, record in settled.items()
+        for source, record in committed.items()
         if record is not None and source not in traces.counted and not (traces.drop and record.verdict == "duplicate")
     )
     if traces.passed != due:
         raise Violation(f"J4: deduplicated holds {traces.passed - due} too much, {due - traces.passed} too little")
-    return settled
+    return committed
 
 
-def check_verdicts(settled: dict[Source, VerdictRecord | None], expected: dict[Source, Expected]) -> None:
-    """J5: what was settled is what the oracle says."""
-    for source, record in settled.items():
+def check_verdicts(committed: dict[Source, VerdictRecord | None], expected: dict[Source, Expected]) -> None:
+    """J5: what was committed is what the oracle says."""
+    for source, record in committed.items():
         wanted = expected.get(source)
         if wanted is None:
-            raise Violation(f"J5: {source} was settled without a first claim in the log")
+            raise Violation(f"J5: {source} was committed without a first claim in the log")
         if record is None:
             found = Expected(wanted.order, "dead", wanted.reason)
         else:
@@ -89,11 +89,11 @@ def check_verdicts(settled: dict[Source, VerdictRecord | None], expected: dict[S
                 record.order, record.verdict, record.reason, record.duplicate_of, record.distance, wanted.original
             )
         if found != wanted:
-            raise Violation(f"J5: {source} was settled as {found}, the oracle says {wanted}")
+            raise Violation(f"J5: {source} was committed as {found}, the oracle says {wanted}")
 
 
-def check_survivors(traces: Traces, settled: dict[Source, VerdictRecord | None]) -> None:
-    """J1 and J2, from the settled verdicts and the claims alone."""
+def check_survivors(traces: Traces, committed: dict[Source, VerdictRecord | None]) -> None:
+    """J1 and J2, from the committed verdicts and the claims alone."""
     watermark = traces.known.watermark
     before: dict[int, int] = {}
     after = dict(traces.known.watermark_after)
@@ -108,7 +108,7 @@ def check_survivors(traces: Traces, settled: dict[Source, VerdictRecord | None])
     def live(earlier: Order, later: Order) -> bool:
         return traces.ttl is None or after[earlier[0]] >= before[later[0]] - traces.ttl
 
-    rows = sorted((r.order, r) for r in settled.values() if r is not None)
+    rows = sorted((r.order, r) for r in committed.values() if r is not None)
     survivors = list(traces.known.survivors)
     for order, record in rows:
         claim = claims[order]

@@ -77,7 +77,7 @@ def block(count: int = 2, **changes: object) -> Block:
         "shard": 3,
         "after": -1,
         "to": 9,
-        "next_candidate": 10,
+        "answers_offset": 10,
         "watermark": 1_700_000_000_000,
         "claimed": ((0, 41), (7, 2)),
         "floor": -1,

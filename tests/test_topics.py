@@ -35,7 +35,7 @@ def test_a_generation_has_topics_and_groups_of_its_own_and_shares_the_pages() ->
     assert [spec.name for spec in topic_specs(generation="b")] == [
         "dedup.pages",
         "dedup.fingerprints.b",
-        "dedup.candidates.b",
+        "dedup.answers.b",
         "dedup.index.b",
         "dedup.deduplicated.b",
         "dedup.verdicts.b",
@@ -50,7 +50,7 @@ def test_the_logs_have_one_partition_since_their_order_is_the_order_of_the_world
     assert {name: spec.partitions for name, spec in made.items()} == {
         "pages": 5,
         "fingerprints": 1,
-        "candidates": 1,
+        "answers": 1,
         "index": 3,
         "deduplicated": 5,
         "verdicts": 5,

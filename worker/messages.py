@@ -5,7 +5,7 @@ topic             key                                      value
 ================  =======================================  ==========================================
 ``pages``         canonical URL                            the body's bytes; ``PageMeta`` as headers
 ``fingerprints``  none                                     ``Batch`` in an envelope
-``candidates``    none                                     ``Answer`` in an envelope
+``answers``       none                                     ``Answer`` in an envelope
 ``index``         16 random bytes                          ``Block`` in an envelope, or a tombstone
 ``deduplicated``  as on ``pages``                          as on ``pages``; verdict headers added
 ``verdicts``      canonical URL                            ``VerdictRecord`` as JSON
@@ -137,7 +137,7 @@ class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """A record of ``candidates``: what ``shard`` says of the batch at offset ``batch``.
+    """A record of ``answers``: what ``shard`` says of the batch at offset ``batch``.
 
     ``void`` lists the places of claims that are not the first of their page, ascending; ``hits`` ascend by place.
     """
@@ -157,7 +157,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """A record of ``index``: all unexpired survivors of one shard decided in batches (``after``, ``to``].
 
-    ``next_candidate`` (Y), ``watermark`` (W) and ``claimed`` (hw: source partition, highest claimed offset) are as of
+    ``answers_offset`` (Y), ``watermark`` (W) and ``claimed`` (hw: source partition, highest claimed offset) are as of
     just after batch ``to``. ``floor`` is a batch up to which everything has expired, -1 for none. Columns have
     ``count`` entries, little endian, ascending by order: ``batch`` int64, ``place`` uint32, ``fingerprint`` uint64,
     ``bare`` uint8 (1: the entry has no fingerprint), ``text_hash`` uint64, ``tokens`` uint32, ``url_hash`` uint64,
@@ -173,7 +173,7 @@ class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     shard: int
     after: int
     to: int
-    next_candidate: int
+    answers_offset: int
     watermark: int
     claimed: tuple[tuple[int, int], ...]
     floor: int

@@ -7,16 +7,16 @@ from typing import Final
 
 DAY_MS: Final = 24 * 60 * 60 * 1000
 OUTPUT_MARGIN_BYTES: Final = 256 * 1024
-"""What an output record may be larger than the page it stands for, see ``worker.stream.sizes``."""
+"""What an output record may be larger than the page it stands for, see ``worker.stream.partition.record_sizes``."""
 
 PAGES: Final = "pages"
 FINGERPRINTS: Final = "fingerprints"
-CANDIDATES: Final = "candidates"
+ANSWERS: Final = "answers"
 INDEX: Final = "index"
 DEDUPLICATED: Final = "deduplicated"
 VERDICTS: Final = "verdicts"
 DEAD_LETTERS: Final = "dead-letters"
-ALL: Final = (PAGES, FINGERPRINTS, CANDIDATES, INDEX, DEDUPLICATED, VERDICTS, DEAD_LETTERS)
+ALL: Final = (PAGES, FINGERPRINTS, ANSWERS, INDEX, DEDUPLICATED, VERDICTS, DEAD_LETTERS)
 
 MAX_BYTES_CONFIG: Final = "max.message.bytes"
 """The topic setting that bounds a record."""
@@ -78,7 +78,7 @@ def topic_specs(
     return (
         spec(PAGES, partitions, kept),
         spec(FINGERPRINTS, 1, kept),
-        spec(CANDIDATES, 1, kept),
+        spec(ANSWERS, 1, kept),
         spec(INDEX, shards, {"cleanup.policy": "compact"}),
         spec(DEDUPLICATED, partitions, kept),
         spec(VERDICTS, partitions, kept),

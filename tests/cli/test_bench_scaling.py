@@ -51,7 +51,7 @@ def test_numbers_of_workers_that_make_no_sense_are_refused(given: str, capsys: p
 
 
 @pytest.mark.cluster
-def test_two_real_workers_settle_every_page_and_all_their_time_is_told(tmp_path: Path) -> None:
+def test_two_real_workers_commit_every_page_and_all_their_time_is_told(tmp_path: Path) -> None:
     with lzma.open(tmp_path / "docs.jsonl.xz", "wt", encoding="utf-8") as lines:
         for number in range(40):
             words = " ".join(f"word{number * 1000 + place}" for place in range(200))

@@ -20,8 +20,8 @@ from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import PageMeta
 from worker.page.segment import NOISE_WORDS
-from worker.stream.parsers import ParserPool
-from worker.stream.scopes import ALL_PAGES
+from worker.pool.process_pool import ProcessPool
+from worker.stream.partition.scopes import ALL_PAGES
 
 
 def written(folder: Path, content: str | bytes) -> Path:
@@ -143,7 +143,7 @@ def test_a_parsing_process_gets_the_key_and_shows_it_to_nobody(tmp_path: Path) -
     made = recipe(with_settings(fingerprint={"key_file": written(tmp_path, SECRET)}))
     assert made.key is not None
     meta = PageMeta(url="http://a.example/", form="text")
-    with ParserPool[int, Fingerprinted](
+    with ProcessPool[int, Fingerprinted](
         partial(Fingerprinter, made), Fingerprinted, processes=1, timeout_seconds=60, memory_bytes=1 << 29
     ) as pool:
         pool.submit(1, b"fish water salt", meta)

@@ -99,7 +99,7 @@ def test_the_demo_adds_up_on_a_real_broker_and_leaves_nothing_behind(tmp_path: P
         "fetched by the spider",
         "confirmed to the spider by Kafka (dedup/confirmed)",
         "records on the topic pages",
-        "settled",
+        "committed",
     )
     outcomes = {outcome: cell(output, outcome) for outcome in ("unique", "duplicate", "refetch", "dead letter")}
     assert {cell(output, station) for station in stations} == {sum(outcomes.values())} == {SITE.visits}
@@ -126,14 +126,14 @@ def test_kept_running_it_can_be_looked_at_until_ctrl_c(tmp_path: Path, running: 
     started.wait_for("run until Ctrl-C")
     addresses = set(re.findall(r"http://127\.0\.0\.1:\d+/metrics", started.output))
     assert len(addresses) == 1
-    settled = 0
+    committed = 0
     for address in addresses:
         connection = HTTPConnection(urlsplit(address).netloc, timeout=30)
         connection.request("GET", "/metrics")
         exposition = connection.getresponse().read().decode()
         connection.close()
-        settled += sum(int(float(n)) for n in re.findall(r"^dedup_pages_total\{.*\} (\S+)", exposition, re.MULTILINE))
-    assert settled == SITE.visits
+        committed += sum(int(float(n)) for n in re.findall(r"^dedup_pages_total\{.*\} (\S+)", exposition, re.MULTILINE))
+    assert committed == SITE.visits
     started.process.send_signal(signal.SIGINT)
     assert started.status() == 0, started.output
     assert started.has_left_nothing()

@@ -41,7 +41,7 @@ def test_it_tells_of_every_shard_and_of_damage(cluster: Cluster, capsys: pytest.
 
     cluster.start_worker()
     cluster.publish(islice(invented(seed=1), 80))
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     assert cluster.stop() == [0]
     found = traces(cluster.bootstrap, cluster.prefix)
     unique = sum(record.verdict == "unique" for record in found.verdicts)

@@ -21,7 +21,7 @@ from tests.waiting import wait_for
 from worker.cli import repair as command
 from worker.errors import CheckFailed, Refused, UsageError
 from worker.messages import text_headers
-from worker.topics import CANDIDATES, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES
+from worker.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES
 
 pytestmark = pytest.mark.cluster
 
@@ -42,7 +42,7 @@ def let_logs_pass(cluster: Cluster) -> None:
     """Both logs lose all that they hold, as after their retention."""
     admin = KafkaAdminClient(**cluster.options)
     try:
-        for topic in (FINGERPRINTS, CANDIDATES):
+        for topic in (FINGERPRINTS, ANSWERS):
             end = read(cluster.bootstrap, cluster.prefix + topic)[-1].offset + 1
             admin.delete_records({TopicPartition(cluster.prefix + topic, 0): end})
     finally:
@@ -65,7 +65,7 @@ def test_a_gap_is_listed_accepted_and_left_behind(cluster: Cluster, capsys: pyte
     pages = list(islice(invented(seed=1), 240))
     cluster.start_worker()
     cluster.publish(pages[:80])
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     assert cluster.stop() == [0]
     assert repair(cluster) == 0
     assert "nothing to repair" in capsys.readouterr().out
@@ -73,9 +73,9 @@ def test_a_gap_is_listed_accepted_and_left_behind(cluster: Cluster, capsys: pyte
 
     killed = cluster.start_worker(*never_flushed)
     cluster.publish(pages[80:160])
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     killed.kill()
-    settled = traces(cluster.bootstrap, cluster.prefix)
+    committed = traces(cluster.bootstrap, cluster.prefix)
     let_logs_pass(cluster)
 
     with pytest.raises(Refused, match="stop all of them"):
@@ -92,7 +92,7 @@ def test_a_gap_is_listed_accepted_and_left_behind(cluster: Cluster, capsys: pyte
     with pytest.raises(CheckFailed, match="repair --accept-gap"):
         repair(cluster)
     listed = capsys.readouterr().out
-    last = settled.log[-1][0]
+    last = committed.log[-1][0]
     assert f"batches {first_lost} to {last}" in listed
     assert f"shard 1: survivors of batches {first_lost} to {last}" in listed
     assert (read(cluster.bootstrap, cluster.prefix + INDEX), cluster.consumed()) == before
@@ -111,17 +111,17 @@ def test_a_gap_is_listed_accepted_and_left_behind(cluster: Cluster, capsys: pyte
 
     cluster.start_worker()
     cluster.publish(pages)
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     after = traces(cluster.bootstrap, cluster.prefix)
     times = Counter(record.source for record in after.verdicts) + Counter(after.dead)
     assert times.keys() == after.pages
     assert set(times.values()) == {1}
     # What stands in blocks is still compared with; what was decided after them is not. A page without a fingerprint is
     # left out: two texts of one URL could then not be told apart here.
-    unique = [record for record in settled.verdicts if record.verdict == "unique" and record.fingerprint]
+    unique = [record for record in committed.verdicts if record.verdict == "unique" and record.fingerprint]
     kept = {(record.url, record.fingerprint) for record in unique if record.order[0] < first_lost}
     lost = {(record.url, record.fingerprint) for record in unique if record.order[0] >= first_lost}
-    again = {(r.url, r.fingerprint): r.verdict for r in after.verdicts if r not in settled.verdicts}
+    again = {(r.url, r.fingerprint): r.verdict for r in after.verdicts if r not in committed.verdicts}
     assert {again[page] for page in kept} <= {"refetch", "duplicate"}
     assert "unique" in {again[page] for page in lost}
 
@@ -130,13 +130,13 @@ def test_a_page_that_nobody_has_claimed_is_passed_over(cluster: Cluster, capsys:
     pages = list(islice(invented(seed=2), 60))
     worker = cluster.start_worker()
     cluster.publish(pages[:40])
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     with pytest.raises(Refused, match="workers are running"):
         repair(cluster, "--skip", "0:0")
     assert worker.stop() == 0
     cluster.publish(pages[40:])
     ends = Counter(record.partition for record in read(cluster.bootstrap, cluster.prefix + PAGES))
-    first = max(int(source.split(":")[1]) for source in settled_sources(cluster) if source.startswith("0:")) + 1
+    first = max(int(source.split(":")[1]) for source in committed_sources(cluster) if source.startswith("0:")) + 1
     assert first + 1 < ends[0]
     with pytest.raises(UsageError, match=rf"page 0:{first + 1} is not the next one .* Give --skip 0:{first} first"):
         repair(cluster, "--skip", f"0:{first + 1}")
@@ -145,7 +145,7 @@ def test_a_page_that_nobody_has_claimed_is_passed_over(cluster: Cluster, capsys:
     with pytest.raises(UsageError, match=rf"page 0:{first} is claimed already"):
         repair(cluster, "--skip", f"0:{first}")
     cluster.start_worker()
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     dead = {}
     for record in read(cluster.bootstrap, cluster.prefix + DEAD_LETTERS):
         headers = text_headers(record.headers)
@@ -156,7 +156,7 @@ def test_a_page_that_nobody_has_claimed_is_passed_over(cluster: Cluster, capsys:
     assert cluster.stop() == [0]
 
 
-def settled_sources(cluster: Cluster) -> set[str]:
+def committed_sources(cluster: Cluster) -> set[str]:
     """Of all verdicts and dead letters."""
     found = traces(cluster.bootstrap, cluster.prefix)
     sources = [record.source for record in found.verdicts] + found.dead

@@ -45,8 +45,8 @@ def test_the_policy_holds_what_the_settings_say() -> None:
     assert (made.scheme, made.scheme_text, made.writer) == (scheme.id, scheme.encode(), b"writer")
     assert (made.shards, made.output, made.flush_entries) == (3, "drop", 7)
     assert made.ttl == DAY_MS // 2
-    assert (made.settle_pages, made.held_bytes) == (11, 5 * MIB)
-    assert 0 < made.settle_bytes < made.held_bytes, "a transaction begins before the pages wait for it"
+    assert (made.commit_pages, made.held_bytes) == (11, 5 * MIB)
+    assert 0 < made.commit_bytes < made.held_bytes, "a transaction begins before the pages wait for it"
 
 
 def test_without_a_time_to_live_nothing_expires() -> None:
@@ -62,7 +62,7 @@ def test_the_index_may_take_what_is_set_or_what_the_machine_has_for_it(
     set_so = settings(f"index.memory_mb={given}", "page.processes=1")
     expected = index_memory(set_so, memory_limit())
     with this_machine(set_so) as local:
-        assert local.allowance.limit == expected.mib * MIB
+        assert local.memory_limit.limit == expected.mib * MIB
     (line,) = [line for line in caplog.messages if line.startswith("the index may take")]
     assert expected.account in line
     assert str(expected.mib or "any number of") in line
@@ -70,7 +70,7 @@ def test_the_index_may_take_what_is_set_or_what_the_machine_has_for_it(
 
 def test_the_rhythm_is_in_the_settings_seconds() -> None:
     given = rhythm(settings("commit.seconds=2.5", "commit.pages=11", "index.flush_seconds=7", "shutdown.seconds=3"))
-    assert (given.settle_seconds, given.settle_pages, given.flush_seconds, given.drain_seconds) == (2.5, 11, 7, 3)
+    assert (given.commit_seconds, given.commit_pages, given.flush_seconds, given.drain_seconds) == (2.5, 11, 7, 3)
 
 
 def test_the_topics_are_those_of_the_settings() -> None:
@@ -142,7 +142,7 @@ sys.exit(code)
 """
 
 
-@pytest.mark.parametrize("module", ["argparse", "worker.stream.loop"])
+@pytest.mark.parametrize("module", ["argparse", "worker.stream.worker"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_worker_that_is_asked_to_stop_while_its_modules_are_imported_ends_as_asked(
     number: signal.Signals, module: str

@@ -13,8 +13,8 @@ from worker.broker.ports import free_port
 from worker.cli import topics
 from worker.config import KafkaSettings, Settings, TopicSettings
 from worker.errors import CheckFailed, UsageError
-from worker.stream.admin import create_topics
-from worker.stream.connection import client_options
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.topic_admin import create_topics
 from worker.topics import topic_specs
 
 pytestmark = pytest.mark.cluster

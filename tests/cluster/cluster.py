@@ -21,9 +21,9 @@ from tests.waiting import DEADLINE_SECONDS, wait_for
 from worker.cli.topology import specs
 from worker.config import load_settings
 from worker.messages import PageMeta
-from worker.stream.admin import create_topics
-from worker.stream.connection import client_options
-from worker.stream.publish import publish_pages
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.publish import publish_pages
+from worker.stream.kafka.topic_admin import create_topics
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, group_names, topic_name
 
 ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
@@ -147,8 +147,8 @@ class Cluster:
             admin.close()
         return {partition.partition: committed.offset for partition, committed in found.items()}
 
-    def settled(self) -> bool:
-        """Whether every page that was published is settled, and whoever reads what is committed sees it.
+    def committed(self) -> bool:
+        """Whether every page that was published is committed, and whoever reads what is committed sees it.
 
         Consumed offsets can be seen before the verdicts of their transaction; and a killed worker's transaction hides
         all that others commit behind it, until the broker ends it.
@@ -168,16 +168,16 @@ class Cluster:
             return False  # the next question is answered
         return all(seen[place] >= end for place, end in last.items())
 
-    def wait_until_settled(self, seconds: float = DEADLINE_SECONDS) -> None:
+    def wait_until_committed(self, seconds: float = DEADLINE_SECONDS) -> None:
         """Wait for every page's verdict; a worker that ended by itself meanwhile fails at once."""
 
         def done() -> bool:
             for worker in self.workers:
                 code = worker.process.poll()
                 assert code in (None, 0, -signal.SIGKILL), f"a worker ended with {code}: {worker.said()[-3000:]}"
-            return self.settled()
+            return self.committed()
 
-        wait_for(done, f"all pages of {self.prefix}{PAGES} to be settled", seconds)
+        wait_for(done, f"all pages of {self.prefix}{PAGES} to be committed", seconds)
 
     def stop(self) -> list[int]:
         """SIGTERM to all that live; their exit codes."""

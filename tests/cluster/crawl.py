@@ -14,7 +14,7 @@ from kafka import KafkaProducer
 from msgspec import structs
 
 from worker.messages import PageMeta
-from worker.stream.connection import Options
+from worker.stream.kafka.connection import Options
 from worker.topics import PAGES
 from worker.urls import canonical_url
 

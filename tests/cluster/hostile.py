@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 
 from tests.cluster.crawl import HTML, Page
 from worker.messages import Answer, Batch, Claim, Headers, encode
-from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.urls import canonical_url
 
 CODECS: Final = ("gzip", "snappy", "lz4", "zstd")
@@ -104,8 +104,8 @@ def foreign(chance: random.Random) -> list[Sent]:
         Sent(FINGERPRINTS, 0, key, whole[: chance.randrange(len(whole))]),
         Sent(FINGERPRINTS, 0, key, bytes(flipped)),
         Sent(FINGERPRINTS, 0, key, whole),
-        Sent(CANDIDATES, 0, key, chance.randbytes(chance.randrange(200))),
-        Sent(CANDIDATES, 0, key, encode(answer)),
+        Sent(ANSWERS, 0, key, chance.randbytes(chance.randrange(200))),
+        Sent(ANSWERS, 0, key, encode(answer)),
         Sent(INDEX, 0, key, chance.randbytes(chance.randrange(200))),
     ]
 

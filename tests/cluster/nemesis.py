@@ -2,7 +2,7 @@
 
 Rounds of some minutes, each with topics of its own on one broker: pages are published without a break, and every few
 seconds something happens to a worker, a group or the broker. At a round's end everybody is well again; when all pages
-are settled, the guarantees are checked from the topics, with another client. ``--moments`` instead kills one of three
+are committed, the guarantees are checked from the topics, with another client. ``--moments`` instead kills one of three
 workers and adds one at five moments of a crawl of all the pages.
 
 The faults and their moments follow from the seed; what they meet does not, since processes run as they like.
@@ -72,16 +72,16 @@ class Outcome:
     @classmethod
     def of(cls, found: Traces) -> Outcome:
         """Count, and check every promise."""
-        settled = {record.source: record for record in found.verdicts}
+        committed = {record.source: record for record in found.verdicts}
         times = Counter(record.source for record in found.verdicts) + Counter(found.dead)
         expected = verdicts(found.log, found.near, scheme=found.scheme, ttl=found.ttl)
         differing = sum(
             source not in expected
             or (record.verdict, record.order) != (expected[source].outcome, expected[source].order)
-            for source, record in settled.items()
+            for source, record in committed.items()
         )
         counted = Counter({"dead letter": len(set(found.dead))})
-        counted.update(record.verdict for record in settled.values())
+        counted.update(record.verdict for record in committed.values())
         problems = []
         try:
             check_guarantees(found)
@@ -120,7 +120,7 @@ def play(
             crawler.stop()
         world.recover()
         try:
-            wait_for(lambda: world.watch() or world.problems or cluster.settled(), "all pages to be settled")
+            wait_for(lambda: world.watch() or world.problems or cluster.committed(), "all pages to be committed")
         except AssertionError as error:
             world.problems.append(f"{prefix}: {error}")
         world.problems += [f"a worker ended with {code} at the end" for code in cluster.stop() if code]
@@ -129,7 +129,7 @@ def play(
 
 
 def moment(broker: LocalBroker, folder: Path, prefix: str, pages: list[Page], at: float) -> Outcome:
-    """Three workers; when this share of the pages is settled, one is killed and one added."""
+    """Three workers; when this share of the pages is committed, one is killed and one added."""
     folder.mkdir()
     with Cluster(broker.bootstrap_servers, prefix, folder) as cluster:
         three = [cluster.start_worker() for _ in range(3)]
@@ -137,7 +137,7 @@ def moment(broker: LocalBroker, folder: Path, prefix: str, pages: list[Page], at
             wait_for(lambda: sum(cluster.consumed().values()) >= at * len(pages), f"{at:.0%} of the pages")
             three[int(at * 10) % 3].kill()
             cluster.start_worker()
-        cluster.wait_until_settled()
+        cluster.wait_until_committed()
         cluster.stop()
         return Outcome.of(traces(broker.bootstrap_servers, prefix))
 

@@ -14,7 +14,7 @@ from worker.errors import Refused, UnreadableRecord
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Batch, VerdictRecord, decode
-from worker.stream.ports import Record
+from worker.stream.log import Record
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS, topic_name
 from worker.verdict.decide import Near
 

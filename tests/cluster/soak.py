@@ -39,7 +39,7 @@ _VOCABULARY: Final = [f"{one}{two}" for one in ("bel", "dor", "fin", "gam", "kas
 
 
 class Look(NamedTuple):
-    """The worker at one moment: pages settled, entries, and bytes."""
+    """The worker at one moment: pages committed, entries, and bytes."""
 
     minutes: float
     pages: int

@@ -21,7 +21,7 @@ from tests.waiting import wait_for
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
 from worker.messages import Answer, Batch, Block, Claim, PageMeta, VerdictRecord, encode, text_headers
-from worker.topics import CANDIDATES, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
+from worker.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 pytestmark = pytest.mark.cluster
 
@@ -74,13 +74,13 @@ def test_a_broker_that_is_away_is_waited_for_and_one_that_is_lost_ends_the_worke
         without = cluster.start_worker(f"kafka.bootstrap_servers=127.0.0.1:{port}")
         worker = running(cluster.start_worker("kafka.patience_seconds=1", "shutdown.seconds=3"))
         cluster.publish(article(number) for number in range(20))
-        wait_for(cluster.settled, "the first pages to be settled")
+        wait_for(cluster.committed, "the first pages to be committed")
         ended(without, 3, rf"kafka\.bootstrap_servers=127\.0\.0\.1:{port}", "python -m worker broker")
 
         broker.kill()
         broker.start()
         cluster.publish(article(number) for number in range(20, 40))
-        wait_for(lambda: cluster.settled() or not worker.alive, "the pages after the outage to be settled")
+        wait_for(lambda: cluster.committed() or not worker.alive, "the pages after the outage to be committed")
         assert worker.alive, worker.said()[-3000:]
 
         broker.kill()
@@ -90,7 +90,7 @@ def test_a_broker_that_is_away_is_waited_for_and_one_that_is_lost_ends_the_worke
         cluster.workers.clear()
         running(cluster.start_worker())
         cluster.publish(article(number) for number in range(30, 50))
-        cluster.wait_until_settled()
+        cluster.wait_until_committed()
         found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
         assert sorted(record.verdict for record in found.values() if record) == ["refetch"] * 10 + ["unique"] * 50
         assert cluster.stop() == [0]
@@ -104,7 +104,7 @@ def test_a_page_of_the_year_9999_makes_nothing_be_forgotten(cluster: Cluster) ->
     for number, meta in enumerate([{}, {"fetched": 253_402_300_799_000}, {"fetched": 0}, {}]):
         page, body = article(number % 3)
         cluster.publish([(structs.replace(page, url=f"{page.url}/{number}", **meta), body)])
-        cluster.wait_until_settled()
+        cluster.wait_until_committed()
     verdicts = [
         VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)
     ]
@@ -240,7 +240,7 @@ def test_what_is_no_page_is_a_dead_letter_with_reason_and_reference(cluster: Clu
     for number, (fields, reason) in enumerate(NO_PAGES.values()):
         cluster.publish([article(number)])
         due[foreign.send(PAGES, **fields, partition=number % 2)] = (reason, fields["value"])
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     found = dead_letters(cluster)
     assert {source: reason for source, (reason, _, _) in found.items()} == {s: reason for s, (reason, _) in due.items()}
     assert all(detail for _, detail, _ in found.values()), "each says why, in words"
@@ -253,7 +253,7 @@ def test_what_is_no_page_is_a_dead_letter_with_reason_and_reference(cluster: Clu
     # The next owner comes to the same end.
     running(cluster.start_worker())
     cluster.publish([article(1000)])
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     assert dead_letters(cluster) == found
 
 
@@ -270,7 +270,7 @@ def test_pages_that_unpack_to_more_than_memory_cost_only_themselves(cluster: Clu
     """In each codec one batch: a page, a bomb, another page."""
     worker = running(cluster.start_worker())
     cluster.publish(article(number) for number in range(100))
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     before = peak_bytes(worker)
     due: list[str] = []
 
@@ -296,7 +296,7 @@ def test_pages_that_unpack_to_more_than_memory_cost_only_themselves(cluster: Clu
                 callback=heard,
             )
         assert foreign.flush(60) == 0
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     found = dead_letters(cluster)
     assert {source: reason for source, (reason, _, _) in found.items()} == dict.fromkeys(due, "oversize")
     assert len(due) == 4
@@ -315,27 +315,27 @@ def test_foreign_records_on_the_logs_and_the_index_are_passed_over_with_a_warnin
     cluster: Cluster, foreign: Foreign
 ) -> None:
     def intrude() -> None:
-        for topic in (FINGERPRINTS, CANDIDATES, INDEX):
+        for topic in (FINGERPRINTS, ANSWERS, INDEX):
             foreign.send(topic, b"")
             foreign.send(topic, b"foreign " * 100)
             foreign.send(topic, TORN)
             foreign.send(topic, b"x", headers=[(NotUtf8("name"), b"value")])
             foreign.send(topic, None)
-        for topic in (FINGERPRINTS, CANDIDATES):
+        for topic in (FINGERPRINTS, ANSWERS):
             foreign.send(topic, b"foreign", key=None)
             in_transaction(cluster, topic, b"foreign")
         foreign.send(FINGERPRINTS, encode(Batch(scheme=SCHEME, writer=b"w", claims=(CLAIM,))))
-        foreign.send(CANDIDATES, encode(Answer(scheme=SCHEME, writer=b"w", batch=0, shard=0, void=(), hits=())))
+        foreign.send(ANSWERS, encode(Answer(scheme=SCHEME, writer=b"w", batch=0, shard=0, void=(), hits=())))
 
     worker = running(cluster.start_worker())
     cluster.publish(article(number) for number in range(10))
-    wait_for(cluster.settled, "the first pages to be settled")
+    wait_for(cluster.committed, "the first pages to be committed")
     intrude()
     cluster.publish(article(number) for number in range(10, 20))
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     assert worker.stop() == 0
     said = worker.said()
-    for topic in (FINGERPRINTS, CANDIDATES):
+    for topic in (FINGERPRINTS, ANSWERS):
         assert len(re.findall(rf"offset \d+ of {topic} is not ours and was passed over", said)) >= 6
     assert "is void: a worker with other settings runs on these topics" in said
 
@@ -343,7 +343,7 @@ def test_foreign_records_on_the_logs_and_the_index_are_passed_over_with_a_warnin
     intrude()
     worker = running(cluster.start_worker())
     cluster.publish(article(number) for number in range(20))
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     assert worker.stop() == 0
     assert re.search(rf"offset \d+ of {INDEX} is not ours and was passed over", worker.said())
     found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
@@ -378,7 +378,7 @@ def test_a_block_of_another_scheme_on_the_index_is_refused(cluster: Cluster, for
         shard=0,
         after=-1,
         to=0,
-        next_candidate=0,
+        answers_offset=0,
         watermark=0,
         claimed=(),
         floor=-1,
@@ -418,7 +418,7 @@ def test_a_page_that_takes_its_parser_down_is_a_dead_letter_and_no_other_page_su
     for place, (name, body) in enumerate(bad.items()):
         pages.insert(10 + 15 * place, (PageMeta(url=f"http://bad.example/{name}", content_type=HTML), body))
     cluster.publish(pages)
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
     assert sum(record is not None for record in found.values()) == 60
     dead = dead_letters(cluster)
@@ -434,7 +434,7 @@ def test_a_page_of_another_client_without_key_and_without_text_is_a_page(cluster
     headers = of(b"HTTP://good.example/1", theirs=None, content_type=HTML.encode())
     keyless = foreign.send(PAGES, article(1)[1], key=None, headers=headers)
     bare = foreign.send(PAGES, b"", headers=of(b"http://empty.example/"))
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     written = [
         VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, f"{cluster.prefix}{VERDICTS}")
     ]

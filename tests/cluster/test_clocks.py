@@ -73,11 +73,11 @@ def test_workers_whose_clocks_are_ahead_behind_and_jump_lose_nothing(cluster: Cl
         running(cluster.start_worker(clock=clock))
     pages = list(islice(invented(seed=1), 120))
     cluster.publish(pages[:60])
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     clocks[0].shift(BEHIND)
     clocks[1].shift(AHEAD)
     cluster.publish(pages[60:])
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     assert cluster.stop() == [0, 0]
     assert len(check_guarantees(traces(cluster.bootstrap, cluster.prefix))) == len(pages)
     for topic in ALL:
@@ -112,5 +112,5 @@ def test_a_worker_whose_records_are_refused_for_good_says_so_and_ends(
 
     alter(cluster, topic, message_timestamp_type="LogAppendTime")
     running(cluster.start_worker(clock=clock))
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     check_guarantees(traces(cluster.bootstrap, cluster.prefix))

@@ -32,7 +32,7 @@ class Crawls:
         self._seen: set[tuple[int, int]] = set()
 
     def once(self) -> Verdicts:
-        """Crawl all of it and wait for the verdicts; every page must be published, confirmed and settled once."""
+        """Crawl all of it and wait for the verdicts; every page must be published, confirmed and committed once."""
         cluster = self.cluster
         before = sum(cluster.consumed().values())
         kafka = to_kafka(cluster.bootstrap, cluster.prefix)
@@ -40,7 +40,7 @@ class Crawls:
         count = len(self.site.pages)
         assert ended.stats["item_scraped_count"] == count, ended.log[-3000:]
         assert (ended.dedup["published"], ended.dedup["confirmed"], ended.dedup["unconfirmed"]) == (count, count, 0)
-        cluster.wait_until_settled()
+        cluster.wait_until_committed()
         assert sum(cluster.consumed().values()) == before + count
         return self._new_verdicts()
 
@@ -77,8 +77,8 @@ def crawl_three_times(cluster: Cluster, site: Site) -> Verdicts:
 
     dead = read(cluster.bootstrap, cluster.prefix + DEAD_LETTERS)
     assert len(first) + len(dead) // 3 == len(site.pages)
-    settled = check_guarantees(traces(cluster.bootstrap, cluster.prefix, near=compose.near(cluster.settings)))
-    assert len(settled) == 3 * len(site.pages)
+    committed = check_guarantees(traces(cluster.bootstrap, cluster.prefix, near=compose.near(cluster.settings)))
+    assert len(committed) == 3 * len(site.pages)
     assert cluster.stop() == [0]
     return first
 

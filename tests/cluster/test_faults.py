@@ -59,10 +59,10 @@ def asking(cluster: Cluster) -> Iterator[Any]:
         admin.close()
 
 
-def settle(cluster: Cluster, pages: int) -> None:
-    """Wait until so many more pages are settled."""
+def commit(cluster: Cluster, pages: int) -> None:
+    """Wait until so many more pages are committed."""
     goal = sum(cluster.consumed().values()) + pages
-    wait_for(lambda: sum(cluster.consumed().values()) >= goal, f"{goal} pages to be settled")
+    wait_for(lambda: sum(cluster.consumed().values()) >= goal, f"{goal} pages to be committed")
 
 
 def running(worker: WorkerProcess) -> WorkerProcess:
@@ -73,11 +73,11 @@ def running(worker: WorkerProcess) -> WorkerProcess:
 
 
 def check(cluster: Cluster, *, ttl: int | None = None) -> Traces:
-    """Everything is settled, once, as the oracle says; every kind of verdict was among it."""
-    cluster.wait_until_settled()
+    """Everything is committed, once, as the oracle says; every kind of verdict was among it."""
+    cluster.wait_until_committed()
     found = traces(cluster.bootstrap, cluster.prefix, ttl=ttl)
-    settled = check_guarantees(found)
-    assert {record and record.verdict for record in settled.values()} == FOUND
+    committed = check_guarantees(found)
+    assert {record and record.verdict for record in committed.values()} == FOUND
     return found
 
 
@@ -113,24 +113,24 @@ def offsets_are_pending(cluster: Cluster) -> bool:
 def test_a_worker_that_is_killed_and_one_that_comes_in_its_place(cluster: Cluster) -> None:
     first = cluster.start_worker()
     with crawl(cluster):
-        settle(cluster, 60)
+        commit(cluster, 60)
         first.kill()
         cluster.start_worker()
-        settle(cluster, 120)
+        commit(cluster, 120)
     check(cluster)
 
 
 def test_a_worker_that_is_paused_past_its_session_and_wakes_up(cluster: Cluster) -> None:
     sleeper = running(cluster.start_worker())
     with asking(cluster) as admin, crawl(cluster):
-        settle(cluster, 60)
+        commit(cluster, 60)
         (asleep,) = members(cluster, admin)
         sleeper.pause()
         other = running(cluster.start_worker())
         wait_for(lambda: (now := members(cluster, admin)) and asleep not in now, "the sleeper's session to end")
-        settle(cluster, 60)
+        commit(cluster, 60)
         sleeper.wake()
-        settle(cluster, 60)
+        commit(cluster, 60)
     check(cluster)
     assert [sleeper.stop(), other.stop()] == [0, 0]
 
@@ -142,7 +142,7 @@ def test_workers_that_join_and_leave_every_few_seconds(cluster: Cluster) -> None
             two = [cluster.start_worker(), cluster.start_worker()]
             for worker in two:
                 running(worker)
-            settle(cluster, 90)
+            commit(cluster, 90)
             assert [worker.stop() for worker in two] == [0, 0]
     check(cluster)
 
@@ -155,10 +155,10 @@ def test_a_broker_that_is_killed_and_comes_back(tmp_path: Path) -> None:
         two = [running(cluster.start_worker()) for _ in range(2)]
         with crawl(cluster):
             for _ in range(2):
-                settle(cluster, 60)
+                commit(cluster, 60)
                 broker.kill()
                 broker.start()
-            settle(cluster, 60)
+            commit(cluster, 60)
         check(cluster)
         assert [worker.stop() for worker in two] == [0, 0]
 
@@ -175,7 +175,7 @@ def test_shards_that_are_restored_while_their_topic_is_compacted(
         worker = running(cluster.start_worker())
         with crawl(cluster, a_minute_apart(invented(seed=1), int(time.time() * 1000) - DAY_MS)):
             for _ in range(3):
-                settle(cluster, 120)
+                commit(cluster, 120)
                 assert worker.stop() == 0
                 worker = running(cluster.start_worker())
         check(cluster, ttl=int(ttl_days * DAY_MS))
@@ -201,16 +201,16 @@ def test_consumed_offsets_that_are_set_back_to_an_earlier_commit(cluster: Cluste
     worker = cluster.start_worker()
     with asking(cluster) as admin:
         with crawl(cluster):
-            settle(cluster, 100)
+            commit(cluster, 100)
             earlier = admin.list_group_offsets({group_of(cluster): None})[group_of(cluster)]
-            settle(cluster, 100)
-        cluster.wait_until_settled()
+            commit(cluster, 100)
+        cluster.wait_until_committed()
         assert worker.stop() == 0
         wait_for(lambda: not members(cluster, admin), "the worker to leave its group")
         back = {place: OffsetAndMetadata(then.offset, then.metadata, -1) for place, then in earlier.items()}
         admin.alter_group_offsets(group_of(cluster), back)
     cluster.start_worker()
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     found = traces(cluster.bootstrap, cluster.prefix)
     once = {record.source: record for record in found.verdicts}
     assert len(once) < len(found.verdicts)
@@ -224,7 +224,7 @@ def test_members_that_are_put_out_of_their_group_while_they_commit(cluster: Clus
     two = [running(cluster.start_worker("commit.seconds=0.05")) for _ in range(2)]
     with asking(cluster) as admin, crawl(cluster):
         for _ in range(4):
-            settle(cluster, 60)
+            commit(cluster, 60)
             gone = [MemberToRemove(member_id=member) for member in members(cluster, admin)]
             admin.remove_group_members(group_of(cluster), gone)
     check(cluster)
@@ -244,11 +244,11 @@ def test_an_owner_killed_with_its_offsets_pending(cluster: Cluster) -> None:
             owner.wake()
             return False
 
-        settle(cluster, 60)
+        commit(cluster, 60)
         wait_for(caught_in_a_transaction, "the owner to be caught in the middle of a transaction")
         owner.kill()
         cluster.start_worker()
-        settle(cluster, 60)
+        commit(cluster, 60)
     check(cluster)
 
 
@@ -261,8 +261,8 @@ def test_three_workers_on_real_pages_one_killed_and_one_added(
     pages = list(islice(revisited(pages_of(labelled_pages_folder, 300), seed=1), 400))
     three = [running(cluster.start_worker()) for _ in range(3)]
     with Crawler(cluster.options, cluster.prefix, pages, a_second=2 * PAGES_A_SECOND):
-        settle(cluster, int(moment * len(pages)))
+        commit(cluster, int(moment * len(pages)))
         three[int(moment * 10) % 3].kill()
         cluster.start_worker()
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     assert len(check_guarantees(traces(cluster.bootstrap, cluster.prefix))) == len(pages)

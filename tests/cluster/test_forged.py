@@ -60,7 +60,7 @@ def test_the_printed_words_lead_on_and_every_page_is_accounted_for_once(
         workers: list[WorkerProcess] = [running(cluster.start_worker()) for _ in range(2)]
         pages = invented_pages()
         cluster.publish(pages[:60])
-        cluster.wait_until_settled()
+        cluster.wait_until_committed()
         offset = forge(cluster)
         cluster.publish(pages[60:])
         said = rf"record {offset} of {FINGERPRINTS} .*index copy --to"
@@ -86,7 +86,7 @@ def test_the_printed_words_lead_on_and_every_page_is_accounted_for_once(
         new.started = 10
         with new:
             running(new.start_worker())
-            new.wait_until_settled()
+            new.wait_until_committed()
             assert new.stop() == [0]
         both = [traces(broker, topic_prefix), traces(broker, topic_prefix, generation="b")]
         seen = Counter(source for found in both for source in (*(v.source for v in found.verdicts), *found.dead))

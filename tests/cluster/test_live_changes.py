@@ -25,8 +25,8 @@ from worker.cli import compose, index, switch, topics
 from worker.cli.topology import specs
 from worker.errors import Refused
 from worker.messages import VerdictRecord
-from worker.stream.admin import compare_topics
-from worker.stream.kafka_bystander import Bystander
+from worker.stream.kafka.outsider import ClusterView
+from worker.stream.kafka.topic_admin import compare_topics
 from worker.stream.policy import Note
 from worker.topics import VERDICTS, topic_name
 
@@ -91,7 +91,9 @@ def verdicts_of(cluster: Cluster) -> list[VerdictRecord]:
 
 def border(cluster: Cluster) -> dict[int, int]:
     """From where on each partition is written, by what stands beside its consumed offset."""
-    with Bystander(cluster.options, prefix=cluster.prefix, group=cluster.settings.kafka.group, generation="b") as look:
+    with ClusterView(
+        cluster.options, prefix=cluster.prefix, group=cluster.settings.kafka.group, generation="b"
+    ) as look:
         notes = {number: look.committed(number) for number in range(2)}
     return {
         number: Note.from_metadata(committed.metadata, "here").written_from
@@ -110,7 +112,7 @@ def test_workers_are_replaced_one_at_a_time_while_pages_come_in(start: Start) ->
             assert workers[number].stop() == 0
             workers[number] = cluster.start_worker(*settings)
         crawler.stop()
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     assert cluster.stop() == [0, 0, 0]
     check_guarantees(left_by(cluster))
 
@@ -122,13 +124,13 @@ def test_other_settings_count_beside_and_then_take_over_the_outputs(start: Start
     old.start_worker()
     new.start_worker()
     old.publish(pages[:80])
-    old.wait_until_settled()
-    new.wait_until_settled()
+    old.wait_until_committed()
+    new.wait_until_committed()
     with pytest.raises(Refused, match="are running"):
         command(switch, new, "--from", "")
     assert new.stop() == [0]
     old.publish(pages[80:120])
-    old.wait_until_settled()
+    old.wait_until_committed()
     assert old.stop() == [0]
     assert command(switch, new, "--from", "") == 0
     assert command(switch, new, "--from", "") == 0, "run again, it changes nothing"
@@ -137,14 +139,14 @@ def test_other_settings_count_beside_and_then_take_over_the_outputs(start: Start
 
     new.publish(pages[120:])
     new.start_worker("output.mode=tag")
-    new.wait_until_settled()
+    new.wait_until_committed()
     assert new.stop() == [0]
 
     before, after = left_by(old), left_by(new)
     judged = oracle.verdicts(after.log, after.near, scheme=after.scheme)
-    settled = {record.source: record for record in after.verdicts}
-    check_verdicts(settled, judged)
-    assert settled.keys() == {source for source, expected in judged.items() if expected.outcome != "dead"}
+    committed = {record.source: record for record in after.verdicts}
+    check_verdicts(committed, judged)
+    assert committed.keys() == {source for source, expected in judged.items() if expected.outcome != "dead"}
     assert judged.keys() == after.pages
     written = [record for record in after.verdicts if record.source[1] >= begins[record.source[0]]]
     both = replace(
@@ -163,7 +165,7 @@ def test_an_index_goes_on_with_other_shards_and_without_a_forgotten_url(
     old = start("", "topics.shards=2")
     old.start_worker()
     old.publish(pages)
-    old.wait_until_settled()
+    old.wait_until_committed()
     assert old.stop() == [0]
     before = verdicts_of(old)
     unique = {record.url: record.fingerprint for record in before if record.verdict == "unique"}
@@ -182,7 +184,7 @@ def test_an_index_goes_on_with_other_shards_and_without_a_forgotten_url(
     assert command(index, new, "inspect") == 0
     new.start_worker()
     new.publish(pages)
-    new.wait_until_settled()
+    new.wait_until_committed()
     assert new.stop() == [0]
     after = verdicts_of(new)
     assert len(after) == len(before), "the second time alone"

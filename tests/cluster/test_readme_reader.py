@@ -29,7 +29,7 @@ def test_the_reader_of_the_readme_prints_each_page_with_its_verdict(
     with Cluster(broker, topic_prefix, tmp_path) as cluster:
         cluster.start_worker()
         cluster.publish((PageMeta(url=url, form="text"), TEXT.encode()) for url in urls)
-        cluster.wait_until_settled()
+        cluster.wait_until_committed()
         printed = tmp_path / "printed"
         with printed.open("w") as output:
             reader = subprocess.Popen(

@@ -52,7 +52,7 @@ def test_the_largest_page_passes_and_one_that_only_compression_made_small_is_a_d
         body = b"<p>" + b"another " * 100_000
         sent = squeeze(cluster, body, of(b"http://large/gzip"), partition=1)
         cluster.publish([article(1)])
-        cluster.wait_until_settled()
+        cluster.wait_until_committed()
         check_guarantees(traces(cluster.bootstrap, cluster.prefix))
         passed = [len(record.value or b"") for record in read(broker, topic_prefix + DEDUPLICATED)]
         assert max(passed) == fits + len("<p>")
@@ -92,7 +92,7 @@ def test_a_page_whose_headers_do_not_fit_beside_it_costs_only_itself(cluster: Cl
     source = squeeze(cluster, LARGE, headers, partition=1)
     unread = squeeze(cluster, LARGE, [("n" * (2 * MIB), b"")], partition=0)
     cluster.publish(article(number) for number in range(10, 20))
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
     assert sorted(record.verdict for record in found.values() if record) == ["unique"] * 20
     letters = dead_letters(cluster)
@@ -119,7 +119,7 @@ def test_a_record_that_a_topic_does_not_take_any_more_ends_the_worker_and_is_not
     copy = PageMeta(url="http://copy.example/", content_type=HTML), article(1)[1]
     worker = running(cluster.start_worker())
     cluster.publish([article(7)])
-    wait_for(cluster.settled, "the first page to be settled")
+    wait_for(cluster.committed, "the first page to be committed")
     alter(cluster, topic, max_message_bytes="2500")
     cluster.publish([article(8), large])
     ((partition, offset),) = sources_of(cluster, url)
@@ -138,7 +138,7 @@ def test_a_record_that_a_topic_does_not_take_any_more_ends_the_worker_and_is_not
     alter(cluster, topic, max_message_bytes=str(9 * MIB))
     cluster.publish([copy])
     running(cluster.start_worker())
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
     assert {record.url: record.duplicate_of for record in found.values() if record} == {
         article(7)[0].url: None,
@@ -159,7 +159,7 @@ def test_pages_too_large_for_a_topic_that_was_made_smaller_before_the_start_are_
     alter(cluster, DEDUPLICATED, max_message_bytes="100000")
     running(cluster.start_worker())
     cluster.publish([article(1), (PageMeta(url="http://large/", content_type=HTML), b"word " * 25_000), article(2)])
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     verdicts = [
         VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)
     ]

@@ -57,11 +57,11 @@ def metric(worker: WorkerProcess, pattern: str) -> float:
     return sum(float(line.rpartition(" ")[2]) for line in lines if re.match(pattern, line))
 
 
-def test_stopped_in_the_middle_of_its_work_it_settles_what_it_has_consumed_and_ends_with_0(cluster: Cluster) -> None:
+def test_stopped_in_the_middle_of_its_work_it_commits_what_it_has_consumed_and_ends_with_0(cluster: Cluster) -> None:
     count = 250
     cluster.publish(articles(0, count, words=4000))
     worker = cluster.start_worker("commit.pages=20", "commit.megabytes=1")
-    wait_for(lambda: sum(cluster.consumed().values()) >= 20, "the first pages to be settled")
+    wait_for(lambda: sum(cluster.consumed().values()) >= 20, "the first pages to be committed")
     assert worker.stop() == 0
     said = worker.said()
     assert "Traceback" not in said
@@ -69,14 +69,14 @@ def test_stopped_in_the_middle_of_its_work_it_settles_what_it_has_consumed_and_e
     assert "has ended" in said
     done = sum(cluster.consumed().values())
     assert done < count, "it was through already: the test has not tried what it says"
-    settled = read(cluster.bootstrap, cluster.prefix + VERDICTS)
-    assert len(settled) == done, "what was consumed is settled, and nothing else"
+    committed = read(cluster.bootstrap, cluster.prefix + VERDICTS)
+    assert len(committed) == done, "what was consumed is committed, and nothing else"
 
     # Its blocks are written, so that the next one begins where it ended.
     heir = cluster.start_worker()
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     restored = sum(int(entries) for entries in re.findall(r"restored (\d+) entries", heir.said()))
-    assert restored == sum(b'"verdict":"unique"' in (record.value or b"") for record in settled)
+    assert restored == sum(b'"verdict":"unique"' in (record.value or b"") for record in committed)
     found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
     assert len(found) == count
     assert cluster.stop() == [0]
@@ -98,10 +98,10 @@ def test_two_workers_share_the_pages_and_the_index(cluster: Cluster) -> None:
         says(worker, STARTED)
         says(worker, CLAIMING)
     cluster.publish(articles(0, 60))
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     wait_for(lambda: all(len(owned(worker)) == 1 for worker in both), "each to own one partition")
     cluster.publish(articles(60, 120))
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     wait_for(lambda: all(metric(worker, r"dedup_pages_total") > 0 for worker in both), "both to count pages")
     assert sum(metric(worker, r"dedup_pages_total") for worker in both) == 180
     assert all(metric(worker, r"dedup_index_entries") > 0 for worker in both), "each holds a part of the index"
@@ -125,7 +125,7 @@ def test_in_mode_drop_duplicates_are_left_out_and_nothing_else(cluster: Cluster)
     cluster.start_worker("output.mode=drop")
     cluster.publish(articles(0, 30))
     cluster.publish(articles(0, 30))
-    cluster.wait_until_settled()
+    cluster.wait_until_committed()
     found = check_guarantees(traces(cluster.bootstrap, cluster.prefix, drop=True))
     verdicts = sorted(record.verdict for record in found.values() if record)
     assert verdicts == ["duplicate"] * 20 + ["refetch"] * 20 + ["unique"] * 20
@@ -154,7 +154,7 @@ def test_a_worker_with_a_name_comes_back_to_its_partitions_and_moves_nobody_else
         says(other, CLAIMING)
         assert owned(other) == mine
         cluster.publish(articles(0, 20))
-        cluster.wait_until_settled()
+        cluster.wait_until_committed()
     assert len(re.findall(LOST, one.said())) == before, "the one that stayed noticed nothing"
 
     # Under a name that is in use, the newcomer takes over and the old one ends with a message.
@@ -165,7 +165,7 @@ def test_a_worker_with_a_name_comes_back_to_its_partitions_and_moves_nobody_else
         if not other.alive:
             break
         cluster.publish(articles(first, 50))
-        cluster.wait_until_settled()
+        cluster.wait_until_committed()
     wait_for(lambda: not other.alive, "the one that was replaced to end", 30)
     assert other.process.returncode == 2, other.said()[-2000:]
     assert re.search(r"worker: error: another worker has joined .* kafka\.instance_id", other.said())

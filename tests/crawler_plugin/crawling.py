@@ -21,7 +21,7 @@ from kafka import KafkaConsumer, TopicPartition
 
 from crawler_plugin.stats import STATS
 from worker.messages import PageMeta
-from worker.stream.admin import create_topics
+from worker.stream.kafka.topic_admin import create_topics
 from worker.topics import PAGES, topic_specs
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.demo.reckoning import DEAD, DUPLICATE, REFETCH, UNIQUE, Counts, Reckoning
+from worker.demo.expected_counts import DEAD, DUPLICATE, REFETCH, UNIQUE, Counts, Reckoning
 from worker.demo.site import Kind, Page, Site, build_site
 from worker.messages import PageMeta, VerdictRecord
-from worker.stream.outputs import DeadLetter, Delivered, Output
+from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output
 
 SITE: Final = build_site("http://127.0.0.1:8001", "http://127.0.0.1:8002")
 FIRST_VISITS: Final = list(SITE.pages)
@@ -112,7 +112,7 @@ def only_verdict_of(page: Page, outputs: Sequence[Output]) -> list[Output]:
             lambda outputs: [*outputs, DeadLetter(MIRROR.url, "crash", "", (1, 1), b"")],
             f"{MIRROR.url} is a dead letter (crash: ), and should have a verdict",
         ),
-        (lambda outputs: [*outputs, outputs[0]], "was settled 2 times"),
+        (lambda outputs: [*outputs, outputs[0]], "was committed 2 times"),
         (lambda outputs: only_verdict_of(MIRROR, outputs), f"deduplicated lacks 1 × {MIRROR.canonical}"),
         (
             lambda outputs: [*outputs, Delivered(PageMeta(url=MIRROR.url), b"", UNIQUE, None, None, "first")],

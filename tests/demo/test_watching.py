@@ -40,9 +40,9 @@ from worker.errors import Unavailable
 from worker.messages import PageMeta, VerdictRecord
 from worker.observe.catalogue import CATALOGUE
 from worker.observe.health import Health, HealthServer
-from worker.stream.admin import create_topics
-from worker.stream.connection import client_options
-from worker.stream.publish import publish_pages
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.publish import publish_pages
+from worker.stream.kafka.topic_admin import create_topics
 from worker.topics import topic_specs
 
 
@@ -119,7 +119,7 @@ dedup_pages_total{outcome="unique",language="zh"} 5.0
 dedup_pages_total{outcome="duplicate",language="zh"} 2.0
 """
     with showing(shown) as server:
-        assert share_of(samples(f"{server.address}/metrics")) == Share((9, 10), (4,), survivors=42, settled=7)
+        assert share_of(samples(f"{server.address}/metrics")) == Share((9, 10), (4,), survivors=42, committed=7)
 
 
 @pytest.mark.parametrize(
@@ -173,11 +173,11 @@ def test_off_a_terminal_progress_is_lines_and_the_last_one_is_not_repeated() -> 
     with Progress(Console(file=out, width=200), 9) as progress:
         progress.show(Stations(crawled=1))
         progress.show(Stations(crawled=1))
-        progress.show(Stations(crawled=9, published=9, claimed=9, settled={"unique": 8, "refetch": 1}))
+        progress.show(Stations(crawled=9, published=9, claimed=9, committed={"unique": 8, "refetch": 1}))
     lines = out.getvalue().splitlines()
     assert lines == [
-        "1 crawled, 0 published, 0 claimed, 0 settled: 0 unique, 0 duplicate, 0 refetch, 0 dead letter",
-        "9 crawled, 9 published, 9 claimed, 9 settled: 8 unique, 0 duplicate, 1 refetch, 0 dead letter",
+        "1 crawled, 0 published, 0 claimed, 0 committed: 0 unique, 0 duplicate, 0 refetch, 0 dead letter",
+        "9 crawled, 9 published, 9 claimed, 9 committed: 8 unique, 0 duplicate, 1 refetch, 0 dead letter",
     ]
 
 
@@ -185,7 +185,7 @@ def test_owners_are_told_when_they_change_and_not_when_their_counts_do() -> None
     out = io.StringIO()
     with Progress(Console(file=out, width=200), 9) as progress:
         progress.show(Stations(shares={"worker 1": Share((0, 1), (0,))}))
-        progress.show(Stations(shares={"worker 1": Share((0, 1), (0,), survivors=3, settled=4)}))
+        progress.show(Stations(shares={"worker 1": Share((0, 1), (0,), survivors=3, committed=4)}))
         progress.show(Stations(shares={"worker 1": Share((0,), ()), "worker 2": Share((1,), (0,))}))
     assert [line for line in out.getvalue().splitlines() if "owns" in line] == [
         "worker 1 owns shards 0 1 of the index, partitions 0 of pages",
@@ -197,7 +197,7 @@ def test_owners_are_told_when_they_change_and_not_when_their_counts_do() -> None
 def test_on_a_terminal_progress_is_bars() -> None:
     out = io.StringIO()
     with Progress(Console(file=out, width=200, force_terminal=True), 9) as progress:
-        progress.show(Stations(crawled=9, published=9, claimed=9, settled={"unique": 8, "refetch": 1}))
+        progress.show(Stations(crawled=9, published=9, claimed=9, committed={"unique": 8, "refetch": 1}))
     assert "9/9" in out.getvalue()
     assert "8 unique, 0 duplicate, 1 refetch" in out.getvalue()
 

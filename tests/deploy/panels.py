@@ -227,7 +227,7 @@ OVERVIEW: Final = Dashboard(
                     "suffix: /s",
                     {
                         "claims": f"sum(rate(dedup_resent_claims_total{{@}}{RATE}))",
-                        "transactions": f"sum(rate(dedup_settlement_failures_total{{@}}{RATE}))",
+                        "transactions": f"sum(rate(dedup_commit_failures_total{{@}}{RATE}))",
                         "blocks": f"sum(rate(dedup_flush_errors_total{{@}}{RATE}))",
                     },
                 ),
@@ -332,7 +332,7 @@ WORKER: Final = Dashboard(
                     {
                         "batches decided": f"rate(dedup_rounds_total{{@}}{RATE})",
                         "answers": f"rate(dedup_answers_total{{@}}{RATE})",
-                        "transactions": f"rate(dedup_settlements_total{{@}}{RATE})",
+                        "transactions": f"rate(dedup_commits_total{{@}}{RATE})",
                     },
                 ),
             ),
@@ -352,7 +352,7 @@ WORKER: Final = Dashboard(
                     BYTES,
                     {
                         "index: {{part}}": "sum by (part) (dedup_index_bytes{@})",
-                        "allowance of the index": "dedup_memory_allowance_bytes{@}",
+                        "allowance of the index": "dedup_memory_memory_limit_bytes{@}",
                         "process, without its parsers": "process_resident_memory_bytes{@}",
                     },
                 ),

@@ -24,9 +24,9 @@ from worker.cli import switch
 from worker.cli.topology import specs
 from worker.config import load_settings
 from worker.errors import UsageError
-from worker.stream.admin import compare_topics, create_topics
-from worker.stream.connection import client_options
-from worker.stream.publish import publish_pages
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.publish import publish_pages
+from worker.stream.kafka.topic_admin import compare_topics, create_topics
 from worker.topics import group_names, topic_specs
 
 pytestmark = pytest.mark.cluster

@@ -22,7 +22,7 @@ from tests.deploy.watched import CRAWLS, HOSTS, watched_crawl
 from tests.observe.prometheus import DEPLOY, Prometheus, needs_prometheus
 from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT
 from worker.observe.catalogue import CATALOGUE, STAGE_SECONDS, Kind
-from worker.stream.stopwatch import PIPES, START
+from worker.pool.stopwatch import PIPES, START
 
 live = [pytest.mark.cluster, pytest.mark.prometheus, needs_prometheus]
 UNITS: Final = {"none", "short", "percentunit", "s", "bytes", "bool_yes_no"}

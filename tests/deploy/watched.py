@@ -42,10 +42,10 @@ def watched_crawl(bootstrap: str, prefix: str, folder: Path, workers: int = 1) -
             )
         with Prometheus(folder, *map(metrics_of, started)) as prometheus:
             cluster.publish(pages(0))
-            cluster.wait_until_settled()
+            cluster.wait_until_committed()
             prometheus.query("sum(dedup_host_pages_total) > 0")
             cluster.publish(pages(1))
-            cluster.wait_until_settled()
+            cluster.wait_until_committed()
             yield cluster, prometheus
 
 

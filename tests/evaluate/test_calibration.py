@@ -19,7 +19,7 @@ from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Recipe
 from worker.fingerprint.near import SimHashNear
 
-CANDIDATES = [Candidate({"k": k}, OfWorker("simhash", Recipe(), SimHashNear(k))) for k in range(4)]
+ANSWERS = [Candidate({"k": k}, OfWorker("simhash", Recipe(), SimHashNear(k))) for k in range(4)]
 
 
 def world(distances: Sequence[tuple[int, Label]]) -> tuple[list[Pair], Collection]:
@@ -37,7 +37,7 @@ def world(distances: Sequence[tuple[int, Label]]) -> tuple[list[Pair], Collectio
 def test_the_widest_radius_within_the_allowed_false_positives_is_chosen() -> None:
     distances = [(0, 1), (1, 1), (2, 1), (3, 1)] * 25 + [(40, 0)] * 98 + [(3, 0), (2, 0)]
     for allowed, k in ((0.0, 1), (0.009, 1), (0.01, 2), (0.02, 3), (1.0, 3)):
-        found = calibrate(*world(distances), CANDIDATES, allowed)
+        found = calibrate(*world(distances), ANSWERS, allowed)
         assert found.chosen.settings == {"k": k}
         assert found.fitted == Outcome(Share(25 * (k + 1), 100), Share(max(0, k - 1), 100))
 
@@ -45,12 +45,12 @@ def test_the_widest_radius_within_the_allowed_false_positives_is_chosen() -> Non
 @pytest.mark.parametrize(("in_force", "chosen"), [(0, 1), (1, 1), (2, 2), (3, 2)])
 def test_of_settings_that_do_equally_well_those_nearest_to_the_ones_in_force_win(in_force: int, chosen: int) -> None:
     distances: list[tuple[int, Label]] = [(1, 1), (9, 0), (3, 0)]
-    assert calibrate(*world(distances), CANDIDATES, 1.0, in_force).chosen.settings == {"k": chosen}
+    assert calibrate(*world(distances), ANSWERS, 1.0, in_force).chosen.settings == {"k": chosen}
 
 
 def test_the_frontier_holds_what_finds_more_with_more_false_ones() -> None:
     distances = [(0, 1)] * 3 + [(2, 1)] * 3 + [(3, 0)] * 2 + [(1, 0)]
-    frontier = calibrate(*world(distances), CANDIDATES, 1.0).frontier
+    frontier = calibrate(*world(distances), ANSWERS, 1.0).frontier
     assert [(row.settings["k"], outcome.recall.hits, outcome.false_positives.hits) for row, outcome in frontier] == [
         (0, 3, 0),
         (2, 6, 1),
@@ -59,7 +59,7 @@ def test_the_frontier_holds_what_finds_more_with_more_false_ones() -> None:
 
 def test_expected_is_judged_on_pairs_that_had_no_part_in_the_choice() -> None:
     """Nothing is false but one pair: whichever fold it is in, the others allow k = 3, and it is false there."""
-    found = calibrate(*world([(3, 1)] * 200 + [(40, 0)] * 199 + [(3, 0)]), CANDIDATES, 0.0)
+    found = calibrate(*world([(3, 1)] * 200 + [(40, 0)] * 199 + [(3, 0)]), ANSWERS, 0.0)
     assert found.fitted.false_positives == Share(0, 200)
     assert found.expected.false_positives == Share(1, 200)
     assert 0 < found.expected.recall.hits < 200 / (FOLDS - 2)
@@ -80,10 +80,10 @@ def test_the_choice_is_that_of_trying_all(distances: list[tuple[int, Label]], al
     careful = [k for k in range(4) if counted(k)[1] <= allowed * others]
     if not careful:
         with pytest.raises(CheckFailed, match=r"no settings call at most .* look at those pairs, or allow more"):
-            calibrate(*world(distances), CANDIDATES, allowed)
+            calibrate(*world(distances), ANSWERS, allowed)
         return
     best = max(careful, key=lambda k: (counted(k)[0], -counted(k)[1], -k))
-    found = calibrate(*world(distances), CANDIDATES, allowed)
+    found = calibrate(*world(distances), ANSWERS, allowed)
     assert found.chosen.settings == {"k": best}
     assert (found.fitted.recall.hits, found.fitted.false_positives.hits) == counted(best)
 
@@ -91,10 +91,10 @@ def test_the_choice_is_that_of_trying_all(distances: list[tuple[int, Label]], al
 @pytest.mark.parametrize("labels", [[1, 1], [0], [None], []])
 def test_both_labels_must_be_there(labels: list[Label]) -> None:
     with pytest.raises(UsageError, match="takes pairs of label 1 and of label 0; add the ones that are missing"):
-        calibrate(*world([(2, label) for label in labels]), CANDIDATES, 0.1)
+        calibrate(*world([(2, label) for label in labels]), ANSWERS, 0.1)
 
 
 def test_pairs_without_a_label_do_not_count() -> None:
-    found = calibrate(*world([(0, 1), (9, 0), (1, None), (9, None)]), CANDIDATES, 0.0)
+    found = calibrate(*world([(0, 1), (9, 0), (1, None), (9, None)]), ANSWERS, 0.0)
     assert found.fitted == Outcome(Share(1, 1), Share(0, 1))
     assert np.isfinite(found.expected.recall.value)

@@ -23,7 +23,7 @@ from worker.fingerprint.simhash import as_ints, simhash
 from worker.fingerprint.sketch import bands, sketch
 from worker.messages import PageMeta
 from worker.page.weigh import SCALE, IdfTable, parse_tagged, weigh
-from worker.stream.parser_frames import pack
+from worker.pool.frames import pack
 
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
 CALLED_IN_OTHER_WORDS = "你妈妈叫你回家吃饭啦，回家罗回家罗"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from worker.fingerprint.fingerprinted import Fingerprinted
-from worker.stream.parser_frames import (
+from worker.pool.frames import (
     OUTCOME,
     RESULT_BYTES,
     Complaint,

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from tests.stream.test_snapshot import LOG, written
+from tests.stream.shard.test_snapshot_file import LOG, written
 from worker.errors import UnreadableRecord
 from worker.index.entries import Entries
-from worker.stream.snapshot import _FRAME, _MAGIC, SnapshotDamaged, SnapshotFile
+from worker.stream.shard.snapshot_file import _FRAME, _MAGIC, SnapshotDamaged, SnapshotFile
 
 FOLDER = Path(tempfile.mkdtemp(prefix="fuzz-snapshots-"))
 WHOLE = written(FOLDER, Entries.from_rows(LOG.rows(-1, 2))).read_bytes()

@@ -56,7 +56,7 @@ class DecidedLog:
                 shard=3,
                 after=after,
                 to=to,
-                next_candidate=3 * to + 2,
+                answers_offset=3 * to + 2,
                 watermark=self.watermark(to),
                 claimed={0: 10 * to, 7: to},
                 floor=floor,

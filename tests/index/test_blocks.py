@@ -20,7 +20,7 @@ def header(after: int = -1, to: int = 9, clocks: tuple[tuple[int, int], ...] = (
         shard=2,
         after=after,
         to=to,
-        next_candidate=40,
+        answers_offset=40,
         watermark=1234,
         claimed={5: 50, 1: 10},
         floor=-1,
@@ -39,7 +39,7 @@ def test_a_block_holds_its_survivors_through_the_wire(log: DecidedLog, data: st.
 def test_the_header_stands_in_the_block() -> None:
     block = pack(Entries.from_rows(survivors_of([1, None], 4)), header(clocks=((4, 99),)))
     assert (block.scheme, block.writer, block.shard, block.after, block.to) == (SCHEME, b"writer", 2, -1, 9)
-    assert (block.next_candidate, block.watermark, block.floor) == (40, 1234, -1)
+    assert (block.answers_offset, block.watermark, block.floor) == (40, 1234, -1)
     assert (block.claimed, block.clocks, block.count) == (((1, 10), (5, 50)), ((4, 99),), 2)
 
 

@@ -8,10 +8,10 @@ import logging
 import pytest
 
 from tests.observe.exposed import INFO, series
-from tests.stream.script import FLUSH, SETTLE, Page, Stage
+from tests.stream.script import COMMIT, FLUSH, Page, Stage
 from worker.cli.logs import JsonLines
 from worker.observe.events import LoggedMetrics
-from worker.stream.lives import PartitionLife, ShardLife
+from worker.stream.states import PartitionState, ShardState
 
 PAGES = (Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://dead/", "dead"))
 
@@ -24,10 +24,10 @@ def as_json(record: logging.LogRecord) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("method", "arguments", "fields"),
     [
-        ("shard_life", (3, ShardLife.ANSWERING), {"event": "shard", "shard": 3, "state": "answering"}),
-        ("partition_life", (2, PartitionLife.LOST), {"event": "partition", "partition": 2, "state": "lost"}),
+        ("shard_state", (3, ShardState.ANSWERING), {"event": "shard", "shard": 3, "state": "answering"}),
+        ("partition_state", (2, PartitionState.LOST), {"event": "partition", "partition": 2, "state": "lost"}),
         ("restored", (3, 100, 4, 0), {"event": "restored", "shard": 3, "entries": 100, "blocks": 4, "damaged": 0}),
-        ("settlement_failed", (48,), {"event": "settlement-failed", "pages": 48}),
+        ("settlement_failed", (48,), {"event": "commit-failed", "pages": 48}),
         ("unreadable", ("index", 17, "torn"), {"event": "unreadable", "topic": "index", "offset": 17}),
         ("foreign_scheme", (5, b"\x01\x02"), {"event": "foreign-scheme", "offset": 5, "scheme": "0102"}),
     ],
@@ -52,10 +52,10 @@ def test_a_restore_that_left_blocks_out_warns(caplog: pytest.LogCaptureFixture) 
 def test_pages_are_counted_and_told_only_where_everything_is(
     level: int, lines: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stage = Stage(shards=1, partitions=1).play(*PAGES, SETTLE, FLUSH)
+    stage = Stage(shards=1, partitions=1).play(*PAGES, COMMIT, FLUSH)
     metrics = LoggedMetrics(INFO)
     with caplog.at_level(level, "worker"):
-        for method in ("claimed", "answered", "decided", "settled", "flushed"):
+        for method in ("claimed", "answered", "decided", "committed", "flushed"):
             for told in stage.observer.told.get(method, ()):
                 getattr(metrics, method)(*told)
     assert series(metrics)["dedup_latency_seconds_count"] == len(PAGES)

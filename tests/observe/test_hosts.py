@@ -13,8 +13,8 @@ from worker.messages import Hit
 from worker.observe.hosts import HostTable, host_of, hosts_json
 from worker.observe.metrics import Metrics
 from worker.observe.origins import CRAWLS, crawl_of
-from worker.stream.ports import Record
-from worker.verdict.decide import Ruling
+from worker.stream.log import Record
+from worker.verdict.decide import Decision
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,13 @@ def test_a_pages_spider_and_crawl(headers: list[tuple[str, bytes]], expected: tu
     assert crawl_of(headers) == expected
 
 
-def settled(url: str, outcome: str = "unique", headers: tuple[tuple[str, bytes], ...] = ()) -> tuple[Record, Ruling]:
+def committed(
+    url: str, outcome: str = "unique", headers: tuple[tuple[str, bytes], ...] = ()
+) -> tuple[Record, Decision]:
     original = (
         Hit(place=0, order=(0, 0), url="http://a/", distance=1, reason="hamming") if outcome != "unique" else None
     )
-    return Record(0, 0, b"", b"", headers, 0), Ruling((0, 0), claim(0, url=url), outcome, "hamming", original)
+    return Record(0, 0, b"", b"", headers, 0), Decision((0, 0), claim(0, url=url), outcome, "hamming", original)
 
 
 def numbers(metrics: Metrics, name: str) -> dict[str, float]:
@@ -66,7 +68,7 @@ def numbers(metrics: Metrics, name: str) -> dict[str, float]:
 def test_pages_of_the_hosts_beyond_the_setting_are_counted_together_and_none_is_lost() -> None:
     metrics = Metrics(INFO, hosts=2)
     urls = ["http://a/1", "http://b/1", "http://c/1", "http://d/1", "http://a/2"]
-    metrics.settled([settled(url, "duplicate" if url.endswith("2") else "unique") for url in urls])
+    metrics.committed([committed(url, "duplicate" if url.endswith("2") else "unique") for url in urls])
     assert numbers(metrics, "dedup_host_pages_total") == {
         "a unique": 1,
         "a duplicate": 1,
@@ -77,13 +79,13 @@ def test_pages_of_the_hosts_beyond_the_setting_are_counted_together_and_none_is_
 
 def test_a_host_that_comes_up_has_a_series_from_then_on_and_the_one_it_displaces_has_none() -> None:
     metrics = Metrics(INFO, hosts=1)
-    metrics.settled([settled("http://a/"), *(settled(f"http://b/{number}") for number in range(5))])
+    metrics.committed([committed("http://a/"), *(committed(f"http://b/{number}") for number in range(5))])
     assert numbers(metrics, "dedup_host_pages_total") == {"b unique": 3, "other unique": 2}
 
 
 def test_0_hosts_are_no_series_and_still_the_whole_table() -> None:
     metrics = Metrics(INFO, hosts=0)
-    metrics.settled([settled("http://a/"), settled("http://a/2", "duplicate")])
+    metrics.committed([committed("http://a/"), committed("http://a/2", "duplicate")])
     assert numbers(metrics, "dedup_host_pages_total") == {}
     assert json.loads(metrics.hosts()) == {
         "hosts": [{"host": "a", "pages": 2, "unique": 1, "duplicate": 1, "refetch": 0, "dead": 0}]
@@ -93,8 +95,8 @@ def test_0_hosts_are_no_series_and_still_the_whole_table() -> None:
 def test_pages_are_counted_by_spider_and_crawl() -> None:
     metrics = Metrics(INFO)
     headers = (("spider", b"news"), ("job", b"may"))
-    metrics.settled([settled("http://a/", headers=headers), settled("http://b/", "duplicate", headers)])
-    metrics.settled([settled("http://c/")])
+    metrics.committed([committed("http://a/", headers=headers), committed("http://b/", "duplicate", headers)])
+    metrics.committed([committed("http://c/")])
     assert numbers(metrics, "dedup_crawl_pages_total") == {
         "news may unique": 1,
         "news may duplicate": 1,
@@ -108,7 +110,7 @@ def test_crawls_without_end_fill_no_memory_and_the_latest_has_a_name() -> None:
     for day in range(5 * CRAWLS):
         clock.now = day * 86400.0
         headers = (("spider", b"news"), ("job", str(day).encode()))
-        metrics.settled([settled("http://a/", headers=headers) for _ in range(10)])
+        metrics.committed([committed("http://a/", headers=headers) for _ in range(10)])
     named = numbers(metrics, "dedup_crawl_pages_total")
     assert len(named) <= CRAWLS + 1
     assert f"news {5 * CRAWLS - 1} unique" in named

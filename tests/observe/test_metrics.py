@@ -8,13 +8,13 @@ from collections import Counter
 import pytest
 
 from tests.observe.exposed import INFO, OPENMETRICS, series
-from tests.stream.script import CRASH, FLUSH, REDELIVER, SETTLE, UNACKNOWLEDGED, Event, Page, Stage, claim
+from tests.stream.script import COMMIT, CRASH, FLUSH, REDELIVER, UNACKNOWLEDGED, Event, Page, Stage, claim
 from worker.messages import Hit
-from worker.observe.ledger import OTHER
+from worker.observe.counters import OTHER
 from worker.observe.metrics import LANGUAGES, REASONS, Metrics
-from worker.stream.ports import Record
-from worker.stream.watch import Watch
-from worker.verdict.decide import Ruling
+from worker.stream.log import Record
+from worker.stream.watchdog import Watch
+from worker.verdict.decide import Decision
 
 NOW = 1_700_000_000.0
 SCRIPT = [
@@ -28,13 +28,13 @@ SCRIPT = [
 ]
 
 
-def settled(outcome: str, reason: str, *, age: float = 0, language: str = "zh", distance: int | None = None) -> tuple:
-    """A page and its ruling, ``age`` seconds after it came to the broker."""
+def committed(outcome: str, reason: str, *, age: float = 0, language: str = "zh", distance: int | None = None) -> tuple:
+    """A page and its decision, ``age`` seconds after it came to the broker."""
     record = Record(0, 0, b"", b"", (), int((NOW - age) * 1000))
     original = None
     if outcome in ("duplicate", "refetch"):
         original = Hit(place=0, order=(0, 0), url="http://original/", distance=distance, reason=reason)
-    return record, Ruling((0, 0), claim(0, language=language), outcome, reason, original)
+    return record, Decision((0, 0), claim(0, language=language), outcome, reason, original)
 
 
 def after(*told: tuple) -> dict[str, float]:
@@ -56,12 +56,12 @@ def told_by(stage: Stage) -> dict[str, float]:
     return after(*((method, *told) for calls in heard for method, all_told in calls.items() for told in all_told))
 
 
-@pytest.mark.parametrize("events", [(SETTLE,), (SETTLE, CRASH), (REDELIVER,), (REDELIVER, CRASH)])
+@pytest.mark.parametrize("events", [(COMMIT,), (COMMIT, CRASH), (REDELIVER,), (REDELIVER, CRASH)])
 def test_pages_are_counted_as_readers_see_them(events: tuple[Event, ...]) -> None:
     stage = Stage(shards=1)
     for page in SCRIPT:
         stage.play(page, *events)
-    seen = told_by(stage.play(SETTLE, FLUSH))
+    seen = told_by(stage.play(COMMIT, FLUSH))
     outcomes = Counter(line.split()[1] for line in stage.verdicts())
     assert outcomes == {"unique": 3, "duplicate": 2, "dead": 1, "refetch": 1}
     assert {key.split()[0]: value for key, value in of(seen, "dedup_pages_total").items()} == outcomes
@@ -69,25 +69,25 @@ def test_pages_are_counted_as_readers_see_them(events: tuple[Event, ...]) -> Non
     assert of(seen, "dedup_dead_letters_total") == {"parser-raised": 1}
     assert seen["dedup_distance_count"] == 1  # pages without fingerprint have no distance
     assert seen["dedup_latency_seconds_count"] == len(SCRIPT)
-    assert seen["dedup_settlement_failures_total"] == len(SCRIPT) * (REDELIVER in events)
+    assert seen["dedup_commit_failures_total"] == len(SCRIPT) * (REDELIVER in events)
 
 
 def test_what_is_through_without_the_worker_being_told_is_a_failure_and_no_page() -> None:
-    seen = told_by(Stage().play(SCRIPT[0], UNACKNOWLEDGED, SETTLE))
+    seen = told_by(Stage().play(SCRIPT[0], UNACKNOWLEDGED, COMMIT))
     assert of(seen, "dedup_pages_total") == {}
-    assert seen["dedup_settlement_failures_total"] == 1
+    assert seen["dedup_commit_failures_total"] == 1
 
 
 def test_distances_of_duplicates_are_in_the_bucket_of_their_number() -> None:
-    pages = [settled("duplicate", "hamming", distance=distance) for distance in (0, 1, 1, 3, 40)]
-    seen = after(("settled", [*pages, settled("refetch", "same-url", distance=2)]))
+    pages = [committed("duplicate", "hamming", distance=distance) for distance in (0, 1, 1, 3, 40)]
+    seen = after(("committed", [*pages, committed("refetch", "same-url", distance=2)]))
     buckets = {key.split(" ")[1]: value for key, value in seen.items() if key.startswith("dedup_distance_bucket")}
     assert [buckets[bound] for bound in ("0.0", "1.0", "2.0", "3.0", "16.0", "+Inf")] == [1, 3, 3, 4, 4, 5]
     assert seen["dedup_distance_sum"] == 45
 
 
 def test_latency_is_from_the_broker_s_time_stamp_and_never_below_zero() -> None:
-    seen = after(("settled", [settled("unique", "first", age=age) for age in (1.5, 0, -60)]))
+    seen = after(("committed", [committed("unique", "first", age=age) for age in (1.5, 0, -60)]))
     assert seen["dedup_latency_seconds_sum"] == pytest.approx(1.5)
     assert seen["dedup_latency_seconds_bucket 0.1"] == 2
     assert seen["dedup_latency_seconds_bucket 1.0"] == 2
@@ -95,18 +95,18 @@ def test_latency_is_from_the_broker_s_time_stamp_and_never_below_zero() -> None:
 
 
 def test_a_page_without_language_is_of_language_none() -> None:
-    pages = [settled("dead", "oversize", language=""), settled("unique", "first", language="none")]
-    assert of(after(("settled", pages)), "dedup_pages_total") == {"dead none": 1, "unique none": 1}
+    pages = [committed("dead", "oversize", language=""), committed("unique", "first", language="none")]
+    assert of(after(("committed", pages)), "dedup_pages_total") == {"dead none": 1, "unique none": 1}
 
 
 def test_details_of_a_dead_letter_are_no_label() -> None:
-    pages = [settled("dead", f"bad-url: http://{number}/ has no host") for number in range(3)]
-    assert of(after(("settled", pages)), "dedup_dead_letters_total") == {"bad-url": 3}
+    pages = [committed("dead", f"bad-url: http://{number}/ has no host") for number in range(3)]
+    assert of(after(("committed", pages)), "dedup_dead_letters_total") == {"bad-url": 3}
 
 
 def test_labels_from_the_log_cannot_become_many() -> None:
-    pages = [settled("dead", f"reason-{number}", language=f"l{number}") for number in range(100)]
-    seen = after(("settled", pages))
+    pages = [committed("dead", f"reason-{number}", language=f"l{number}") for number in range(100)]
+    seen = after(("committed", pages))
     reasons, languages = of(seen, "dedup_dead_letters_total"), of(seen, "dedup_pages_total")
     assert len(reasons) == REASONS + 1
     assert reasons[OTHER] == 100 - REASONS
@@ -121,8 +121,8 @@ def test_labels_from_the_log_cannot_become_many() -> None:
         (("answered", 3, 40), {"dedup_answers_total": 1}),
         (("decided", 4), {"dedup_rounds_total": 4}),
         (("stage", "poll", 0.25), {"dedup_stage_seconds_total poll": 0.25}),
-        (("settled", []), {"dedup_settlements_total": 1}),
-        (("settlement_failed", 70), {"dedup_settlement_failures_total": 1}),
+        (("committed", []), {"dedup_commits_total": 1}),
+        (("settlement_failed", 70), {"dedup_commit_failures_total": 1}),
         (("unreadable", "index", 3, "torn"), {"dedup_unreadable_records_total index": 1}),
         (("foreign_scheme", 3, b"12345678"), {"dedup_foreign_batches_total": 1}),
         (("restored", 0, 50, 5, 2), {"dedup_damaged_blocks_total": 2}),
@@ -170,8 +170,8 @@ def test_a_scrape_in_the_midst_of_counting_sees_a_page_in_all_its_metrics_or_in_
 
     def work() -> None:
         for number in range(rounds):
-            page = settled("duplicate", "hamming", language=f"l{number % 12}", distance=1)
-            metrics.settled([page] * 20)
+            page = committed("duplicate", "hamming", language=f"l{number % 12}", distance=1)
+            metrics.committed([page] * 20)
             metrics.stage(f"stage-{number % 20}", 0.001)
         done.set()
 
@@ -209,13 +209,13 @@ def test_a_round_lasts_from_the_sending_of_a_batch_to_its_being_decided() -> Non
 
 
 def test_a_worker_tells_of_each_batch_of_its_own_that_is_decided() -> None:
-    stage = Stage().play(SCRIPT[0], SETTLE, SCRIPT[1], SETTLE)
+    stage = Stage().play(SCRIPT[0], COMMIT, SCRIPT[1], COMMIT)
     assert len(stage.observer.told["own_decided"]) == 2
 
 
 def test_what_fails_while_it_counts_is_counted() -> None:
-    seen = after(("failed", "settled"), ("failed", "sample"), ("failed", "sample"))
-    assert of(seen, "dedup_observer_errors_total") == {"settled": 1, "sample": 2}
+    seen = after(("failed", "committed"), ("failed", "sample"), ("failed", "sample"))
+    assert of(seen, "dedup_observer_errors_total") == {"committed": 1, "sample": 2}
 
 
 def test_while_what_is_sent_keeps_failing_the_worker_is_not_ready() -> None:
@@ -224,7 +224,7 @@ def test_while_what_is_sent_keeps_failing_the_worker_is_not_ready() -> None:
     watch = Watch(stage.worker.log, stage.worker, 60)
     metrics.heard()
     watch.failing = ["appends keep failing, 3 in 12 s (a record of topic dedup.index: NotEnoughReplicasError: few)"]
-    metrics.sample(stage.play(SETTLE).worker, watch)
+    metrics.sample(stage.play(COMMIT).worker, watch)
     assert metrics.health.not_ready() == watch.failing
     watch.failing = []
     metrics.sample(stage.worker, watch)

@@ -9,10 +9,10 @@ import pytest
 
 from tests.observe.exposed import INFO, series
 from tests.observe.prometheus import LOCAL, Prometheus, needs_prometheus
-from tests.stream.script import CRASH, FLUSH, REDELIVER, SETTLE, Page, Stage
+from tests.stream.script import COMMIT, CRASH, FLUSH, REDELIVER, Page, Stage
 from worker.observe.health import HealthServer
 from worker.observe.metrics import Metrics
-from worker.stream.watch import Watch
+from worker.stream.watchdog import Watch
 
 pytestmark = [pytest.mark.prometheus, needs_prometheus]
 
@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.prometheus, needs_prometheus]
 def counted() -> Metrics:
     """Metrics of a worker that has seen each kind of thing at least once."""
     stage = Stage(shards=2, partitions=2).play(
-        Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://dead/", "dead"), SETTLE, FLUSH
+        Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://dead/", "dead"), COMMIT, FLUSH
     )
-    stage.play(Page("http://c/", 0b111), REDELIVER, SETTLE, CRASH, Page("http://a/", 0b001), SETTLE)
+    stage.play(Page("http://c/", 0b111), REDELIVER, COMMIT, CRASH, Page("http://a/", 0b001), COMMIT)
     metrics = Metrics(INFO)
     for listener in stage.observers.values():
         for method, calls in listener.told.items():

@@ -19,14 +19,14 @@ from tests.simulation.schedule import Schedule
 from worker.errors import Stop
 from worker.messages import Batch, Block, Claim, VerdictRecord, decode, text_headers
 from worker.stream.barrier import Ends
-from worker.stream.follower import Follower
-from worker.stream.keeping import SnapshotFolder
-from worker.stream.lives import ShardLife
-from worker.stream.local import Local
-from worker.stream.lookup import LiveShard
+from worker.stream.log import Record
+from worker.stream.log_follower import Follower
 from worker.stream.observer import Observer
-from worker.stream.ports import Record
-from worker.stream.restore import Restoration
+from worker.stream.resources import WorkerResources
+from worker.stream.shard.live import LiveShard
+from worker.stream.shard.restore import Restoration
+from worker.stream.shard.snapshots import SnapshotFolder
+from worker.stream.states import ShardState
 from worker.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 
@@ -110,7 +110,7 @@ def rebuilt(
     """A shard as a new owner would rebuild it now, perhaps with a snapshot; the blocks that this owner knows."""
     observer = Observer()
     log = MemoryLog(schedule.world, "observer")
-    restoration = Restoration(number, log, schedule.policy, observer, Local(snapshots=snapshots))
+    restoration = Restoration(number, log, schedule.policy, observer, WorkerResources(snapshots=snapshots))
     while not restoration.step() or (restored := restoration.finish(schedule.new_index)) is None:
         pass
     shard = restored.shard
@@ -145,9 +145,9 @@ def check_rebuilt(schedule: Schedule) -> None:
     folders = [None, *(machine.snapshots for machine in schedule.machines)]
     for worker in schedule.workers.values():
         for owned in worker.shards.values():
-            if owned.life is not ShardLife.ANSWERING or owned.live is None or owned.upkeep is None:
+            if owned.state is not ShardState.ANSWERING or owned.live is None or owned.block_writer is None:
                 continue
-            check_known(schedule, owned.number, owned.upkeep.known, owned.upkeep.known_before)
+            check_known(schedule, owned.number, owned.block_writer.known, owned.block_writer.known_before)
             for folder in folders:
                 if folder is None or folder.file(owned.number).exists():
                     check_same(schedule, owned.live, folder)
@@ -160,7 +160,7 @@ def check_same(schedule: Schedule, live: LiveShard, snapshots: SnapshotFolder | 
         again, known = rebuilt(schedule, live.number, snapshots)
     except Stop as error:
         raise Violation(f"J6: shard {live.number} cannot be {how}: {error}") from error
-    for name in ("to", "candidate", "watermark", "claimed"):
+    for name in ("to", "answers_offset", "watermark", "claimed"):
         if getattr(live.standing, name) != getattr(again.standing, name):
             raise Violation(f"J6: shard {live.number}: {name} of the one {how} differs")
     if live_entries(live) != live_entries(again):

@@ -10,8 +10,8 @@ import msgspec
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.sketch import bands, sketch
 from worker.messages import Claim
-from worker.stream.ports import Record
-from worker.stream.settle import OVERSIZE
+from worker.stream.log import Record
+from worker.stream.partition.commit import OVERSIZE
 from worker.verdict.clock import bounded_clock
 
 FLAKY: Final = 0.02

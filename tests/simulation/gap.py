@@ -13,27 +13,27 @@ from tests.oracle import Expected, Known, verdicts
 from tests.simulation.checks import check_rebuilt, live_entries, recorded
 from tests.simulation.memory_log import World
 from tests.simulation.mishaps import surviving
-from tests.simulation.place import BrokeOff, TwinPlace, settled
+from tests.simulation.place import BrokeOff, TwinPlace, committed
 from tests.simulation.schedule import SMALL, Schedule
 from worker.errors import Refused, Unavailable
 from worker.index.blocks import NO_BATCH
 from worker.index.entries import Survivor
 from worker.messages import Block, decode
-from worker.stream import repair
-from worker.stream.repair import Plan, Survey
-from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
+from worker.operations import repair
+from worker.operations.repair import Plan, Survey
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard
 
-LOGS = (FINGERPRINTS, CANDIDATES)
+LOGS = (FINGERPRINTS, ANSWERS)
 
 
 @dataclass
 class Truth:
-    """What was known before the accident: verdicts by source, W after each batch, and what was settled."""
+    """What was known before the accident: verdicts by source, W after each batch, and what was committed."""
 
     expected: dict[Source, Expected]
     known: Known
-    settled: set[Source]
+    committed: set[Source]
 
 
 class Gap:
@@ -101,7 +101,7 @@ class Gap:
             ttl=self.schedule.ttl,
             known=known,
         )
-        self.truth = Truth(expected, known, set(settled(world)))
+        self.truth = Truth(expected, known, set(committed(world)))
 
     def _repair(self) -> None:
         """Repair, perhaps in two goes, and see that nothing is left to be repaired."""
@@ -135,7 +135,7 @@ class Gap:
             for number in range(world.shards)
             for record in surviving(world.topics[INDEX, number].records)
             if (block := decode(Block, record.value)).to + 1 >= begins[FINGERPRINTS]
-            and (block.next_candidate >= begins[CANDIDATES] or block.to + 1 == world.topics[FINGERPRINTS, 0].end)
+            and (block.answers_offset >= begins[ANSWERS] or block.to + 1 == world.topics[FINGERPRINTS, 0].end)
         ]
         if not any(begins.values()):
             readable.append(NO_BATCH)
@@ -144,12 +144,12 @@ class Gap:
             raise Violation(f"J10: batches after {min(readable)} can be read, bridges go to {ends}")
 
     def _check_accounts(self) -> None:
-        """Each page is settled once, or left out and listed."""
-        now = settled(self.schedule.world)
+        """Each page is committed once, or left out and listed."""
+        now = committed(self.schedule.world)
         if twice := [source for source, count in now.items() if count > 1]:
-            raise Violation(f"J10: settled more than once: {twice}")
-        if gone := self.truth.settled - set(now):
-            raise Violation(f"J10: not settled any more: {gone}")
+            raise Violation(f"J10: committed more than once: {twice}")
+        if gone := self.truth.committed - set(now):
+            raise Violation(f"J10: not committed any more: {gone}")
         listed = {
             (move.partition, offset) for planned in self.plans for move in planned.moves for offset in move.skipped
         }
@@ -157,7 +157,7 @@ class Gap:
             begin = place.pages.begin if place.offset == place.pages.begin else 0  # nothing tells of pages before it
             end = self.schedule.world.topics[PAGES, place.partition].end
             left_out = {(place.partition, offset) for offset in range(begin, end)} - set(now)
-            of_this = {source for source in listed - self.truth.settled if source[0] == place.partition}
+            of_this = {source for source in listed - self.truth.committed if source[0] == place.partition}
             if left_out != of_this:
                 raise Violation(f"J10: left out are {left_out}, listed {of_this}")
 
@@ -193,8 +193,8 @@ class Gap:
 
     @property
     def decided(self) -> int:
-        """The last batch that the oracle and the settled pages agree on."""
-        known = self.truth.settled & self.truth.expected.keys()
+        """The last batch that the oracle and the committed pages agree on."""
+        known = self.truth.committed & self.truth.expected.keys()
         return max((self.truth.expected[source].order[0] for source in known), default=NO_BATCH)
 
 
@@ -204,7 +204,7 @@ def idle(world: World) -> Iterator[int]:
         for record in surviving(world.topics[INDEX, number].records):
             block = decode(Block, record.value)
             if block.to + 1 >= world.topics[FINGERPRINTS, 0].end:
-                yield block.next_candidate
+                yield block.answers_offset
 
 
 def accident(world: World, chance: random.Random) -> set[int]:

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final
 
-from worker.stream.keeping import SnapshotFolder
+from worker.stream.shard.snapshots import SnapshotFolder
 
 MEMORY: Final = Path("/dev/shm")
 """Where there is such a file system, what is synced costs nothing."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from worker.errors import Refused
 from worker.messages import Headers
-from worker.stream.ports import (
+from worker.stream.log import (
     Bounds,
     Committed,
     Log,

@@ -14,11 +14,11 @@ from worker.index.blocks import NO_BATCH, Header, pack
 from worker.index.blocks import cover as honest_cover
 from worker.index.entries import Entries, Survivor
 from worker.messages import Answer, Batch, Block, Claim, Hit, decode, encode
-from worker.stream import snapshot
+from worker.stream.log import Record
 from worker.stream.policy import ReplayPoint
-from worker.stream.ports import Record
-from worker.stream.snapshot import Snapshot
-from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
+from worker.stream.shard import snapshot_file
+from worker.stream.shard.snapshot_file import Snapshot
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
 if TYPE_CHECKING:
     from tests.simulation.schedule import Schedule
@@ -102,13 +102,13 @@ def retain(schedule: Schedule) -> None:
     for number in range(world.shards):
         blocks = [decode(Block, r.value) for r in surviving(world.topics[INDEX, number].records)]
         last = honest_cover(blocks).last
-        points.append(ReplayPoint(last.to + 1, last.next_candidate) if last else ReplayPoint(0, 0))
+        points.append(ReplayPoint(last.to + 1, last.answers_offset) if last else ReplayPoint(0, 0))
     for worker in schedule.workers.values():
         points.extend(follower.place for follower in worker.followers)
-        points.extend(ReplayPoint(f.fingerprints.position, f.candidates.position) for f in worker.followers)
+        points.extend(ReplayPoint(f.fingerprints.position, f.answers_reader.position) for f in worker.followers)
     share = schedule.forgets
     world.topics[FINGERPRINTS, 0].forget(int(share * min((point.batch for point in points), default=0)))
-    world.topics[CANDIDATES, 0].forget(int(share * min((point.candidate for point in points), default=0)))
+    world.topics[ANSWERS, 0].forget(int(share * min((point.answers_offset for point in points), default=0)))
 
 
 # the work of others
@@ -143,7 +143,7 @@ def answer_by_another_scheme(schedule: Schedule) -> None:
         void=(),
         hits=chance.choice(((), hits)),
     )
-    world.topics[CANDIDATES, 0].append(0, None, encode(answer), (), world.clock)
+    world.topics[ANSWERS, 0].append(0, None, encode(answer), (), world.clock)
 
 
 def forge(schedule: Schedule, chance: random.Random) -> None:
@@ -178,13 +178,13 @@ def leave_snapshot_of_another_log(schedule: Schedule) -> None:
     shard, to = chance.randrange(world.shards), chance.randrange(end)
     survivor = Survivor((to, 0), "http://old.example/", chance.getrandbits(schedule.scale.bits), 1, 9, 0)
     header = Header(
-        schedule.policy.scheme, b"old", shard, NO_BATCH, to, world.topics[CANDIDATES, 0].end, 0, {0: 9}, NO_BATCH, ()
+        schedule.policy.scheme, b"old", shard, NO_BATCH, to, world.topics[ANSWERS, 0].end, 0, {0: 9}, NO_BATCH, ()
     )
     block = msgspec.structs.replace(pack(Entries.empty(), header), clocks=((to, 0),))
     position = chance.randint(0, world.topics[INDEX, shard].end)
     head = Snapshot(block=block, mark=bytes(16), position=position, known=((b"old", to),), entries=1)
     file = chance.choice(schedule.machines).snapshots.file(shard)
-    snapshot.write(file, "old", head, Entries.from_rows([survivor]), lambda: False)
+    snapshot_file.write(file, "old", head, Entries.from_rows([survivor]), lambda: False)
 
 
 MISHAPS: Final[tuple[tuple[float, Callable[[Schedule], None]], ...]] = (

@@ -9,7 +9,7 @@ from tests.guarantees import Source
 from tests.simulation.checks import dead_letters, everything
 from tests.simulation.memory_log import MemoryLog, World
 from worker.messages import Headers, VerdictRecord
-from worker.stream.ports import Bounds, Committed, Reader
+from worker.stream.log import Bounds, Committed, Reader
 from worker.topics import INDEX, PAGES, VERDICTS
 
 
@@ -40,8 +40,8 @@ class TwinPlace:
     def committed(self, partition: int) -> Committed | None:
         return self.log.pages().committed(partition)
 
-    def settled_up_to(self, partition: int) -> int:
-        return max((offset for number, offset in settled(self.world) if number == partition), default=-1)
+    def committed_up_to(self, partition: int) -> int:
+        return max((offset for number, offset in committed(self.world) if number == partition), default=-1)
 
     def commit(self, offsets: Mapping[int, Committed]) -> None:
         assert not self.members(), "the broker refuses consumed offsets from outside while the group has members"
@@ -60,7 +60,7 @@ class TwinPlace:
         self.writes += 1
 
 
-def settled(world: World) -> Counter[Source]:
+def committed(world: World) -> Counter[Source]:
     """How often each page is in the outputs, by its source."""
     found: Counter[Source] = Counter()
     for record in everything(world, VERDICTS):

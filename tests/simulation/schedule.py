@@ -25,12 +25,12 @@ from worker.fingerprint.near import AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.index.layout import Layout
 from worker.index.shard import Shard
-from worker.stream import restore
 from worker.stream.barrier import Barred
-from worker.stream.local import Local
-from worker.stream.loop import Worker
 from worker.stream.policy import Policy
-from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
+from worker.stream.resources import WorkerResources
+from worker.stream.shard import restore
+from worker.stream.worker import Worker
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
 SCHEME: Final = b"simulate"
 
@@ -117,7 +117,7 @@ class Schedule:
             output=chance.choice(("tag", "tag", "drop")),
             claims_a_batch=chance.randint(1, scale.claims_a_batch),
             flush_entries=chance.randint(1, scale.flush_entries),
-            settle_pages=chance.randint(1, 6),
+            commit_pages=chance.randint(1, 6),
         )
         crawl = Crawl(
             count=chance.randint(scale.pages // 4, scale.pages),
@@ -140,7 +140,7 @@ class Schedule:
         self.retired: list[Worker] = []
         self.ending: list[Worker] = []
         self.deaf: set[str] = set()
-        self.slow = chance.choice((None, INDEX, INDEX, CANDIDATES))
+        self.slow = chance.choice((None, INDEX, INDEX, ANSWERS))
         self.started = 0
         self.wanted = chance.randint(1, scale.workers)
         self.diligence = chance.choice(((0, 1, 1, 9), (0, 0, 0, 0, 0, 0, 0, 9)))
@@ -253,7 +253,7 @@ class Schedule:
             self.guarded(partial(worker.flush, keep=True))
 
     def _round(self) -> None:
-        """Everybody works a little and the network is quick: without it little would be settled between mishaps."""
+        """Everybody works a little and the network is quick: without it little would be committed between mishaps."""
         for name in sorted(self.workers):
             for step in HEALTHY_STEPS:
                 self.guarded(step, self, self.workers[name])
@@ -293,15 +293,15 @@ class Schedule:
                 TableFingerprinting(self.chance, self.ttl),
                 self.new_index,
                 self.new_key,
-                local=self._local(name),
+                resources=self._local(name),
             )
             self.guarded(self.poll, self.workers[name])
 
-    def _local(self, name: str) -> Local:
+    def _local(self, name: str) -> WorkerResources:
         """What a worker has on the machine on which it happens to be started."""
         self.backgrounds[name] = Background()
         machine = self.chance.choice(self.machines or [None])
-        return Local(self.backgrounds[name], None if machine is None else machine.snapshots)
+        return WorkerResources(self.backgrounds[name], None if machine is None else machine.snapshots)
 
     def new_index(self) -> PlainIndex | Shard:
         """An empty index for one shard."""
@@ -359,15 +359,15 @@ class Schedule:
 
     def finish(self, worker: Worker) -> None:
         """What is left to do at a record that nobody may decide."""
-        worker.settle()
+        worker.commit()
         self.work(worker)
         worker.flush()
 
     def flush(self, worker: Worker) -> None:
         worker.flush(seal=self.chance.random() < 0.3)
 
-    def settle(self, worker: Worker) -> None:
-        worker.settle(refresh=self.chance.random() < 0.2)
+    def commit(self, worker: Worker) -> None:
+        worker.commit(refresh=self.chance.random() < 0.2)
 
     # the end
 
@@ -398,7 +398,7 @@ class Schedule:
             if (consumed == pages or world.barrier is not None) and self._at_rest():
                 break
         else:
-            raise Violation(f"the world does not come to rest: {consumed} of {pages} pages are settled")
+            raise Violation(f"the world does not come to rest: {consumed} of {pages} pages are committed")
         self.work_healthily((_seal_all,))
         while not all(worker.flushed for worker in self.workers.values()):
             world.settle_down()
@@ -417,7 +417,7 @@ class Schedule:
         barrier = self.world.barrier
         end = self.world.topics[FINGERPRINTS, 0].end if barrier is None else barrier
         return all(
-            worker.settlement.idle
+            worker.committer.idle
             and all(shard.live is not None for shard in worker.shards.values())
             and all(follower.place.batch == end for follower in worker.followers)
             and (barrier is None or worker in self.ending or not worker.followers)
@@ -441,7 +441,7 @@ STEPS: tuple[Callable[[Schedule, Worker], object], ...] = (
     lambda _, worker: worker.answer(),
     lambda _, worker: worker.decide(),
     lambda _, worker: worker.decide(),
-    Schedule.settle,
+    Schedule.commit,
     Schedule.work,
     Schedule.flush,
     lambda _, worker: worker.tidy(),
@@ -453,7 +453,7 @@ HEALTHY_STEPS: tuple[Callable[[Schedule, Worker], object], ...] = (
     lambda _, worker: worker.claim(),
     lambda _, worker: worker.answer(),
     lambda _, worker: worker.decide(),
-    lambda _, worker: worker.settle(),
+    lambda _, worker: worker.commit(),
     Schedule.work,
     lambda _, worker: worker.flush(),
 )

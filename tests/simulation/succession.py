@@ -21,9 +21,9 @@ from tests.simulation.schedule import SMALL, Schedule
 from worker.errors import Refused, Stop
 from worker.index.blocks import unpack
 from worker.messages import Block, decode
-from worker.stream import copying, handover
-from worker.stream.handover import Generation
-from worker.stream.startup import check_scheme
+from worker.operations import copy_index, switch
+from worker.operations.switch import Generation
+from worker.stream.preflight import check_scheme
 from worker.topics import INDEX, VERDICTS
 from worker.verdict.decide import home_shard
 
@@ -129,27 +129,27 @@ class Succession:
         new.near, new.ttl = old.near, old.ttl
         new.policy = replace(new.policy, near=old.near, ttl=old.ttl)
 
-    def _drained(self) -> copying.Drained | None:
+    def _drained(self) -> copy_index.Drained | None:
         """None where the copy was refused."""
         try:
-            return copying.drained(TwinPlace(self.old.world), OLD, self.old.policy, range(self.old.world.partitions))
+            return copy_index.drained(TwinPlace(self.old.world), OLD, self.old.policy, range(self.old.world.partitions))
         except Stop as refusal:
             self.why = str(refusal)
             self.told["refused"] += 1
             return None
 
-    def _copy_once(self, found: copying.Drained, forgotten: frozenset[str]) -> bool:
+    def _copy_once(self, found: copy_index.Drained, forgotten: frozenset[str]) -> bool:
         """Whether it came to its end."""
         new, chance = self.new, self.chance
         patience = chance.choice((None, chance.randint(0, 12)))
         source, target = TwinPlace(self.old.world, chance.choice((None, None, None, 0))), TwinPlace(new.world, patience)
-        alike = chance.choice((0, 5, 20, copying.ALIKE_MS))
+        alike = chance.choice((0, 5, 20, copy_index.ALIKE_MS))
         policy = replace(new.policy, writer=b"copy")
         new_key = partial(chance.randbytes, 16)
         try:
-            with replaced(copying, "ALIKE_MS", alike):
-                copying.refuse_used(target, NEW, policy)
-                copying.copy(source, target, (OLD, NEW), found, policy, new_key, forgotten)
+            with replaced(copy_index, "ALIKE_MS", alike):
+                copy_index.refuse_used(target, NEW, policy)
+                copy_index.copy(source, target, (OLD, NEW), found, policy, new_key, forgotten)
             return True
         except BrokeOff:
             self.told["broken off"] += 1
@@ -159,10 +159,10 @@ class Succession:
             self._work_on_half_a_copy(torn=target.torn)
             return False
         try:
-            with replaced(copying, "ALIKE_MS", alike):
+            with replaced(copy_index, "ALIKE_MS", alike):
                 whole = TwinPlace(new.world)
-                copying.refuse_used(whole, NEW, policy)
-                copying.copy(TwinPlace(self.old.world), whole, (OLD, NEW), found, policy, new_key, forgotten)
+                copy_index.refuse_used(whole, NEW, policy)
+                copy_index.copy(TwinPlace(self.old.world), whole, (OLD, NEW), found, policy, new_key, forgotten)
         except Refused:
             return False
         return True
@@ -238,7 +238,7 @@ class Succession:
         if chance.random() < 0.4:
             self._switch_halfway(passings)
             passings = self._planned() or passings
-        handover.switch(self._generation(OLD), self._generation(NEW), passings)
+        switch.switch(self._generation(OLD), self._generation(NEW), passings)
         old.share.ends = new.share.counted = borders
         new.policy = replace(new.policy, output=written)
 
@@ -246,18 +246,18 @@ class Succession:
         world = self.old.world if name == OLD else self.new.world
         return Generation(name, TwinPlace(world, patience))
 
-    def _planned(self) -> list[handover.Passing] | None:
+    def _planned(self) -> list[switch.Passing] | None:
         """None where the switch was refused."""
         try:
-            return handover.plan_switch(self._generation(OLD), self._generation(NEW), range(self.old.world.partitions))
+            return switch.plan_switch(self._generation(OLD), self._generation(NEW), range(self.old.world.partitions))
         except Stop:
             self.told["refused"] += 1
             return None
 
-    def _switch_halfway(self, passings: list[handover.Passing]) -> None:
+    def _switch_halfway(self, passings: list[switch.Passing]) -> None:
         """It breaks off before the new generation is told: nobody writes then."""
         try:
-            handover.switch(self._generation(OLD), self._generation(NEW, 0), passings)
+            switch.switch(self._generation(OLD), self._generation(NEW, 0), passings)
         except BrokeOff:
             if self.old.refuses() is None:
                 raise Violation("J9: the old generation goes on with outputs that were given away") from None

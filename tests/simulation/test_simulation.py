@@ -21,9 +21,9 @@ from tests.simulation.succession import Succession
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Claim, VerdictRecord
-from worker.stream import follower as follower_module
-from worker.stream.keeping import SnapshotFolder
-from worker.topics import CANDIDATES, DAY_MS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
+from worker.stream import log_follower as follower_module
+from worker.stream.shard.snapshots import SnapshotFolder
+from worker.topics import ANSWERS, DAY_MS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 SHOWN = 3
 
@@ -98,7 +98,7 @@ def test_in_a_few_schedules_everything_occurs_that_the_checks_are_about() -> Non
     for seed in range(60):
         schedule = Schedule(seed).run()
         world = schedule.world
-        batches, answers = world.topics[FINGERPRINTS, 0], world.topics[CANDIDATES, 0]
+        batches, answers = world.topics[FINGERPRINTS, 0], world.topics[ANSWERS, 0]
         seen.update(VerdictRecord.decode(record.value).verdict for record in everything(world, VERDICTS))
         seen["dead letters"] += len(everything(world, DEAD_LETTERS))
         seen["blocks"] += sum(world.topics[INDEX, number].end for number in range(world.shards))

@@ -1,4 +1,4 @@
-"""What the prose of ``worker.stream.ports`` promises, as tests that every log must pass.
+"""What the prose of ``worker.stream.log`` promises, as tests that every log must pass.
 
 ``LogUnderTest`` is what the tests need besides the port: a crawler, readers of committed records, and the power to move
 partitions between members and to cut a member off. ``LogContract`` holds the tests; a subclass gives the fixture.
@@ -14,8 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from worker.messages import Headers
-from worker.stream.ports import Committed, Log, NotYet, Output, Reader, Record, Sent, Ticket
-from worker.topics import CANDIDATES, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
+from worker.stream.log import Committed, Log, NotYet, Output, Reader, Record, Sent, Ticket
+from worker.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 PARTITIONS = 2
 SHARDS = 2
@@ -152,15 +152,15 @@ class LogContract:
 
     def test_an_empty_partition_begins_and_ends_at_0(self, world: LogUnderTest) -> None:
         log = world.member("a").log
-        for topic, partition in ((PAGES, 1), (FINGERPRINTS, 0), (CANDIDATES, 0), (INDEX, 1)):
+        for topic, partition in ((PAGES, 1), (FINGERPRINTS, 0), (ANSWERS, 0), (INDEX, 1)):
             assert log.bounds(topic, partition) == (0, 0)
 
     def test_the_end_is_the_offset_that_the_next_record_gets(self, world: LogUnderTest) -> None:
         member = world.member("a")
         world.append(member, FINGERPRINTS, b"0", b"1")
         assert member.log.bounds(FINGERPRINTS, 0) == (0, 2)
-        assert member.log.bounds(CANDIDATES, 0) == (0, 0)
-        places = [(CANDIDATES, 0), (FINGERPRINTS, 0)]
+        assert member.log.bounds(ANSWERS, 0) == (0, 0)
+        places = [(ANSWERS, 0), (FINGERPRINTS, 0)]
         assert list(member.log.all_bounds(places)) == [(0, 0), (0, 2)]
 
     def test_appends_of_one_worker_land_in_the_order_in_which_they_were_made(self, world: LogUnderTest) -> None:
@@ -204,11 +204,11 @@ class LogContract:
 
     def test_a_reader_brings_each_record_once_while_more_come(self, world: LogUnderTest) -> None:
         member = world.member("a")
-        reader = member.log.reader(CANDIDATES, 0, 0)
+        reader = member.log.reader(ANSWERS, 0, 0)
         found = []
         for number in range(3):
-            world.append(member, CANDIDATES, b"%d" % number, b"more")
-            found += [record.offset for record in world.read_to_end(member, reader, CANDIDATES)]
+            world.append(member, ANSWERS, b"%d" % number, b"more")
+            found += [record.offset for record in world.read_to_end(member, reader, ANSWERS)]
         assert found == list(range(6))
 
     def test_readers_do_not_disturb_each_other(self, world: LogUnderTest) -> None:

@@ -21,12 +21,12 @@ from tests.simulation.schedule import SCHEME, Share
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scheme import Scheme
 from worker.messages import Answer, Batch, Claim, Hit, PageMeta, VerdictRecord, encode, text_headers
-from worker.stream.local import Local
-from worker.stream.loop import Worker
+from worker.stream.log import Record
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy
-from worker.stream.ports import Record
-from worker.topics import CANDIDATES, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
+from worker.stream.resources import WorkerResources
+from worker.stream.worker import Worker
+from worker.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 WORDS: Final = Scheme.of({"near.k": 1, "shards": 2})
 
@@ -53,9 +53,9 @@ class Event(Enum):
     CLAIM = auto()
     """Pages come as far as the log of fingerprints; nobody answers."""
     ANSWER = auto()
-    """Claims are answered and decided; nothing is settled."""
-    SETTLE = auto()
-    """Everything that was published is settled."""
+    """Claims are answered and decided; nothing is committed."""
+    COMMIT = auto()
+    """Everything that was published is committed."""
     FLUSH = auto()
     """Every shard writes a block of what was decided since its last one."""
     LOSE_BLOCKS = auto()
@@ -69,12 +69,12 @@ class Event(Enum):
     TAKE_OVER = auto()
     """A new worker takes over everything, and the old one, which hears nothing of it, goes on."""
     REDELIVER = auto()
-    """What was decided is about to be settled when the transaction is aborted."""
+    """What was decided is about to be committed when the transaction is aborted."""
     UNACKNOWLEDGED = auto()
-    """What was decided is settled, but the worker is told of an error."""
+    """What was decided is committed, but the worker is told of an error."""
 
 
-CLAIM, ANSWER, SETTLE, FLUSH, LOSE_BLOCKS, COMPACT = list(Event)[:6]
+CLAIM, ANSWER, COMMIT, FLUSH, LOSE_BLOCKS, COMPACT = list(Event)[:6]
 CRASH, REBALANCE, TAKE_OVER, REDELIVER, UNACKNOWLEDGED = list(Event)[6:]
 
 
@@ -137,15 +137,15 @@ def answer(number: int, shard: int, *hits: Hit, void: Sequence[int] = (), **fiel
 
 def write(world: World, message: Batch | Answer | bytes, topic: str | None = None) -> int:
     """Put a message at the end of its log; returns its offset."""
-    topic = topic or (FINGERPRINTS if isinstance(message, Batch) else CANDIDATES)
+    topic = topic or (FINGERPRINTS if isinstance(message, Batch) else ANSWERS)
     value = message if isinstance(message, bytes) else encode(message)
     return world.topics[topic, 0].append(0, None, value, (), 0)
 
 
 class Stage:
-    """Workers over one world; the one that was started last owns everything. ``local`` is their machine."""
+    """Workers over one world; the one that was started last owns everything. ``resources`` is their machine."""
 
-    local: Local = Local()
+    resources: WorkerResources = WorkerResources()
     new_listener: Callable[[], Listener] = Listener
     machines: Sequence[Machine] = ()
     share: Share = Share()
@@ -188,18 +188,18 @@ class Stage:
         self.claim()
         for _ in range(6):
             self._all("poll", "take_up", "read", "claim", "answer", "decide")
-            self.land(FINGERPRINTS, CANDIDATES)
+            self.land(FINGERPRINTS, ANSWERS)
 
-    def settle(self) -> None:
+    def commit(self) -> None:
         for _ in range(30 + 6 * self.published):
-            self._all("poll", "take_up", "read", "claim", "answer", "decide", "settle", "flush")
+            self._all("poll", "take_up", "read", "claim", "answer", "decide", "commit", "flush")
             self.world.settle_down()
             if sum(committed.offset for committed in self.world.committed.values()) == self.published:
                 break
         else:
-            raise AssertionError(f"not everything was settled: {self.world.committed} of {self.published} pages")
+            raise AssertionError(f"not everything was committed: {self.world.committed} of {self.published} pages")
         for _ in range(3):  # the transaction's end is seen, and all logs are read to theirs
-            self._all("poll", "take_up", "read", "answer", "decide", "settle")
+            self._all("poll", "take_up", "read", "answer", "decide", "commit")
             self.world.settle_down()
 
     def flush(self) -> None:
@@ -242,7 +242,7 @@ class Stage:
             self.new_index,
             lambda: next(self._keys),
             self.observers[name],
-            self.local,
+            self.resources,
         )
         self._all("poll")
         self.assign(dict.fromkeys(range(self.world.partitions), name), PAGES)
@@ -251,11 +251,11 @@ class Stage:
 
     def redeliver(self) -> None:
         self.world.advance(self.begin_settling(), commit=False)
-        self.worker.settle()
+        self.worker.commit()
 
     def unacknowledged(self) -> None:
         self.world.advance(self.begin_settling(), acknowledged=False)
-        self.worker.settle()
+        self.worker.commit()
 
     # what a test needs besides
 
@@ -267,7 +267,7 @@ class Stage:
     def begin_settling(self) -> Transaction:
         """Let the current worker's transaction come as far as its offsets being taken by the broker."""
         self.answer()
-        assert self.worker.settle()
+        assert self.worker.commit()
         (transaction,) = self.world.transactions
         self.world.advance(transaction)
         return transaction

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.operations.test_repair import everybody_dies
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.place import TwinPlace
-from tests.stream.script import ANSWER, CRASH, FLUSH, SETTLE, Page, Stage, batch, claim, write
-from tests.stream.test_repair import everybody_dies
+from tests.stream.script import ANSWER, COMMIT, CRASH, FLUSH, Page, Stage, batch, claim, write
 from worker.errors import Refused
 from worker.messages import Claim, encode
+from worker.operations.copy_index import drained
+from worker.operations.repair import barrier, plan, survey
 from worker.stream import barrier as barriers
 from worker.stream.barrier import Barred, Ends, beyond
-from worker.stream.copying import drained
-from worker.stream.ports import Bounds
-from worker.stream.repair import barrier, plan, survey
+from worker.stream.log import Bounds
 from worker.topics import FINGERPRINTS
 
 A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b111), Page("http://c/", 0b111000)
@@ -44,17 +44,17 @@ def test_what_lies_before_it_is_decided_and_nothing_from_it_on(kind: str) -> Non
     forged, why = FORGED[kind]
     stage = Stage()
     object.__setattr__(stage.worker.policy, "partitions", 1)
-    stage.play(A, SETTLE, B)
+    stage.play(A, COMMIT, B)
     stage.claim()
     stage.publish(C)
     message = of_the_future() if forged is None else batch(forged, writer=b"forger")
     place = write(stage.world, message, FINGERPRINTS)
     with pytest.raises(Barred, match=f"record {place} of fingerprints .*{why}[^$]*index copy --to") as refusal:
-        stage.play(SETTLE)
+        stage.play(COMMIT)
     assert refusal.value.exit_code == 4
     worker = stage.worker
     assert worker.followers[0].place.batch == place
-    worker.settle()
+    worker.commit()
     stage.world.settle_down()
     stage.play(FLUSH)
     assert stage.verdicts() == ["http://a/ unique", "http://b/ unique"]
@@ -72,7 +72,7 @@ def test_what_lies_before_it_is_decided_and_nothing_from_it_on(kind: str) -> Non
 
 
 def test_a_log_without_such_a_record_has_no_barrier() -> None:
-    stage = Stage().play(A, B, SETTLE)
+    stage = Stage().play(A, B, COMMIT)
     outside = TwinPlace(stage.world)
     assert barrier(outside, survey(outside, stage.policy, range(1)), stage.policy) is None
 
@@ -127,19 +127,19 @@ def test_a_worker_never_asks_for_its_own_claims() -> None:
     asked: list[object] = []
     ask = stage.worker.ends._ask
     stage.worker.ends._ask = lambda places: asked.append(places) or ask(places)  # type: ignore[func-returns-value]
-    stage.play(A, SETTLE, B, SETTLE, C, SETTLE)
+    stage.play(A, COMMIT, B, COMMIT, C, COMMIT)
     assert stage.verdicts() == [f"{page.url} unique" for page in (A, B, C)]
     assert asked == []
 
 
 def test_blocks_that_have_taken_a_forged_claim_over_are_refused_by_repair_copy_and_workers() -> None:
-    stage = Stage().play(A, B, SETTLE)
+    stage = Stage().play(A, B, COMMIT)
     write(stage.world, batch(claim(2**62), writer=b"forger"))
     with replaced(barriers, "beyond", lambda *_: None):  # a program of before: it knew no barrier
-        stage.play(SETTLE, FLUSH)
+        stage.play(COMMIT, FLUSH)
     told = f"tell of a claim of page {2**62} of partition 0, but pages ends there at 2.*topics.prefix of its own"
     with pytest.raises(Refused, match=f"blocks of shard 0 on index {told}"):
-        stage.play(CRASH, SETTLE)
+        stage.play(CRASH, COMMIT)
     everybody_dies(stage.world, stage.workers)
     outside = TwinPlace(stage.world)
     surveyed = survey(outside, stage.policy, range(1))
@@ -149,12 +149,12 @@ def test_blocks_that_have_taken_a_forged_claim_over_are_refused_by_repair_copy_a
         drained(outside, "", stage.policy, range(1))
 
 
-def test_who_comes_after_a_forged_claim_settles_what_was_decided_before_it_and_ends_at_the_same_place() -> None:
-    stage = Stage().play(A, SETTLE, B, ANSWER)
+def test_who_comes_after_a_forged_claim_commits_what_was_decided_before_it_and_ends_at_the_same_place() -> None:
+    stage = Stage().play(A, COMMIT, B, ANSWER)
     place = write(stage.world, batch(claim(2**62), writer=b"forger"))
     stage.publish(C)
     with pytest.raises(Barred, match=f"record {place} of fingerprints .*index copy --to"):
-        stage.play(CRASH, SETTLE)
+        stage.play(CRASH, COMMIT)
     stage.world.settle_down()
     assert stage.verdicts() == ["http://a/ unique", "http://b/ unique"]
     assert stage.world.committed[0].offset == 2

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.stream.contract import LogContract, LogUnderTest, Member, output
-from tests.stream.kafka_under_test import KafkaUnderTest
+from tests.stream.kafka.under_test import KafkaUnderTest
 from tests.stream.twin import Twin
-from worker.stream.ports import Committed, NotYet, Sent
+from worker.stream.log import Committed, NotYet, Sent
 from worker.topics import DEDUPLICATED, FINGERPRINTS, PAGES
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.stream.script import CRASH, FLUSH, SETTLE, Listener, Page, Stage
+from tests.stream.script import COMMIT, CRASH, FLUSH, Listener, Page, Stage
 from worker.errors import Unavailable
 from worker.stream.observer import Observer, contained
 
@@ -39,10 +39,10 @@ class BrokenStage(Stage):
 
 
 def test_a_worker_whose_observer_always_raises_does_what_another_does() -> None:
-    script = (*SCRIPT, SETTLE, FLUSH, CRASH, Page("http://d/", 0b111), SETTLE)
+    script = (*SCRIPT, COMMIT, FLUSH, CRASH, Page("http://d/", 0b111), COMMIT)
     broken, sound = BrokenStage().play(*script), Stage().play(*script)
     assert broken.verdicts() == sound.verdicts()
-    assert broken.observers["w1"].times("settled")
+    assert broken.observers["w1"].times("committed")
 
 
 class Raises(Observer):

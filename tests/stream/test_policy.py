@@ -14,8 +14,8 @@ from worker.stream.policy import CLAIM_BYTES, MAX_URL_BYTES, NOTHING, Note, Repl
 
 
 @given(st.integers(0, 2**62), st.integers(0, 2**62))
-def test_a_replay_point_comes_back_from_its_metadata(batch: int, candidate: int) -> None:
-    point = ReplayPoint(batch, candidate)
+def test_a_replay_point_comes_back_from_its_metadata(batch: int, answers_offset: int) -> None:
+    point = ReplayPoint(batch, answers_offset)
     assert ReplayPoint.from_metadata(point.to_metadata(), "here") == point
 
 

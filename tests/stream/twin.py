@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.simulation.memory_log import MemoryLog, Transaction, World
 from tests.stream.contract import PARTITIONS, SHARDS, LogUnderTest, Member, Seen
-from worker.stream.ports import Committed
+from worker.stream.log import Committed
 from worker.topics import INDEX, PAGES
 
 

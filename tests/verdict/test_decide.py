@@ -13,7 +13,7 @@ from tests import oracle
 from worker.errors import Refused
 from worker.fingerprint.near import SimHashNear
 from worker.messages import Answer, Batch, Claim, Hit, Order
-from worker.verdict.decide import Ruling, decide, home_shard
+from worker.verdict.decide import Decision, decide, home_shard
 
 NEAR = SimHashNear(1)
 BATCH = 7
@@ -34,11 +34,11 @@ def answer(*hits: Hit, shard: int = 0, void: Sequence[int] = (), batch: int = BA
     return Answer(scheme=SCHEME, writer=b"w", batch=batch, shard=shard, void=tuple(void), hits=hits)
 
 
-def said(rulings: Sequence[Ruling]) -> list[str]:
-    """Each ruling in words: place, outcome, reason, and the URL and order of the survivor that it names."""
+def said(decisions: Sequence[Decision]) -> list[str]:
+    """Each decision in words: place, outcome, reason, and the URL and order of the survivor that it names."""
     return [
         f"{r.order[1]} {r.outcome} {r.reason}" + (f" {r.original.url} {r.original.order}" if r.original else "")
-        for r in rulings
+        for r in decisions
     ]
 
 
@@ -58,8 +58,8 @@ def test_a_page_of_too_few_features_is_unique_and_says_so() -> None:
 
 
 def test_a_ruling_has_the_order_of_its_claim() -> None:
-    rulings = decide(BATCH, [claim("a", 0b0), claim("b", 0b111)], [answer()], NEAR)
-    assert [ruling.order for ruling in rulings] == [(BATCH, 0), (BATCH, 1)]
+    decisions = decide(BATCH, [claim("a", 0b0), claim("b", 0b111)], [answer()], NEAR)
+    assert [decision.order for decision in decisions] == [(BATCH, 0), (BATCH, 1)]
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -74,9 +74,9 @@ def test_of_the_survivors_that_the_shards_name_the_earliest_counts(swapped: bool
 )
 def test_earlier_means_an_earlier_batch_then_an_earlier_place(one: Order, other: Order, named: Order) -> None:
     answers = answer(hit(0, one, "s"), shard=0, batch=20), answer(hit(0, other, "s"), shard=1, batch=20)
-    (ruling,) = decide(20, [claim("a", 0b0)], answers, NEAR)
-    assert ruling.original is not None
-    assert ruling.original.order == named
+    (decision,) = decide(20, [claim("a", 0b0)], answers, NEAR)
+    assert decision.original is not None
+    assert decision.original.order == named
 
 
 def test_a_copy_in_the_same_batch_is_a_duplicate_of_the_first() -> None:
@@ -124,9 +124,9 @@ def test_a_refetch_inside_one_batch() -> None:
 
 
 def test_a_refetch_keeps_the_distance_to_the_page_as_it_was() -> None:
-    (ruling,) = decide(BATCH, [claim("a", 0b0)], [answer(hit(0, (3, 2), "a", distance=1))], NEAR)
-    assert ruling.original is not None
-    assert ruling.original.distance == 1
+    (decision,) = decide(BATCH, [claim("a", 0b0)], [answer(hit(0, (3, 2), "a", distance=1))], NEAR)
+    assert decision.original is not None
+    assert decision.original.distance == 1
 
 
 def test_only_the_earliest_survivor_says_whether_it_is_a_refetch() -> None:
@@ -213,10 +213,10 @@ def test_it_judges_as_one_sequential_walk_over_the_log_does(log: list[list[Claim
             if one.offset <= claimed:
                 void.add(place)
             claimed = max(claimed, one.offset)
-        for ruling in decide(batch, asked, list(shards_answer(batch, asked, kept, void, shards)), NEAR):
-            found[ruling.order] = ruling.outcome, ruling.reason, ruling.original and ruling.original.order
-            if ruling.outcome == "unique":
-                kept.append((ruling.order, ruling.claim))
+        for decision in decide(batch, asked, list(shards_answer(batch, asked, kept, void, shards)), NEAR):
+            found[decision.order] = decision.outcome, decision.reason, decision.original and decision.original.order
+            if decision.outcome == "unique":
+                kept.append((decision.order, decision.claim))
     batches = [(n, Batch(scheme=SCHEME, writer=b"w", claims=tuple(asked))) for n, asked in enumerate(log)]
     expected = oracle.verdicts(batches, NEAR, scheme=SCHEME).values()
     assert found == {wanted.order: (wanted.outcome, wanted.reason, wanted.original) for wanted in expected}

@@ -17,9 +17,9 @@ from worker.index.blocks import Header, pack
 from worker.index.entries import COLUMNS, Entries, Survivor
 from worker.index.urls import pack_urls
 from worker.messages import Batch, Block, encode
-from worker.stream.connection import client_options
+from worker.stream.kafka.connection import client_options
+from worker.stream.log import Sent, Ticket
 from worker.stream.policy import SCHEME_HEADER, Policy
-from worker.stream.ports import Sent, Ticket
 from worker.topics import FINGERPRINTS, INDEX
 
 MILLION: Final = 1_000_000
@@ -69,7 +69,7 @@ def _blocks(rules: Policy, shard: int, entries: int, batches: int) -> Iterator[B
             shard=shard,
             after=-1,
             to=0,
-            next_candidate=0,
+            answers_offset=0,
             watermark=0,
             claimed={},
             floor=-1,

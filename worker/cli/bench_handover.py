@@ -21,10 +21,10 @@ from worker.demo.children import Child
 from worker.demo.watching import see_that_it_runs, wait_until_ready
 from worker.errors import Unavailable
 from worker.messages import Answer, Batch, PageMeta, decode
-from worker.stream.connection import client_options
-from worker.stream.ports import Log, Record
-from worker.stream.publish import publish_pages
-from worker.topics import CANDIDATES, FINGERPRINTS
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.publish import publish_pages
+from worker.stream.log import Log, Record
+from worker.topics import ANSWERS, FINGERPRINTS
 
 READY_SECONDS: Final = 300.0
 LOOK_SECONDS: Final = 1.0
@@ -102,7 +102,7 @@ def measure_handover(settings: Settings, folder: Path, first_core: Sequence[int]
             crawl.start()
             try:
                 time.sleep(BEFORE_SECONDS)
-                first_answer = log.bounds(CANDIDATES, 0).end
+                first_answer = log.bounds(ANSWERS, 0).end
                 second_came = time.time() * 1000
                 with _worker(settings, folder, 2) as second:
                     _serve_last(second.pid)
@@ -123,7 +123,7 @@ def _wait_until_half_is_taken(log: Log, begin: int, workers: Sequence[Child], sh
 
     Returns the broker's clock then, in milliseconds since 1970 UTC.
     """
-    reader = log.reader(CANDIDATES, 0, begin)
+    reader = log.reader(ANSWERS, 0, begin)
     deadline = time.monotonic() + READY_SECONDS
     first_writer = b""
     taken: set[int] = set()
@@ -155,7 +155,7 @@ def _judge(log: Log, first_batch: int, counted: tuple[float, float], shared_out:
         for record in _all(log, FINGERPRINTS, first_batch)
         if record.value and decode(Batch, record.value).claims
     }
-    answers = [(decode(Answer, record.value), record.timestamp) for record in _all(log, CANDIDATES, 0) if record.value]
+    answers = [(decode(Answer, record.value), record.timestamp) for record in _all(log, ANSWERS, 0) if record.value]
     first_worker = answers[0][0].writer
     decided: dict[int, int] = {}
     for answer, at in answers:

@@ -26,19 +26,19 @@ from worker.errors import UsageError
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.messages import PageMeta
-from worker.stream.admin import create_topics
-from worker.stream.connection import client_options
-from worker.stream.loop import Worker
+from worker.pool.process_pool import ProcessPool
+from worker.pool.stopwatch import START
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.publish import publish_pages
+from worker.stream.kafka.topic_admin import create_topics
+from worker.stream.log import Record
 from worker.stream.observer import Observer
-from worker.stream.parsers import ParserPool
-from worker.stream.parsing import Parsing, Source
-from worker.stream.ports import Record
-from worker.stream.publish import publish_pages
-from worker.stream.run import Runner
-from worker.stream.startup import limits
-from worker.stream.stopwatch import START
-from worker.stream.watch import Watch
-from worker.verdict.decide import Ruling
+from worker.stream.partition.fingerprint_pool import FingerprintPool, Source
+from worker.stream.preflight import limits
+from worker.stream.runner import Runner
+from worker.stream.watchdog import Watch
+from worker.stream.worker import Worker
+from worker.verdict.decide import Decision
 
 Page = tuple[PageMeta, bytes]
 
@@ -47,7 +47,7 @@ Page = tuple[PageMeta, bytes]
 class Report:
     """What one run took. Times are CPU seconds: ``own`` by step of the worker's thread, ``process`` all its threads,
     ``parsers`` the child processes, ``parsing`` by stage what they told of it; ``wall`` is from the first page consumed
-    to the last one settled."""
+    to the last one committed."""
 
     pages: int
     megabytes: float
@@ -78,10 +78,10 @@ class Report:
 
 @dataclass
 class Stopwatch(Observer):
-    """Listens to the worker and stops its runner when all pages are settled."""
+    """Listens to the worker and stops its runner when all pages are committed."""
 
     expected: int
-    settled_pages: int = 0
+    committed_pages: int = 0
     own: dict[str, float] = field(default_factory=dict)
     runner: Runner | None = None
 
@@ -89,10 +89,10 @@ class Stopwatch(Observer):
         """Add up."""
         self.own[name] = self.own.get(name, 0.0) + seconds
 
-    def settled(self, pages: Sequence[tuple[Record, Ruling]]) -> None:
+    def committed(self, pages: Sequence[tuple[Record, Decision]]) -> None:
         """Count, and stop at the last page."""
-        self.settled_pages += len(pages)
-        if self.settled_pages >= self.expected and self.runner is not None:
+        self.committed_pages += len(pages)
+        if self.committed_pages >= self.expected and self.runner is not None:
             self.runner.stop()
 
     def passed(self, now: float) -> None:
@@ -184,7 +184,7 @@ def repeated(pages: Sequence[Page], times: int) -> Iterator[Page]:
 
 
 def measure(settings: Settings, pages: Sequence[Page], processes: int) -> Report:
-    """One run: a fresh broker, all pages published, then one worker until all are settled."""
+    """One run: a fresh broker, all pages published, then one worker until all are committed."""
     made = compose.recipe(settings)
     scheme = compose.scheme(settings, made)
     with tempfile.TemporaryDirectory() as folder, LocalBroker(data_dir=Path(folder)) as broker:
@@ -195,7 +195,7 @@ def measure(settings: Settings, pages: Sequence[Page], processes: int) -> Report
         create_topics(options, specs(here), 1)
         publish_pages(options, here.topics.prefix, pages)
         writer = secrets.token_bytes(8)
-        with ParserPool[Source, Fingerprinted](
+        with ProcessPool[Source, Fingerprinted](
             partial(Fingerprinter, made),
             Fingerprinted,
             processes=processes,
@@ -206,7 +206,7 @@ def measure(settings: Settings, pages: Sequence[Page], processes: int) -> Report
             stopwatch = Stopwatch(len(pages))
             rules = policy(here, scheme, writer)
             most = limits(specs(here), ())
-            parsing = Parsing(pool, most.outputs, scope_of=compose.scope_of(here, made), ttl=rules.ttl)
+            parsing = FingerprintPool(pool, most.outputs, scope_of=compose.scope_of(here, made), ttl=rules.ttl)
             new_index = compose.new_index(here)
             worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), stopwatch)
             runner = Runner(worker, parsing, Watch(log, worker, here.kafka.patience_seconds), rhythm(here), stopwatch)
@@ -234,7 +234,7 @@ def report_lines(report: Report) -> Iterator[str]:
         yield f"  {share:6.1%}  {name}"
 
 
-def _warm_up(pool: ParserPool[Source, Fingerprinted], processes: int) -> None:
+def _warm_up(pool: ProcessPool[Source, Fingerprinted], processes: int) -> None:
     """Let every parser load its dictionary: that is a start's cost, not a page's."""
     source = Source(0, 0, 0, "http://warm.example/")
     for _ in range(processes):

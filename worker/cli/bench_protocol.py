@@ -25,9 +25,9 @@ from worker.config import Settings
 from worker.errors import UsageError
 from worker.index.shard import Shard
 from worker.messages import Answer, Batch, Claim, decode, encode
-from worker.stream.follower import Decided, Pending
-from worker.stream.lookup import LiveShard, Standing
+from worker.stream.log_follower import DecidedBatch, Pending
 from worker.stream.policy import Policy, ReplayPoint
+from worker.stream.shard.live import LiveShard, Standing
 from worker.verdict.decide import decide
 
 STEPS: Final = ("decode the batch", "ask one shard", "read all answers", "decide and store")
@@ -85,8 +85,8 @@ def measure(rules: Policy, entries: int, batches: int) -> Measured:
         marks.append(time.process_time())
         answers = [own, *(decode(Answer, other) for other in others)]
         marks.append(time.process_time())
-        rulings = decide(offset, batch.claims, answers, rules.near)
-        shard.on_decided(Decided(offset, batch, rulings, ReplayPoint(offset, 0), ReplayPoint(offset + 1, 0)))
+        decisions = decide(offset, batch.claims, answers, rules.near)
+        shard.on_decided(DecidedBatch(offset, batch, decisions, ReplayPoint(offset, 0), ReplayPoint(offset + 1, 0)))
         marks.append(time.process_time())
         times.append([1e6 * (after - before) / count for before, after in pairwise(marks)])
     medians: list[float] = np.median(np.array(times), axis=0).tolist()

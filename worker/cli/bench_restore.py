@@ -33,15 +33,15 @@ from worker.cli.run import kafka_log, policy
 from worker.cli.topology import specs
 from worker.config import Settings
 from worker.errors import UsageError
-from worker.stream.admin import create_topics
-from worker.stream.connection import client_options
-from worker.stream.keeping import Keeping, SnapshotFolder
-from worker.stream.local import Local
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.topic_admin import create_topics
+from worker.stream.log import Log
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy
-from worker.stream.ports import Log
-from worker.stream.restore import Restoration, Restored
-from worker.stream.upkeep import Upkeep
+from worker.stream.resources import WorkerResources
+from worker.stream.shard.block_writer import BlockWriter
+from worker.stream.shard.restore import Restoration, Restored
+from worker.stream.shard.snapshots import SnapshotFolder, SnapshotWriter
 
 ENTRIES: Final = 10 * MILLION
 _LEAST: Final = 8192
@@ -124,24 +124,28 @@ def restores(settings: Settings, rules: Policy, folder: Path, rounds: int) -> It
     with ThreadPoolExecutor(1) as thread:
         try:
             for number in range(rounds):
-                measured, restored = _timed("cold, from the topic", settings, log, rules, Local(thread.submit))
+                measured, restored = _timed(
+                    "cold, from the topic", settings, log, rules, WorkerResources(thread.submit)
+                )
                 yield measured
                 if number == 0:
                     yield _timed_writing(snapshots, log, restored, rules)
                 del restored
-                local = Local(thread.submit, snapshots)
-                measured, restored = _timed("with snapshots", settings, log, rules, local)
+                resources = WorkerResources(thread.submit, snapshots)
+                measured, restored = _timed("with snapshots", settings, log, rules, resources)
                 yield measured
                 del restored
         finally:
             log.close(settings.shutdown.seconds)
 
 
-def _timed(how: str, settings: Settings, log: Log, rules: Policy, local: Local) -> tuple[Measured, list[Restored]]:
+def _timed(
+    how: str, settings: Settings, log: Log, rules: Policy, resources: WorkerResources
+) -> tuple[Measured, list[Restored]]:
     new_index = compose.new_index(settings)
     new_index()  # compiled functions are loaded at the first
     begun, used = time.perf_counter(), time.process_time()
-    waiting = [Restoration(number, log, rules, Observer(), local) for number in range(rules.shards)]
+    waiting = [Restoration(number, log, rules, Observer(), resources) for number in range(rules.shards)]
     done: list[Restored] = []
     while waiting:
         for restoration in list(waiting):  # as a worker does: each in turn, a step
@@ -154,13 +158,13 @@ def _timed(how: str, settings: Settings, log: Log, rules: Policy, local: Local) 
 
 
 def _timed_writing(snapshots: SnapshotFolder, log: Log, restored: Sequence[Restored], rules: Policy) -> Measured:
-    local = Local(snapshots=snapshots)
+    resources = WorkerResources(snapshots=snapshots)
     begun, used = time.perf_counter(), time.process_time()
     for each in restored:
-        keeping = Keeping(snapshots, log, local.background)
+        keeping = SnapshotWriter(snapshots, log, resources.background)
         keeping.capture(each.shard)
         new_key = partial(secrets.token_bytes, 16)
-        upkeep = Upkeep(log, each.shard, each.known, each.position, each.floor, new_key, Observer())
+        upkeep = BlockWriter(log, each.shard, each.known, each.position, each.floor, new_key, Observer())
         keeping.step(each.shard, upkeep)
     wall, cpu = time.perf_counter() - begun, time.process_time() - used
     entries = sum(len(each.shard.index) for each in restored)

@@ -30,9 +30,9 @@ from worker.demo.scrape import SETTLED, samples, scrape
 from worker.demo.watching import addresses_of, see_that_it_runs, wait_until_ready
 from worker.errors import Unavailable
 from worker.messages import PageMeta
-from worker.stream.admin import create_topics
-from worker.stream.connection import client_options
-from worker.stream.publish import publish_pages
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.publish import publish_pages
+from worker.stream.kafka.topic_admin import create_topics
 
 Page = tuple[PageMeta, bytes]
 
@@ -44,7 +44,7 @@ _STAGES: Final = "dedup_stage_seconds_total"
 _LOOK_SECONDS: Final = 0.1
 _PROTOCOL: Final = ("read", "wait", "take_up", "answer", "decide", "flush")
 """Steps of the loop that would not be there without index and logs: reading both, answering, deciding, storing."""
-_LOOP: Final = (*_PROTOCOL, "poll", "claim", "settle")
+_LOOP: Final = (*_PROTOCOL, "poll", "claim", "commit")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def measure_workers(settings: Settings, pages: Sequence[Page], count: int) -> Sc
     """One run with so many workers.
 
     Raises:
-        Unavailable: a worker ended, or nothing was settled for three minutes.
+        Unavailable: a worker ended, or nothing was committed for three minutes.
     """
     with ExitStack() as running:
         folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="crawl-dedup-bench-")))
@@ -119,17 +119,17 @@ def measure_workers(settings: Settings, pages: Sequence[Page], count: int) -> Sc
             bind(worker.pid, [cores[number % len(cores)]])
         wait_until_ready(workers, here.topics.shards, here.topics.partitions, READY_SECONDS)
         warm_up = [(PageMeta(url=f"http://warm-up.example/{n}"), body) for n, (_, body) in enumerate(pages)]
-        settled = publish_pages(options, prefix, warm_up[:WARM_UP_PAGES])
-        _wait_until_settled(workers, settled)
+        committed = publish_pages(options, prefix, warm_up[:WARM_UP_PAGES])
+        _wait_until_committed(workers, committed)
         for worker in workers:
             os.kill(worker.pid, signal.SIGSTOP)
         try:
-            settled += publish_pages(options, prefix, pages)
+            committed += publish_pages(options, prefix, pages)
         finally:
             for worker in workers:
                 os.kill(worker.pid, signal.SIGCONT)
         begun, before = time.perf_counter(), _spent(workers, broker)
-        _wait_until_settled(workers, settled)
+        _wait_until_committed(workers, committed)
         wall, after = time.perf_counter() - begun, _spent(workers, broker)
     return Scaling(
         workers=count,
@@ -180,18 +180,18 @@ def bind(pid: int, cores: Sequence[int]) -> None:
             os.sched_setaffinity(int(thread.name), cores)
 
 
-def _wait_until_settled(workers: Sequence[Child], pages: int) -> None:
+def _wait_until_committed(workers: Sequence[Child], pages: int) -> None:
     addresses = addresses_of(workers)
     moved, last = time.monotonic(), -1
-    while (settled := scrape(addresses)[SETTLED]) < pages:
+    while (committed := scrape(addresses)[SETTLED]) < pages:
         for worker in workers:
             see_that_it_runs(worker)
-        if settled != last:
-            moved, last = time.monotonic(), settled
+        if committed != last:
+            moved, last = time.monotonic(), committed
         if time.monotonic() - moved > STALL_SECONDS:
             ends = "\n".join(f"{worker.name}:\n{worker.last_lines()}" for worker in workers)
             raise Unavailable(
-                f"{settled} of {pages} pages are settled, and no more for {STALL_SECONDS:g} s; the ends of the "
+                f"{committed} of {pages} pages are committed, and no more for {STALL_SECONDS:g} s; the ends of the "
                 f"outputs:\n{ends}\nTry again when the machine is less busy"
             )
         time.sleep(_LOOK_SECONDS)

@@ -22,7 +22,7 @@ from worker.fingerprint.fingerprinter import Explainer, Recipe
 from worker.fingerprint.hashing import MAX_BITS, MIN_BITS, WORD_BITS
 from worker.fingerprint.measures import BlockLayout
 from worker.messages import PageMeta
-from worker.stream.parsers import ParserPool
+from worker.pool.process_pool import ProcessPool
 
 if TYPE_CHECKING:
     from worker.config import PageSettings, Settings
@@ -143,7 +143,7 @@ def _explained(sides: tuple[Side, Side], made: Recipe, bits: int, page: PageSett
         UsageError: a side cannot be fingerprinted.
     """
     found: dict[int, bytes | PageError] = {}
-    pool: ParserPool[int, bytes] = ParserPool(
+    pool: ProcessPool[int, bytes] = ProcessPool(
         partial(Explainer, made, bits),
         bytes,
         processes=1,

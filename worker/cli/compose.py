@@ -28,8 +28,8 @@ from worker.page.extract import extractor_rule
 from worker.page.normalise import NORMALISER, normalise
 from worker.page.segment import NOISE_WORDS, UserWord
 from worker.page.weigh import FEATURES, IdfTable
-from worker.stream.lookup import IndexFactory
-from worker.stream.scopes import OfHeader, OfHost, OfSite, ScopeOf, everywhere
+from worker.stream.partition.scopes import OfHeader, OfHost, OfSite, ScopeOf, everywhere
+from worker.stream.shard.live import IndexFactory
 from worker.urls import CANONICALIZATION
 
 SITE: Final = "site"

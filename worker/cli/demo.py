@@ -2,7 +2,7 @@
 
 1. a broker in a temporary folder, and the topics on it;
 2. the site, a spider with the plugin, and workers, each a process of its own;
-3. pages are counted on their way, until all that the spider published is settled;
+3. pages are counted on their way, until all that the spider published is committed;
 4. what came out: sums, sections, examples, two pages side by side;
 5. everything ends and is removed, or stays until Ctrl-C with ``--keep``.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from worker.demo.children import Child
-    from worker.demo.reckoning import Reckoning
+    from worker.demo.expected_counts import Reckoning
     from worker.demo.scrape import Share
     from worker.demo.server import SiteServer
     from worker.demo.site import Page
@@ -103,7 +103,7 @@ class Demo:
     def run(self) -> list[str]:
         """What does not add up, a sentence each."""
         from worker.config import TopicSettings
-        from worker.demo.reckoning import UNIQUE
+        from worker.demo.expected_counts import UNIQUE
         from worker.demo.server import SiteServer
         from worker.demo.watching import wait_until_ready
 
@@ -169,8 +169,8 @@ class Demo:
 
     def _topics(self, servers: str) -> dict[str, Any]:
         from worker.config import KafkaSettings
-        from worker.stream.admin import create_topics
-        from worker.stream.connection import client_options
+        from worker.stream.kafka.connection import client_options
+        from worker.stream.kafka.topic_admin import create_topics
         from worker.topics import topic_specs
 
         options = client_options(KafkaSettings(bootstrap_servers=servers))
@@ -207,11 +207,11 @@ class Demo:
     def _watched(
         self, options: dict[str, Any], site: SiteServer, spider: Child, workers: Sequence[Child]
     ) -> tuple[Reckoning, Watching]:
-        """Wait until everything that was published is settled, and read it once more from the beginning."""
+        """Wait until everything that was published is committed, and read it once more from the beginning."""
+        from worker.demo.expected_counts import Counts, Reckoning
         from worker.demo.progress import Progress
-        from worker.demo.reckoning import Counts, Reckoning
         from worker.demo.watching import Watching
-        from worker.stream.outputs import PageCount, read_outputs
+        from worker.stream.kafka.output_reader import PageCount, read_outputs
 
         with (
             Watching(options, PREFIX, site, spider, workers) as watching,

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from worker.cli.size import in_units
-from worker.cli.topology import bystander, specs
+from worker.cli.topology import cluster, specs
 from worker.errors import CheckFailed, UsageError
-from worker.stream.admin import compare_topics
-from worker.stream.connection import client_options
-from worker.stream.inspect import ShardReport, inspect
-from worker.stream.startup import check_topics
+from worker.operations.inspect import ShardReport, inspect
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.topic_admin import compare_topics
+from worker.stream.preflight import check_topics
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "to spare: batches and answers by which the logs reach back beyond the shard's replay point (negative: gone). "
         "Exit code 1 if anything is damaged or gone. copy: makes the topics of another generation and writes all "
         "entries there, in their order, for workers that go on with other settings of these two kinds; what is judged "
-        "next is judged as it would have been. All workers must have been stopped with SIGTERM, all pages settled. The "
+        "next is judged as it would have been. All workers must have been stopped with SIGTERM, all pages committed. The "
         "old workers refuse to run afterwards. Needs as much memory as the blocks take on the topic."
     )
     parser.add_argument("action", choices=(INSPECT, COPY), help="what to do")
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
         return index_copy.run(arguments, settings)
     check_topics(compare_topics(client_options(settings.kafka), specs(settings)))
-    with bystander(settings) as broker:
+    with cluster(settings) as broker:
         reports = inspect(broker, range(settings.topics.shards))
     print("\n".join(as_json(reports) if arguments.json else table(reports)))
     if problems := [f"  shard {report.shard}: {problem}" for report in reports for problem in report.problems]:

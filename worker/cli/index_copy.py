@@ -9,14 +9,14 @@ from pathlib import Path
 
 from worker.cli import compose
 from worker.cli.run import policy
-from worker.cli.topology import bystander, specs
+from worker.cli.topology import cluster, specs
 from worker.config import Settings, in_generation
 from worker.errors import UsageError
-from worker.stream.admin import compare_topics, create_topics
-from worker.stream.connection import client_options
-from worker.stream.copying import copy, drained, lines, refuse_used
+from worker.operations.copy_index import copy, drained, lines, refuse_used
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.topic_admin import compare_topics, create_topics
 from worker.stream.policy import Policy
-from worker.stream.startup import check_topics
+from worker.stream.preflight import check_topics
 from worker.urls import canonical_url
 
 
@@ -34,11 +34,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         raise UsageError("--to names the generation that is copied: take another name")
     options = client_options(settings.kafka)
     check_topics(compare_topics(options, specs(settings)))
-    with bystander(settings) as source:
+    with cluster(settings) as source:
         found = drained(source, settings.topics.generation, _policy(settings), range(settings.topics.partitions))
         create_topics(options, specs(after), after.topics.replication_factor)
         check_topics(compare_topics(options, specs(after)))
-        with bystander(after) as target:
+        with cluster(after) as target:
             names = settings.topics.generation, after.topics.generation
             rules = _policy(after)
             refuse_used(target, names[1], rules)

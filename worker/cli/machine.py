@@ -47,7 +47,7 @@ class IndexMemory(NamedTuple):
 
 
 def parsers(settings: Settings) -> int:
-    """Parsing processes: ``page.processes``, or one a core."""
+    """FingerprintPool processes: ``page.processes``, or one a core."""
     return settings.page.processes or os.cpu_count() or 1
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from worker.cli import compose
 from worker.cli.run import policy
-from worker.cli.topology import bystander, specs
+from worker.cli.topology import cluster, specs
 from worker.errors import CheckFailed, UsageError
-from worker.stream.admin import compare_topics
-from worker.stream.connection import client_options
-from worker.stream.repair import PartitionPlace, Plan, Survey, barrier, carry_out, plan, survey
-from worker.stream.skipping import Spot, skip
-from worker.stream.startup import check_topics
-from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
+from worker.operations.repair import PartitionPlace, Plan, Survey, barrier, carry_out, plan, survey
+from worker.operations.skip import Spot, skip
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.topic_admin import compare_topics
+from worker.stream.preflight import check_topics
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     rules = policy(settings, compose.scheme(settings, compose.recipe(settings)), secrets.token_bytes(8))
     if outside := [str(asked) for asked in arguments.skip if asked.partition >= topics.partitions]:
         raise UsageError(f"{PAGES} has {topics.partitions} partitions, so there is no page {outside[0]}")
-    with bystander(settings) as broker:
+    with cluster(settings) as broker:
         if arguments.skip:
             for skipped in skip(broker, arguments.skip, rules):
                 print(f"skipped {skipped}: start the workers, which write its dead letter")
@@ -98,7 +98,7 @@ def spot(text: str) -> Spot:
 def places(surveyed: Survey) -> Iterator[str]:
     """Where everything stands beside what there is."""
     logs = surveyed.logs
-    yield f"{FINGERPRINTS} holds batches {_span(*logs.fingerprints)}, {CANDIDATES} answers {_span(*logs.candidates)}"
+    yield f"{FINGERPRINTS} holds batches {_span(*logs.fingerprints)}, {ANSWERS} answers {_span(*logs.answers)}"
     for shard in surveyed.shards:
         batch, answer = shard.point
         yield f"shard {shard.shard} of {INDEX} reads on from batch {batch}, answer {answer}: {shard.reach.value}"
@@ -112,7 +112,7 @@ def losses(planned: Plan) -> Iterator[str]:
     if planned.annulled:
         first, last = planned.annulled[0], planned.annulled[-1]
         yield (
-            f"  batches {first} to {last}: no shard has kept what was decided in them. Pages that were settled have "
+            f"  batches {first} to {last}: no shard has kept what was decided in them. Pages that were committed have "
             "their verdicts and are compared with no more; the others are judged anew"
         )
     for bridge in planned.bridges:
@@ -131,11 +131,13 @@ def losses(planned: Plan) -> Iterator[str]:
 def _stand(partition: PartitionPlace) -> str:
     point = partition.point
     if point is not None:
-        where = f"is consumed up to {partition.offset} and reads on from batch {point.batch}, answer {point.candidate}"
+        where = (
+            f"is consumed up to {partition.offset} and reads on from batch {point.batch}, answer {point.answers_offset}"
+        )
         return f"{where}: {partition.reach.value}"
     if partition.committed is None and partition.offset == partition.pages.begin:
         return "has no consumed offset"
-    return f"has no consumed offset that can be right; by the outputs it is settled up to {partition.offset}"
+    return f"has no consumed offset that can be right; by the outputs it is committed up to {partition.offset}"
 
 
 def _span(begin: int, end: int) -> str:

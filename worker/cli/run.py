@@ -24,19 +24,19 @@ from worker.index.layout import Layout
 from worker.observe.events import LoggedMetrics
 from worker.observe.health import HealthServer
 from worker.observe.metrics import Info
-from worker.stream.admin import compare_topics
-from worker.stream.allowance import Allowance
-from worker.stream.connection import Options, client_options
-from worker.stream.kafka_log import KafkaLog
-from worker.stream.keeping import SnapshotFolder
-from worker.stream.local import Local
-from worker.stream.loop import Worker
-from worker.stream.parsers import ParserPool
-from worker.stream.parsing import Parsing, Source
+from worker.pool.process_pool import ProcessPool
+from worker.stream.kafka.connection import Options, client_options
+from worker.stream.kafka.log import KafkaLog
+from worker.stream.kafka.topic_admin import compare_topics
+from worker.stream.partition.fingerprint_pool import FingerprintPool, Source
 from worker.stream.policy import Policy, within
-from worker.stream.run import Rhythm, Runner
-from worker.stream.startup import check_scheme, check_topics, limits
-from worker.stream.watch import Watch
+from worker.stream.preflight import check_scheme, check_topics, limits
+from worker.stream.resources import WorkerResources
+from worker.stream.runner import Rhythm, Runner
+from worker.stream.shard.memory_limit import MemoryLimit
+from worker.stream.shard.snapshots import SnapshotFolder
+from worker.stream.watchdog import Watch
+from worker.stream.worker import Worker
 from worker.topics import DAY_MS
 
 MIB = 1 << 20
@@ -63,22 +63,22 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
     rules = policy(settings, scheme, writer, most.logs)
     metrics = _metrics(settings, scheme)
     with (
-        ParserPool[Source, Fingerprinted](
+        ProcessPool[Source, Fingerprinted](
             partial(Fingerprinter, made),
             Fingerprinted,
             processes=parsers(settings),
             timeout_seconds=settings.page.timeout_seconds,
             memory_bytes=settings.page.memory_mb * MIB,
         ) as pool,
-        this_machine(settings) as local,
+        this_machine(settings) as resources,
     ):
         metrics.health.report(["joining the groups of the workers"])
         server.show(metrics)
         print(f"metrics: {server.address}/metrics", flush=True)
         log = kafka_log(settings, options, writer)
-        parsing = Parsing(pool, most.outputs, scope_of=compose.scope_of(settings, made), ttl=rules.ttl)
+        parsing = FingerprintPool(pool, most.outputs, scope_of=compose.scope_of(settings, made), ttl=rules.ttl)
         new_index = compose.new_index(settings)
-        worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), metrics, local)
+        worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), metrics, resources)
         try:
             check_scheme(log, rules)
             log.prepare()
@@ -91,7 +91,7 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
             print("worker is running", flush=True)
             if not runner.run():
                 _log.warning(
-                    "shutdown.seconds are over before all pages were settled; whoever owns them next does them again"
+                    "shutdown.seconds are over before all pages were committed; whoever owns them next does them again"
                 )
         except Stop as stop:
             metrics.health.report([str(stop)])  # who asks hears it until the logs are closed
@@ -117,16 +117,16 @@ def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | N
         output=settings.output.mode,
         **within(log_bytes or settings.topics.max_message_bytes, settings.index.flush_entries),
         held_bytes=settings.commit.megabytes * MIB,
-        settle_pages=settings.commit.pages,
-        settle_bytes=settings.commit.megabytes * MIB // 2,
+        commit_pages=settings.commit.pages,
+        commit_bytes=settings.commit.megabytes * MIB // 2,
     )
 
 
 def rhythm(settings: Settings) -> Rhythm:
-    """When the loop settles, flushes and gives up draining."""
+    """When the loop commits, flushes and gives up draining."""
     return Rhythm(
-        settle_seconds=settings.commit.seconds,
-        settle_pages=settings.commit.pages,
+        commit_seconds=settings.commit.seconds,
+        commit_pages=settings.commit.pages,
         flush_seconds=settings.index.flush_seconds,
         keep_seconds=settings.index.snapshot_seconds,
         drain_seconds=settings.shutdown.seconds,
@@ -134,7 +134,7 @@ def rhythm(settings: Settings) -> Rhythm:
 
 
 @contextmanager
-def this_machine(settings: Settings) -> Iterator[Local]:
+def this_machine(settings: Settings) -> Iterator[WorkerResources]:
     """A thread, the folder for snapshots and the memory for the index, by these settings.
 
     Raises:
@@ -159,7 +159,7 @@ def this_machine(settings: Settings) -> Iterator[Local]:
     try:
         tables = len(Layout(index.layout).arrangements)
         sketched = settings.near.predicate == "accurate"
-        yield Local(background.submit, snapshots, Allowance(memory.mib * MIB, tables, sketched))
+        yield WorkerResources(background.submit, snapshots, MemoryLimit(memory.mib * MIB, tables, sketched))
     finally:
         background.shutdown(wait=False, cancel_futures=True)
 

@@ -20,7 +20,7 @@ from worker.index.layout import Layout
 
 if TYPE_CHECKING:
     from worker.config import Settings
-    from worker.stream.lookup import Index
+    from worker.stream.shard.live import Index
 
 SUMMARY: Final = "say what the index takes in memory and, with --pages-per-day, what a whole crawl needs"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from worker.cli.compiling import compiling
 from worker.cli.stopping import AskedToStop
 from worker.observe.health import HealthServer, Starting
-from worker.stream.connection import client_options
+from worker.stream.kafka.connection import client_options
 
 if TYPE_CHECKING:
     from worker.config import Settings

@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from worker.cli.topology import bystander, specs
+from worker.cli.topology import cluster, specs
 from worker.config.generations import in_generation
-from worker.stream.admin import compare_topics
-from worker.stream.connection import client_options
-from worker.stream.handover import Generation, Passing, plan_switch, switch
-from worker.stream.startup import check_topics
+from worker.operations.switch import Generation, Passing, plan_switch, switch
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.topic_admin import compare_topics
+from worker.stream.preflight import check_topics
 from worker.topics import PAGES
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     settings = load()
     check_topics(compare_topics(client_options(settings.kafka), specs(settings)))
     before = in_generation(settings, arguments.old)
-    with bystander(before) as there, bystander(settings) as here:
+    with cluster(before) as there, cluster(settings) as here:
         old = Generation(before.topics.generation, there)
         new = Generation(settings.topics.generation, here)
         passings = plan_switch(old, new, range(settings.topics.partitions))

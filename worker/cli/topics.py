@@ -6,10 +6,12 @@ import argparse
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from worker.cli.topology import bystander, specs
+from worker.cli.topology import cluster, specs
 from worker.config import in_generation
 from worker.errors import CheckFailed, UsageError
-from worker.stream.admin import (
+from worker.operations.switch import Generation, refuse_running
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.topic_admin import (
     MISSING,
     PARTITIONS,
     Difference,
@@ -18,9 +20,7 @@ from worker.stream.admin import (
     create_topics,
     delete_topics,
 )
-from worker.stream.connection import client_options
-from worker.stream.handover import Generation, refuse_running
-from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES, TopicSpec, group_names
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES, TopicSpec, group_names
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def _delete(settings: Settings) -> int:
-    with bystander(settings) as groups:
+    with cluster(settings) as groups:
         refuse_running(Generation(settings.topics.generation, groups))
     names = [spec.name for spec in specs(settings) if spec.topic != PAGES]
     groups_too = group_names(settings.kafka.group, settings.topics.generation)
@@ -128,7 +128,7 @@ def next_moves(wanted: Sequence[TopicSpec], differences: Sequence[Difference]) -
 
 
 def _move_for_partitions(difference: Difference, topic: str) -> str:
-    if topic in (FINGERPRINTS, CANDIDATES):
+    if topic in (FINGERPRINTS, ANSWERS):
         return (
             f"{difference.topic} must have one partition, whose order all verdicts follow: "
             "set topics.prefix to a new name, or delete the topics and make them anew"

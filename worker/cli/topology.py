@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from worker.stream.connection import client_options
-from worker.stream.kafka_bystander import Bystander
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.outsider import ClusterView
 from worker.topics import TopicSpec, topic_specs
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ def specs(settings: Settings) -> tuple[TopicSpec, ...]:
     )
 
 
-def bystander(settings: Settings) -> Bystander:
+def cluster(settings: Settings) -> ClusterView:
     """A look from outside at the generation that the settings name; to be closed.
 
     Raises:
         Unavailable: the broker is not there.
     """
     topics = settings.topics
-    return Bystander(
+    return ClusterView(
         client_options(settings.kafka),
         prefix=topics.prefix,
         group=settings.kafka.group,

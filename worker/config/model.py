@@ -230,7 +230,10 @@ class PageSettings(Section):
         le=1024 * 1024,
     )
     processes: int = setting(
-        0, "Parsing processes, which can be killed without harm to the worker; 0 means one a core.", ge=0, le=1024
+        0,
+        "FingerprintPool processes, which can be killed without harm to the worker; 0 means one a core.",
+        ge=0,
+        le=1024,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from worker.demo.reckoning import OUTCOMES
+from worker.demo.expected_counts import OUTCOMES
 from worker.demo.scrape import Share
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SECONDS_BETWEEN_LINES: Final = 2.0
 
 @dataclass(frozen=True)
 class Stations:
-    """Pages that have passed each station: fetched by the spider, on the topic, claimed by a worker, settled.
+    """Pages that have passed each station: fetched by the spider, on the topic, claimed by a worker, committed.
 
     ``shares`` tells by the worker's name what each owns.
     """
@@ -27,13 +27,13 @@ class Stations:
     crawled: int = 0
     published: int = 0
     claimed: int = 0
-    settled: Mapping[str, int] = field(default_factory=dict)
+    committed: Mapping[str, int] = field(default_factory=dict)
     shares: Mapping[str, Share] = field(default_factory=dict)
 
     @property
-    def total_settled(self) -> int:
+    def total_committed(self) -> int:
         """Pages with an outcome that readers of committed records see."""
-        return sum(self.settled.values())
+        return sum(self.committed.values())
 
     @property
     def owners(self) -> list[str]:
@@ -41,9 +41,9 @@ class Stations:
         return [f"{name} owns {shards_and_partitions(share)}" for name, share in self.shares.items()]
 
     def __str__(self) -> str:
-        outcomes = ", ".join(f"{self.settled.get(outcome, 0)} {outcome}" for outcome in OUTCOMES)
+        outcomes = ", ".join(f"{self.committed.get(outcome, 0)} {outcome}" for outcome in OUTCOMES)
         stations = f"{self.crawled} crawled, {self.published} published, {self.claimed} claimed"
-        return f"{stations}, {self.total_settled} settled: {outcomes}"
+        return f"{stations}, {self.total_committed} committed: {outcomes}"
 
 
 def shards_and_partitions(share: Share) -> str:
@@ -74,16 +74,16 @@ class Progress:
         )
         self._tasks = {
             name: self._bars.add_task(name, total=total, detail="")
-            for name in ("crawled", "published", "claimed", "settled")
+            for name in ("crawled", "published", "claimed", "committed")
         }
 
     def show(self, stations: Stations) -> None:
         """Bring it up to date."""
         for name, task in self._tasks.items():
-            completed = stations.total_settled if name == "settled" else getattr(stations, name)
+            completed = stations.total_committed if name == "committed" else getattr(stations, name)
             self._bars.update(task, completed=completed)
-        detail = ", ".join(f"{stations.settled.get(outcome, 0)} {outcome}" for outcome in OUTCOMES)
-        self._bars.update(self._tasks["settled"], detail=detail)
+        detail = ", ".join(f"{stations.committed.get(outcome, 0)} {outcome}" for outcome in OUTCOMES)
+        self._bars.update(self._tasks["committed"], detail=detail)
         if stations.owners != self._owners:
             self._owners = stations.owners
             self._console.print(*self._owners, sep="\n", soft_wrap=True)

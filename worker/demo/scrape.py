@@ -32,13 +32,13 @@ class Sample(NamedTuple):
 class Share(NamedTuple):
     """What a worker says of itself: the shards for which it answers and the partitions from which it claims, in order.
 
-    ``survivors`` are the pages that its shards hold, ``settled`` those whose verdict it has written.
+    ``survivors`` are the pages that its shards hold, ``committed`` those whose verdict it has written.
     """
 
     shards: tuple[int, ...] = ()
     partitions: tuple[int, ...] = ()
     survivors: int = 0
-    settled: int = 0
+    committed: int = 0
 
 
 def samples(address: str) -> list[Sample]:
@@ -70,7 +70,7 @@ def share_of(found: Sequence[Sample]) -> Share:
         shards=_in_state(found, SHARD_STATE, "shard", "answering"),
         partitions=_in_state(found, PARTITION_STATE, "partition", "claiming"),
         survivors=sums[SURVIVORS],
-        settled=sums[SETTLED],
+        committed=sums[SETTLED],
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from worker.demo.reckoning import DEAD, DUPLICATE, OUTCOMES, REFETCH, UNIQUE, Reckoning
+from worker.demo.expected_counts import DEAD, DUPLICATE, OUTCOMES, REFETCH, UNIQUE, Reckoning
 from worker.demo.scrape import Share
 from worker.demo.site import Kind, Page
 from worker.messages import VerdictRecord
@@ -30,7 +30,7 @@ def sums(reckoning: Reckoning) -> Table:
     table.add_row("fetched by the spider", str(reckoning.counts.fetched))
     table.add_row("confirmed to the spider by Kafka (dedup/confirmed)", str(reckoning.counts.confirmed))
     table.add_row("records on the topic pages", str(reckoning.counts.in_pages))
-    table.add_row("settled", str(outcomes.total()), end_section=True)
+    table.add_row("committed", str(outcomes.total()), end_section=True)
     table.add_row(UNIQUE, str(outcomes[UNIQUE]))
     table.add_row(DUPLICATE, str(outcomes[DUPLICATE]))
     for reason, count in sorted(reckoning.reasons.items()):
@@ -57,17 +57,17 @@ def sections(reckoning: Reckoning) -> Table:
 
 
 def owners(shares: Mapping[str, Share]) -> Table:
-    """Who owns which shards and partitions, what the shards hold, and how many pages each has settled."""
+    """Who owns which shards and partitions, what the shards hold, and how many pages each has committed."""
     from rich.table import Table
 
-    table = Table("", "shards of the index", "survivors in them", "partitions of pages", "settled", show_footer=True)
+    table = Table("", "shards of the index", "survivors in them", "partitions of pages", "committed", show_footer=True)
     table.columns[2].footer = str(sum(share.survivors for share in shares.values()))
-    table.columns[4].footer = str(sum(share.settled for share in shares.values()))
+    table.columns[4].footer = str(sum(share.committed for share in shares.values()))
     for column in (table.columns[2], table.columns[4]):
         column.justify = "right"
     for name, share in shares.items():
         shards, partitions = (" ".join(map(str, owned)) for owned in share[:2])
-        table.add_row(name, shards, str(share.survivors), partitions, str(share.settled))
+        table.add_row(name, shards, str(share.survivors), partitions, str(share.committed))
     return table
 
 

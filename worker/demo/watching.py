@@ -9,14 +9,14 @@ from types import TracebackType
 from typing import Final, Self
 
 from worker.demo.children import Child
+from worker.demo.expected_counts import DEAD
 from worker.demo.progress import Stations
-from worker.demo.reckoning import DEAD
 from worker.demo.scrape import CLAIMED, Sample, Share, are_shared_out, is_ready, samples, share_of, summed
 from worker.demo.server import SiteServer
 from worker.errors import Unavailable
 from worker.messages import VerdictRecord
-from worker.stream.connection import Options
-from worker.stream.outputs import OutputReader, PageCount
+from worker.stream.kafka.connection import Options
+from worker.stream.kafka.output_reader import OutputReader, PageCount
 from worker.topics import DEAD_LETTERS, VERDICTS
 
 METRICS: Final = "metrics: "
@@ -74,7 +74,7 @@ def _are_ready(workers: Sequence[Child], shards: int, partitions: int) -> bool:
 
 
 class Watching:
-    """What is known of a crawl that runs: ``stations``, and whether it ``is_over`` with all that was published settled.
+    """What is known of a crawl that runs: ``stations``, and whether it ``is_over`` with all that was published committed.
 
     Args:
         options: how to reach the broker.
@@ -89,7 +89,7 @@ class Watching:
         self._workers = workers
         self._pages = PageCount(options, prefix)
         self._outputs = OutputReader(options, prefix, (VERDICTS, DEAD_LETTERS))
-        self._settled: Counter[str] = Counter()
+        self._committed: Counter[str] = Counter()
         self._first: float | None = None
         self._moved = time.monotonic()
         self.stations = Stations()
@@ -109,14 +109,14 @@ class Watching:
         """Bring ``stations`` up to date; waits up to ``wait`` seconds for something new."""
         crawled = self._spider.status is not None  # asked before pages are counted, so that then the count is final
         for output in self._outputs.read(wait):
-            self._settled[str(output.verdict) if isinstance(output, VerdictRecord) else DEAD] += 1
-        settled = self._settled.total()
+            self._committed[str(output.verdict) if isinstance(output, VerdictRecord) else DEAD] += 1
+        committed = self._committed.total()
         shown = self._samples()
         seen = Stations(
             crawled=self._site.served,
             published=self._pages.now(),
-            claimed=max(sum(summed(found)[CLAIMED] for found in shown.values()), settled),
-            settled=dict(self._settled),
+            claimed=max(sum(summed(found)[CLAIMED] for found in shown.values()), committed),
+            committed=dict(self._committed),
             shares={name: share_of(found) for name, found in shown.items()},
         )
         if seen != self.stations:
@@ -124,7 +124,7 @@ class Watching:
             if self._first is None and seen.crawled:
                 self._first = self._moved
         self.stations = seen
-        self.is_over = crawled and seen.total_settled >= seen.published
+        self.is_over = crawled and seen.total_committed >= seen.published
 
     def check(self, patience: float) -> None:
         """See that it goes on.

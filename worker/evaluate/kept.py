@@ -16,14 +16,14 @@ from worker.evaluate.methods import Method
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.messages import PageMeta
 from worker.page.normalise import normalise
-from worker.stream.parsers import ParserPool
+from worker.pool.process_pool import ProcessPool
 
 _WAIT_SECONDS: Final = 1.0
 _WARM_UP: Final = "first words, in which dictionaries are read and machine code is made 第一次分词会加载词典"
 
 
 class Parsers(NamedTuple):
-    """How many processes parse, and what a page may cost them: as ``ParserPool`` takes it."""
+    """How many processes parse, and what a page may cost them: as ``ProcessPool`` takes it."""
 
     processes: int
     timeout_seconds: float
@@ -85,7 +85,7 @@ def collect(
     fields: Any = tuple
     made = fields[float, int, fields[tuple(fields[method.keeps, float] for method in methods)]]
     names = [method.name for method in methods]
-    pool: ParserPool[str, _Made] = ParserPool(
+    pool: ProcessPool[str, _Made] = ProcessPool(
         partial(_Keeper, recipe, tuple(methods)),
         made,
         processes=parsers.processes,

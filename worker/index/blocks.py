@@ -34,7 +34,7 @@ class Header:
     shard: int
     after: int
     to: int
-    next_candidate: int
+    answers_offset: int
     watermark: int
     claimed: Mapping[int, int]
     floor: int
@@ -61,7 +61,7 @@ def pack(entries: Entries, header: Header) -> Block:
         shard=header.shard,
         after=header.after,
         to=header.to,
-        next_candidate=header.next_candidate,
+        answers_offset=header.answers_offset,
         watermark=header.watermark,
         claimed=tuple(sorted(header.claimed.items())),
         floor=header.floor,
@@ -215,7 +215,7 @@ def _refuse_contradictions(blocks: Sequence[Block]) -> None:
                 "was written with another number of shards; run `python -m worker topics check`"
             )
         other = first_at.setdefault(block.to, block)
-        for name in ("next_candidate", "watermark", "claimed"):
+        for name in ("answers_offset", "watermark", "claimed"):
             one, two = getattr(other, name), getattr(block, name)
             if one != two:
                 raise Refused(

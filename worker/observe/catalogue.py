@@ -115,13 +115,13 @@ CRAWL_PAGES: Final = _counter(
 DEAD_LETTERS: Final = _counter(
     "dedup_dead_letters_total",
     "pages",
-    "Pages that could not be fingerprinted and were settled as dead letters, by reason.",
+    "Pages that could not be fingerprinted and were committed as dead letters, by reason.",
     "reason",
 )
 DISTANCE: Final = _histogram(
     "dedup_distance",
     "bits",
-    "Hamming distance of each settled duplicate to the page that it duplicates; duplicates without fingerprint have "
+    "Hamming distance of each committed duplicate to the page that it duplicates; duplicates without fingerprint have "
     "none.",
     (0, 1, 2, 3, 4, 6, 8, 12, 16),
 )
@@ -138,20 +138,20 @@ LATENCY: Final = _histogram(
 LAG_RECORDS: Final = _gauge(
     "dedup_lag_records",
     "pages",
-    "Pages of an owned partition that are on the broker and not settled.",
+    "Pages of an owned partition that are on the broker and not committed.",
     "partition",
 )
 LAG_SECONDS: Final = _gauge(
     "dedup_lag_seconds",
     "seconds",
-    "Age of the oldest page that is held and not settled, by the broker's time stamp; where pages wait and none comes, "
+    "Age of the oldest page that is held and not committed, by the broker's time stamp; where pages wait and none comes, "
     "the time for which none came. 0 if nothing waits.",
 )
-HELD_PAGES: Final = _gauge("dedup_held_pages", "pages", "Pages consumed and not settled yet.")
+HELD_PAGES: Final = _gauge("dedup_held_pages", "pages", "Pages consumed and not committed yet.")
 HELD_BYTES: Final = _gauge(
     "dedup_held_bytes",
     "bytes",
-    "Memory that the pages consumed and not settled yet take, with 1 KiB added for each; bounded by commit.megabytes.",
+    "Memory that the pages consumed and not committed yet take, with 1 KiB added for each; bounded by commit.megabytes.",
 )
 PARSING: Final = _gauge("dedup_parsing_pages", "pages", "Pages that are with the parsing processes.")
 
@@ -172,9 +172,9 @@ ROUND_SECONDS: Final = _histogram(
 )
 CLAIMS_RESENT: Final = _counter("dedup_resent_claims_total", "claims", "Claims sent again after a send error.")
 ANSWERS: Final = _counter("dedup_answers_total", "answers", "Answers that this worker's shards gave to batches.")
-SETTLEMENTS: Final = _counter("dedup_settlements_total", "transactions", "Transactions that are through.")
-SETTLEMENT_FAILURES: Final = _counter(
-    "dedup_settlement_failures_total",
+COMMITS: Final = _counter("dedup_commits_total", "transactions", "Transactions that are through.")
+COMMIT_FAILURES: Final = _counter(
+    "dedup_commit_failures_total",
     "transactions",
     "Transactions of unknown outcome; their partitions are taken up anew from the committed offset. Pages of one that "
     "was committed after all are in no count here.",
@@ -191,7 +191,7 @@ UNREADABLE: Final = _counter(
     "records",
     "Records on our own topics that none of our versions wrote; passed over.",
     "topic",
-    seeds=(("fingerprints",), ("candidates",), ("index",)),
+    seeds=(("fingerprints",), ("answers",), ("index",)),
 )
 FOREIGN_BATCHES: Final = _counter(
     "dedup_foreign_batches_total",
@@ -209,8 +209,8 @@ INDEX_BYTES: Final = _gauge(
     "shard",
     "part",
 )
-ALLOWANCE: Final = _gauge(
-    "dedup_memory_allowance_bytes",
+MEMORY_LIMIT: Final = _gauge(
+    "dedup_memory_memory_limit_bytes",
     "bytes",
     "Memory that the index of this worker may take (index.memory_mb); 0 is no limit. The worker ends with exit code 4 "
     "before the sum of dedup_index_bytes goes above it.",
@@ -275,12 +275,12 @@ PARTITION_STATE: Final = _gauge(
 STAGE_SECONDS: Final = _counter(
     "dedup_stage_seconds_total",
     "seconds",
-    "CPU time by step: of the worker's loop (poll, take_up, read, wait, answer, decide, claim, settle, flush), and of "
+    "CPU time by step: of the worker's loop (poll, take_up, read, wait, answer, decide, claim, commit, flush), and of "
     "its parsing processes together (start, extract, segment, fingerprint, pipes).",
     "stage",
 )
 PARSER_REPLACEMENTS: Final = _counter(
-    "dedup_parser_replacements_total", "processes", "Parsing processes that crashed, hung or ran out of memory."
+    "dedup_parser_replacements_total", "processes", "FingerprintPool processes that crashed, hung or ran out of memory."
 )
 OBSERVER_ERRORS: Final = _counter(
     "dedup_observer_errors_total",
@@ -288,7 +288,7 @@ OBSERVER_ERRORS: Final = _counter(
     "Exceptions in what counts and logs, by the method that raised. They cost numbers and log lines, no page and no "
     "verdict; the first of each kind is in the log.",
     "method",
-    seeds=(("sample",), ("settled",)),
+    seeds=(("sample",), ("committed",)),
 )
 LOOP_AGE: Final = _gauge(
     "dedup_loop_age_seconds", "seconds", "Time since the loop's last pass, as of the scrape; /livez judges by it."

@@ -10,9 +10,9 @@ import logging
 from collections.abc import Sequence
 
 from worker.observe.metrics import Metrics
-from worker.stream.lives import PartitionLife, ShardLife
-from worker.stream.ports import Record
-from worker.verdict.decide import Ruling
+from worker.stream.log import Record
+from worker.stream.states import PartitionState, ShardState
+from worker.verdict.decide import Decision
 
 _log = logging.getLogger("worker")
 
@@ -20,16 +20,16 @@ _log = logging.getLogger("worker")
 class LoggedMetrics(Metrics):
     """Metrics that also say a line an event: who owns what, what was restored, what was passed over."""
 
-    def shard_life(self, shard: int, life: ShardLife) -> None:
+    def shard_state(self, shard: int, state: ShardState) -> None:
         """Owned, answering, lost."""
-        super().shard_life(shard, life)
-        _log.info("shard %d: %s", shard, life.value, extra={"event": "shard", "shard": shard, "state": life.value})
+        super().shard_state(shard, state)
+        _log.info("shard %d: %s", shard, state.value, extra={"event": "shard", "shard": shard, "state": state.value})
 
-    def partition_life(self, partition: int, life: PartitionLife) -> None:
+    def partition_state(self, partition: int, state: PartitionState) -> None:
         """Owned, claiming, lost."""
-        super().partition_life(partition, life)
-        about = {"event": "partition", "partition": partition, "state": life.value}
-        _log.info("pages partition %d: %s", partition, life.value, extra=about)
+        super().partition_state(partition, state)
+        about = {"event": "partition", "partition": partition, "state": state.value}
+        _log.info("pages partition %d: %s", partition, state.value, extra=about)
 
     def restored(self, shard: int, entries: int, blocks: int, damaged: int) -> None:
         """A shard is rebuilt; damaged blocks are a warning."""
@@ -45,20 +45,22 @@ class LoggedMetrics(Metrics):
                 extra=about,
             )
 
-    def settled(self, pages: Sequence[tuple[Record, Ruling]]) -> None:
+    def committed(self, pages: Sequence[tuple[Record, Decision]]) -> None:
         """A line a page, at ``debug`` only."""
-        super().settled(pages)
+        super().committed(pages)
         if not _log.isEnabledFor(logging.DEBUG):
             return
-        for record, ruling in pages:
+        for record, decision in pages:
             source = f"{record.partition}:{record.offset}"
-            about = {"event": "settled", "source": source, "outcome": ruling.outcome, "url": ruling.claim.url}
-            _log.debug("page %s: %s, %s: %s", source, ruling.outcome, ruling.reason, ruling.claim.url, extra=about)
+            about = {"event": "committed", "source": source, "outcome": decision.outcome, "url": decision.claim.url}
+            _log.debug(
+                "page %s: %s, %s: %s", source, decision.outcome, decision.reason, decision.claim.url, extra=about
+            )
 
     def settlement_failed(self, pages: int) -> None:
         """A transaction failed; its pages are done again."""
         super().settlement_failed(pages)
-        about = {"event": "settlement-failed", "pages": pages}
+        about = {"event": "commit-failed", "pages": pages}
         _log.warning(
             "a transaction of %d pages failed; their partitions go on from the committed offset", pages, extra=about
         )

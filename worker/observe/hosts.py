@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from worker.observe.ledger import OTHER
+from worker.observe.counters import OTHER
 
 MOST_HOSTS: Final = 100_000
 """Hosts told apart, about 30 MB; pages of any further ones are counted together, as ``other``."""
@@ -26,14 +26,14 @@ def host_of(url: str) -> str:
 
 
 class HostTable:
-    """Counts by host. Whoever counts and whoever reads hold one lock; see ``Ledger.lock``."""
+    """Counts by host. Whoever counts and whoever reads hold one lock; see ``Counters.lock``."""
 
     def __init__(self, most: int = MOST_HOSTS) -> None:
         self._most = most
         self._counts: dict[str, list[int]] = {}
 
     def count(self, host: str, outcome: str) -> None:
-        """One settled page."""
+        """One committed page."""
         counts = self._counts.get(host)
         if counts is None:
             if len(self._counts) >= self._most:

@@ -24,16 +24,16 @@ from worker import __version__
 from worker.messages import Claim
 from worker.observe import catalogue
 from worker.observe.catalogue import CATALOGUE, Counter, Kind, Labels, Metric
-from worker.observe.census import Census, missing_for_readiness
+from worker.observe.counters import Counters, FewValues, Observations
+from worker.observe.gauges import Gauges, missing_for_readiness
 from worker.observe.health import Health
 from worker.observe.hosts import hosts_json
-from worker.observe.ledger import FewValues, Ledger, Observations
 from worker.observe.origins import Origins
-from worker.stream.loop import Worker
+from worker.stream.log import Record
 from worker.stream.observer import Observer
-from worker.stream.ports import Record
-from worker.stream.watch import Watch
-from worker.verdict.decide import DEAD, DUPLICATE, Ruling
+from worker.stream.watchdog import Watch
+from worker.stream.worker import Worker
+from worker.verdict.decide import DEAD, DUPLICATE, Decision
 
 LANGUAGES: Final = 16
 REASONS: Final = 32
@@ -96,25 +96,25 @@ class Metrics(Observer):
         self._now = now
         self._stopwatch = stopwatch
         self._claimed_at: float | None = None
-        self._ledger = Ledger(CATALOGUE)
-        self._census = Census(self._ledger, now)
-        self._lock = self._ledger.lock
+        self._counters = Counters(CATALOGUE)
+        self._census = Gauges(self._counters, now)
+        self._lock = self._counters.lock
         self._languages, self._reasons, self._stages = FewValues(LANGUAGES), FewValues(REASONS), FewValues(STAGES)
-        self._origins = Origins(self._ledger, hosts)
-        self._pages = self._ledger.tally(catalogue.PAGES)
-        self._duplicates = self._ledger.tally(catalogue.DUPLICATES)
-        self._dead_letters = self._ledger.tally(catalogue.DEAD_LETTERS)
-        self._distance = self._ledger.distribution(catalogue.DISTANCE)
-        self._latency = self._ledger.distribution(catalogue.LATENCY)
-        self._batch_claims = self._ledger.distribution(catalogue.BATCH_CLAIMS)
-        self._round_seconds = self._ledger.distribution(catalogue.ROUND_SECONDS)
-        self._stage_seconds = self._ledger.tally(catalogue.STAGE_SECONDS)
+        self._origins = Origins(self._counters, hosts)
+        self._pages = self._counters.tally(catalogue.PAGES)
+        self._duplicates = self._counters.tally(catalogue.DUPLICATES)
+        self._dead_letters = self._counters.tally(catalogue.DEAD_LETTERS)
+        self._distance = self._counters.distribution(catalogue.DISTANCE)
+        self._latency = self._counters.distribution(catalogue.LATENCY)
+        self._batch_claims = self._counters.distribution(catalogue.BATCH_CLAIMS)
+        self._round_seconds = self._counters.distribution(catalogue.ROUND_SECONDS)
+        self._stage_seconds = self._counters.tally(catalogue.STAGE_SECONDS)
         for constant in (catalogue.BUILD_INFO, catalogue.SETTINGS_INFO):
-            self._ledger.tally(constant)[info.labels(constant)] = 1
-        self._ledger.tally(catalogue.SHARDS)[()] = info.shards
-        self._ledger.tally(catalogue.PARTITIONS)[()] = info.partitions
+            self._counters.tally(constant)[info.labels(constant)] = 1
+        self._counters.tally(catalogue.SHARDS)[()] = info.shards
+        self._counters.tally(catalogue.PARTITIONS)[()] = info.partitions
         self._registry = CollectorRegistry()
-        self._registry.register(_Ledger(self._ledger, self.health))
+        self._registry.register(_Ledger(self._counters, self.health))
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
         GCCollector(registry=self._registry)
@@ -153,27 +153,27 @@ class Metrics(Observer):
 
     # traffic
 
-    def settled(self, pages: Sequence[tuple[Record, Ruling]]) -> None:
+    def committed(self, pages: Sequence[tuple[Record, Decision]]) -> None:
         now = self._now()
         with self._lock:
-            self._ledger.tally(catalogue.SETTLEMENTS)[()] += 1
+            self._counters.tally(catalogue.COMMITS)[()] += 1
             self._origins.at(now)
-            for record, ruling in pages:
-                self._count(ruling)
-                self._origins.count(record, ruling)
+            for record, decision in pages:
+                self._count(decision)
+                self._origins.count(record, decision)
                 self._latency.add(max(0.0, now - record.timestamp / 1000))
 
-    def _count(self, ruling: Ruling) -> None:
-        self._pages[ruling.outcome, self._languages(ruling.claim.language or NO_LANGUAGE)] += 1
-        if ruling.outcome == DUPLICATE:
-            self._duplicates[self._reasons(ruling.reason),] += 1
-            if ruling.original is not None and ruling.original.distance is not None:
-                self._distance.add(ruling.original.distance)
-        elif ruling.outcome == DEAD:
-            self._dead_letters[self._reasons(ruling.reason.partition(": ")[0]),] += 1
+    def _count(self, decision: Decision) -> None:
+        self._pages[decision.outcome, self._languages(decision.claim.language or NO_LANGUAGE)] += 1
+        if decision.outcome == DUPLICATE:
+            self._duplicates[self._reasons(decision.reason),] += 1
+            if decision.original is not None and decision.original.distance is not None:
+                self._distance.add(decision.original.distance)
+        elif decision.outcome == DEAD:
+            self._dead_letters[self._reasons(decision.reason.partition(": ")[0]),] += 1
 
     def settlement_failed(self, pages: int) -> None:
-        self._add(catalogue.SETTLEMENT_FAILURES)
+        self._add(catalogue.COMMIT_FAILURES)
 
     def claimed(self, claims: Sequence[Claim], again: bool) -> None:
         if again:
@@ -219,22 +219,22 @@ class Metrics(Observer):
 
     def _add(self, counter: Counter, count: float = 1, *labels: str) -> None:
         with self._lock:
-            self._ledger.tally(counter)[labels] += count
+            self._counters.tally(counter)[labels] += count
 
 
 class _Ledger(Collector):
-    """Makes Prometheus' families of the catalogue and the ledger's numbers, for one scrape."""
+    """Makes Prometheus' families of the catalogue and the counters's numbers, for one scrape."""
 
-    def __init__(self, ledger: Ledger, health: Health) -> None:
-        self._ledger = ledger
+    def __init__(self, counters: Counters, health: Health) -> None:
+        self._counters = counters
         self._health = health
 
     def collect(self) -> Iterator[Family]:
         """One family for each metric of the catalogue."""
-        with self._ledger.lock:
-            self._ledger.tally(catalogue.LOOP_AGE)[()] = self._health.age
-            self._ledger.tally(catalogue.READY)[()] = not self._health.not_ready()
-        tallies, distributions = self._ledger.copy()
+        with self._counters.lock:
+            self._counters.tally(catalogue.LOOP_AGE)[()] = self._health.age
+            self._counters.tally(catalogue.READY)[()] = not self._health.not_ready()
+        tallies, distributions = self._counters.copy()
         for metric in CATALOGUE:
             if metric.kind is Kind.HISTOGRAM:
                 yield _histogram(metric, distributions[metric.name])

@@ -1,4 +1,4 @@
-"""Where settled pages come from: their host, their spider and its crawl, with few enough names for Prometheus."""
+"""Where committed pages come from: their host, their spider and its crawl, with few enough names for Prometheus."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Final
 
 from worker.messages import Headers
 from worker.observe import catalogue
+from worker.observe.counters import OTHER, Counters, Tally
 from worker.observe.hosts import HostTable, host_of
-from worker.observe.ledger import OTHER, Ledger, Tally
 from worker.observe.top import TopValues
-from worker.stream.ports import Record
-from worker.verdict.decide import Ruling
+from worker.stream.log import Record
+from worker.verdict.decide import Decision
 
 CRAWLS: Final = 20
 """Pairs of spider and crawl that are told apart: those with most pages of late."""
@@ -22,29 +22,29 @@ _LONGEST: Final = 100
 
 
 class Origins:
-    """Counts settled pages by where they came from.
+    """Counts committed pages by where they came from.
 
     Args:
-        ledger: where the numbers go; whoever calls ``count`` holds its lock.
+        counters: where the numbers go; whoever calls ``count`` holds its lock.
         hosts: so many hosts have series of their own; 0: no series by host at all.
     """
 
-    def __init__(self, ledger: Ledger, hosts: int) -> None:
+    def __init__(self, counters: Counters, hosts: int) -> None:
         self.table: Final = HostTable()
-        self._by_host = ledger.tally(catalogue.HOST_PAGES)
-        self._by_crawl = ledger.tally(catalogue.CRAWL_PAGES)
+        self._by_host = counters.tally(catalogue.HOST_PAGES)
+        self._by_crawl = counters.tally(catalogue.CRAWL_PAGES)
         self._hosts = TopValues[str](hosts) if hosts else None
         self._crawls = TopValues[tuple[str, str]](CRAWLS)
 
     def at(self, now: float) -> None:
-        """What is counted from here on was settled at ``now``, in seconds since 1970."""
+        """What is counted from here on was committed at ``now``, in seconds since 1970."""
         self._crawls.at(now)
         if self._hosts is not None:
             self._hosts.at(now)
 
-    def count(self, record: Record, ruling: Ruling) -> None:
-        """One settled page."""
-        host, outcome = host_of(ruling.claim.url), ruling.outcome
+    def count(self, record: Record, decision: Decision) -> None:
+        """One committed page."""
+        host, outcome = host_of(decision.claim.url), decision.outcome
         self.table.count(host, outcome)
         if self._hosts is not None:
             named, loser = self._hosts.name(host)

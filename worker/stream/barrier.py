@@ -5,8 +5,8 @@ or beyond that end is forged, or the topic was made anew. Taken for true it woul
 ever and in every worker. Whether it is refused may depend on when one looks, since ``pages`` grows; no verdict does: a
 batch is decided by workers that all found its claims possible, or by none.
 
-Every worker decides, settles and writes what lies before such a record, and ends. All then stand at the same place, and
-the index can be copied from there (``worker.stream.copying``).
+Every worker decides, commits and writes what lies before such a record, and ends. All then stand at the same place, and
+the index can be copied from there (``worker.operations.copy_index``).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Final, NamedTuple, Protocol
 
 from worker.errors import Refused, UnreadableRecord
 from worker.messages import MAX_U64, Batch, Claim, decode
+from worker.stream.log import Bounds, Record
 from worker.stream.policy import Policy
-from worker.stream.ports import Bounds, Record
 from worker.topics import FINGERPRINTS, PAGES
 
 WAY_ON: Final = (

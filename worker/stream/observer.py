@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from worker.messages import Claim
-from worker.stream.lives import PartitionLife, ShardLife
-from worker.stream.ports import Record
-from worker.verdict.decide import Ruling
+from worker.stream.log import Record
+from worker.stream.states import PartitionState, ShardState
+from worker.verdict.decide import Decision
 
 _log = logging.getLogger(__name__)
 
@@ -20,11 +20,11 @@ class Observer:
     def failed(self, method: str) -> None:
         """This method of the observer raised."""
 
-    def shard_life(self, shard: int, life: ShardLife) -> None:
-        """A shard of this worker began another part of its life."""
+    def shard_state(self, shard: int, state: ShardState) -> None:
+        """A shard of this worker began another part of its state."""
 
-    def partition_life(self, partition: int, life: PartitionLife) -> None:
-        """A partition of ``pages`` began another part of its life with this worker."""
+    def partition_state(self, partition: int, state: PartitionState) -> None:
+        """A partition of ``pages`` began another part of its state with this worker."""
 
     def restored(self, shard: int, entries: int, blocks: int, damaged: int) -> None:
         """A shard was rebuilt from its blocks; ``damaged`` of them lay above the cover and were dropped."""
@@ -53,8 +53,8 @@ class Observer:
     def heard(self) -> None:
         """The broker answered what it is asked every few seconds."""
 
-    def settled(self, pages: Sequence[tuple[Record, Ruling]]) -> None:
-        """Pages and their rulings became visible outside."""
+    def committed(self, pages: Sequence[tuple[Record, Decision]]) -> None:
+        """Pages and their decisions became visible outside."""
 
     def settlement_failed(self, pages: int) -> None:
         """A transaction ended with an unknown outcome; its partitions are taken up anew from the committed offset."""

@@ -12,7 +12,7 @@ from worker.verdict.decide import Near
 NOTHING: Final = 2**62
 """More than the offset of any page."""
 _METADATA: Final = re.compile(
-    r"1 (?P<batch>\d{1,19}) (?P<candidate>\d{1,19})"
+    r"1 (?P<batch>\d{1,19}) (?P<answers_offset>\d{1,19})"
     r"(?: (?:@(?P<written_from>\d{1,19})|(?P<counted>counted)))?(?: >(?P<successor>[A-Za-z0-9._-]*))?",
     re.ASCII,
 )
@@ -51,8 +51,8 @@ class Policy:
     """URLs waiting for a flush."""
     held_bytes: int = 64 * 1024 * 1024
     """Pages held for their verdict, with key and headers; above it, page partitions are paused."""
-    settle_pages: int = 1000
-    settle_bytes: int = 32 * 1024 * 1024
+    commit_pages: int = 1000
+    commit_bytes: int = 32 * 1024 * 1024
 
 
 def within(max_message_bytes: int, flush_entries: int) -> dict[str, int]:
@@ -70,17 +70,17 @@ def within(max_message_bytes: int, flush_entries: int) -> dict[str, int]:
 
 
 class ReplayPoint(NamedTuple):
-    """Where to read both logs from: ``batch`` (b) in ``fingerprints``, ``candidate`` (Y) in ``candidates``.
+    """Where to read both logs from: ``batch`` (b) in ``fingerprints``, ``answers_offset`` (Y) in ``answers``.
 
-    No answer to a batch at or after ``batch`` lies before ``candidate``.
+    No answer to a batch at or after ``batch`` lies before ``answers_offset``.
     """
 
     batch: int
-    candidate: int
+    answers_offset: int
 
     def to_metadata(self) -> str:
         """As written beside a consumed offset."""
-        return f"1 {self.batch} {self.candidate}"
+        return f"1 {self.batch} {self.answers_offset}"
 
     @classmethod
     def from_metadata(cls, text: str, where: str) -> ReplayPoint:
@@ -122,4 +122,4 @@ class Note(NamedTuple):
                 "program commits in this group: give the workers a group of their own (setting kafka.group)"
             )
         written_from = NOTHING if found["counted"] else int(found["written_from"] or 0)
-        return cls(ReplayPoint(int(found["batch"]), int(found["candidate"])), written_from, found["successor"])
+        return cls(ReplayPoint(int(found["batch"]), int(found["answers_offset"])), written_from, found["successor"])

@@ -43,7 +43,7 @@ class Homed(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class Decision:
     """What was decided of one claim. ``original`` is the survivor that a duplicate or refetch is near to."""
 
     order: Order
@@ -70,8 +70,8 @@ def agreed_void(answers: Sequence[Answer]) -> frozenset[int]:
     return frozenset(first.void)
 
 
-def decide(batch: int, claims: Sequence[Claim], answers: Sequence[Answer], near: Near) -> list[Ruling]:
-    """Judge the batch at offset ``batch`` from the answers of all shards; void claims get no ruling.
+def decide(batch: int, claims: Sequence[Claim], answers: Sequence[Answer], near: Near) -> list[Decision]:
+    """Judge the batch at offset ``batch`` from the answers of all shards; void claims get no decision.
 
     Claims are walked in order. Of the earliest live survivors in the answers and the survivors before it in this batch,
     a claim is compared with the earliest: none, and it is unique, a survivor itself; one of its own URL, and it is a
@@ -88,13 +88,13 @@ def decide(batch: int, claims: Sequence[Claim], answers: Sequence[Answer], near:
                 stored[hit.place] = hit
     near_before = near.earlier_in_batch(claims)
     survivors: set[int] = set()
-    rulings = []
+    decisions = []
     for place, claim in enumerate(claims):
         order = (batch, place)
         if place in void:
             continue
         if claim.dead is not None:
-            rulings.append(Ruling(order, claim, DEAD, claim.dead))
+            decisions.append(Decision(order, claim, DEAD, claim.dead))
             continue
         # Every stored survivor comes from an earlier batch, so it is before any survivor of this one.
         original = stored.get(place)
@@ -113,12 +113,12 @@ def decide(batch: int, claims: Sequence[Claim], answers: Sequence[Answer], near:
         if original is None:
             survivors.add(place)
             reason = FIRST if claim.fingerprint is not None else NO_FEATURES
-            rulings.append(Ruling(order, claim, UNIQUE, reason))
+            decisions.append(Decision(order, claim, UNIQUE, reason))
         elif original.url == claim.url:
-            rulings.append(Ruling(order, claim, REFETCH, SAME_URL, original))
+            decisions.append(Decision(order, claim, REFETCH, SAME_URL, original))
         else:
-            rulings.append(Ruling(order, claim, DUPLICATE, original.reason, original))
-    return rulings
+            decisions.append(Decision(order, claim, DUPLICATE, original.reason, original))
+    return decisions
 
 
 def home_shard(page: Homed, shards: int) -> int:

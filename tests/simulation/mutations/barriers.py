@@ -6,10 +6,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from tests.simulation.mutations.mutation import Mutation, replaced
-from worker.stream import barrier, copying
-from worker.stream.follower import Follower
-from worker.stream.loop import Worker
+from worker.operations import copy_index
+from worker.stream import barrier
+from worker.stream.log_follower import Follower
 from worker.stream.policy import ReplayPoint
+from worker.stream.worker import Worker
 
 
 def claims_beyond_the_end_of_pages_are_decided(stack: ExitStack) -> None:
@@ -33,13 +34,13 @@ def place_behind_a_barrier(stack: ExitStack) -> None:
     """A follower stands where it has read to: who goes on from there has passed the record over."""
 
     def place(self: Any) -> ReplayPoint:
-        return ReplayPoint(self.pending[0].offset if self.pending else self.told_up_to, self.candidate)
+        return ReplayPoint(self.pending[0].offset if self.pending else self.told_up_to, self.answers_offset)
 
     stack.enter_context(replaced(Follower, "place", property(place)))
 
 
 def ends_as_soon_as_one_follower_is_at_a_barrier(stack: ExitStack) -> None:
-    """What the worker owns besides stands before it: nobody decides and settles that, however often workers start."""
+    """What the worker owns besides stands before it: nobody decides and commits that, however often workers start."""
 
     def end_at_a_barrier(self: Any) -> None:
         for follower in self.followers:
@@ -51,7 +52,7 @@ def ends_as_soon_as_one_follower_is_at_a_barrier(stack: ExitStack) -> None:
 
 def copy_waits_for_what_is_never_decided(stack: ExitStack) -> None:
     """A copy wants every batch in a block, those behind a barrier, too: there is no way on."""
-    stack.enter_context(replaced(copying, "barriers", lambda *arguments: iter(())))
+    stack.enter_context(replaced(copy_index, "barriers", lambda *arguments: iter(())))
 
 
 OF_BARRIERS: tuple[Mutation, ...] = (

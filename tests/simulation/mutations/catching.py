@@ -8,11 +8,11 @@ from typing import Final
 from tests.guarantees import Violation
 from tests.simulation.mutations.barriers import OF_BARRIERS
 from tests.simulation.mutations.generations import OF_COPYING, OF_SWITCHING
-from tests.simulation.mutations.keeping import OF_SNAPSHOTS
 from tests.simulation.mutations.mutation import Mutation
 from tests.simulation.mutations.odd_input import OF_ODD_INPUT
 from tests.simulation.mutations.protocol import MUTATIONS, OF_ACCURATE
 from tests.simulation.mutations.repairs import OF_REPAIRS
+from tests.simulation.mutations.snapshots import OF_SNAPSHOTS
 from tests.simulation.plays import PLAYS
 
 PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {

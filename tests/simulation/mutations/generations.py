@@ -7,30 +7,30 @@ from contextlib import ExitStack
 from typing import Any
 
 from tests.simulation.mutations.mutation import Mutation, replaced
-from worker.stream import copying, handover
-from worker.stream.intake import OwnedPartition
+from worker.operations import copy_index, switch
+from worker.stream.log import Committed
+from worker.stream.partition.owned import OwnedPartition
 from worker.stream.policy import NOTHING, Note
-from worker.stream.ports import Committed
 
 
 def copied_marker_with_its_first_clock(stack: ExitStack) -> None:
     """All of a marker expires with the first of it."""
-    honest = copying._Marker.take
+    honest = copy_index._Marker.take
 
     def take(self: Any, survivor: Any, clock: int) -> None:
         honest(self, survivor, clock)
         self.last_clock = self.first_clock
 
-    stack.enter_context(replaced(copying._Marker, "take", take))
+    stack.enter_context(replaced(copy_index._Marker, "take", take))
 
 
 def _copied_state(stack: ExitStack, **changes: Any) -> None:
-    honest = copying._writes
+    honest = copy_index._writes
 
     def writes(found: Any, *rest: Any) -> Any:
         return honest(dataclasses.replace(found, state=dataclasses.replace(found.state, **changes)), *rest)
 
-    stack.enter_context(replaced(copying, "_writes", writes))
+    stack.enter_context(replaced(copy_index, "_writes", writes))
 
 
 def copy_forgets_the_watermark(stack: ExitStack) -> None:
@@ -52,25 +52,25 @@ def copy_in_the_order_of_shards(stack: ExitStack) -> None:
             for each in rows:
                 yield from each
 
-    stack.enter_context(replaced(copying, "heapq", OneAfterTheOther))
+    stack.enter_context(replaced(copy_index, "heapq", OneAfterTheOther))
 
 
 def copied_survivors_all_in_the_first_shard(stack: ExitStack) -> None:
     """All survivors go to the first shard, wherever those of their fingerprint will be stored from now on."""
-    stack.enter_context(replaced(copying, "home_shard", lambda survivor, shards: 0))
+    stack.enter_context(replaced(copy_index, "home_shard", lambda survivor, shards: 0))
 
 
 def copy_that_broke_off_can_be_restored(stack: ExitStack) -> None:
     """Each copied block has a true Y: workers begin with the half of an index."""
-    stack.enter_context(replaced(copying, "NEVER_THERE", 0))
+    stack.enter_context(replaced(copy_index, "NEVER_THERE", 0))
 
 
 def copy_into_what_was_used(stack: ExitStack) -> None:
     """Nobody looks whether the new topics are empty: what a copy that broke off has left stays among the blocks."""
-    honest = copying.copy
+    honest = copy_index.copy
 
     def copy(source: Any, target: Any, *rest: Any) -> Any:
-        begun = {topic: target.bounds(topic, 0).end for topic in (copying.FINGERPRINTS, copying.CANDIDATES)}
+        begun = {topic: target.bounds(topic, 0).end for topic in (copy_index.FINGERPRINTS, copy_index.ANSWERS)}
 
         class Since:
             def __getattr__(self, name: str) -> Any:
@@ -82,13 +82,13 @@ def copy_into_what_was_used(stack: ExitStack) -> None:
 
         return honest(source, Since(), *rest)
 
-    stack.enter_context(replaced(copying, "refuse_used", lambda *arguments: None))
-    stack.enter_context(replaced(copying, "copy", copy))
+    stack.enter_context(replaced(copy_index, "refuse_used", lambda *arguments: None))
+    stack.enter_context(replaced(copy_index, "copy", copy))
 
 
 def copy_does_not_tell_the_old_generation(stack: ExitStack) -> None:
     """Its workers, started again, go on with the pages that the new one writes, too."""
-    honest = copying.copy
+    honest = copy_index.copy
 
     def copy(source: Any, *rest: Any) -> Any:
         class Deaf:
@@ -100,51 +100,51 @@ def copy_does_not_tell_the_old_generation(stack: ExitStack) -> None:
 
         return honest(Deaf(), *rest)
 
-    stack.enter_context(replaced(copying, "copy", copy))
+    stack.enter_context(replaced(copy_index, "copy", copy))
 
 
 def copy_keeps_the_old_replay_point(stack: ExitStack) -> None:
     """The consumed offsets come along with where the old logs were to be read on."""
-    honest = copying.ReplayPoint
+    honest = copy_index.ReplayPoint
 
-    def replay_point(batch: int, candidate: int) -> Any:
+    def replay_point(batch: int, answers_offset: int) -> Any:
         return honest(0, 0)
 
-    stack.enter_context(replaced(copying, "ReplayPoint", replay_point))
+    stack.enter_context(replaced(copy_index, "ReplayPoint", replay_point))
 
 
-def copy_of_what_is_not_settled(stack: ExitStack) -> None:
-    """Pages that were judged and not settled are in the index: claimed anew, they are copies of themselves."""
+def copy_of_what_is_not_committed(stack: ExitStack) -> None:
+    """Pages that were judged and not committed are in the index: claimed anew, they are copies of themselves."""
 
-    class Unasked(copying.State):
+    class Unasked(copy_index.State):
         def knows(self, partition: int) -> int:
             return -1
 
-    stack.enter_context(replaced(copying, "State", Unasked))
+    stack.enter_context(replaced(copy_index, "State", Unasked))
 
 
 def copy_without_the_last_batches(stack: ExitStack) -> None:
     """Nobody looks whether every batch is in a block: the survivors of the last ones are left behind."""
-    stack.enter_context(replaced(copying, "_next_batch", lambda *arguments: None))
+    stack.enter_context(replaced(copy_index, "_next_batch", lambda *arguments: None))
 
 
 def copy_or_switch_beside_running_workers(stack: ExitStack) -> None:
     """Nobody looks whether workers run: they go on from what is being changed."""
-    stack.enter_context(replaced(copying, "refuse_running", lambda generation: None))
-    stack.enter_context(replaced(handover, "refuse_running", lambda generation: None))
+    stack.enter_context(replaced(copy_index, "refuse_running", lambda generation: None))
+    stack.enter_context(replaced(switch, "refuse_running", lambda generation: None))
 
 
 def switch_where_the_new_one_stands(stack: ExitStack) -> None:
     """The border is what the new generation has consumed: what the old one wrote behind it is written twice."""
-    honest = handover._passing
+    honest = switch._passing
 
     def passing(old: Any, new: Any, partition: int) -> Any:
         found = honest(old, new, partition)
-        begun, note = handover.consumed(new, partition)
+        begun, note = switch.consumed(new, partition)
         committed = Committed(begun.offset, Note(note.point, begun.offset).to_metadata())
         return dataclasses.replace(found, border=begun.offset, behind=0, new=committed)
 
-    stack.enter_context(replaced(handover, "_passing", passing))
+    stack.enter_context(replaced(switch, "_passing", passing))
 
 
 def switch_does_not_tell_the_old_generation(stack: ExitStack) -> None:
@@ -153,22 +153,22 @@ def switch_does_not_tell_the_old_generation(stack: ExitStack) -> None:
     def switch(old: Any, new: Any, passings: Any) -> None:
         new.groups.commit({passing.partition: passing.new for passing in passings})
 
-    stack.enter_context(replaced(handover, "switch", switch))
+    stack.enter_context(replaced(switch, "switch", switch))
 
 
 def switch_to_one_that_has_gone_too_far(stack: ExitStack) -> None:
     """What the new one has counted beyond the border is in no output."""
-    honest = handover._passing
+    honest = switch._passing
 
     def passing(old: Any, new: Any, partition: int) -> Any:
-        (ended, old_note), (begun, new_note) = (handover.consumed(each, partition) for each in (old, new))
+        (ended, old_note), (begun, new_note) = (switch.consumed(each, partition) for each in (old, new))
         if begun.offset <= ended.offset:
             return honest(old, new, partition)
         told = Committed(ended.offset, old_note._replace(successor=new.name).to_metadata())
         given = Committed(begun.offset, Note(new_note.point, ended.offset).to_metadata())
-        return handover.Passing(partition, ended.offset, 0, told, given)
+        return switch.Passing(partition, ended.offset, 0, told, given)
 
-    stack.enter_context(replaced(handover, "_passing", passing))
+    stack.enter_context(replaced(switch, "_passing", passing))
 
 
 def border_is_forgotten_at_the_first_commit(stack: ExitStack) -> None:
@@ -224,7 +224,7 @@ OF_COPYING: tuple[Mutation, ...] = (
     copy_into_what_was_used,
     copy_does_not_tell_the_old_generation,
     copy_keeps_the_old_replay_point,
-    copy_of_what_is_not_settled,
+    copy_of_what_is_not_committed,
     copy_without_the_last_batches,
 )
 OF_SWITCHING: tuple[Mutation, ...] = (

@@ -10,10 +10,11 @@ import msgspec
 from tests.simulation import crawl
 from tests.simulation.mutations.mutation import Mutation, replaced
 from tests.simulation.schedule import SCHEME
-from worker.stream import follower as follower_module
-from worker.stream import lookup, settle
-from worker.stream.follower import Follower
-from worker.stream.lookup import LiveShard, Standing
+from worker.stream import log_follower as follower_module
+from worker.stream.log_follower import Follower
+from worker.stream.partition import commit
+from worker.stream.shard import live
+from worker.stream.shard.live import LiveShard, Standing
 from worker.verdict.clock import NO_WATERMARK
 
 
@@ -38,8 +39,8 @@ def claims_of_another_scheme_count_as_claimed(stack: ExitStack) -> None:
         honest(self, record)
         batch = follower_module.decode(follower_module.Batch, record.value)
         if batch.scheme != self.policy.scheme:
-            for role in self.roles:
-                role.on_read(follower_module.Pending(record.offset, batch))
+            for subscriber in self.subscribers:
+                subscriber.on_read(follower_module.Pending(record.offset, batch))
 
     stack.enter_context(replaced(Follower, "_take_batch", take_batch))
 
@@ -52,9 +53,9 @@ def times_of_another_scheme_move_the_watermark(stack: ExitStack) -> None:
         honest(self, record)
         batch = follower_module.decode(follower_module.Batch, record.value)
         if batch.scheme != self.policy.scheme:
-            for role in self.roles:
-                if isinstance(role, LiveShard):
-                    role.standing.watermark = lookup.watermark_after(role.standing.watermark, batch.claims)
+            for subscriber in self.subscribers:
+                if isinstance(subscriber, LiveShard):
+                    subscriber.standing.watermark = live.watermark_after(subscriber.standing.watermark, batch.claims)
 
     stack.enter_context(replaced(Follower, "_take_batch", take_batch))
 
@@ -74,7 +75,7 @@ def answers_of_another_scheme_are_taken(stack: ExitStack) -> None:
 
 def oversize_page_is_passed_on_with_its_body(stack: ExitStack) -> None:
     """The dead letter of a page that is too large is too large."""
-    stack.enter_context(replaced(settle, "OVERSIZE", "never"))
+    stack.enter_context(replaced(commit, "OVERSIZE", "never"))
 
 
 def times_beyond_the_cap_count(stack: ExitStack) -> None:
@@ -102,7 +103,7 @@ def watermark_of_the_last_batch(stack: ExitStack) -> None:
     def watermark_after(watermark: int, claims: Any) -> int:
         return max((claim.clock for claim in claims), default=watermark)
 
-    stack.enter_context(replaced(lookup, "watermark_after", watermark_after))
+    stack.enter_context(replaced(live, "watermark_after", watermark_after))
 
 
 def dead_claims_do_not_move_the_watermark(stack: ExitStack) -> None:
@@ -111,7 +112,7 @@ def dead_claims_do_not_move_the_watermark(stack: ExitStack) -> None:
     def watermark_after(watermark: int, claims: Any) -> int:
         return max(watermark, max((claim.clock for claim in claims if claim.dead is None), default=NO_WATERMARK))
 
-    stack.enter_context(replaced(lookup, "watermark_after", watermark_after))
+    stack.enter_context(replaced(live, "watermark_after", watermark_after))
 
 
 def expires_at_the_ttl_and_not_after_it(stack: ExitStack) -> None:

@@ -15,30 +15,31 @@ from tests.simulation.mutations.mutation import Mutation, replaced
 from tests.simulation.plain_index import PlainFound, PlainIndex, records_of
 from worker.fingerprint.near import SimHashNear
 from worker.messages import encode
-from worker.stream import follower as follower_module
-from worker.stream import lookup, loop, restore, upkeep
-from worker.stream.follower import Follower
-from worker.stream.intake import Due, OwnedPartition
-from worker.stream.lookup import LiveShard, Standing
+from worker.stream import log_follower as follower_module
+from worker.stream import worker
+from worker.stream.log import Committed, Membership, Sent
+from worker.stream.log_follower import Follower
+from worker.stream.partition.owned import Due, OwnedPartition
 from worker.stream.policy import ReplayPoint
-from worker.stream.ports import Committed, Membership, Sent
-from worker.topics import CANDIDATES, FINGERPRINTS, INDEX, PAGES
-from worker.verdict.decide import Ruling
+from worker.stream.shard import block_writer, live, restore
+from worker.stream.shard.live import LiveShard, Standing
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
+from worker.verdict.decide import Decision
 
 
 def answers_before_earlier_batches_are_decided(stack: ExitStack) -> None:
     """A shard answers whatever it has read: survivors of the batches between are missed."""
 
-    def answer(self: loop.OwnedShard, follower: Follower) -> None:
-        if self.live is None or follower.candidates.position < self.answer_from:
+    def answer(self: worker.OwnedShard, follower: Follower) -> None:
+        if self.live is None or follower.answers_reader.position < self.answer_from:
             return
         asked = self.__dict__.setdefault("all_asked", set())
         for pending in follower.pending:
             if pending.offset not in asked and self.number not in follower.answers.get(pending.offset, {}):
                 asked.add(pending.offset)
-                self.log.append(CANDIDATES, 0, None, encode(self.live.answer(pending)))
+                self.log.append(ANSWERS, 0, None, encode(self.live.answer(pending)))
 
-    stack.enter_context(replaced(loop.OwnedShard, "answer", answer))
+    stack.enter_context(replaced(worker.OwnedShard, "answer", answer))
 
 
 def nearest_for_earliest(stack: ExitStack) -> None:
@@ -72,8 +73,8 @@ def less_than_for_at_most(stack: ExitStack) -> None:
 
 
 def redelivered_page_judged_anew(stack: ExitStack) -> None:
-    """No claim is void: a page that a second owner claims again is judged, and settled, a second time."""
-    stack.enter_context(replaced(lookup, "void_places", lambda claims, claimed: []))
+    """No claim is void: a page that a second owner claims again is judged, and committed, a second time."""
+    stack.enter_context(replaced(live, "void_places", lambda claims, claimed: []))
 
 
 def identity_by_url_and_fetch_time(stack: ExitStack) -> None:
@@ -88,11 +89,11 @@ def identity_by_url_and_fetch_time(stack: ExitStack) -> None:
             claimed[identity] = claim.offset
         return void
 
-    stack.enter_context(replaced(lookup, "void_places", void_places))
+    stack.enter_context(replaced(live, "void_places", void_places))
 
 
 def dead_letters_decided_outside_the_log(stack: ExitStack) -> None:
-    """A page that cannot be read is settled by its owner alone: an earlier owner may have claimed it alive."""
+    """A page that cannot be read is committed by its owner alone: an earlier owner may have claimed it alive."""
     honest = OwnedPartition.ready_claims
 
     def ready_claims(self: OwnedPartition, most: int) -> list[Any]:
@@ -101,8 +102,8 @@ def dead_letters_decided_outside_the_log(stack: ExitStack) -> None:
             if claim.dead is None:
                 alive.append(claim)
             else:
-                due = Due(Ruling((0, 0), claim, "dead", claim.dead), self.committed_point)
-                self.rulings.append(due)
+                due = Due(Decision((0, 0), claim, "dead", claim.dead), self.committed_point)
+                self.decisions.append(due)
                 self.known = max(self.known, claim.offset)
         return alive
 
@@ -123,9 +124,9 @@ def claims_out_of_order(stack: ExitStack) -> None:
 
 def highest_to_instead_of_the_cover(stack: ExitStack) -> None:
     """``after`` moves when a block is sent, and a restore goes on from the highest ``to``: a lost block is a hole."""
-    honest = upkeep.Upkeep._acknowledge
+    honest = block_writer.BlockWriter._acknowledge
 
-    def acknowledge(self: upkeep.Upkeep) -> None:
+    def acknowledge(self: block_writer.BlockWriter) -> None:
         if self.flight is not None and self.flight.ticket.state is Sent.FAILED:
             self.flight = None
             self.shard.sealed.popleft()
@@ -144,59 +145,59 @@ def highest_to_instead_of_the_cover(stack: ExitStack) -> None:
         return restore_cover(closed)
 
     restore_cover = restore.cover
-    stack.enter_context(replaced(upkeep.Upkeep, "_acknowledge", acknowledge))
+    stack.enter_context(replaced(block_writer.BlockWriter, "_acknowledge", acknowledge))
     stack.enter_context(replaced(restore, "cover", cover))
 
 
 def blocks_overwritten_under_one_key(stack: ExitStack) -> None:
     """The key is where the block begins: a shorter block of a second owner removes a longer one."""
 
-    def send(self: upkeep.Upkeep, block: Any) -> None:
+    def send(self: block_writer.BlockWriter, block: Any) -> None:
         key = block.after.to_bytes(8, "big", signed=True)
         self.known[key] = block.to
         ticket = self.log.append(INDEX, self.shard.number, key, encode(block))
-        self.flight = upkeep.Flight(key, block, ticket)
+        self.flight = block_writer.Flight(key, block, ticket)
 
-    stack.enter_context(replaced(upkeep.Upkeep, "_send", send))
+    stack.enter_context(replaced(block_writer.BlockWriter, "_send", send))
 
 
 def tombstone_before_its_floor_is_acknowledged(stack: ExitStack) -> None:
     """Blocks are buried by the floor in memory: after a crash nothing on the topic says where the cover begins."""
-    honest = upkeep.Upkeep._bury
+    honest = block_writer.BlockWriter._bury
 
-    def bury(self: upkeep.Upkeep) -> None:
+    def bury(self: block_writer.BlockWriter) -> None:
         self.floor = max(self.floor, self.shard.standing.expired_up_to(self.shard.policy.ttl))
         honest(self)
 
-    stack.enter_context(replaced(upkeep.Upkeep, "_bury", bury))
+    stack.enter_context(replaced(block_writer.BlockWriter, "_bury", bury))
 
 
 def tombstones_for_blocks_without_live_entries(stack: ExitStack) -> None:
     """A block without entries is buried although it lies above the floor: the cover has a hole there."""
-    honest = upkeep.Upkeep._acknowledge
+    honest = block_writer.BlockWriter._acknowledge
 
-    def acknowledge(self: upkeep.Upkeep) -> None:
+    def acknowledge(self: block_writer.BlockWriter) -> None:
         flight = self.flight
         honest(self)
         if flight is not None and flight.ticket.state is Sent.DONE and flight.block.count == 0:
             self.burials[flight.key] = self.log.append(INDEX, self.shard.number, flight.key, None)
 
-    stack.enter_context(replaced(upkeep.Upkeep, "_acknowledge", acknowledge))
+    stack.enter_context(replaced(block_writer.BlockWriter, "_acknowledge", acknowledge))
 
 
 def _header_as_of_sending(stack: ExitStack, **taken: Callable[[LiveShard], Any]) -> None:
-    honest = upkeep.Upkeep._send
+    honest = block_writer.BlockWriter._send
 
-    def send(self: upkeep.Upkeep, block: Any) -> None:
+    def send(self: block_writer.BlockWriter, block: Any) -> None:
         later = {name: value(self.shard) for name, value in taken.items()}
         honest(self, msgspec.structs.replace(block, **later))
 
-    stack.enter_context(replaced(upkeep.Upkeep, "_send", send))
+    stack.enter_context(replaced(block_writer.BlockWriter, "_send", send))
 
 
 def header_with_the_workers_own_position(stack: ExitStack) -> None:
     """Y as of sending: the answers to the batches after ``to`` lie before it, and a restored shard waits for ever."""
-    _header_as_of_sending(stack, next_candidate=lambda shard: shard.standing.candidate)
+    _header_as_of_sending(stack, answers_offset=lambda shard: shard.standing.answers_offset)
 
 
 def header_with_the_workers_own_watermark(stack: ExitStack) -> None:
@@ -231,21 +232,21 @@ def fresh_partition_claims_without_a_first_commit(stack: ExitStack) -> None:
     """The successor finds claims but no commit: it takes the ends anew and waits for verdicts that were given."""
 
     def first_commit(self: OwnedPartition, log: Any) -> Committed:
-        candidate = log.bounds(CANDIDATES, 0).end
+        answers_offset = log.bounds(ANSWERS, 0).end
         batch = log.bounds(FINGERPRINTS, 0).end
-        return Committed(log.bounds(PAGES, self.number).begin, ReplayPoint(batch, candidate).to_metadata())
+        return Committed(log.bounds(PAGES, self.number).begin, ReplayPoint(batch, answers_offset).to_metadata())
 
     stack.enter_context(replaced(OwnedPartition, "_first_commit", first_commit))
 
 
 def offset_metadata_a_batch_late(stack: ExitStack) -> None:
-    """The replay point after the batch that holds the next ruling: the successor never sees that ruling."""
+    """The replay point after the batch that holds the next decision: the successor never sees that decision."""
     honest = OwnedPartition.commit_point
 
     def commit_point(self: OwnedPartition, count: int, place: ReplayPoint) -> Committed:
         committed = honest(self, count, place)
-        batch, candidate = ReplayPoint.from_metadata(committed.metadata, "mutation")
-        return Committed(committed.offset, ReplayPoint(batch + 1, candidate).to_metadata())
+        batch, answers_offset = ReplayPoint.from_metadata(committed.metadata, "mutation")
+        return Committed(committed.offset, ReplayPoint(batch + 1, answers_offset).to_metadata())
 
     stack.enter_context(replaced(OwnedPartition, "commit_point", commit_point))
 
@@ -290,12 +291,12 @@ def expiry_by_a_local_clock(stack: ExitStack) -> None:
 
 
 def commit_by_an_evicted_member(stack: ExitStack) -> None:
-    """Generation -1 is not refused by the worker, and the broker lets it through: pages are settled twice."""
+    """Generation -1 is not refused by the worker, and the broker lets it through: pages are committed twice."""
     stack.enter_context(replaced(Membership, "evicted", False))
 
 
 def consumed_offset_as_of_an_earlier_question(stack: ExitStack) -> None:
-    """An owner that comes back begins where it began the first time: what another settled meanwhile is settled twice.
+    """An owner that comes back begins where it began the first time: what another committed meanwhile is committed twice.
 
     kafka-python does so with the answer to a question that timed out.
     """
@@ -316,8 +317,8 @@ def fingerprints_end_taken_before_candidates_end(stack: ExitStack) -> None:
 
     def first_commit(self: OwnedPartition, log: Any) -> Committed:
         batch = log.bounds(FINGERPRINTS, 0).end
-        candidate = log.bounds(CANDIDATES, 0).end
-        first = Committed(log.bounds(PAGES, self.number).begin, ReplayPoint(batch, candidate).to_metadata())
+        answers_offset = log.bounds(ANSWERS, 0).end
+        first = Committed(log.bounds(PAGES, self.number).begin, ReplayPoint(batch, answers_offset).to_metadata())
         log.pages().commit({self.number: first})
         return first
 
@@ -340,22 +341,22 @@ def bands_ignored_by_one_shard(stack: ExitStack) -> None:
 
 def tokens_not_carried_in_a_block(stack: ExitStack) -> None:
     """A block leaves the counts of tokens out: after a restore no ratio holds, or every one."""
-    honest = lookup.pack
+    honest = live.pack
 
     def pack(entries: Any, header: Any) -> Any:
         return honest(dataclasses.replace(entries, tokens=np.full_like(entries.tokens, 9)), header)
 
-    stack.enter_context(replaced(lookup, "pack", pack))
+    stack.enter_context(replaced(live, "pack", pack))
 
 
 def sketches_not_carried_in_a_block(stack: ExitStack) -> None:
     """A block is as it was before there were sketches: after a restore only fingerprints are compared."""
-    honest = lookup.pack
+    honest = live.pack
 
     def pack(entries: Any, header: Any) -> Any:
         return honest(dataclasses.replace(entries, sketch=None, bands=None), header)
 
-    stack.enter_context(replaced(lookup, "pack", pack))
+    stack.enter_context(replaced(live, "pack", pack))
 
 
 def hits_of_another_scope(stack: ExitStack) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.simulation.mutations.mutation import Mutation, replaced
-from worker.stream import repair
+from worker.operations import repair
 
 
 def _bridges(stack: ExitStack, **changes: Any) -> None:
@@ -35,7 +35,7 @@ def bridge_without_a_watermark(stack: ExitStack) -> None:
 
 def bridge_that_reads_all_answers(stack: ExitStack) -> None:
     """Y of a bridge at the beginning: it differs from that of other shards' blocks that end there, or is gone."""
-    _bridges(stack, next_candidate=0)
+    _bridges(stack, answers_offset=0)
 
 
 def bridge_over_intact_blocks(stack: ExitStack) -> None:
@@ -76,7 +76,7 @@ def repair_lists_no_skipped_page(stack: ExitStack) -> None:
 
 
 def forgotten_offset_is_the_first_page(stack: ExitStack) -> None:
-    """The outputs are not asked where the group was: everything is settled a second time."""
+    """The outputs are not asked where the group was: everything is committed a second time."""
     honest = repair._partition_place
 
     def partition_place(place: Any, *rest: Any) -> Any:
@@ -84,7 +84,7 @@ def forgotten_offset_is_the_first_page(stack: ExitStack) -> None:
             def __getattr__(self, name: str) -> Any:
                 return getattr(place, name)
 
-            def settled_up_to(self, partition: int) -> int:
+            def committed_up_to(self, partition: int) -> int:
                 return -1
 
         return honest(Silent(), *rest)
@@ -92,8 +92,8 @@ def forgotten_offset_is_the_first_page(stack: ExitStack) -> None:
     stack.enter_context(replaced(repair, "_partition_place", partition_place))
 
 
-def annulled_claims_are_settled_up_to_the_last_state(stack: ExitStack) -> None:
-    """With no readable state hw is that of the last one: what was settled since is claimed and settled again."""
+def annulled_claims_are_committed_up_to_the_last_state(stack: ExitStack) -> None:
+    """With no readable state hw is that of the last one: what was committed since is claimed and committed again."""
     honest = repair._annul
 
     def annul(survey: Any, policy: Any) -> Any:
@@ -149,7 +149,7 @@ OF_REPAIRS: tuple[Mutation, ...] = (
     repair_moves_no_consumed_offset,
     repair_lists_no_skipped_page,
     forgotten_offset_is_the_first_page,
-    annulled_claims_are_settled_up_to_the_last_state,
+    annulled_claims_are_committed_up_to_the_last_state,
     annulled_claims_are_not_made_again,
     bridges_before_consumed_offsets,
 )

@@ -16,31 +16,31 @@ _SEED: Final = re.compile(r"^\| `(?P<name>\w+)` \|.*\| `(?P<play>[a-z-]+)`, seed
 
 BY_A_TEST: Final = {
     "snapshot_with_the_floor_of_the_state": (
-        "tests.stream.test_keeping",
+        "tests.stream.shard.test_snapshots",
         "test_a_snapshot_tells_of_no_floor_that_is_not_on_the_topic",
     ),
     "snapshot_before_its_blocks_are_acknowledged": (
-        "tests.stream.test_keeping",
+        "tests.stream.shard.test_snapshots",
         "test_nothing_is_written_before_the_last_block_is_acknowledged",
     ),
     "snapshot_position_as_of_its_writing": (
-        "tests.stream.test_keeping",
+        "tests.stream.shard.test_snapshots",
         "test_a_block_that_lands_after_a_snapshot_was_taken_is_read_although_it_was_not_written_yet",
     ),
     "fingerprints_end_taken_before_candidates_end": (
-        "tests.stream.test_intake",
+        "tests.stream.partition.test_owned",
         "test_no_answer_to_a_batch_that_will_be_read_lies_before_the_first_replay_point",
     ),
     "copy_that_broke_off_can_be_restored": (
-        "tests.stream.test_copying",
+        "tests.operations.test_copy_index",
         "test_workers_that_ran_before_a_copy_that_broke_off_judge_nothing_by_the_half_of_it",
     ),
     "bridge_over_intact_blocks": (
-        "tests.stream.test_repair",
+        "tests.operations.test_repair",
         "test_intact_blocks_above_a_lost_one_are_kept",
     ),
     "bridge_at_which_a_restore_may_end": (
-        "tests.stream.test_repair",
+        "tests.operations.test_repair",
         "test_a_bridge_to_a_batch_that_nobody_knows_is_never_where_a_restore_ends",
     ),
 }

@@ -1,0 +1,323 @@
+"""An index is copied into another generation: nothing is judged otherwise than it would have been."""
+
+from __future__ import annotations
+
+import random
+from itertools import count
+from typing import Any, Final
+
+import pytest
+
+from tests.operations.generations import Beside, different, every_page, written
+from tests.operations.test_repair import repair
+from tests.simulation.checks import check_rebuilt
+from tests.simulation.place import BrokeOff, TwinPlace
+from tests.simulation.schedule import Share
+from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, LOSE_BLOCKS, Page, batch
+from tests.stream.script import write as append
+from worker.errors import Refused
+from worker.index.blocks import cover
+from worker.messages import Claim
+from worker.operations import copy_index
+from worker.operations.copy_index import Copied, copy, drained, refuse_used
+from worker.operations.inspect import read_shard
+from worker.stream.barrier import Barred
+from worker.stream.policy import Note
+from worker.stream.preflight import check_scheme
+from worker.topics import FINGERPRINTS, INDEX, PAGES
+from worker.verdict.decide import home_shard
+
+A, B, C, D, E, F = different(*"abcdef")
+KEYS = count(10**7)
+HOUR: Final = copy_index.ALIKE_MS
+
+
+def again(page: Page) -> Page:
+    """A page near to it."""
+    return page._replace(url=f"{page.url}again", fetched=page.fetched)
+
+
+def another(old: Beside, **changes: Any) -> Beside:
+    """An empty generation over the same pages, without workers."""
+    new = Beside("b", old, **changes)
+    new.away()
+    new.world.committed.clear()
+    return new
+
+
+def go(old: Beside, new: Beside, *without: str) -> Copied:
+    """The command."""
+    source, target = TwinPlace(old.world), TwinPlace(new.world)
+    found = drained(source, old.name, old.policy, range(old.world.partitions))
+    refuse_used(target, new.name, new.policy)
+    return copy(
+        source,
+        target,
+        (old.name, new.name),
+        found,
+        new.policy,
+        lambda: next(KEYS).to_bytes(16, "big"),
+        without,
+    )
+
+
+def survivors(stage: Beside) -> list[str]:
+    """The URLs in the index, in their order."""
+    entries = []
+    for shard in range(stage.policy.shards):
+        found = cover(read_shard(TwinPlace(stage.world), shard).blocks)
+        assert not found.damaged
+        for survivor in found.entries():
+            text = Claim(partition=0, offset=0, clock=0, url="", fingerprint=survivor.fingerprint)
+            assert home_shard(text, stage.policy.shards) == shard or survivor.fingerprint is None
+            entries.append((survivor.order, survivor.url))
+    return [url for _, url in sorted(entries)]
+
+
+def grown(seed: int, **changes: Any) -> Beside:
+    """A generation with some dozens of survivors in several blocks, at rest."""
+    old = Beside("", partitions=2, **changes)
+    chance = random.Random(seed)
+    for number in range(12):
+        for place in range(6):
+            fingerprint = None if chance.random() < 0.1 else chance.getrandbits(64)
+            page = Page(f"http://{number}-{place}.example/", fingerprint, text=number * 10 + place, partition=place % 2)
+            old.play(page)
+        old.play(COMMIT)
+        if chance.random() < 0.6:
+            old.play(FLUSH)
+    old.play(FLUSH).away()
+    return old
+
+
+@pytest.mark.parametrize(("shards", "flush_entries"), [(1, 1000), (3, 1000), (3, 4), (5, 1)])
+def test_survivors_keep_their_order_in_any_number_of_shards_and_blocks(shards: int, flush_entries: int) -> None:
+    old = grown(shards)
+    new = another(old, shards=shards, flush_entries=flush_entries, partitions=2)
+    result = go(old, new)
+    assert survivors(new) == survivors(old)
+    assert result.entries == len(survivors(old)) > 50
+    new.back(A, again(A), COMMIT)
+    assert new.verdicts()[-2:] == ["http://a.example/ unique", "http://a.example/again duplicate http://a.example/"]
+    new.share = Share(exact=False)  # the copied log does not say what W and hw were
+    check_rebuilt(new)  # type: ignore[arg-type]
+
+
+def test_pages_are_judged_on_as_they_would_have_been() -> None:
+    plain, old = Beside(""), Beside("")
+    for stage in (plain, old):
+        stage.play(A, again(A), B, COMMIT, C, COMMIT, FLUSH)
+    old.away()
+    new = another(old, shards=3)
+    go(old, new)
+    script = (again(C), D, again(B), COMMIT, again(D), E, COMMIT)
+    plain.play(*script)
+    new.back(*script)
+    assert new.verdicts() == plain.verdicts()[4:]
+    assert written(old, new) == every_page(old)
+    new.play(FLUSH).away()
+    new.back(again(E), COMMIT)
+    assert new.verdicts()[-1] == "http://e.example/again duplicate http://e.example/"
+
+
+def test_a_forgotten_url_is_compared_with_no_more() -> None:
+    old = Beside("").play(A, B, COMMIT, FLUSH).away()
+    new = another(old)
+    result = go(old, new, A.url, "http://never.example/")
+    assert result.forgotten == {A.url}
+    new.back(again(A), again(B), COMMIT)
+    assert new.verdicts() == ["http://a.example/again unique", "http://b.example/again duplicate http://b.example/"]
+
+
+def test_the_old_workers_refuse_afterwards_and_the_new_ones_are_whole() -> None:
+    old = Beside("").play(A, COMMIT, FLUSH).away()
+    new = another(old)
+    go(old, new)
+    with pytest.raises(Refused, match="given to topics\\.generation='b'"):
+        old.back(COMMIT)
+    new.back()
+    check_scheme(new.worker.log, new.policy)
+
+
+def test_blocks_that_a_copied_index_has_lost_are_listed_by_a_repair_and_left_behind() -> None:
+    old = Beside("").play(*different(*"abcdefgh"), COMMIT, FLUSH).away()
+    new = another(old)
+    go(old, new)
+    lost = set(survivors(new))
+    new.world.topics[INDEX, 0].records.clear()
+    lost -= set(survivors(new))
+    assert lost
+    with pytest.raises(Refused, match="run `python -m worker repair"):
+        new.back(E, COMMIT)
+    new.away()
+    planned = repair(new)
+    assert [(bridge.shard, bridge.holes) for bridge in planned.bridges] == [(0, ((-1, 0),))]
+    new.back(*map(again, different(*"abcdefgh")), COMMIT)
+    assert {line.split()[0].removesuffix("again") for line in new.verdicts() if line.endswith("unique")} >= lost
+
+
+def test_a_generation_that_only_counted_goes_on_counting() -> None:
+    old = Beside("", output="count").play(A, COMMIT, FLUSH).away()
+    new = another(old, output="count")
+    go(old, new)
+    assert Note.from_metadata(new.world.committed[0].metadata, "here").counts
+    new.back(again(A), COMMIT)
+    assert written(new) == {}
+
+
+class Enough(Exception):
+    """The copy ends here."""
+
+
+@pytest.mark.parametrize("writes", range(7))
+def test_a_copy_that_broke_off_is_refused_by_workers_and_by_another_copy(
+    monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    old = Beside("").play(*different(*"abcdefgh"), COMMIT, FLUSH).away()
+    new = another(old, flush_entries=1, shards=2)
+    honest = copy_index._writes
+
+    def torn(*arguments: Any) -> Any:
+        for number, write in enumerate(honest(*arguments)):
+            if number == writes + 1:
+                raise Enough
+            yield write
+
+    with monkeypatch.context() as patch:
+        patch.setattr(copy_index, "_writes", torn)
+        with pytest.raises(Enough):
+            go(old, new)
+    with pytest.raises(Refused, match="topics delete"):
+        go(old, new)
+    new.back()
+    with pytest.raises(Refused, match="a copy broke off"):
+        check_scheme(new.worker.log, new.policy)
+    new.away()
+    new.world.committed.clear()
+    with pytest.raises(Refused):
+        new.back(Page("http://x.example/", 1), COMMIT)
+    old.back(COMMIT)
+    assert written(old) == every_page(old), "the old generation goes on as if nothing had been"
+
+
+def test_workers_that_ran_before_a_copy_that_broke_off_judge_nothing_by_the_half_of_it() -> None:
+    old = Beside("").play(*different(*"abcdefgh"), COMMIT, FLUSH).away()
+    new = another(old, flush_entries=1, shards=2)
+    found = drained(TwinPlace(old.world), old.name, old.policy, range(1))
+    keys = iter(range(100))
+    target = TwinPlace(new.world, patience=6)
+    with pytest.raises(BrokeOff):
+        copy(TwinPlace(old.world), target, ("", "b"), found, new.policy, lambda: next(keys).to_bytes(16, "big"))
+    assert all(new.world.topics[INDEX, shard].end for shard in range(2))
+    pages = new.world.topics[PAGES, 0]
+    pages.forget(pages.end)  # those before are claimed, by what was copied: a worker that reads them refuses anyway
+    with pytest.raises(Refused, match="made anew"):
+        new.back(Page("http://x.example/", 1), COMMIT)
+    assert new.verdicts() == []
+
+
+def test_a_copy_without_its_last_commit_is_refused_and_made_whole_by_a_new_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old = Beside("").play(A, B, COMMIT, FLUSH).away()
+    new = another(old)
+    honest = TwinPlace.commit
+
+    def only_the_old(place: TwinPlace, offsets: Any) -> None:
+        if place.world is old.world:
+            honest(place, offsets)
+
+    monkeypatch.setattr(TwinPlace, "commit", only_the_old)
+    go(old, new)
+    for stage in (old, new):
+        with pytest.raises(Refused):
+            stage.back(COMMIT)
+        stage.away()
+    monkeypatch.undo()
+    fresh = another(old)
+    go(old, fresh)
+    fresh.back(again(A), COMMIT)
+    assert written(old, fresh) == every_page(old)
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ((A, COMMIT), "nothing is written in the index"),
+        ((A, COMMIT, FLUSH, B, COMMIT), "in no block yet"),
+        ((A, COMMIT, FLUSH, B, CLAIM), "in no block yet"),
+        ((A, COMMIT, B, ANSWER, FLUSH), "judged and not committed"),
+        ((A, COMMIT, LOSE_BLOCKS), "nothing is written in the index"),
+        ((), "nothing is written in the index"),
+    ],
+    ids=["no-block", "not-flushed", "not-decided", "not-committed", "lost", "nothing"],
+)
+def test_what_is_not_at_rest_is_refused(script: tuple[Any, ...], why: str) -> None:
+    old = Beside("").play(COMMIT, *script).away()
+    with pytest.raises(Refused, match=f"{why}.*stop them with SIGTERM"):
+        go(old, another(old))
+
+
+def test_shards_that_end_differently_are_refused() -> None:
+    old = Beside("").play(A, COMMIT, FLUSH, B, COMMIT, FLUSH).away()
+    old.world.topics[INDEX, 1].records.pop()
+    with pytest.raises(Refused, match="batch 1, batch 0, not all up to the same"):
+        go(old, another(old))
+
+
+def test_running_workers_are_refused() -> None:
+    old = Beside("").play(A, COMMIT, FLUSH)
+    with pytest.raises(Refused, match="are running"):
+        go(old, another(old))
+
+
+def test_what_lies_in_one_marker_expires_with_the_last_of_it() -> None:
+    old = Beside("", ttl=2 * HOUR)
+    old.world.clock = HOUR
+    for page, fetched in ((A, 0), (B, HOUR // 2), (C, HOUR)):
+        old.play(page._replace(fetched=fetched), COMMIT)
+    old.play(FLUSH).away()
+    new = another(old, ttl=2 * HOUR, shards=1)
+    go(old, new)
+    assert new.world.topics[FINGERPRINTS, 0].end == 1
+    assert cover(read_shard(TwinPlace(new.world), 0).blocks).clocks == ((0, HOUR),)
+    late = [again(page)._replace(fetched=3 * HOUR - 1) for page in (C, B)]
+    new.back(late[0], COMMIT, late[1], COMMIT)
+    assert [line.split()[1] for line in new.verdicts()] == ["duplicate", "duplicate"], "b expires with c"
+
+
+def test_what_expires_does_so_an_hour_late_at_most() -> None:
+    day = 24 * HOUR
+    old = Beside("", ttl=day)
+    old.world.clock = 30 * day
+    for number, page in enumerate(different(*"abcdef")):
+        old.play(page._replace(fetched=number * HOUR * 6), COMMIT)
+    old.play(FLUSH).away()
+    new = another(old, ttl=day, shards=1)
+    result = go(old, new)
+    assert result.entries == 5, "the first is older by 30 hours"
+    (found,) = (cover(read_shard(TwinPlace(new.world), 0).blocks),)
+    told = dict(found.clocks)
+    assert [told[survivor.order[0]] - survivor.fetched for survivor in found.entries()] == [0] * 5
+    assert new.world.topics[FINGERPRINTS, 0].end == 5
+    late = [again(B)._replace(fetched=31 * HOUR), again(C)._replace(fetched=31 * HOUR)]
+    new.back(late[0], COMMIT, late[1], COMMIT)
+    assert [line.split()[1] for line in new.verdicts()] == ["duplicate", "duplicate"]
+
+
+def test_behind_a_forged_claim_the_copied_index_goes_on_with_every_page_once() -> None:
+    old = Beside("", partitions=1).play(A, COMMIT, B)
+    old.claim()
+    place = append(old.world, batch(Claim(partition=0, offset=2**62, clock=0, url="http://forged/"), writer=b"forger"))
+    old.play(C)
+    with pytest.raises(Barred, match=f"record {place} of fingerprints"):
+        old.play(COMMIT)
+    old.worker.commit()
+    old.world.settle_down()
+    old.play(FLUSH).away()
+    new = another(old, shards=3)
+    assert go(old, new).entries == 2
+    new.take_over()
+    new.play(again(A), again(C), COMMIT)
+    assert written(old, new) == every_page(old)
+    assert [line.split()[1] for line in (*old.verdicts(), *new.verdicts())] == ["unique"] * 3 + ["duplicate"] * 2

@@ -1,0 +1,164 @@
+"""The outputs pass to another generation: over both each page is written once, whatever ends halfway."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from tests.operations.generations import Beside, different, every_page, written
+from tests.stream.script import ANSWER, CLAIM, COMMIT, CRASH, FLUSH, REBALANCE, REDELIVER, UNACKNOWLEDGED, Page
+from worker.errors import Refused
+from worker.fingerprint.near import SimHashNear
+from worker.operations.switch import plan_switch, switch
+
+A, B, C, D, E, F = different(*"abcdef")
+A2 = Page("http://a2.example/", A.fingerprint ^ 0b11)
+DEAD: Final = Page("http://dead.example/", "dead")
+
+
+def pair(**changes: Any) -> tuple[Beside, Beside]:
+    """One that writes and one that counts, with a larger radius; both own all partitions."""
+    old = Beside("", **changes)
+    new = Beside("b", old, output="count", near=SimHashNear(2), **changes)
+    return old.play(COMMIT), new.play(COMMIT)
+
+
+def go(old: Beside, new: Beside) -> list[int]:
+    """The command; returns the borders."""
+    passings = plan_switch(old.generation, new.generation, range(old.world.partitions))
+    switch(old.generation, new.generation, passings)
+    return [passing.border for passing in passings]
+
+
+def test_a_generation_that_counts_judges_by_its_own_rule_and_passes_no_page_on() -> None:
+    old, new = pair()
+    old.play(A, A2, DEAD, COMMIT)
+    new.play(COMMIT)
+    assert [line.split()[1] for line in old.verdicts()] == ["unique", "unique", "dead"]
+    assert [line.split()[1] for line in new.verdicts()] == ["unique", "duplicate"]
+    assert written(new) == {}
+    assert written(old) == every_page(old)
+
+
+@pytest.mark.parametrize("mishap", [(), (CRASH,), (REBALANCE,), (REDELIVER,), (UNACKNOWLEDGED,)], ids=str)
+def test_over_both_each_page_is_written_once(mishap: tuple[Any, ...]) -> None:
+    old, new = pair(commit_pages=2)
+    old.play(A, B, COMMIT)
+    new.play(COMMIT)
+    old.play(A2, DEAD, C, D, COMMIT, FLUSH).away()
+    new.away()
+    new.publish(E)
+    assert go(old, new) == [6]
+    new.back(*mishap, COMMIT, F, *mishap, COMMIT, output="tag")
+    assert written(old, new) == every_page(old)
+    assert [line.split()[1] for line in new.verdicts()].count("duplicate") == 1
+    assert new.world.committed[0].metadata.count(" ") == 2, "the border is forgotten behind it"
+
+
+@pytest.mark.parametrize("halfway", [CLAIM, ANSWER])
+def test_what_the_old_one_had_claimed_and_not_committed_is_written_by_the_new_one(halfway: Any) -> None:
+    old, new = pair()
+    old.play(A, COMMIT, B, DEAD, halfway).away()
+    new.away()
+    assert go(old, new) == [1]
+    new.back(COMMIT, output="drop")
+    assert written(old, new) == every_page(old)
+
+
+def test_a_switch_that_broke_off_is_made_whole_by_another_and_nobody_writes_meanwhile() -> None:
+    old, new = pair()
+    old.play(A, B, COMMIT).away()
+    new.away()
+    passings = plan_switch(old.generation, new.generation, [0])
+    old.generation.groups.commit({0: passings[0].old})
+    for stage in (old, new):
+        with pytest.raises(Refused):
+            stage.back(COMMIT, output="tag")
+        stage.away()
+    assert go(old, new) == [2]
+    before = dict(old.world.committed), dict(new.world.committed)
+    assert go(old, new) == [2], "run again, it changes nothing"
+    assert before == (old.world.committed, new.world.committed)
+    new.back(C, COMMIT, output="tag")
+    assert written(old, new) == every_page(old)
+
+
+def test_the_old_one_may_count_on_and_take_the_outputs_back() -> None:
+    old, new = pair()
+    old.play(A, COMMIT).away()
+    new.away()
+    go(old, new)
+    new.back(B, COMMIT, output="tag")
+    with pytest.raises(Refused, match=r"given to topics\.generation='b' from offset 1 on"):
+        old.back(COMMIT)
+    old.away().back(COMMIT, output="count")
+    new.play(C, COMMIT).away()
+    old.away()
+    assert go(new, old) == [3]
+    old.back(D, COMMIT, output="tag")
+    assert written(old, new) == every_page(old)
+
+
+def test_no_setting_leaves_pages_out_or_writes_them_twice() -> None:
+    old, new = pair()
+    old.play(A, COMMIT).away()
+    with pytest.raises(Refused, match=r"a topics\.generation of their own"):
+        old.back(COMMIT, output="count")
+    old.away()
+    new.play(COMMIT).away()
+    with pytest.raises(Refused, match="python -m worker switch --from"):
+        new.back(COMMIT, output="tag")
+
+
+def test_a_generation_that_has_gone_further_is_refused_until_the_old_one_has_passed_it() -> None:
+    old, new = pair()
+    old.play(A, COMMIT).away()
+    new.play(B, COMMIT).away()
+    with pytest.raises(Refused, match=r"counted the pages of partition 0 .*up to offset 2.*written them up to 1"):
+        go(old, new)
+    old.back(COMMIT).away()
+    assert go(old, new) == [2]
+
+
+def test_who_still_runs_is_named() -> None:
+    old, new = pair()
+    for running in (old, new):
+        (old if running is new else new).away()
+        with pytest.raises(Refused, match=rf"workers of topics\.generation='{running.name}' are running"):
+            go(old, new)
+        running.away()
+        (old if running is new else new).back(output=None)
+
+
+def test_a_partition_that_was_never_consumed_is_refused() -> None:
+    old, new = pair(partitions=2)
+    old.play(A, COMMIT).away()
+    new.play(COMMIT).away()
+    del new.world.committed[1]
+    with pytest.raises(Refused, match="'b' has no consumed offset for partition 1 of pages"):
+        go(old, new)
+
+
+def test_one_that_does_not_write_has_nothing_to_give() -> None:
+    old, new = pair()
+    old.play(A, COMMIT).away()
+    new.play(COMMIT).away()
+    with pytest.raises(Refused, match="does not write"):
+        go(new, old)
+    with pytest.raises(Refused, match="to itself"):
+        go(old, old)
+    third = Beside("c", old, output="count")
+    third.play(COMMIT).away()
+    assert go(old, new) == [1]
+    with pytest.raises(Refused, match="does not write"):
+        go(old, third)
+
+
+def test_one_that_has_written_cannot_go_on_where_another_ends() -> None:
+    old = Beside("")
+    old.play(A, COMMIT).away()
+    other = Beside("b", old)
+    other.play(COMMIT).away()
+    with pytest.raises(Refused, match="has written pages of partition 0"):
+        go(old, other)

@@ -1,0 +1,187 @@
+"""Ways to break snapshots on disk."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import ExitStack
+from typing import Any
+
+import msgspec
+
+from tests.simulation.mutations.mutation import Mutation, replaced
+from worker.errors import Refused
+from worker.stream.shard import restore, snapshot_file, snapshots
+from worker.stream.shard.live import Frozen, LiveShard
+from worker.stream.shard.restore import Restoration
+from worker.stream.shard.snapshots import SnapshotWriter
+from worker.topics import INDEX
+
+
+def snapshot_shares_hw_with_the_live_shard(stack: ExitStack) -> None:
+    """What is claimed while the snapshot waits to be written is claimed in it, too, at a batch that is too early."""
+    honest = LiveShard.frozen
+
+    def frozen(self: LiveShard) -> Frozen | None:
+        found = honest(self)
+        if found is not None:
+            found.standing.claimed = self.standing.claimed
+        return found
+
+    stack.enter_context(replaced(LiveShard, "frozen", frozen))
+
+
+def snapshot_with_the_floor_of_the_state(stack: ExitStack) -> None:
+    """A floor that only memory knows: blocks below it are buried, and the topic does not say where its cover begins."""
+    honest = Frozen.as_block
+
+    def as_block(self: Frozen, number: int, policy: Any, floor: int) -> Any:
+        return honest(self, number, policy, self.standing.floor)
+
+    stack.enter_context(replaced(Frozen, "as_block", as_block))
+
+
+def snapshot_before_its_blocks_are_acknowledged(stack: ExitStack) -> None:
+    """Written as soon as it is taken: blocks of an owner that goes on from it leave a hole on the topic."""
+    honest = SnapshotWriter.step
+
+    def step(self: SnapshotWriter, shard: LiveShard, block_writer: Any) -> None:
+        before = block_writer.replay_point
+        block_writer.replay_point = shard.replay_point
+        honest(self, shard, block_writer)
+        block_writer.replay_point = before
+
+    stack.enter_context(replaced(SnapshotWriter, "step", step))
+
+
+def snapshot_position_as_of_its_writing(stack: ExitStack) -> None:
+    """Where the topic ends when the file is written: the blocks that landed meanwhile are not read by a restore."""
+    honest = SnapshotWriter.step
+
+    def step(self: SnapshotWriter, shard: LiveShard, block_writer: Any) -> None:
+        if self._captured is not None:
+            self._captured = self._captured[0], self.log.bounds(INDEX, shard.number).end
+        honest(self, shard, block_writer)
+
+    stack.enter_context(replaced(SnapshotWriter, "step", step))
+
+
+def snapshot_entries_as_of_its_writing(stack: ExitStack) -> None:
+    """Entries that are not copied when it is taken: survivors of later batches are in it."""
+    honest = LiveShard.frozen
+
+    def frozen(self: LiveShard) -> Frozen | None:
+        found = honest(self)
+        if found is None:
+            return None
+
+        class Later(Frozen):
+            @property
+            def entries(later: Any) -> Any:
+                return self.index.entries(found.standing.floor)
+
+            @entries.setter
+            def entries(later: Any, value: Any) -> None:
+                return None
+
+        return Later(found.standing, found.entries)
+
+    stack.enter_context(replaced(LiveShard, "frozen", frozen))
+
+
+def snapshot_without_clocks(stack: ExitStack) -> None:
+    """What was restored from it never expires."""
+    honest = Frozen.as_block
+
+    def as_block(self: Frozen, number: int, policy: Any, floor: int) -> Any:
+        return msgspec.structs.replace(honest(self, number, policy, floor), clocks=())
+
+    stack.enter_context(replaced(Frozen, "as_block", as_block))
+
+
+def snapshot_with_the_position_of_the_last_answer_read(stack: ExitStack) -> None:
+    """Y as of writing: a restored shard waits for answers that lie before it."""
+    honest = SnapshotWriter._write
+
+    def write(self: SnapshotWriter, shard: LiveShard, frozen: Frozen, *rest: Any) -> Any:
+        standing = dataclasses.replace(frozen.standing, answers_offset=shard.standing.answers_offset)
+        return honest(self, shard, Frozen(standing, frozen.entries), *rest)
+
+    stack.enter_context(replaced(SnapshotWriter, "_write", write))
+
+
+def snapshot_whose_known_blocks_are_forgotten(stack: ExitStack) -> None:
+    """A restore knows only the blocks that it has read: those before the snapshot are never buried."""
+    honest = Restoration._begin
+
+    def begin(self: Restoration) -> None:
+        honest(self)
+        self.known = {}
+
+    stack.enter_context(replaced(Restoration, "_begin", begin))
+
+
+def blocks_of_other_owners_are_not_learnt_of(stack: ExitStack) -> None:
+    """A snapshot knows what its owner wrote: what others wrote before it is never buried."""
+    stack.enter_context(replaced(snapshots, "landed", lambda *arguments: {}))
+
+
+def snapshot_of_another_log_is_used(stack: ExitStack) -> None:
+    """The record that it ends at is not compared: where topics were made anew, it holds survivors of the old ones."""
+    honest = snapshots._why_not
+
+    def why_not(head: Any, shard: int, log: Any, policy: Any) -> str | None:
+        mark = snapshots.mark_of(log, head.block.to)
+        return honest(msgspec.structs.replace(head, mark=mark), shard, log, policy)
+
+    stack.enter_context(replaced(snapshots, "_why_not", why_not))
+
+
+def snapshot_with_a_gap_ends_the_worker(stack: ExitStack) -> None:
+    """A snapshot from which the logs cannot be read on is final, although the topic reaches further."""
+    honest = Restoration.finish
+
+    def finish(self: Restoration, new_index: Any) -> Any:
+        with_snapshot = self.snapshot is not None
+        found = honest(self, new_index)
+        if with_snapshot and self.snapshot is None:
+            raise Refused("the snapshot cannot be used")
+        return found
+
+    stack.enter_context(replaced(restore.Restoration, "finish", finish))
+
+
+def changed_snapshot_is_used(stack: ExitStack) -> None:
+    """The checksums are not compared: a flipped bit becomes another fingerprint."""
+
+    class Fitting:
+        @staticmethod
+        def crc32(payload: bytes) -> Any:
+            return _Any()
+
+    stack.enter_context(replaced(snapshot_file, "zlib", Fitting))
+
+
+class _Any:
+    """Equal to every checksum."""
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    def __index__(self) -> int:
+        return 0
+
+
+OF_SNAPSHOTS: tuple[Mutation, ...] = (
+    snapshot_shares_hw_with_the_live_shard,
+    snapshot_with_the_floor_of_the_state,
+    snapshot_before_its_blocks_are_acknowledged,
+    snapshot_position_as_of_its_writing,
+    snapshot_entries_as_of_its_writing,
+    snapshot_without_clocks,
+    snapshot_with_the_position_of_the_last_answer_read,
+    snapshot_whose_known_blocks_are_forgotten,
+    blocks_of_other_owners_are_not_learnt_of,
+    snapshot_of_another_log_is_used,
+    snapshot_with_a_gap_ends_the_worker,
+    changed_snapshot_is_used,
+)

@@ -1,0 +1,256 @@
+"""Where kafka-python surprises: each of its traps against the real broker, past what the port's contract says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Producer
+from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
+
+from tests.stream.contract import Member
+from tests.stream.kafka.under_test import GROUP, KafkaUnderTest
+from worker.broker.ports import free_port
+from worker.errors import Refused, Unavailable, UsageError
+from worker.stream.kafka import membership
+from worker.stream.kafka.log import FETCH_BYTES, KafkaLog
+from worker.stream.log import Committed, NotYet, Record, Sent
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES, topic_specs
+
+pytestmark = pytest.mark.cluster
+
+MAX_BYTES = int(next(spec for spec in topic_specs() if spec.topic == FINGERPRINTS).config["max.message.bytes"])
+
+
+@pytest.fixture
+def world(broker: str, topic_prefix: str) -> Iterator[KafkaUnderTest]:
+    with KafkaUnderTest.on(broker, topic_prefix) as world:
+        yield world
+
+
+class NotUtf8(str):
+    """A header's name that only a foreign client writes."""
+
+    def encode(self, *given: object) -> bytes:
+        return b"\xff\xfe"
+
+
+def poison(world: KafkaUnderTest, topic: str, partition: int = 0) -> int:
+    """A record that the broker takes and kafka-python cannot take apart; returns its offset."""
+    sent = world.crawler.send(
+        world.prefix + topic, key=b"key", value=b"foreign", partition=partition, headers=[(NotUtf8("name"), b"")]
+    )
+    offset: int = sent.get(timeout=30).offset
+    return offset
+
+
+def delete_before(world: KafkaUnderTest, topic: str, offset: int) -> None:
+    """What retention does in time."""
+    admin = KafkaAdminClient(**world.options)
+    try:
+        admin.delete_records({TopicPartition(world.prefix + topic, 0): offset})
+    finally:
+        admin.close()
+
+
+# bounds
+
+
+def test_partitions_of_which_the_client_knows_only_some_are_asked_for_together(world: KafkaUnderTest) -> None:
+    log = world.member("a").log
+    assert log.bounds(INDEX, 0) == (0, 0)
+    assert list(log.all_bounds([(INDEX, 0), (ANSWERS, 0), (FINGERPRINTS, 0)])) == [(0, 0)] * 3
+
+
+# records
+
+
+def test_a_record_that_cannot_be_taken_apart_costs_only_itself_on_pages(world: KafkaUnderTest) -> None:
+    for partition in (0, 1):
+        assert world.publish(partition, b"before") == 0
+    assert poison(world, PAGES) == 1
+    assert poison(world, PAGES) == 2
+    for partition in (0, 1):
+        world.publish(partition, b"after")
+    member = world.started(0, 1)
+    assert world.delivered(member, 0, 4) == [0, 1, 2, 3]
+    assert world.delivered(member, 1, 2) == [0, 1]
+    bad = [record for record in member.records if record.unreadable]
+    assert [(record.partition, record.offset, record.value) for record in bad] == [(0, 1, b""), (0, 2, b"")]
+    assert all("utf-8" in (record.unreadable or "") for record in bad)
+
+
+def test_pages_larger_than_what_is_fetched_at_a_time_come_all_the_same(world: KafkaUnderTest) -> None:
+    pages = [b"before", b"x" * (2 * FETCH_BYTES), b"y" * (FETCH_BYTES + 1), b"after"]
+    crawler = KafkaProducer(**world.options, max_request_size=MAX_BYTES)
+    world.transactional.append(crawler)  # closed with the world
+    for page in pages:
+        crawler.send(world.prefix + PAGES, value=page, partition=0).get(timeout=30)
+    member = world.started(0)
+    assert world.delivered(member, 0, 4) == [0, 1, 2, 3]
+    assert [record.value for record in member.records] == pages
+
+
+def test_a_record_that_cannot_be_taken_apart_comes_again_to_the_next_owner(world: KafkaUnderTest) -> None:
+    poison(world, PAGES)
+    world.publish(0, b"after")
+    first = world.started(0)
+    assert world.delivered(first, 0, 2) == [0, 1]
+    first.log.pages().start(0, 0)
+    assert world.delivered(first, 0, 4) == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("topic", [FINGERPRINTS, ANSWERS, INDEX])
+def test_a_record_that_cannot_be_taken_apart_is_passed_over_on_the_logs(world: KafkaUnderTest, topic: str) -> None:
+    member = world.member("a")
+    world.append(member, topic, b"0")
+    assert poison(world, topic) == 1
+    world.append(member, topic, b"2")
+    found = world.read_to_end(member, member.log.reader(topic, 0, 0), topic)
+    assert [(record.offset, record.value, record.unreadable is None) for record in found] == [
+        (0, b"0", True),
+        (1, b"", False),
+        (2, b"2", True),
+    ]
+
+
+@pytest.mark.parametrize("topic", [FINGERPRINTS, ANSWERS])
+def test_the_end_of_a_foreign_transaction_does_not_hold_up_a_reader(world: KafkaUnderTest, topic: str) -> None:
+    member = world.member("a")
+    world.append_before_hole(topic, 0, b"foreign")
+    world.until("the transaction's end is written", lambda: member.log.bounds(topic, 0).end == 2)
+    reader = member.log.reader(topic, 0, 0)
+    assert len(world.read_to_end(member, reader, topic)) == 1
+    assert reader.position == 2
+
+
+def test_a_compression_that_this_python_cannot_read_is_named_with_what_to_install(
+    world: KafkaUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "snappy", None)  # as if it were not installed
+    bootstrap = world.options["bootstrap_servers"][0]
+    foreign = Producer({"bootstrap.servers": bootstrap, "compression.type": "snappy"})
+    for topic in (FINGERPRINTS, PAGES):
+        foreign.produce(world.prefix + topic, value=b"x" * 1000, partition=0)
+    assert foreign.flush(30) == 0
+    member = world.started(0)
+    reader = member.log.reader(FINGERPRINTS, 0, 0)
+    for read in (reader.read, member.poll):
+        with pytest.raises(UsageError, match="pip install python-snappy"):
+            world.until("it reads", lambda read=read: bool(read()))
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_a_record_that_unpacks_to_more_than_is_read_costs_only_itself(world: KafkaUnderTest, codec: str) -> None:
+    settings = {"compression.type": codec, "message.max.bytes": 10**9, "batch.size": 10**9, "linger.ms": 500}
+    foreign = Producer({"bootstrap.servers": world.options["bootstrap_servers"][0], **settings})
+    bomb = b"x" * (34 << 20)
+    for topic in (PAGES, FINGERPRINTS):
+        for value in (b"before", bomb, b"between", bomb, b"after"):
+            foreign.produce(world.prefix + topic, value=value, partition=0)
+    assert foreign.flush(60) == 0
+    member = world.started(0)
+    assert world.delivered(member, 0, 5) == [0, 1, 2, 3, 4]
+    read = world.read_to_end(member, member.log.reader(FINGERPRINTS, 0, 0), FINGERPRINTS)
+    for records in (member.records, read):
+        assert [record.value for record in records] == [b"before", b"", b"between", b"", b"after"]
+        assert [record.oversize > len(bomb) for record in records] == [False, True, False, True, False]
+        assert all(record.timestamp and record.unreadable is None for record in records)
+
+
+def test_a_reader_that_comes_after_retention_is_refused(world: KafkaUnderTest) -> None:
+    member = world.member("a")
+    world.append(member, FINGERPRINTS, b"0", b"1", b"2")
+    delete_before(world, FINGERPRINTS, 2)
+    assert member.log.bounds(FINGERPRINTS, 0) == (2, 3)
+    reader = member.log.reader(FINGERPRINTS, 0, 1)
+    with pytest.raises(Refused, match="accept-gap"):
+        world.until("it reads", lambda: bool(reader.read()))
+
+
+def test_pages_that_are_gone_before_they_were_read_are_refused(world: KafkaUnderTest) -> None:
+    for _ in range(3):
+        world.publish(0, b"page")
+    delete_before(world, PAGES, 2)
+    member = world.started(0)
+
+    def read() -> bool:
+        member.poll()
+        return bool(member.records)
+
+    with pytest.raises(Refused, match="accept-gap"):
+        world.until("it reads", read)
+
+
+# membership
+
+
+def test_who_is_replaced_under_its_own_name_is_told_so(world: KafkaUnderTest) -> None:
+    """By its second transaction; its polls never tell."""
+    first, second = (
+        Member(
+            name,
+            KafkaLog(
+                world.options,
+                prefix=world.prefix,
+                group=world.prefix + GROUP,
+                writer=name,
+                instance="namesake",
+                session_seconds=10,
+                heartbeat_seconds=0.3,
+                transaction_seconds=20,
+            ),
+        )
+        for name in ("first", "second")
+    )
+    world.members += [first, second]
+    world.balance(first)
+    world.balance(second)
+    log = first.log
+    assert world.ended(log.transact([], {0: Committed(1, "")}, log.pages().membership())) == [Sent.FAILED]
+    with pytest.raises(UsageError, match=r"kafka\.instance_id"):
+        log.failing()
+    log = second.log
+    assert world.ended(log.transact([], {0: Committed(1, "")}, log.pages().membership())) == [Sent.DONE]
+
+
+def test_a_log_without_broker_says_where_it_looked(world: KafkaUnderTest) -> None:
+    port = free_port()
+    nowhere = world.options | {"bootstrap_servers": [f"127.0.0.1:{port}"], "bootstrap_timeout_ms": 500}
+    with pytest.raises(Unavailable, match=rf"kafka\.bootstrap_servers=127\.0\.0\.1:{port}"):
+        KafkaLog(nowhere, prefix=world.prefix, group="g", writer="w")
+
+
+def test_a_record_that_was_read_has_nothing_against_it(world: KafkaUnderTest) -> None:
+    world.publish(0, b"page")
+    member = world.started(0)
+    world.delivered(member, 0, 1)
+    (record,) = member.records
+    assert isinstance(record, Record)
+    assert record.unreadable is None
+
+
+def test_an_answer_that_came_too_late_is_not_the_answer_to_the_next_question(
+    world: KafkaUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    member = world.member("a")
+    world.balance(member)
+    pages = member.log.pages()
+    pages.commit({0: Committed(3, "")})
+    with monkeypatch.context() as impatient:
+        impatient.setattr(membership, "ASK_TIMEOUT_MS", 0)
+        with pytest.raises(NotYet):
+            pages.committed(0)
+    pages.commit({0: Committed(5, "")})  # answered after that question, on the same connection
+    found: list[Committed | None] = []
+
+    def is_answered() -> bool:
+        try:
+            found.append(pages.committed(0))
+        except NotYet:
+            return False
+        return True
+
+    world.until("the broker answers", is_answered)
+    assert found == [Committed(5, "")]

@@ -1,0 +1,220 @@
+"""What membership over a real broker must tell where the client says nothing by itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import pytest
+from kafka import KafkaAdminClient, KafkaProducer
+from kafka.admin import MemberToRemove, NewPartitions
+
+from tests.waiting import wait_for
+from worker.config import KafkaSettings
+from worker.errors import Unavailable
+from worker.stream.kafka import rebalance
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.membership import SHARDS_SECONDS, KafkaPages, KafkaShards, Member
+from worker.stream.kafka.topic_admin import create_topics
+from worker.stream.log import Committed, NotYet
+from worker.topics import INDEX, PAGES, topic_specs
+
+pytestmark = pytest.mark.cluster
+
+PARTITIONS: Final = 4
+SHARDS: Final = 8
+TIMING: Final = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 300}
+
+
+@pytest.fixture
+def options(broker: str, topic_prefix: str) -> Iterator[dict[str, Any]]:
+    made = client_options(KafkaSettings(bootstrap_servers=broker))
+    create_topics(made, topic_specs(prefix=topic_prefix, partitions=PARTITIONS), 1)
+    yield made
+
+
+def until(what: str, condition: Callable[[], object]) -> None:
+    wait_for(condition, what, pause=0.01)
+
+
+def test_a_member_put_out_while_it_joins_hears_that_it_lost_everything(
+    options: dict[str, Any], topic_prefix: str
+) -> None:
+    group = f"{topic_prefix}pages"
+    timing = {"session_timeout_ms": 20_000, "heartbeat_interval_ms": 3_000}
+    members = [Member(options, topic_prefix + PAGES, group, None, MOST_BYTES, **timing) for _ in range(2)]
+    here, other = (KafkaPages(member, 10) for member in members)
+    admin = KafkaAdminClient(**options)
+    owned: set[int] = set()
+
+    def poll() -> set[int]:
+        """What this poll says was lost."""
+        polled = here.poll()
+        owned.difference_update(polled.lost)
+        owned.update(polled.gained)
+        return set(polled.lost)
+
+    def was_or_out() -> bool:
+        return here.membership().evicted or here.membership().member == was.member
+
+    try:
+        until("one owns everything", lambda: poll() or owned == set(range(PARTITIONS)))
+        was = here.membership()
+        coordinator = members[0].consumer._coordinator
+        # The other one asks to come in, and a heartbeat tells the first that it has to join again.
+        until("a rebalance is noticed", lambda: other.poll() and coordinator.rejoin_needed)
+        admin.remove_group_members(group, [MemberToRemove(member_id=was.member)])
+        assert here.membership() == was, "nothing was heard yet"
+        lost: set[int] = set()
+        until("it is in again", lambda: lost.update(poll()) or (other.poll() and not was_or_out()))
+        assert lost == set(range(PARTITIONS))
+    finally:
+        admin.close()
+        for member in members:
+            member.close()
+
+
+MOST_BYTES: Final = 1 << 20
+
+
+class Alone:
+    """A member of a group on ``pages``, and what its polls have told it."""
+
+    def __init__(self, options: dict[str, Any], prefix: str, **timing: int) -> None:
+        self.member = Member(options, prefix + PAGES, f"{prefix}group", None, MOST_BYTES, **(timing or TIMING))
+        self.pages = KafkaPages(self.member, 10)
+        self.owned: set[int] = set()
+        self.ever_lost: set[int] = set()
+        self.delivered: set[int] = set()
+
+    def poll(self) -> None:
+        polled = self.pages.poll()
+        self.owned.difference_update(polled.lost)
+        self.ever_lost.update(polled.lost)
+        self.owned.update(polled.gained)
+        self.delivered.update(record.partition for record in polled.records)
+
+    def owns(self, count: int) -> bool:
+        """After one more poll."""
+        self.poll()
+        return len(self.owned) == count and not self.pages.membership().evicted
+
+    def is_joining(self) -> bool:
+        """After one more poll."""
+        self.poll()
+        return self.member.rebalancing
+
+
+@pytest.fixture
+def join(options: dict[str, Any], topic_prefix: str) -> Iterator[Callable[..., Alone]]:
+    made: list[Alone] = []
+
+    def one_more(**timing: int) -> Alone:
+        made.append(Alone(options, topic_prefix, **timing))
+        return made[-1]
+
+    yield one_more
+    for alone in made:
+        alone.member.close()
+
+
+def test_while_a_group_rebalances_polls_bring_nothing_and_what_was_started_is_delivered_afterwards(
+    join: Callable[..., Alone], options: dict[str, Any], topic_prefix: str
+) -> None:
+    one, other = join(), join()
+    producer = KafkaProducer(**options)
+    for partition in range(PARTITIONS):
+        producer.send(topic_prefix + PAGES, value=b"page", partition=partition).get(timeout=30)
+    producer.close()
+    until("one owns everything", lambda: one.owns(PARTITIONS))
+    until("the other one asks to come in", lambda: other.is_joining() and one.is_joining())
+    for partition in range(PARTITIONS):
+        one.pages.start(partition, 0)
+    with pytest.raises(NotYet):
+        one.pages.committed(0)
+    with pytest.raises(NotYet):
+        one.pages.commit({0: Committed(1, "")})
+    assert not one.delivered
+    half = PARTITIONS // 2
+    until("they have shared", lambda: one.owns(half) & other.owns(half))
+    until("what one has kept is delivered", lambda: one.owns(half) and one.delivered >= one.owned)
+    assert one.delivered == one.owned
+    assert one.ever_lost == other.owned
+    assert not other.delivered
+
+
+def test_a_group_whose_topic_has_grown_comes_to_rest_however_short_the_polls_are(
+    join: Callable[..., Alone], options: dict[str, Any], topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kafka-python forgets that it is joining when a poll ends after the assignment was made."""
+    monkeypatch.setattr(rebalance, "SLICE_MS", 5)
+    one = join()
+
+    def hears_of(count: int) -> bool:
+        if one.owns(count):
+            return True
+        if not one.member.rebalancing:
+            one.member.consumer._client.cluster.request_update()
+        return False
+
+    until("it owns everything", lambda: one.owns(PARTITIONS))
+    admin = KafkaAdminClient(**options)
+    try:
+        for more in range(1, 4):
+            admin.create_partitions({topic_prefix + PAGES: NewPartitions(PARTITIONS + more)})
+            until("it owns the new partition", partial(hears_of, PARTITIONS + more))
+    finally:
+        admin.close()
+    assert not one.ever_lost
+
+
+def test_what_goes_wrong_while_joining_is_told_by_a_poll(join: Callable[..., Alone]) -> None:
+    too_patient = join(session_timeout_ms=3_600_000, heartbeat_interval_ms=300)
+    with pytest.raises(Unavailable, match="InvalidSessionTimeout"):
+        until("it is in", lambda: too_patient.owns(PARTITIONS))
+
+
+def test_who_is_closed_while_it_joins_leaves_no_thread(join: Callable[..., Alone]) -> None:
+    one, other = join(), join()
+    until("one owns everything", lambda: one.owns(PARTITIONS))
+    assert other.is_joining()
+    name = f"joins {other.member.group}"
+    assert [thread.name for thread in threading.enumerate()].count(name) == 1
+    other.member.close()
+    assert name not in [thread.name for thread in threading.enumerate()]
+
+
+def test_the_client_is_asked_for_shards_seldom_and_a_rebalance_is_heard_of_all_the_same(
+    options: dict[str, Any], topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = f"{topic_prefix}index"
+    members = [Member(options, topic_prefix + INDEX, group, None, MOST_BYTES, **TIMING) for _ in range(2)]
+    now = 0.0
+    here, other = KafkaShards(members[0], lambda: now), KafkaShards(members[1])
+    owned: set[int] = set()
+    asked: list[float] = []
+
+    def poll() -> None:
+        polled = here.poll()
+        owned.difference_update(polled.lost)
+        owned.update(polled.gained)
+
+    def half() -> bool:
+        poll()
+        return len(owned) == SHARDS / 2
+
+    try:
+        until("one owns everything", lambda: poll() or len(owned) == SHARDS)
+        consumer = members[0].consumer
+        ask = consumer.poll
+        monkeypatch.setattr(consumer, "poll", lambda **how: asked.append(now) or ask(**how))
+        for _ in range(8):
+            now += 0.75 * SHARDS_SECONDS
+            poll()
+        assert len(asked) == 4
+        until("half of them went, while the clock stands still", lambda: other.poll() and half())
+    finally:
+        for member in members:
+            member.close()

@@ -1,0 +1,212 @@
+"""Appends and transactions against the real broker: those that fail, what is said of them, and how it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaAdminClient, KafkaProducer
+
+from tests.stream.contract import Member, output
+from tests.stream.kafka.under_test import GROUP, KafkaUnderTest
+from tests.waiting import wait_for
+from worker.broker.ports import free_port
+from worker.broker.server import LocalBroker
+from worker.config import KafkaSettings
+from worker.errors import Unavailable
+from worker.stream.kafka import producers
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.failing_sends import LEAST_FAILURES
+from worker.stream.kafka.log import KafkaLog
+from worker.stream.kafka.producers import Appender
+from worker.stream.kafka.topic_admin import create_topics
+from worker.stream.log import Committed, Sent
+from worker.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, PAGES, topic_specs
+
+pytestmark = pytest.mark.cluster
+
+MAX_BYTES = int(next(spec for spec in topic_specs() if spec.topic == FINGERPRINTS).config["max.message.bytes"])
+
+
+@pytest.fixture
+def world(broker: str, topic_prefix: str) -> Iterator[KafkaUnderTest]:
+    with KafkaUnderTest.on(broker, topic_prefix) as world:
+        yield world
+
+
+def test_after_a_record_that_the_broker_refuses_the_next_one_is_sent(world: KafkaUnderTest) -> None:
+    """A producer of kafka-python never sends again after this; ``max_bytes`` is larger here than the topic takes."""
+    appender = Appender(world.options, world.prefix, max_bytes=4 * MAX_BYTES, delivery_seconds=20)
+    try:
+        too_large = appender.append(FINGERPRINTS, 0, None, b"x" * (MAX_BYTES + 1), [])
+        assert world.ended(too_large) == [Sent.FAILED]
+        after = [appender.append(FINGERPRINTS, 0, None, b"%d" % number, []) for number in range(3)]
+        assert world.ended(*after) == [Sent.DONE] * 3
+    finally:
+        appender.close(5)
+    member = world.member("a")
+    found = world.read_to_end(member, member.log.reader(FINGERPRINTS, 0, 0), FINGERPRINTS)
+    assert [record.value for record in found] == [b"0", b"1", b"2"]
+
+
+def test_a_record_that_is_too_large_for_the_client_fails_alone(world: KafkaUnderTest) -> None:
+    appender = Appender(world.options, world.prefix, max_bytes=MAX_BYTES, delivery_seconds=20)
+    try:
+        states = world.ended(
+            appender.append(FINGERPRINTS, 0, None, b"0", []),
+            appender.append(FINGERPRINTS, 0, None, b"x" * (2 * MAX_BYTES), []),
+            appender.append(FINGERPRINTS, 0, None, b"2", []),
+        )
+    finally:
+        appender.close(5)
+    assert states == [Sent.DONE, Sent.FAILED, Sent.DONE]
+
+
+def test_an_append_to_a_prepared_topic_asks_the_broker_nothing_first(tmp_path: Path) -> None:
+    with LocalBroker(data_dir=tmp_path / "data") as own:
+        options = client_options(KafkaSettings(bootstrap_servers=own.bootstrap_servers))
+        create_topics(options, topic_specs(prefix="", partitions=1, shards=1), 1)
+        appender = Appender(options, "", max_bytes=MAX_BYTES, delivery_seconds=20)
+        appender.prepare([FINGERPRINTS])
+        own.kill()
+        taken = [appender.append(topic, 0, None, b"0", []).future is not None for topic in (FINGERPRINTS, ANSWERS)]
+        appender.close(0)
+    assert taken == [True, False]
+
+
+def test_appends_to_a_broker_that_is_not_there_fail_and_do_not_raise(world: KafkaUnderTest) -> None:
+    nowhere = world.options | {"bootstrap_servers": [f"127.0.0.1:{free_port()}"]}
+    appender = Appender(nowhere, world.prefix, max_bytes=MAX_BYTES, delivery_seconds=2)
+    ticket = appender.append(FINGERPRINTS, 0, None, b"0", [])
+    assert world.ended(ticket) == [Sent.FAILED]
+    appender.close(1)
+
+
+def test_appends_that_all_fail_are_told_and_end_the_worker_when_patience_is_over(world: KafkaUnderTest) -> None:
+    nowhere = f"{world.prefix}nowhere."
+    create_topics(world.options, [spec for spec in topic_specs(prefix=nowhere) if spec.topic == PAGES], 1)
+    log = KafkaLog(world.options, prefix=nowhere, group=f"{nowhere}g", writer="w", patience_seconds=0)
+    world.members.append(Member("w", log))
+    for count in range(1, LEAST_FAILURES):
+        assert world.ended(log.append(FINGERPRINTS, 0, None, b"0")) == [Sent.FAILED]
+        (line,) = log.failing()
+        assert line.startswith(f"appends keep failing, {count} in "), line
+        assert f"a record of topic {nowhere}{FINGERPRINTS}: KafkaTimeoutError" in line
+    assert world.ended(log.append(FINGERPRINTS, 0, None, b"0")) == [Sent.FAILED]
+    with pytest.raises(Unavailable, match=f"the last {LEAST_FAILURES} appends failed, .*topics check"):
+        log.failing()
+
+
+def test_an_append_that_waits_for_long_is_told_although_the_client_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(producers, "LONG_SECONDS", 0.2)
+    with LocalBroker(data_dir=tmp_path / "data") as own:
+        options = client_options(KafkaSettings(bootstrap_servers=own.bootstrap_servers))
+        create_topics(options, topic_specs(prefix="", partitions=1, shards=1), 1)
+        appender = Appender(options, "", max_bytes=MAX_BYTES, delivery_seconds=60)
+        appender.prepare([FINGERPRINTS])
+        own.kill()
+        assert appender.told() == []
+        appender.append(FINGERPRINTS, 0, None, b"0", [])
+        wait_for(appender.told, "the appender to say that it waits")
+        assert appender.told()[0].startswith(f"a record of topic {FINGERPRINTS} waits for the broker")
+        appender.close(0)
+
+
+def test_a_refused_transaction_is_over_before_it_is_reported(world: KafkaUnderTest) -> None:
+    """Else the consumed offsets could still change after they were asked for."""
+    one, other = world.started(), world.member("other")
+    stale = one.log.pages().membership()
+    world.balance(one, other)
+    ticket = one.log.transact([output(0, b"late")], {0: Committed(3, "")}, stale)
+    assert world.ended(ticket) == [Sent.FAILED]
+    admin = KafkaAdminClient(**world.options)
+    try:
+        open_ones = admin.list_transactions(
+            state_filters=["Ongoing"], transactional_id_pattern=f"{world.prefix}{GROUP}-.*"
+        )
+    finally:
+        admin.close()
+    assert not any(open_ones.values())
+    assert world.outputs(DEDUPLICATED, 0) == []
+
+
+def test_headers_without_value_and_records_without_key_and_value_are_written_as_near_as_can_be(
+    world: KafkaUnderTest,
+) -> None:
+    """kafka-python reads both and refuses to write them: a page that has them would be tried again for ever."""
+    member = world.started()
+    odd = output(0, b"")._replace(key=None, value=None, headers=[("null", None), ("empty", b""), ("h", b"1")])
+    ticket = member.log.transact([odd], {0: Committed(1, "")}, member.log.pages().membership())
+    assert world.ended(ticket) == [Sent.DONE]
+    (seen,) = world.outputs(DEDUPLICATED, 0)
+    assert (seen.key, seen.value, list(seen.headers)) == (None, b"", [("null", b""), ("empty", b""), ("h", b"1")])
+
+
+def test_transactions_that_all_fail_end_the_worker_when_patience_is_over(world: KafkaUnderTest) -> None:
+    log = KafkaLog(world.options, prefix=world.prefix, group=f"{world.prefix}g", writer="w", patience_seconds=0)
+    member = Member("impatient", log)
+    world.members.append(member)
+    world.balance(member)
+    cannot_be_sent = output(0, b"page")._replace(headers=[(17, b"")])  # type: ignore[list-item]
+
+    def fail() -> None:
+        ticket = log.transact([cannot_be_sent], {0: Committed(1, "")}, log.pages().membership())
+        assert world.ended(ticket) == [Sent.FAILED]
+
+    for _ in range(LEAST_FAILURES - 1):
+        fail()
+    good = log.transact([output(0, b"page")], {0: Committed(1, "")}, log.pages().membership())
+    assert world.ended(good) == [Sent.DONE], "one that goes through begins the count anew"
+    assert log.failing() == []
+    for _ in range(LEAST_FAILURES - 1):
+        fail()
+        assert "transactions keep failing" in log.failing()[0]
+    fail()
+    with pytest.raises(Unavailable, match=f"the last {LEAST_FAILURES} transactions failed, .* TypeError"):
+        log.failing()
+
+
+def test_the_broker_takes_a_transaction_of_an_evicted_member_which_is_why_the_worker_refuses_it(
+    world: KafkaUnderTest,
+) -> None:
+    member = world.started()
+    world.cut_off(member)
+    membership = member.log.pages().membership()
+    assert membership.evicted
+    ticket = member.log.transact([output(0, b"page")], {0: Committed(3, "")}, membership)
+    assert world.ended(ticket) == [Sent.DONE]
+
+
+def test_a_page_of_the_largest_size_and_its_headers_fit_into_a_transaction(world: KafkaUnderTest) -> None:
+    member = world.started(0)
+    largest = largest_page(world)
+    ticket = member.log.transact(
+        [output(0, b"x" * largest)._replace(headers=[("dedup-duplicate-of", b"u" * 5000)])],
+        {0: Committed(1, "")},
+        member.log.pages().membership(),
+    )
+    assert world.ended(ticket) == [Sent.DONE]
+    (seen,) = world.outputs(DEDUPLICATED, 0)
+    assert len(seen.value or b"") == largest
+
+
+def largest_page(world: KafkaUnderTest) -> int:
+    """Bytes of the largest value that ``pages`` takes, without key and headers."""
+    fits, too_large = MAX_BYTES - 1000, MAX_BYTES
+    producer: Any = KafkaProducer(**world.options, max_request_size=2 * MAX_BYTES)
+    while too_large - fits > 1:
+        size = (fits + too_large) // 2
+        try:
+            producer.send(world.prefix + PAGES, value=b"x" * size, partition=1).get(timeout=30)
+        except Exception:
+            too_large = size
+            producer.close(timeout=0)
+            producer = KafkaProducer(**world.options, max_request_size=2 * MAX_BYTES)
+        else:
+            fits = size
+    producer.close()
+    return fits

@@ -1,0 +1,141 @@
+"""A real broker, as the contract needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import KafkaAdminClient, MemberToRemove
+from kafka.structs import OffsetAndMetadata
+
+from tests.stream.contract import PARTITIONS, SHARDS, LogUnderTest, Member, Seen
+from tests.waiting import wait_for
+from worker.config import KafkaSettings
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.log import KafkaLog
+from worker.stream.kafka.topic_admin import create_topics
+from worker.stream.log import Committed
+from worker.topics import PAGES, topic_specs
+
+PATIENCE_SECONDS: Final = 60
+GROUP: Final = "workers"
+
+
+class KafkaUnderTest(LogUnderTest):
+    """Topics under a prefix of their own; members poll until the groups have come to rest."""
+
+    def __init__(self, broker: str, prefix: str) -> None:
+        self.options = client_options(KafkaSettings(bootstrap_servers=broker))
+        self.prefix = prefix
+        create_topics(self.options, topic_specs(prefix=prefix, partitions=PARTITIONS, shards=SHARDS), 1)
+        self.members: list[Member] = []
+        self.crawler: Any = KafkaProducer(**self.options)
+        self.transactional: list[Any] = []
+
+    @classmethod
+    @contextmanager
+    def on(cls, broker: str, prefix: str) -> Iterator[KafkaUnderTest]:
+        """Closes all members afterwards."""
+        world = cls(broker, prefix)
+        try:
+            yield world
+        finally:
+            for member in world.members:
+                member.log.close(4)
+            for producer in (world.crawler, *world.transactional):
+                producer.close(timeout=1)
+
+    def member(self, name: str) -> Member:
+        log = KafkaLog(
+            self.options,
+            prefix=self.prefix,
+            group=self.prefix + GROUP,
+            writer=name,
+            session_seconds=10,
+            heartbeat_seconds=0.3,
+            transaction_seconds=20,
+        )
+        member = Member(name, log)
+        self.members.append(member)
+        return member
+
+    def balance(self, *members: Member) -> None:
+        def shared(owned: list[set[int]], count: int) -> bool:
+            return set().union(*owned) == set(range(count)) and all(len(o) == count // len(members) for o in owned)
+
+        def at_rest() -> bool:
+            for member in members:
+                member.poll()
+            generations = {member.log.pages().membership().generation for member in members}
+            return (
+                len(generations) == 1
+                and min(generations) >= 0
+                and shared([member.pages for member in members], PARTITIONS)
+                and shared([member.shards for member in members], SHARDS)
+            )
+
+        self.until("the groups come to rest", at_rest)
+
+    def cut_off(self, member: Member) -> None:
+        admin = KafkaAdminClient(**self.options)
+        try:
+            gone = MemberToRemove(member_id=member.log.pages().membership().member)
+            admin.remove_group_members(f"{self.prefix}{GROUP}-pages", [gone])
+            shard_member = member.log.members[1].consumer.group_metadata().member_id
+            admin.remove_group_members(f"{self.prefix}{GROUP}-shards", [MemberToRemove(member_id=shard_member)])
+        finally:
+            admin.close()
+        self.until("the client notices that it is out", lambda: member.log.pages().membership().evicted)
+
+    def publish(self, partition: int, value: bytes) -> int:
+        sent = self.crawler.send(self.prefix + PAGES, value=value, key=b"http://a.example/", partition=partition)
+        offset: int = sent.get(timeout=PATIENCE_SECONDS).offset
+        return offset
+
+    def append_before_hole(self, topic: str, partition: int, value: bytes) -> None:
+        producer = self._transactional()
+        producer.begin_transaction()
+        producer.send(self.prefix + topic, value=value, key=b"key", partition=partition)
+        producer.commit_transaction()
+
+    def hang(self, member: Member, offsets: dict[int, Committed]) -> Callable[[], None]:
+        producer = self._transactional()
+        producer.begin_transaction()
+        consumed = {
+            TopicPartition(self.prefix + PAGES, partition): OffsetAndMetadata(committed.offset, committed.metadata, -1)
+            for partition, committed in offsets.items()
+        }
+        producer.send_offsets_to_transaction(consumed, member.log.pages().membership().proof)
+        return lambda: producer.commit_transaction()
+
+    def outputs(self, topic: str, partition: int) -> list[Seen]:
+        here = TopicPartition(self.prefix + topic, partition)
+        consumer = KafkaConsumer(
+            **self.options, group_id=None, isolation_level="read_committed", auto_offset_reset="none"
+        )
+        try:
+            consumer.assign([here])
+            consumer.seek(here, 0)
+            end = consumer.end_offsets([here])[here]
+            seen: list[Seen] = []
+
+            def at_end() -> bool:
+                records = consumer.poll(timeout_ms=50).get(here, ())
+                seen.extend(Seen(record.key, record.value, record.headers) for record in records)
+                return bool(consumer.position(here) >= end)
+
+            self.until(f"a reader of {topic} comes to {end}", at_end)
+            return seen
+        finally:
+            consumer.close(autocommit=False)
+
+    def until(self, what: str, condition: Callable[[], bool]) -> None:
+        wait_for(condition, what, pause=0.01)
+
+    def _transactional(self) -> Any:
+        producer = KafkaProducer(**self.options, transactional_id=f"{self.prefix}test-{len(self.transactional)}")
+        producer.init_transactions()
+        self.transactional.append(producer)
+        return producer

@@ -1,0 +1,341 @@
+"""What a committed page leaves, and the one transaction in flight."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from tests.simulation.schedule import SCHEME
+from tests.stream.script import (
+    ANSWER,
+    COMMIT,
+    CRASH,
+    TAKE_OVER,
+    Page,
+    Stage,
+    claim,
+    policy,
+)
+from worker.messages import Hit, PageMeta, VerdictRecord, text_headers
+from worker.stream.log import Output, Record
+from worker.stream.partition.commit import OVERSIZE, outputs_of
+from worker.stream.states import PartitionState
+from worker.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS
+from worker.verdict.decide import Decision
+
+META: Final = PageMeta(url="http://a/", status=200, fetched=1234)
+RECORD: Final = Record(3, 17, b"http://a/", b"<html>", META.to_headers(), 5678)
+CLAIM: Final = claim(17, 0xAB, partition=3, url="http://a/")
+FIRST: Final = Hit(place=1, order=(4, 2), url="http://first/", distance=2, reason="hamming")
+ITSELF: Final = Hit(place=1, order=(4, 2), url="http://a/", distance=0, reason="exact-text")
+UNIQUE: Final = Decision((7, 1), CLAIM, "unique", "first")
+DUPLICATE: Final = Decision((7, 1), CLAIM, "duplicate", "hamming", FIRST)
+REFETCH: Final = Decision((7, 1), CLAIM, "refetch", "same-url", ITSELF)
+DEAD: Final = Decision((7, 1), CLAIM, "dead", "parser-raised: RecursionError: too deep")
+
+
+def outputs(decision: Decision, record: Record = RECORD, **changes: object) -> dict[str, Output]:
+    """By topic; there is at most one on each."""
+    written = outputs_of(record, decision, policy(**changes))
+    assert len({output.topic for output in written}) == len(written)
+    return {output.topic: output for output in written}
+
+
+def verdict_headers(output: Output) -> dict[str, str]:
+    return {name: value for name, value in text_headers(output.headers).items() if name.startswith("dedup-")}
+
+
+# outputs
+
+
+@pytest.mark.parametrize(
+    ("decision", "headers"),
+    [
+        (UNIQUE, {"dedup-verdict": "unique", "dedup-reason": "first"}),
+        (
+            DUPLICATE,
+            {
+                "dedup-verdict": "duplicate",
+                "dedup-duplicate-of": "http://first/",
+                "dedup-distance": "2",
+                "dedup-reason": "hamming",
+            },
+        ),
+        (
+            REFETCH,
+            {
+                "dedup-verdict": "refetch",
+                "dedup-duplicate-of": "http://a/",
+                "dedup-distance": "0",
+                "dedup-reason": "same-url",
+            },
+        ),
+    ],
+    ids=["unique", "duplicate", "refetch"],
+)
+def test_a_page_passes_on_as_it_came_with_its_verdict_in_the_headers(
+    decision: Decision, headers: dict[str, str]
+) -> None:
+    passed = outputs(decision)[DEDUPLICATED]
+    assert (passed.partition, passed.key, passed.value) == (3, b"http://a/", b"<html>")
+    assert verdict_headers(passed) == headers
+    assert PageMeta.from_headers(passed.headers) == META
+
+
+@pytest.mark.parametrize(("decision", "left"), [(UNIQUE, {VERDICTS}), (DUPLICATE, {VERDICTS}), (DEAD, set())])
+def test_a_page_that_is_only_counted_leaves_its_verdict_and_nothing_of_itself(
+    decision: Decision, left: set[str]
+) -> None:
+    assert {output.topic for output in outputs_of(RECORD, decision, policy(), counted=True)} == left
+
+
+def test_the_verdict_record_says_all_that_is_known() -> None:
+    written = outputs(DUPLICATE)[VERDICTS]
+    assert (written.partition, written.key, written.headers) == (3, b"http://a/", ())
+    assert VerdictRecord.decode(written.value) == VerdictRecord(
+        url="http://a/",
+        verdict="duplicate",
+        duplicate_of="http://first/",
+        distance=2,
+        reason="hamming",
+        fingerprint="00000000000000ab",
+        order=(7, 1),
+        source=(3, 17),
+        fetched=1234,
+        scheme=SCHEME.hex(),
+    )
+
+
+def test_a_page_of_too_few_features_has_no_fingerprint_and_no_distance() -> None:
+    bare = claim(17, None, partition=3, url="http://a/")
+    same_text = Hit(place=1, order=(4, 2), url="http://first/", distance=None, reason="exact-text")
+    written = outputs(Decision((7, 1), bare, "duplicate", "exact-text", same_text))
+    verdict = VerdictRecord.decode(written[VERDICTS].value)
+    assert (verdict.fingerprint, verdict.distance) == (None, None)
+    assert "dedup-distance" not in verdict_headers(written[DEDUPLICATED])
+
+
+@pytest.mark.parametrize(("decision", "passes"), [(UNIQUE, True), (DUPLICATE, False), (REFETCH, True)])
+def test_drop_leaves_out_duplicates_only(decision: Decision, passes: bool) -> None:
+    written = outputs(decision, output="drop")
+    assert (DEDUPLICATED in written) is passes
+    assert VERDICTS in written
+
+
+@pytest.mark.parametrize("output", ["tag", "drop"])
+def test_a_dead_letter_is_the_page_with_its_reason_and_source_and_no_verdict(output: str) -> None:
+    written = outputs(DEAD, output=output)
+    assert list(written) == [DEAD_LETTERS]
+    letter = written[DEAD_LETTERS]
+    assert (letter.partition, letter.key, letter.value) == (3, b"http://a/", b"<html>")
+    assert verdict_headers(letter) == {
+        "dedup-reason": "parser-raised",
+        "dedup-detail": "RecursionError: too deep",
+        "dedup-source": "3:17",
+    }
+    assert PageMeta.from_headers(letter.headers) == META
+
+
+def test_a_dead_letter_without_detail() -> None:
+    letter = outputs(Decision((7, 1), CLAIM, "dead", "no-body"))[DEAD_LETTERS]
+    assert verdict_headers(letter) == {"dedup-reason": "no-body", "dedup-detail": "", "dedup-source": "3:17"}
+
+
+def test_a_page_that_is_too_large_leaves_a_reference_without_its_body() -> None:
+    large = RECORD._replace(headers=[*RECORD.headers, ("theirs", b"x" * (2 << 20))])
+    letter = outputs(Decision((7, 1), CLAIM, "dead", f"{OVERSIZE}: 9 MiB"), large)[DEAD_LETTERS]
+    assert letter.value is None
+    assert PageMeta.from_headers(letter.headers) == META
+    assert "theirs" not in dict(letter.headers)
+    assert verdict_headers(letter)["dedup-source"] == "3:17"
+
+
+@pytest.mark.parametrize("decision", [UNIQUE, DUPLICATE, DEAD], ids=lambda decision: decision.outcome)
+def test_a_page_fed_back_from_the_output_gets_our_headers_in_place_of_the_old_ones(decision: Decision) -> None:
+    old = [("dedup-verdict", b"duplicate"), ("dedup-distance", b"3"), ("dedup-source", b"9:9"), ("dedup-else", b"x")]
+    fed_back = RECORD._replace(headers=[*old, *META.to_headers(), ("job", b"7")])
+    for topic, output in outputs(decision, fed_back).items():
+        if topic != VERDICTS:
+            names = [name for name, _ in output.headers]
+            assert len(names) == len(set(names))
+            assert verdict_headers(output) == verdict_headers(outputs(decision)[topic])
+            assert ("job", b"7") in output.headers
+
+
+def test_a_page_whose_headers_cannot_be_read_still_has_a_verdict() -> None:
+    written = outputs(UNIQUE, RECORD._replace(headers=[("url", b"\xff")]))
+    assert VerdictRecord.decode(written[VERDICTS].value).fetched is None
+
+
+# the transaction in flight
+
+A: Final = Page("http://a/", 0b000)
+B: Final = Page("http://b/", 0b111)
+
+
+def output_ends(stage: Stage) -> list[int]:
+    return [stage.world.topics[topic, 0].end for topic in (DEDUPLICATED, VERDICTS)]
+
+
+def test_outputs_and_offsets_go_into_one_transaction() -> None:
+    stage = Stage().play(A, B, ANSWER)
+    assert stage.worker.commit()
+    (transaction,) = stage.world.transactions
+    assert [output.topic for output in transaction.outputs] == [VERDICTS, DEDUPLICATED] * 2
+    assert transaction.offsets[0].offset == 2
+    assert output_ends(stage) == [0, 0]
+    stage.world.settle_down()
+    assert output_ends(stage) == [2, 2]
+
+
+def test_at_most_one_transaction_is_in_flight() -> None:
+    stage = Stage(commit_pages=1).play(A, B, ANSWER)
+    assert stage.worker.commit()
+    assert not stage.worker.commit()
+    assert len(stage.world.transactions) == 1
+
+
+def test_nothing_ruled_begins_nothing() -> None:
+    stage = Stage().play(A)
+    stage.claim()
+    assert not stage.worker.commit()
+    assert stage.world.transactions == []
+
+
+def test_a_transaction_holds_pages_of_several_partitions_up_to_its_bound() -> None:
+    pages = [Page(f"http://{n}/", 0b111 << 3 * n, partition=n % 3) for n in range(6)]
+    stage = Stage(partitions=3, commit_pages=3).play(*pages, ANSWER)
+    stage.worker.commit()
+    (transaction,) = stage.world.transactions
+    assert len([output for output in transaction.outputs if output.topic == VERDICTS]) == 3
+    assert len(transaction.offsets) == 2
+
+
+def test_an_evicted_member_commits_nothing() -> None:
+    stage = Stage().play(A, ANSWER)
+    stage.world.groups[PAGES].evict("w1")
+    stage.worker.log.pages().member.noticed = True
+    assert not stage.worker.commit()
+    assert stage.world.transactions == []
+    assert stage.worker.committer.idle
+
+
+def test_who_is_evicted_without_knowing_is_refused_by_the_broker() -> None:
+    stage = Stage().play(A, ANSWER, TAKE_OVER)
+    old = stage.workers["w1"]
+    assert old.commit()
+    stage.world.settle_down()
+    assert output_ends(stage) == [0, 0]
+    stage.play(COMMIT)
+    assert stage.verdicts() == ["http://a/ unique"]
+
+
+def test_after_an_aborted_transaction_its_partitions_are_taken_up_anew_and_committed_once() -> None:
+    stage = Stage().play(A, ANSWER)
+    before = stage.worker.partitions[0]
+    stage.redeliver()
+    assert before.state is PartitionState.LOST
+    assert stage.worker.partitions[0].state is PartitionState.LOCATING
+    assert stage.observer.told["settlement_failed"] == [(1,)]
+    stage.play(COMMIT)
+    assert stage.verdicts() == ["http://a/ unique"]
+
+
+def test_a_transaction_that_went_through_without_a_word_is_not_repeated() -> None:
+    stage = Stage().play(A, B, ANSWER)
+    stage.unacknowledged()
+    assert stage.observer.times("committed") == 0
+    stage.play(COMMIT)
+    assert stage.verdicts() == ["http://a/ unique", "http://b/ unique"]
+    stage.check()
+
+
+def test_a_transaction_whose_end_is_open_is_waited_for() -> None:
+    stage = Stage().play(A, ANSWER)
+    transaction = stage.begin_settling()
+    stage.world.give_up(transaction)
+    for _ in range(3):
+        stage.worker.commit()
+        stage.worker.take_up()
+    assert stage.worker.partitions[0].state is PartitionState.LOCATING
+    stage.world.advance(transaction)
+    stage.worker.take_up()
+    assert stage.worker.partitions[0].committed_offset == 1
+    stage.play(COMMIT)
+    assert stage.verdicts() == ["http://a/ unique"]
+
+
+def test_a_partition_lost_while_its_transaction_is_in_flight_is_not_taken_up_anew() -> None:
+    stage = Stage().play(A, ANSWER)
+    stage.worker.commit()
+    stage.assign({}, PAGES)
+    stage.worker.poll()
+    stage.world.settle_down()
+    assert not stage.worker.commit()
+    assert stage.worker.partitions == {}
+    assert output_ends(stage) == [0, 0]
+
+
+def test_a_partition_that_came_back_while_its_old_transaction_was_in_flight_keeps_its_new_state() -> None:
+    stage = Stage().play(A, ANSWER)
+    transaction = stage.begin_settling()
+    stage.assign({}, PAGES)
+    stage.worker.poll()
+    stage.assign({0: "w1"}, PAGES)
+    stage.worker.poll()
+    anew = stage.worker.partitions[0]
+    stage.world.advance(transaction)
+    stage.worker.commit()
+    assert stage.worker.partitions[0] is anew
+    assert anew.committed_offset == -1
+    stage.play(COMMIT)
+    assert stage.verdicts() == ["http://a/ unique"]
+
+
+# a quiet partition
+
+
+def quiet_partition() -> Stage:
+    """Everything is committed; then the logs go on without this partition."""
+    stage = Stage(partitions=2).play(A, COMMIT)
+    stage.play(B._replace(partition=1), COMMIT)
+    return stage
+
+
+def test_a_quiet_partition_commits_the_same_offset_with_a_newer_replay_point() -> None:
+    stage = quiet_partition()
+    assert stage.world.committed[0].metadata == "1 1 2"
+    assert not stage.worker.commit()
+    assert stage.worker.commit(refresh=True)
+    stage.world.settle_down()
+    assert stage.world.committed[0] == (1, "1 2 4")
+    assert output_ends(stage) == [1, 1]
+    assert stage.worker.commit(refresh=True) is False, "nothing is newer now"
+
+
+def test_a_quiet_partition_that_was_refreshed_outlives_the_logs() -> None:
+    stage = quiet_partition()
+    stage.worker.commit(refresh=True)
+    stage.world.settle_down()
+    stage.flush()
+    stage.world.topics[FINGERPRINTS, 0].forget(2)
+    stage.world.topics[ANSWERS, 0].forget(4)
+    stage.play(CRASH, Page("http://late/", 0b000), COMMIT)
+    assert stage.verdicts()[1] == "http://late/ duplicate http://a/"
+
+
+def test_with_something_undecided_a_refresh_points_to_it() -> None:
+    stage = quiet_partition()
+    stage.play(Page("http://c/", 0b111000))
+    stage.claim()
+    assert stage.worker.commit(refresh=True)
+    stage.world.settle_down()
+    assert stage.world.committed[0] == (1, "1 2 4")
+    stage.play(CRASH, COMMIT).check()
+
+
+def test_a_drained_worker_begins_no_transaction_when_told_not_to() -> None:
+    stage = Stage().play(A, ANSWER)
+    assert not stage.worker.commit(begin=False)
+    assert stage.world.transactions == []

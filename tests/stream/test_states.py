@@ -1,0 +1,54 @@
+"""The tables of legal moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+import pytest
+
+from tests.stream.script import Page, Stage
+
+from tests.stream.script import CRASH, REBALANCE, REDELIVER, COMMIT, TAKE_OVER  # isort: skip
+from worker.stream.states import PARTITION_MOVES, SHARD_MOVES, PartitionState, ShardState, moved
+
+LIVES = [(ShardState, SHARD_MOVES), (PartitionState, PARTITION_MOVES)]
+
+
+@pytest.mark.parametrize(("kind", "moves"), LIVES)
+def test_every_part_of_a_life_can_be_lost_and_nothing_comes_after(kind: type[Enum], moves: Mapping[Any, Any]) -> None:
+    lost = kind["LOST"]
+    assert set(moves) == set(kind)
+    assert moves[lost] == frozenset()
+    assert all(lost in to for now, to in moves.items() if now is not lost)
+
+
+@pytest.mark.parametrize(("kind", "moves"), LIVES)
+def test_a_life_runs_forward_one_part_after_the_other(kind: type[Enum], moves: Mapping[Any, Any]) -> None:
+    *parts, lost = kind
+    for number, now in enumerate(parts):
+        assert moves[now] == {lost, *parts[number + 1 : number + 2]}
+
+
+@pytest.mark.parametrize(("kind", "moves"), LIVES)
+def test_a_move_is_made_or_refused_by_the_table(kind: type[Enum], moves: Mapping[Any, Any]) -> None:
+    for now in kind:
+        for to in kind:
+            if to in moves[now]:
+                assert moved(moves, now, to) is to
+            else:
+                with pytest.raises(ValueError, match=f"cannot go from {now.value} to {to.value}"):
+                    moved(moves, now, to)
+
+
+def test_what_a_worker_tells_of_its_lives_are_legal_moves() -> None:
+    stage = Stage(partitions=2)
+    stage.play(Page("a"), COMMIT, Page("b", partition=1), REDELIVER, REBALANCE, Page("c"), TAKE_OVER, CRASH, COMMIT)
+    for observer in stage.observers.values():
+        for told, moves in (("shard_state", SHARD_MOVES), ("partition_state", PARTITION_MOVES)):
+            lives: dict[int, Any] = {}
+            for number, state in observer.told.get(told, []):
+                begins = number not in lives or lives[number] is type(state)["LOST"]
+                assert state is next(iter(type(state))) if begins else state in moves[lives[number]]
+                lives[number] = state

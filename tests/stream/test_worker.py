@@ -1,0 +1,330 @@
+"""Whole workers, played by a script with the mishaps inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+from weakref import ref
+
+import pytest
+
+from tests.simulation.memory_log import MemoryLog
+from tests.stream.script import (
+    ANSWER,
+    CLAIM,
+    COMMIT,
+    COMPACT,
+    CRASH,
+    FLUSH,
+    LOSE_BLOCKS,
+    REBALANCE,
+    REDELIVER,
+    TAKE_OVER,
+    UNACKNOWLEDGED,
+    Event,
+    Page,
+    Stage,
+)
+from worker.errors import Unavailable
+from worker.stream.log import RECORD_BYTES
+from worker.stream.states import PartitionState, ShardState
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
+
+A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://c/", 0b111)
+A_AGAIN = Page("http://a/", 0b001)
+VERDICTS = ["http://a/ unique", "http://b/ duplicate http://a/", "http://c/ unique", "http://a/ refetch http://a/"]
+
+MISHAPS: list[tuple[Event, ...]] = [
+    (COMMIT,),
+    (CRASH,),
+    (CLAIM, CRASH),
+    (ANSWER, CRASH),
+    (COMMIT, CRASH),
+    (CLAIM, REBALANCE),
+    (ANSWER, REBALANCE),
+    (CLAIM, TAKE_OVER),
+    (ANSWER, TAKE_OVER),
+    (COMMIT, TAKE_OVER),
+    (REDELIVER,),
+    (REDELIVER, CRASH),
+    (REDELIVER, TAKE_OVER),
+    (UNACKNOWLEDGED,),
+    (UNACKNOWLEDGED, CRASH),
+    (UNACKNOWLEDGED, REBALANCE),
+    (ANSWER, FLUSH, CRASH),
+    (COMMIT, FLUSH, COMPACT, CRASH),
+    (COMMIT, LOSE_BLOCKS),
+    (COMMIT, FLUSH, LOSE_BLOCKS),
+    (TAKE_OVER, TAKE_OVER),
+]
+
+
+def named(mishap: tuple[Event, ...]) -> str:
+    return " ".join(event.name.lower() for event in mishap)
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize("mishap", MISHAPS, ids=named)
+def test_verdicts_are_the_same_whatever_happens_between_the_pages(mishap: tuple[Event, ...], partitions: int) -> None:
+    stage = Stage(partitions=partitions)
+    stage.play(A, *mishap, B, *mishap, C, *mishap, A_AGAIN, *mishap, COMMIT, FLUSH)
+    assert stage.verdicts() == VERDICTS
+    stage.check()
+
+
+def test_shards_that_are_lost_together_are_freed_one_a_step() -> None:
+    stage = Stage(shards=3).play(A, COMMIT)
+    indexes = [ref(shard.live.index) for shard in stage.worker.shards.values() if shard.live]
+    stage.assign(dict.fromkeys(range(3), "another"), INDEX)
+    alive = []
+    for _ in range(4):
+        stage.worker.poll()
+        alive.append(sum(index() is not None for index in indexes))
+    assert alive == [3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("mishap", MISHAPS, ids=named)
+def test_a_page_that_cannot_be_read_is_a_dead_letter_once(mishap: tuple[Event, ...]) -> None:
+    stage = Stage()
+    stage.play(A, Page("http://dead/", "dead"), *mishap, B, *mishap, COMMIT, FLUSH)
+    assert stage.verdicts() == ["http://a/ unique", "http://dead/ dead parser-raised", "http://b/ duplicate http://a/"]
+    stage.check()
+
+
+@pytest.mark.parametrize("mishap", MISHAPS, ids=named)
+def test_what_has_expired_is_unique_again(mishap: tuple[Event, ...]) -> None:
+    stage = Stage(ttl=10)
+    later, copy = Page("http://new/", 0b111, fetched=20), Page("http://b/", 0b000, fetched=20)
+    stage.play(A, *mishap, COMMIT, later, *mishap, COMMIT, copy, *mishap, COMMIT, FLUSH)
+    assert stage.verdicts() == ["http://a/ unique", "http://new/ unique", "http://b/ unique"]
+    stage.check()
+
+
+def test_drop_leaves_out_duplicates_and_still_says_their_verdict() -> None:
+    stage = Stage(output="drop").play(A, B, C, A_AGAIN, COMMIT, FLUSH)
+    assert stage.verdicts() == VERDICTS
+    passed = [record.key for record in stage.world.topics["deduplicated", 0].records]
+    assert passed == [b"http://a/", b"http://c/", b"http://a/"]
+    stage.check()
+
+
+# answers
+
+
+def test_a_shard_answers_only_the_first_undecided_batch() -> None:
+    stage = Stage().play(A, CLAIM)
+    stage.take_over()  # a second writer, so that a second batch can follow the first
+    stage.play(B, CLAIM)
+    assert stage.world.topics[FINGERPRINTS, 0].end == 2
+    for _ in range(3):
+        stage.worker.read()
+        stage.worker.answer()
+    assert len([send for send in stage.on_their_way(ANSWERS) if send.sender == "w2"]) == 2
+    stage.land(ANSWERS)
+    stage.worker.read()
+    stage.worker.decide()
+    stage.worker.answer()
+    assert len([send for send in stage.on_their_way(ANSWERS) if send.sender == "w2"]) == 2
+    stage.play(COMMIT).check()
+
+
+def test_an_answer_whose_send_failed_is_given_again() -> None:
+    stage = Stage(shards=1).play(A, CLAIM)
+    worker = stage.worker
+    worker.read()
+    assert worker.answer() == 1
+    assert worker.answer() == 0
+    stage.world.land(stage.on_their_way(ANSWERS)[0], lost=True)
+    assert worker.answer() == 1
+    assert worker.answer() == 0
+    stage.play(COMMIT).check()
+
+
+def test_a_shard_that_is_restored_answers_only_what_its_earlier_owner_left_unanswered() -> None:
+    stage = Stage(shards=1).play(A, ANSWER)
+    answers = stage.world.topics[ANSWERS, 0].end
+    stage.play(CRASH)
+    for _ in range(4):
+        for step in ("poll", "take_up", "read", "claim", "answer", "decide"):
+            getattr(stage.worker, step)()
+    assert not stage.on_their_way(ANSWERS)
+    stage.play(COMMIT)
+    assert stage.world.topics[ANSWERS, 0].end == answers
+    stage.play(B, COMMIT)
+    assert stage.world.topics[ANSWERS, 0].end == answers + 1
+
+
+def test_two_owners_of_a_shard_may_both_answer() -> None:
+    stage = Stage(shards=1).play(A, COMMIT, TAKE_OVER, B, COMMIT)
+    assert stage.world.topics[ANSWERS, 0].end == 3
+    stage.check()
+
+
+# followers
+
+
+def test_what_is_gained_at_the_same_place_shares_a_follower() -> None:
+    stage = Stage(partitions=3, shards=2).play(A, COMMIT)
+    assert len(stage.worker.followers) == 1
+
+
+def test_a_shard_gained_later_catches_up_by_itself_and_then_joins() -> None:
+    stage = Stage(shards=2).play(A, B, C, COMMIT)
+    stage.play(CRASH)  # nothing was flushed: both shards begin at 0, the partition where it was committed
+    worker = stage.worker
+    for _ in range(3):
+        worker.poll()
+        worker.take_up()
+    assert sorted(follower.place.batch for follower in worker.followers) == [0, 1]
+    worker.read()
+    worker.decide()
+    (follower,) = worker.followers
+    assert follower.place.batch == 1
+    assert len([subscriber for subscriber in follower.subscribers if subscriber is worker.claimer]) == 1
+    stage.play(Page("http://late/", 0b000), COMMIT, FLUSH).check()
+
+
+def test_followers_stop_where_the_one_ahead_stands() -> None:
+    stage = Stage(shards=1).play(A, COMMIT, B, COMMIT, CRASH)
+    worker = stage.worker
+    worker.poll()
+    worker.take_up()
+    behind, ahead = sorted(worker.followers, key=lambda follower: follower.place.batch)
+    stage.workers.pop("w2")
+    stage.take_over()  # another worker goes on, and w2 has read the third batch with only one of its followers
+    stage.play(Page("http://third/", 0b111), COMMIT)
+    behind.read()
+    worker.decide()
+    assert behind.place.batch == ahead.place.batch == 2
+    worker.decide()
+    assert worker.followers == [ahead]
+
+
+def test_a_follower_whose_roles_are_lost_is_closed() -> None:
+    stage = Stage().play(A, COMMIT, REBALANCE)
+    first = stage.workers["w1"]
+    first.decide()
+    assert first.followers == []
+
+
+# what is lost
+
+
+def test_claims_of_a_lost_partition_are_dropped_and_the_others_sent_again() -> None:
+    stage = Stage(partitions=2).play(A._replace(partition=0), B._replace(partition=1))
+    worker = stage.worker
+    stage.gather()
+    assert sorted(claim.partition for claim in worker.claimer.claims) == [0, 1]
+    stage.assign({1: "w1"}, PAGES)
+    worker.poll()
+    assert [claim.partition for claim in worker.claimer.claims] == [1]
+    stage.world.land(stage.on_their_way(FINGERPRINTS)[0], lost=True)
+    worker.claim()
+    (send,) = stage.on_their_way(FINGERPRINTS)
+    assert b"http://b/" in send.value
+    assert b"http://a/" not in send.value
+
+
+def test_a_worker_whose_only_claims_are_lost_is_free_to_claim_again() -> None:
+    stage = Stage().play(A)
+    worker = stage.worker
+    stage.gather()
+    assert not worker.claimer.idle
+    stage.assign({}, PAGES)
+    worker.poll()
+    assert worker.claimer.idle
+
+
+def test_pages_of_a_lost_partition_are_not_committed() -> None:
+    stage = Stage().play(A, ANSWER)
+    stage.assign({}, PAGES)
+    stage.worker.poll()
+    assert not stage.worker.commit()
+    assert stage.world.transactions == []
+
+
+def test_a_lost_shard_answers_no_more() -> None:
+    stage = Stage(shards=1).play(A, COMMIT, B, CLAIM)
+    stage.assign({}, INDEX)
+    stage.worker.poll()
+    stage.worker.read()
+    assert stage.worker.answer() == 0
+
+
+def test_pages_that_come_before_their_partition_is_ready_are_not_taken() -> None:
+    stage = Stage().play(A, ANSWER)
+    stage.redeliver()
+    assert stage.worker.partitions[0].state is PartitionState.LOCATING
+    stage.publish(B)
+    stage.worker.poll()
+    assert stage.worker.partitions[0].held == {}
+    stage.play(COMMIT)
+    assert stage.verdicts() == VERDICTS[:2]
+
+
+# one step at a time
+
+
+def test_full_hands_hold_every_partition_back_until_something_is_committed() -> None:
+    stage = Stage(held_bytes=2 * RECORD_BYTES).play(A, B, C)
+    worker = stage.worker
+    stage.claim()
+    assert worker.log.pages().held == {0}
+    stage.play(COMMIT)
+    assert worker.log.pages().held == frozenset()
+    assert stage.verdicts() == VERDICTS[:3]
+
+
+def test_at_most_one_batch_is_in_flight_and_the_next_one_gathers_meanwhile() -> None:
+    stage = Stage().play(A, CLAIM, B, C, CLAIM, CLAIM)
+    assert stage.world.topics[FINGERPRINTS, 0].end == 1
+    stage.play(COMMIT)
+    assert stage.world.topics[FINGERPRINTS, 0].end == 2
+
+
+def test_a_batch_is_cut_at_the_largest_size() -> None:
+    stage = Stage(claims_a_batch=2).play(A, B, C, A_AGAIN, Page("http://e/", 0b110000), COMMIT)
+    assert stage.world.topics[FINGERPRINTS, 0].end == 3
+    stage.check()
+
+
+def test_a_shard_begins_to_answer_when_it_has_read_what_earlier_owners_said() -> None:
+    stage = Stage(shards=1).play(A, COMMIT, CRASH)
+    worker = stage.worker
+    worker.poll()
+    worker.take_up()
+    worker.take_up()
+    assert worker.shards[0].state is ShardState.REPLAYING
+    worker.answer()
+    assert worker.shards[0].state is ShardState.REPLAYING
+    worker.read()
+    worker.answer()
+    assert worker.shards[0].state is ShardState.ANSWERING
+
+
+QUESTIONS_OF_A_START = 15
+"""At least so many are asked by a worker with one partition and two shards, until it works."""
+
+
+@pytest.mark.parametrize("first", range(QUESTIONS_OF_A_START))
+@pytest.mark.parametrize("unanswered", [1, 3])
+def test_a_broker_that_is_away_while_a_worker_takes_up_its_work_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, first: int, unanswered: int
+) -> None:
+    stage = Stage().play(A, COMMIT, FLUSH, B, ANSWER)
+    asked = count()
+
+    def away_at_times(question: Callable[..., Any]) -> Callable[..., Any]:
+        def ask(*arguments: object) -> Any:
+            if first <= next(asked) < first + unanswered:
+                raise Unavailable("the broker is away")
+            return question(*arguments)
+
+        return ask
+
+    for question in ("bounds", "reader"):
+        monkeypatch.setattr(MemoryLog, question, away_at_times(getattr(MemoryLog, question)))
+    stage.play(CRASH, C, A_AGAIN, COMMIT)
+    assert next(asked) >= QUESTIONS_OF_A_START
+    assert stage.verdicts() == VERDICTS

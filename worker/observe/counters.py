@@ -1,0 +1,95 @@
+"""What was counted, as plain numbers: cheap for the worker's thread, whole for whoever scrapes."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from worker.observe.catalogue import Counter, Gauge, Histogram, Kind, Labels, Metric
+
+OTHER: Final = "other"
+"""What stands for the values of a label that are too many."""
+
+Tally = defaultdict[Labels, float]
+"""A counter's or gauge's numbers by the values of its labels."""
+
+
+class Observations(NamedTuple):
+    """A histogram at one moment. ``counts`` are by bucket, not cumulative; the last is that without upper bound."""
+
+    counts: tuple[int, ...]
+    total: float
+
+
+class Distribution:
+    """A histogram that is being filled."""
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._total = 0.0
+
+    def add(self, value: float) -> None:
+        """Count one observation; a value equal to a bound is within it."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._total += value
+
+    def now(self) -> Observations:
+        """A copy."""
+        return Observations(tuple(self._counts), self._total)
+
+
+class FewValues:
+    """Keeps a label's values few: the first so many are taken as they come, any further one is ``other``.
+
+    Every value of a label is a series that Prometheus keeps for weeks; values that come from outside must not be able
+    to fill its memory.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: set[str] = set()
+
+    def __call__(self, value: str) -> str:
+        """The value, or ``other``."""
+        if value not in self._known:
+            if len(self._known) >= self._most:
+                return OTHER
+            self._known.add(value)
+        return value
+
+
+class Counters:
+    """The numbers of all metrics of a catalogue.
+
+    ``tally`` and ``distribution`` hand out what is counted in; whoever writes there holds ``lock`` meanwhile, so that
+    ``copy`` sees what belongs together (pages and their latencies, say) together.
+    """
+
+    def __init__(self, catalogue: Iterable[Metric]) -> None:
+        self.lock: Final = threading.Lock()
+        self._tallies: dict[str, Tally] = {}
+        self._distributions: dict[str, Distribution] = {}
+        for metric in catalogue:
+            if metric.kind is Kind.HISTOGRAM:
+                self._distributions[metric.name] = Distribution(metric.bounds)
+            else:
+                seeds = metric.seeds if metric.labels else ((),)
+                self._tallies[metric.name] = defaultdict(float, dict.fromkeys(seeds, 0.0))
+
+    def tally(self, metric: Counter | Gauge) -> Tally:
+        """Where this metric is counted."""
+        return self._tallies[metric.name]
+
+    def distribution(self, metric: Histogram) -> Distribution:
+        """Where this histogram is filled."""
+        return self._distributions[metric.name]
+
+    def copy(self) -> tuple[Mapping[str, Mapping[Labels, float]], Mapping[str, Observations]]:
+        """All numbers at one moment, by name: counters and gauges, histograms."""
+        with self.lock:
+            tallies = {name: dict(tally) for name, tally in self._tallies.items()}
+            return tallies, {name: distribution.now() for name, distribution in self._distributions.items()}

@@ -1,0 +1,245 @@
+"""Looks at what a worker holds, every second or two, in the worker's own thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+from weakref import ref
+
+from worker.index.shard import Shard
+from worker.observe import catalogue
+from worker.observe.catalogue import Gauge, Labels
+from worker.observe.counters import Counters
+from worker.stream.log import Bounds
+from worker.stream.partition.fingerprint_pool import FingerprintPool
+from worker.stream.partition.owned import OwnedPartition
+from worker.stream.states import PartitionState, ShardState
+from worker.stream.worker import OwnedShard, Worker
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
+
+REST: Final = 200
+"""After a measurement that reads a whole index, so many times as long passes without one: it takes half a percent of
+the loop's time at most, however large the index is."""
+
+SHARD_STATES: Final = tuple(state for state in ShardState if state is not ShardState.LOST)
+PARTITION_STATES: Final = tuple(state for state in PartitionState if state is not PartitionState.LOST)
+
+
+class Looked(NamedTuple):
+    """A shard's index and its two counts when it was last seen. Weak: once it is lost, its memory is given back."""
+
+    shard: ref[Shard]
+    look_ups: int
+    candidates: int
+
+
+class Gauges:
+    """Takes the gauges of a worker; and the counts that its shards keep, which begin anew with each restore.
+
+    Args:
+        counters: where the numbers go.
+        now: seconds since 1970, to be compared with the broker's time stamps.
+        stopwatch: seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        counters: Counters,
+        now: Callable[[], float] = time.time,
+        stopwatch: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._counters = counters
+        self._now = now
+        self._stopwatch = stopwatch
+        self._seen: dict[int, Looked] = {}
+        self._replaced = 0
+        self._spent: Mapping[str, float] = {}
+        self._starved: dict[int, tuple[float, Mapping[int, int]]] = {}
+        self._measured: dict[int, int] = {}
+        self._measure_from = float("-inf")
+
+    def take(self, worker: Worker, lags: Mapping[int, int], logs: Mapping[str, Bounds]) -> None:
+        """Look at everything.
+
+        ``lags`` has the uncommitted pages by partition: a new mapping after each new look. ``logs`` has the bounds of
+        both logs.
+        """
+        self._measure_one(worker)
+        gauges = self._of_shards(worker.shards.values()) | self._of_partitions(worker.partitions.values(), lags)
+        gauges[catalogue.REPLAY_MARGIN] = _replay_margins(worker, logs)
+        look_ups, candidates = self._looked(worker)
+        replaced, parsing, spent = self._parsers(worker)
+        with self._counters.lock:
+            for gauge, numbers in gauges.items():
+                tally = self._counters.tally(gauge)
+                tally.clear()
+                tally.update(numbers)
+            self._counters.tally(catalogue.LOOK_UPS)[()] += look_ups
+            self._counters.tally(catalogue.CANDIDATES)[()] += candidates
+            self._counters.tally(catalogue.PARSER_REPLACEMENTS)[()] += replaced
+            self._counters.tally(catalogue.PARSING)[()] = parsing
+            for stage, seconds in spent.items():
+                self._counters.tally(catalogue.STAGE_SECONDS)[stage,] += seconds
+            self._counters.tally(catalogue.MEMORY_LIMIT)[()] = worker.resources.memory_limit.limit
+
+    def _of_shards(self, shards: Iterable[OwnedShard]) -> dict[Gauge, dict[Labels, float]]:
+        entries: dict[Labels, float] = {}
+        sizes: dict[Labels, float] = {}
+        buckets: dict[Labels, float] = {}
+        splits: dict[Labels, float] = {}
+        unflushed: dict[Labels, float] = {}
+        progress: dict[Labels, float] = {}
+        states: dict[Labels, float] = {}
+        for shard in shards:
+            name = str(shard.number)
+            states |= {(name, state.value): float(shard.state is state) for state in SHARD_STATES}
+            progress[name,] = 1.0 if shard.restoration is None else shard.restoration.progress
+            if shard.live is None:
+                continue
+            entries[name,] = len(shard.live.index)
+            unflushed[name,] = shard.live.unflushed
+            if isinstance(shard.live.index, Shard):
+                sizes[name, "tables"] = shard.live.nbytes
+                sizes[name, "urls"] = shard.live.index.url_bytes
+                splits[name,] = shard.live.index.splits
+            if shard.number in self._measured:
+                buckets[name,] = self._measured[shard.number]
+        return {
+            catalogue.ENTRIES: entries,
+            catalogue.INDEX_BYTES: sizes,
+            catalogue.LARGEST_BUCKET: buckets,
+            catalogue.SPLITS: splits,
+            catalogue.UNFLUSHED: unflushed,
+            catalogue.RESTORE_PROGRESS: progress,
+            catalogue.SHARD_STATE: states,
+        }
+
+    def _of_partitions(
+        self, partitions: Iterable[OwnedPartition], lags: Mapping[int, int]
+    ) -> dict[Gauge, dict[Labels, float]]:
+        partitions = list(partitions)
+        states: dict[Labels, float] = {
+            (str(partition.number), state.value): float(partition.state is state)
+            for partition in partitions
+            for state in PARTITION_STATES
+        }
+        owned = {partition.number for partition in partitions}
+        self._starved = {number: since for number, since in self._starved.items() if number in owned}
+        waiting: dict[Labels, float] = {(str(number),): lag for number, lag in lags.items() if number in owned}
+        return {
+            catalogue.PARTITION_STATE: states,
+            catalogue.LAG_RECORDS: waiting,
+            catalogue.LAG_SECONDS: {(): max((self._age(partition, lags) for partition in partitions), default=0.0)},
+            catalogue.HELD_PAGES: {(): sum(len(partition.held) for partition in partitions)},
+            catalogue.HELD_BYTES: {(): sum(partition.held_bytes for partition in partitions)},
+        }
+
+    def _age(self, partition: OwnedPartition, lags: Mapping[int, int]) -> float:
+        """Seconds for which this partition's oldest page has waited.
+
+        Pages that wait at the broker while none is held: since when that is so, once two different looks at the lag
+        agree on it. (One alone may be older than the last commit.)
+        """
+        now = self._now()
+        oldest = next(iter(partition.held.values()), None)
+        if oldest is not None or not lags.get(partition.number):
+            self._starved.pop(partition.number, None)
+            return 0.0 if oldest is None else max(0.0, now - oldest.timestamp / 1000)
+        since, first_look = self._starved.setdefault(partition.number, (now, lags))
+        return 0.0 if first_look is lags else max(0.0, now - since)
+
+    def _looked(self, worker: Worker) -> tuple[int, int]:
+        """Look-ups and candidates since the last time. A shard that was lost meanwhile takes at most a second along."""
+        look_ups = candidates = 0
+        seen = {}
+        for number, index in _indexes(worker).items():
+            before = self._seen.get(number)
+            if before is None or before.shard() is not index:
+                before = Looked(ref(index), 0, 0)
+            seen[number] = Looked(before.shard, index.look_ups, index.candidates)
+            look_ups += index.look_ups - before.look_ups
+            candidates += index.candidates - before.candidates
+        self._seen = seen
+        return look_ups, candidates
+
+    def _measure_one(self, worker: Worker) -> None:
+        """The fullest bucket of the shard whose turn it is, which is found by looking at all buckets."""
+        indexes = _indexes(worker)
+        self._measured = {number: found for number, found in self._measured.items() if number in indexes}
+        begun = self._stopwatch()
+        if not indexes or begun < self._measure_from:
+            return
+        # One that was never measured first; then the one whose measurement is the oldest.
+        number = next((number for number in indexes if number not in self._measured), next(iter(self._measured), 0))
+        self._measured.pop(number, None)
+        self._measured[number] = indexes[number].largest_bucket
+        ended = self._stopwatch()
+        self._measure_from = ended + REST * (ended - begun)
+
+    def _parsers(self, worker: Worker) -> tuple[int, int, Mapping[str, float]]:
+        """Replacements since the last time, pages that are with the parsers, and what these spent by stage since."""
+        if not isinstance(worker.fingerprinting, FingerprintPool):
+            return 0, 0, {}
+        pool = worker.fingerprinting.pool
+        new = pool.replaced - self._replaced
+        spent = {stage: seconds - self._spent.get(stage, 0.0) for stage, seconds in pool.stage_seconds.items()}
+        self._replaced, self._spent = pool.replaced, dict(pool.stage_seconds)
+        return new, pool.outstanding, spent
+
+
+def missing_for_readiness(worker: Worker) -> list[str]:
+    """What keeps a worker from doing all that is its own, in words; empty if nothing does."""
+    missing = []
+    if worker.draining:
+        missing.append("the worker is draining")
+    for topic, group in ((PAGES, worker.log.pages()), (INDEX, worker.log.shards())):
+        if group.membership().evicted:
+            missing.append(f"the worker is not, or not yet, a member of the consumer group on {topic}")
+    for shard in worker.shards.values():
+        if shard.restoration is not None:
+            read = f", {shard.restoration.progress:.0%} of its blocks read"
+            missing.append(f"shard {shard.number} is {shard.state.value}{read}")
+        elif shard.state is not ShardState.ANSWERING:
+            missing.append(f"shard {shard.number} is {shard.state.value}")
+    missing += [
+        f"partition {partition.number} is {partition.state.value}"
+        for partition in worker.partitions.values()
+        if partition.state is not PartitionState.CLAIMING
+    ]
+    return missing
+
+
+def _replay_margins(worker: Worker, logs: Mapping[str, Bounds]) -> dict[Labels, float]:
+    """By log: where the oldest replay point of this worker lies between the log's beginning (0) and its end (1).
+
+    A replay point after the last batch needs nothing of either log, although answers that nobody waited for may lie
+    behind it.
+    """
+    points = [
+        *(partition.committed_point for partition in worker.partitions.values() if partition.committed_offset >= 0),
+        *(shard.block_writer.replay_point for shard in worker.shards.values() if shard.block_writer is not None),
+    ]
+    if not points or not logs:
+        return {}
+    batches, answers = logs[FINGERPRINTS], logs[ANSWERS]
+    needed = [point for point in points if point.batch < batches.end]
+    return {
+        (FINGERPRINTS,): min((_margin(point.batch, batches) for point in needed), default=1.0),
+        (ANSWERS,): min((_margin(point.answers_offset, answers) for point in needed), default=1.0),
+    }
+
+
+def _margin(place: int, bounds: Bounds) -> float:
+    """A log of which nothing was removed has nothing to lose; neither has a place at the log's end."""
+    if bounds.begin == 0 or place >= bounds.end:
+        return 1.0
+    return (place - bounds.begin) / (bounds.end - bounds.begin) if place > bounds.begin else 0.0
+
+
+def _indexes(worker: Worker) -> dict[int, Shard]:
+    return {
+        number: shard.live.index
+        for number, shard in worker.shards.items()
+        if shard.live is not None and isinstance(shard.live.index, Shard)
+    }

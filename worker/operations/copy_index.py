@@ -1,0 +1,285 @@
+"""Copies the index of a generation into another one: with another number of shards, without some URLs.
+
+The survivors keep their order among each other and are earlier than all to come; W, hw and the consumed offsets stay
+what they are. So what is judged next is judged as it would have been, but for the number of shards and the URLs that
+were left out.
+
+In the new generation all of it lies in *markers*: records at the beginning of its ``fingerprints`` that say nothing but
+that a copy was made. Marker m holds the survivors whose order became (m, place); each shard has at most one block that
+ends there. There are as many as blocks of the usual size need, and with a ttl so many that what lies in one is an hour
+apart at most: it expires together, by the latest.
+
+1. All workers have stopped, every claim is decided, its survivor in a block, its page committed; but for those from a
+   record on that is never decided (``worker.stream.barrier``): their pages are claimed anew in the new generation.
+2. Markers and blocks are written. Where a restore could end too early, Y lies beyond the end of any log, so that it is
+   refused; only the last block of each shard has a true one.
+3. The old generation is told its successor: started again, its workers refuse.
+4. The new one gets the consumed offsets. Without them its workers refuse to begin where markers are, so a copy that
+   broke off is of no effect: delete its topics, and copy again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Final
+
+from worker.errors import Refused, UnreadableRecord
+from worker.index.blocks import Cover, Header, cover, pack
+from worker.index.entries import Entries, Survivor
+from worker.messages import Batch, Headers, Order, decode, encode
+from worker.operations.inspect import Logs, Reach, read_shard
+from worker.operations.repair import NEVER_THERE, Place, State
+from worker.operations.switch import Generation, consumed, refuse_running
+from worker.stream.barrier import barriers, outside, refuse_poisoned
+from worker.stream.compatibility import COPIED, other_scheme
+from worker.stream.log import Committed
+from worker.stream.policy import SCHEME_HEADER, Note, Policy, ReplayPoint
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
+from worker.verdict.decide import home_shard
+
+ALIKE_MS: Final = 60 * 60 * 1000
+"""How far the clocks of a marker's survivors may be apart where there is a ttl; they expire with the last of them."""
+
+_IN_ORDER: Final = "start the workers of the old generation, wait until all pages are committed, stop them with SIGTERM"
+
+Row = tuple[Order, int, Survivor]
+"""Order, W just after its batch, and the survivor itself."""
+Write = tuple[str, int, bytes, bytes, Headers]
+
+
+@dataclass(frozen=True)
+class Drained:
+    """A generation at rest: the state that all shards agree on, their covers, the consumed offsets with their notes."""
+
+    state: State
+    covers: tuple[Cover, ...]
+    consumed: dict[int, tuple[Committed, Note]]
+
+
+@dataclass
+class Copied:
+    """What came of it. ``forgotten`` are the URLs of those to be left out that were in the index."""
+
+    entries: int = 0
+    markers: int = 0
+    forgotten: set[str] = field(default_factory=set)
+
+
+def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int]) -> Drained:
+    """Step 1; reads all blocks and holds them.
+
+    Raises:
+        Refused: workers are running, something is undecided or uncommitted, or a block is missing; what to do is said.
+        Unavailable: a transaction is pending.
+    """
+    generation = Generation(name, source)
+    refuse_running(generation)
+    partitions = tuple(partitions)
+    covers = tuple(_cover(source, shard, policy) for shard in range(policy.shards))
+    states = [_state(found) for found in covers]
+    if not any(states):
+        raise Refused(
+            f"nothing is written in the index of {generation.shown}, so there is nothing to copy. If no page was ever "
+            f"committed there, workers of a new topics.generation may begin without a copy; else {_IN_ORDER}"
+        )
+    if any(state != states[0] for state in states) or states[0] is None:
+        ends = ", ".join("nothing" if state is None else f"batch {state.to}" for state in states)
+        raise Refused(f"the shards of {generation.shown} are written up to {ends}, not all up to the same: {_IN_ORDER}")
+    state = states[0]
+    if (reach := Logs.of(source).reach(state.point)) is not Reach.FINE:
+        raise Refused(f"what follows batch {state.to} is {reach.value}: run `python -m worker repair` first")
+    pages = {partition: source.bounds(PAGES, partition).end for partition in partitions}
+    refuse_poisoned({partition: state.knows(partition) for partition in pages}, pages, f"blocks of {generation.shown}")
+    if (undecided := _next_batch(source, state.to + 1, policy)) is not None:
+        raise Refused(f"batch {undecided} of {generation.shown} is in no block yet: {_IN_ORDER}")
+    offsets = {partition: consumed(generation, partition) for partition in partitions}
+    for partition, (committed, _) in offsets.items():
+        if state.knows(partition) >= committed.offset:
+            raise Refused(
+                f"pages {committed.offset} to {state.knows(partition)} of partition {partition} of {PAGES} are judged "
+                f"and not committed: {_IN_ORDER}"
+            )
+    return Drained(state, covers, offsets)
+
+
+def refuse_used(target: Place, name: str, policy: Policy) -> None:
+    """Nothing was ever written in the new generation.
+
+    Raises:
+        Refused: something was, perhaps by a copy that broke off.
+    """
+    refuse_running(Generation(name, target))
+    ends = {topic: target.bounds(topic, 0).end for topic in (FINGERPRINTS, ANSWERS)}
+    ends[INDEX] = sum(target.bounds(INDEX, shard).end for shard in range(policy.shards))
+    if used := [topic for topic, end in ends.items() if end]:
+        raise Refused(
+            f"the topics {', '.join(used)} of topics.generation={name!r} are not empty: take another name, or, if "
+            f"nothing in them is needed, `python -m worker topics delete --generation {name}` and copy again"
+        )
+
+
+def copy(
+    source: Place,
+    target: Place,
+    names: tuple[str, str],
+    found: Drained,
+    policy: Policy,
+    new_key: Callable[[], bytes],
+    without: Collection[str] = (),
+) -> Copied:
+    """Steps 2 to 4. ``policy`` is that of the new generation, ``names`` of both; ``without`` holds canonical URLs.
+
+    Raises:
+        Refused: somebody else writes there.
+        Unavailable: the broker did not take something; delete the new topics and copy again.
+    """
+    result = Copied()
+    target.write(_writes(found, policy, new_key, without, result))
+    ends = target.bounds(FINGERPRINTS, 0).end, target.bounds(ANSWERS, 0).end
+    if ends != (result.markers, 0):
+        raise Refused(
+            f"somebody else wrote to {FINGERPRINTS} or {ANSWERS} of topics.generation={names[1]!r} meanwhile: stop "
+            f"it, `python -m worker topics delete --generation {names[1]}` and copy again"
+        )
+    point = ReplayPoint(result.markers, 0)
+    old, new = {}, {}
+    for partition, (committed, note) in found.consumed.items():
+        old[partition] = Committed(committed.offset, note._replace(successor=names[1]).to_metadata())
+        new[partition] = Committed(committed.offset, note._replace(point=point, successor=None).to_metadata())
+    source.commit(old)
+    target.commit(new)
+    return result
+
+
+def _cover(source: Place, shard: int, policy: Policy) -> Cover:
+    found = read_shard(source, shard)
+    for scheme in found.words.keys() - {policy.scheme}:
+        raise other_scheme(policy, scheme, found.words[scheme], INDEX)
+    covered = cover(found.blocks)
+    if found.unreadable or covered.damaged:
+        raise Refused(f"blocks of shard {shard} are damaged: `python -m worker index inspect` says more")
+    return covered
+
+
+def _state(found: Cover) -> State | None:
+    last = found.last
+    return None if last is None else State(last.to, last.answers_offset, last.watermark, dict(last.claimed))
+
+
+def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
+    """The first batch of this scheme at or after an offset, before a record that is never decided: from there on none
+    is, and their pages are claimed anew."""
+    begin, end = source.bounds(FINGERPRINTS, 0)
+    ends = outside(source)
+    reader = source.reader(FINGERPRINTS, 0, max(begin, offset))
+    try:
+        while reader.position < end:
+            for record in reader.read(1.0):
+                if next(barriers(ends, [record], policy), None) is not None:
+                    return None
+                try:
+                    if decode(Batch, record.value).scheme == policy.scheme:
+                        return record.offset
+                except UnreadableRecord:
+                    continue
+    finally:
+        reader.close()
+    return None
+
+
+def _rows(found: Cover) -> Iterator[Row]:
+    """The survivors of one shard, in their order. None has expired: its last block says up to where all have."""
+    for piece in found.pieces:
+        clocks = dict(piece.clocks)
+        for survivor in piece.entries():
+            yield survivor.order, clocks[survivor.order[0]], survivor
+
+
+class _Marker:
+    """What gathers for one marker: survivors by their new shard, renumbered."""
+
+    def __init__(self, number: int, shards: int) -> None:
+        self.number = number
+        self.rows: list[list[Survivor]] = [[] for _ in range(shards)]
+        self.bytes = [0] * shards
+        self.count = 0
+        self.first_clock = 0
+        self.last_clock = 0
+
+    def full(self, clock: int, policy: Policy) -> bool:
+        """Whether a survivor of this clock belongs into the next one."""
+        return self.count > 0 and (
+            max(map(len, self.rows)) >= policy.flush_entries
+            or max(self.bytes) >= policy.flush_bytes
+            or (policy.ttl is not None and clock - self.first_clock > ALIKE_MS)
+        )
+
+    def take(self, survivor: Survivor, clock: int) -> None:
+        """Take up the next one in order."""
+        if not self.count:
+            self.first_clock = clock
+        shard = home_shard(survivor, len(self.rows))
+        self.rows[shard].append(survivor._replace(order=(self.number, self.count)))
+        self.bytes[shard] += len(survivor.url)
+        self.count += 1
+        self.last_clock = clock
+
+
+def _writes(
+    found: Drained, policy: Policy, new_key: Callable[[], bytes], without: Collection[str], result: Copied
+) -> Iterator[Write]:
+    """Everything for the new topics, as it is to be written; counts it in ``result``."""
+    ends = [-1] * policy.shards
+    marker = _Marker(0, policy.shards)
+    for _, clock, survivor in heapq.merge(*map(_rows, found.covers), key=itemgetter(0)):
+        if survivor.url in without:
+            result.forgotten.add(survivor.url)
+        else:
+            if marker.full(clock, policy):
+                yield from _written(marker, ends, found.state, policy, new_key, last=False)
+                marker = _Marker(marker.number + 1, policy.shards)
+            marker.take(survivor, clock)
+            result.entries += 1
+    result.markers = marker.number + 1
+    yield from _written(marker, ends, found.state, policy, new_key, last=True)
+
+
+def _written(
+    marker: _Marker, ends: list[int], state: State, policy: Policy, new_key: Callable[[], bytes], *, last: bool
+) -> Iterator[Write]:
+    """A marker, and the blocks that end there: of the shards that have survivors in it, the last time of all.
+
+    ``ends`` holds for each shard where its last block ended.
+    """
+    headers = [(SCHEME_HEADER, policy.scheme_text)]
+    yield FINGERPRINTS, 0, b"", encode(Batch(scheme=COPIED, writer=policy.writer, claims=())), ()
+    for shard, rows in enumerate(marker.rows):
+        if not (rows or last):
+            continue
+        header = Header(
+            scheme=policy.scheme,
+            writer=policy.writer,
+            shard=shard,
+            after=ends[shard],
+            to=marker.number,
+            answers_offset=0 if last else NEVER_THERE,
+            watermark=state.watermark,
+            claimed=state.claimed,
+            floor=-1,
+            clocks=((marker.number, marker.last_clock),) if rows else (),
+        )
+        ends[shard] = marker.number
+        yield INDEX, shard, new_key(), encode(pack(Entries.from_rows(rows), header)), headers
+
+
+def lines(result: Copied, without: Sequence[str]) -> Iterator[str]:
+    """For people: what was copied, and which URLs were not there to be left out."""
+    yield f"copied {result.entries:,} entries"
+    if without:
+        yield f"left out {len(result.forgotten):,} of {len(without):,} URLs"
+    for url in without:
+        if url not in result.forgotten:
+            yield f"not in the index: {url}"

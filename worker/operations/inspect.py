@@ -1,0 +1,204 @@
+"""What stands on the ``index`` topic, for people: reads as no member of any group, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from worker.errors import Refused, UnreadableRecord
+from worker.index.blocks import NO_BATCH, cover, unpack
+from worker.messages import Batch, Block, Headers, decode
+from worker.stream.compatibility import COPIED
+from worker.stream.log import Bounds, Reader, Record
+from worker.stream.policy import ReplayPoint
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX
+
+
+class Readable(Protocol):
+    """What is needed of ``ports.Log`` to look without taking part."""
+
+    def reader(self, topic: str, partition: int, offset: int) -> Reader:
+        """A new reader."""
+
+    def bounds(self, topic: str, partition: int) -> Bounds:
+        """Begin and end as of now."""
+
+
+class Reach(Enum):
+    """Whether a subscriber can read on from its replay point, in the words that ``inspect`` and ``repair`` print."""
+
+    FINE = "readable"
+    GONE = "gone"
+    """A batch after it, or an answer that may be needed, has passed the logs' retention."""
+    BEYOND = "beyond the logs' end"
+    """A topic was made anew under the same name."""
+
+
+@dataclass(frozen=True)
+class Logs:
+    """Bounds of the two logs."""
+
+    fingerprints: Bounds
+    answers: Bounds
+
+    @classmethod
+    def of(cls, log: Readable) -> Logs:
+        """As of now; what a copied index has put before the first batch counts as removed, since it tells nothing."""
+        fingerprints = log.bounds(FINGERPRINTS, 0)
+        return cls(fingerprints._replace(begin=_behind_copy(log, fingerprints)), log.bounds(ANSWERS, 0))
+
+    @property
+    def whole(self) -> bool:
+        """Nothing has been removed from either."""
+        return self.fingerprints.begin == 0 and self.answers.begin == 0
+
+    @property
+    def end(self) -> ReplayPoint:
+        """Behind everything."""
+        return ReplayPoint(self.fingerprints.end, self.answers.end)
+
+    def reach(self, point: ReplayPoint) -> Reach:
+        """The rule of ``restore.check_reach``; an idle cluster's point may be older than the logs."""
+        if point.batch > self.fingerprints.end or point.answers_offset > self.answers.end:
+            return Reach.BEYOND
+        answers_gone = point.answers_offset < self.answers.begin and point.batch < self.fingerprints.end
+        return Reach.GONE if point.batch < self.fingerprints.begin or answers_gone else Reach.FINE
+
+
+def _behind_copy(log: Readable, bounds: Bounds) -> int:
+    """The first offset of ``fingerprints`` that is not of a copy."""
+    reader = log.reader(FINGERPRINTS, 0, bounds.begin)
+    try:
+        while reader.position < bounds.end:
+            for record in reader.read(1.0):
+                try:
+                    if decode(Batch, record.value).scheme == COPIED:
+                        continue
+                except (UnreadableRecord, Refused):
+                    pass
+                return record.offset
+        return bounds.end
+    finally:
+        reader.close()
+
+
+@dataclass(frozen=True)
+class ShardTopic:
+    """One partition of ``index`` as it was read.
+
+    ``blocks`` are those that no tombstone has removed. ``unreadable`` says of each record that is no sound block of
+    this shard where it stands and why. ``size`` counts keys and values of all records that compaction has left, in
+    bytes. ``words`` are the headers of a block by its scheme, which say the scheme in words.
+    """
+
+    shard: int
+    blocks: tuple[Block, ...]
+    words: Mapping[bytes, Headers]
+    unreadable: tuple[str, ...]
+    size: int
+
+
+def read_shard(log: Readable, shard: int) -> ShardTopic:
+    """Read a shard's partition from its beginning to its end as of now."""
+    blocks: dict[bytes, Block] = {}
+    unreadable: dict[bytes, str] = {}
+    words: dict[bytes, Headers] = {}
+    size = 0
+    for record in read(log, INDEX, shard):
+        key = record.key or b""
+        blocks.pop(key, None)
+        unreadable.pop(key, None)
+        size += len(key) + len(record.value or b"")
+        if record.value is None:
+            continue
+        try:
+            block = decode(Block, record.value)
+            unpack(block)
+        except UnreadableRecord as error:
+            unreadable[key] = f"offset {record.offset}: {error}"
+            continue
+        if block.shard != shard:
+            unreadable[key] = f"offset {record.offset}: a block of shard {block.shard}"
+            continue
+        blocks[key] = block
+        words.setdefault(block.scheme, record.headers)
+    return ShardTopic(shard, tuple(blocks.values()), words, tuple(unreadable.values()), size)
+
+
+def read(log: Readable, topic: str, partition: int) -> Iterator[Record]:
+    """The records of a partition, from its beginning to its end as of now."""
+    begin, end = log.bounds(topic, partition)
+    reader = log.reader(topic, partition, begin)
+    try:
+        while reader.position < end:
+            yield from reader.read(1.0)
+    finally:
+        reader.close()
+
+
+@dataclass(frozen=True)
+class ShardReport:
+    """What a shard would be rebuilt from.
+
+    ``complete_up_to`` is the last batch of the cover and ``floor`` a batch up to which all has expired, -1 for none.
+    ``damaged`` blocks lie above the cover. ``batches_to_spare`` and ``answers_to_spare`` say how far the logs begin
+    before its replay point; negative is gone. ``problems`` are what a person must look at, none if all is well.
+    """
+
+    shard: int
+    entries: int
+    complete_up_to: int
+    floor: int
+    writers: tuple[str, ...]
+    blocks: int
+    damaged: int
+    bytes: int
+    batches_to_spare: int
+    answers_to_spare: int
+    problems: tuple[str, ...]
+
+
+def inspect(log: Readable, shards: Iterable[int]) -> list[ShardReport]:
+    """Look at each shard, one after the other; holds the blocks of one at a time."""
+    logs = Logs.of(log)
+    return [report(read_shard(log, shard), logs) for shard in shards]
+
+
+def report(found: ShardTopic, logs: Logs) -> ShardReport:
+    """Judge what was read of a shard."""
+    problems = [f"a record cannot be read, {why}" for why in found.unreadable]
+    if len(found.words) > 1:
+        problems.append(f"blocks of {len(found.words)} schemes, written with different settings")
+    entries, damaged, end, floor, point = 0, 0, NO_BATCH, NO_BATCH, ReplayPoint(0, 0)
+    try:
+        covered = cover(found.blocks)
+        end, floor, damaged = covered.end, covered.floor, len(covered.damaged)
+        if covered.last is not None:
+            point = ReplayPoint(covered.last.to + 1, covered.last.answers_offset)
+        entries = sum(len(piece.entries()) for piece in covered.pieces)
+    except Refused as error:
+        problems.append(str(error))
+    if damaged:
+        problems.append(
+            f"{damaged} blocks lie above batch {end}, and what comes between is lost: the logs are read from there"
+        )
+    if (reach := logs.reach(point)) is not Reach.FINE:
+        problems.append(
+            f"its replay point (batch {point.batch}, answer {point.answers_offset}) is {reach.value}: "
+            "run `python -m worker repair`, which says what was lost"
+        )
+    return ShardReport(
+        shard=found.shard,
+        entries=entries,
+        complete_up_to=end,
+        floor=floor,
+        writers=tuple(sorted({block.writer.hex() for block in found.blocks})),
+        blocks=len(found.blocks),
+        damaged=damaged,
+        bytes=found.size,
+        batches_to_spare=point.batch - logs.fingerprints.begin,
+        answers_to_spare=point.answers_offset - logs.answers.begin,
+        problems=tuple(problems),
+    )

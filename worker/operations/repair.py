@@ -1,0 +1,405 @@
+"""Goes on after a gap: when logs or pages that workers would have to read have passed their retention.
+
+A worker refuses to go on then, since what it knows would be incomplete and nobody would see it. A repair accepts the
+loss, says what it is, and moves the replay points so that everything after it is exact again.
+
+**What is known for certain.** W, hw and Y just after a batch are a function of the log alone, so every block tells them
+for all shards: a *state*. A state is readable if a subscriber could read on from it.
+
+**A readable state exists** (some shard's blocks reach into the logs):
+
+1. Shards whose replay point is gone go on at the oldest readable state. What their blocks hold is kept; survivors that
+   were decided in between and stand in no block are lost. All shards then agree on void claims, since hw is exact.
+2. Page partitions whose replay point is gone go on at the newest readable state up to which all claims are committed.
+   There is none if pages were claimed whose verdicts nobody can read any more: then at the oldest one, and those pages
+   are left out.
+
+**None exists** (all workers were away for longer than the retention): nobody knows what was claimed after the last
+state, but no shard has kept a survivor of it either. So those claims are taken as never made.
+
+3. All shards go on at the end of both logs, with the last known W, and with the hw of the last state or, where more was
+   committed since, of the consumed offset.
+4. All page partitions go on at the same place, and claim anew what is not committed. Left out are pages that were claimed
+   up to the last state and not committed: their survivors are in the index.
+
+In both cases:
+
+5. Pages that passed their retention unread are left out.
+6. A consumed offset that is not there, or below pages that were claimed before it was written, is found again from the
+   outputs: brokers forget the offsets of a group that was away for long (``offsets.retention.minutes``, a week), and a
+   worker that finds none begins with the first page.
+
+A shard goes on by *bridges*: empty blocks in the holes of its cover. One that ends at a state has its header. One that
+ends where an intact block begins, at a batch whose state nobody knows, must never be where a restore ends; its Y lies
+beyond the end of any log, so that such a restore would be refused. A snapshot on some machine may still hold what a
+bridge has given up, and is not used then: the owners of a shard must all know the same.
+
+**Order.** Consumed offsets first, which the broker refuses while anybody is in the group; then the bridges. A repair
+that ends halfway is made whole by another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from worker.errors import Refused, Unavailable
+from worker.index.blocks import NO_BATCH, Header, cover, pack
+from worker.index.entries import Entries
+from worker.messages import Block, Headers, encode
+from worker.operations.inspect import Logs, Reach, Readable, ShardTopic, read_shard
+from worker.stream.barrier import NEW_PREFIX, Barrier, barriers, outside, refuse_poisoned
+from worker.stream.compatibility import other_scheme
+from worker.stream.log import Bounds, Committed, NotYet
+from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
+from worker.topics import FINGERPRINTS, INDEX, PAGES
+from worker.verdict.clock import NO_WATERMARK
+
+NEVER_THERE: Final = 2**62
+"""Y of a bridge that must never be where a restore ends: no log comes so far."""
+
+
+class Place(Readable, Protocol):
+    """What a repair needs of the broker, without being a member of any group."""
+
+    def members(self) -> Sequence[str]:
+        """Who is in one of the workers' groups."""
+
+    def committed(self, partition: int) -> Committed | None:
+        """The consumed offset of a partition of ``pages``; raises ``NotYet`` while a transaction is pending on it."""
+
+    def committed_up_to(self, partition: int) -> int:
+        """The highest offset of a partition of ``pages`` that is in the outputs, as they are kept; -1 for none."""
+
+    def commit(self, offsets: Mapping[int, Committed]) -> None:
+        """Set consumed offsets; raises ``Refused`` while the group has members."""
+
+    def write(self, records: Iterable[tuple[str, int, bytes, bytes, Headers]]) -> None:
+        """Append (topic, partition, key, value, headers), acknowledged one by one."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What every shard knows just after batch ``to``: Y, W and hw."""
+
+    to: int
+    answers_offset: int
+    watermark: int
+    claimed: Mapping[int, int]
+
+    @property
+    def point(self) -> ReplayPoint:
+        """From where a subscriber that knows this reads on."""
+        return ReplayPoint(self.to + 1, self.answers_offset)
+
+    def knows(self, partition: int) -> int:
+        """The highest claimed offset of a partition of ``pages``, -1 for none."""
+        return self.claimed.get(partition, -1)
+
+
+BEGINNING: Final = State(NO_BATCH, 0, NO_WATERMARK, {})
+"""Before the first batch; readable while both logs are whole."""
+
+
+@dataclass(frozen=True)
+class ShardPlace:
+    """Where a shard stands. ``damaged`` are the intact blocks above its cover; ``floor`` as in its blocks."""
+
+    shard: int
+    point: ReplayPoint
+    reach: Reach
+    floor: int
+    damaged: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class PartitionPlace:
+    """Where a partition of ``pages`` stands. ``committed`` is None if the group has no offset, or a wrong one.
+
+    ``offset`` is then what the outputs tell. ``point`` is None if there is none to read on from.
+    """
+
+    partition: int
+    committed: Committed | None
+    offset: int
+    point: ReplayPoint | None
+    reach: Reach
+    pages: Bounds
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Everything that a repair is decided from. ``states`` ascend."""
+
+    logs: Logs
+    states: tuple[State, ...]
+    shards: tuple[ShardPlace, ...]
+    partitions: tuple[PartitionPlace, ...]
+
+    @property
+    def readable(self) -> list[State]:
+        """The states from which a subscriber could read on, ascending."""
+        return [state for state in self.states if self.logs.reach(state.point) is Reach.FINE]
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """Empty blocks of one shard, and the batches (``after``, ``to``] of which it has lost what no block holds."""
+
+    shard: int
+    blocks: tuple[Block, ...]
+    holes: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Move:
+    """A new consumed offset of a page partition; the pages in ``skipped`` get no verdict, or none that can be read."""
+
+    partition: int
+    committed: Committed
+    skipped: range
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a repair does. ``annulled`` are batches whose claims count as never made."""
+
+    bridges: tuple[Bridge, ...]
+    moves: tuple[Move, ...]
+    annulled: range
+
+    @property
+    def empty(self) -> bool:
+        """There is nothing to repair."""
+        return not self.bridges and not self.moves
+
+
+def survey(place: Place, policy: Policy, partitions: Iterable[int]) -> Survey:
+    """Read where everything stands; changes nothing, and holds the blocks of one shard at a time.
+
+    Raises:
+        Refused: the index was written with other settings, or contradicts itself.
+        Unavailable: a transaction is pending.
+    """
+    logs = Logs.of(place)
+    states: dict[int, State] = {BEGINNING.to: BEGINNING} if logs.whole else {}
+    shards = []
+    for number in range(policy.shards):
+        found = read_shard(place, number)
+        for scheme in found.words.keys() - {policy.scheme}:
+            raise other_scheme(policy, scheme, found.words[scheme], INDEX)
+        _collect(found.blocks, states)
+        shards.append(_shard_place(found, logs))
+    ascending = tuple(states[to] for to in sorted(states))
+    return Survey(
+        logs, ascending, tuple(shards), tuple(_partition_place(place, n, logs, ascending) for n in partitions)
+    )
+
+
+def barrier(place: Place, survey: Survey, policy: Policy) -> Barrier | None:
+    """The first record that is never decided, of those that a subscriber would read on from; no repair passes it."""
+    begin, end = survey.logs.fingerprints
+    ends = outside(place)
+    reader = place.reader(FINGERPRINTS, 0, max(begin, min(shard.point.batch for shard in survey.shards)))
+    try:
+        while reader.position < end:
+            if (found := next(barriers(ends, reader.read(1.0), policy), None)) is not None:
+                return found
+    finally:
+        reader.close()
+    return None
+
+
+def plan(survey: Survey, policy: Policy) -> Plan:
+    """What has to be done, from what was surveyed alone.
+
+    Raises:
+        Refused: a topic was made anew under the same name, or blocks know of a claim that no page can have; no repair
+            makes that right.
+    """
+    _refuse_topics_made_anew(survey)
+    ends = {partition.partition: partition.pages.end for partition in survey.partitions}
+    for state in survey.states:
+        known = {number: offset for number, offset in state.claimed.items() if number in ends}
+        refuse_poisoned(known, ends, f"blocks on {INDEX} that end at batch {state.to}")
+    gone = [shard for shard in survey.shards if shard.reach is Reach.GONE]
+    if gone and not survey.readable:
+        return _annul(survey, policy)
+    bridges = tuple(_bridge(shard, survey.readable[0], policy) for shard in gone)
+    moves = (_move(partition, survey, policy) for partition in survey.partitions)
+    return Plan(bridges, tuple(move for move in moves if move is not None), range(0))
+
+
+def carry_out(place: Place, planned: Plan, policy: Policy, new_key: Callable[[], bytes]) -> None:
+    """Set consumed offsets, then write the bridges.
+
+    Raises:
+        Refused: somebody is in one of the groups.
+        Unavailable: the broker did not take a record; run the repair again.
+    """
+    refuse_members(place)
+    if planned.moves:
+        place.commit({move.partition: move.committed for move in planned.moves})
+    headers = [(SCHEME_HEADER, policy.scheme_text), (BRIDGE_HEADER, b"1")]
+    place.write(
+        [
+            (INDEX, bridge.shard, new_key(), encode(block), headers)
+            for bridge in planned.bridges
+            for block in bridge.blocks
+        ]
+    )
+
+
+def refuse_members(place: Place) -> None:
+    """Nobody is there who would go on from what is being changed.
+
+    Raises:
+        Refused: somebody is in one of the groups.
+    """
+    if members := place.members():
+        raise Refused(
+            f"{len(members)} workers are running ({', '.join(members[:3])}), and would go on from what is being "
+            "changed: stop all of them, also those that are paused, wait until kafka.session_timeout_seconds are over, "
+            "and run the same command again"
+        )
+
+
+def _collect(blocks: Sequence[Block], states: dict[int, State]) -> None:
+    """Add the states that blocks tell, which must be the same in all shards."""
+    for block in blocks:
+        if block.answers_offset == NEVER_THERE:
+            continue  # a bridge of an earlier repair
+        told = State(block.to, block.answers_offset, block.watermark, dict(block.claimed))
+        if states.setdefault(block.to, told) != told:
+            raise Refused(
+                f"blocks that end at batch {block.to} differ in what was claimed or answered by then: {told} in shard "
+                f"{block.shard}, {states[block.to]} in another. Nothing tells which is right: {NEW_PREFIX}"
+            )
+
+
+def _shard_place(found: ShardTopic, logs: Logs) -> ShardPlace:
+    try:
+        covered = cover(found.blocks)
+    except Refused as error:
+        raise Refused(f"{error}. A repair cannot tell which of the two is right: {NEW_PREFIX}") from error
+    last = covered.last
+    point = ReplayPoint(last.to + 1, last.answers_offset) if last else BEGINNING.point
+    return ShardPlace(found.shard, point, logs.reach(point), covered.floor, covered.damaged)
+
+
+def _partition_place(place: Place, number: int, logs: Logs, states: Sequence[State]) -> PartitionPlace:
+    try:
+        committed = place.committed(number)
+    except NotYet as error:
+        raise Unavailable(
+            f"a transaction of a worker that was killed is still open on partition {number} of {PAGES}: wait for "
+            "kafka.transaction_timeout_seconds and run the same command again"
+        ) from error
+    pages = place.bounds(PAGES, number)
+    told = [state for state in states if state is not BEGINNING]
+    if committed is not None:
+        point = ReplayPoint.from_metadata(committed.metadata, f"partition {number} of {PAGES}")
+        right = all(state.knows(number) < committed.offset for state in told if state.to < point.batch)
+        if right and (told or place.committed_up_to(number) < committed.offset):
+            return PartitionPlace(number, committed, committed.offset, point, logs.reach(point), pages)
+    if committed is None and logs.fingerprints.end == 0:
+        return PartitionPlace(number, None, pages.begin, None, Reach.FINE, pages)  # the crawl has not begun
+    last = place.committed_up_to(number)
+    offset = last + 1 if last >= 0 else pages.begin
+    return PartitionPlace(number, None, offset, None, Reach.GONE, pages)
+
+
+def _refuse_topics_made_anew(survey: Survey) -> None:
+    who = [f"shard {shard.shard}" for shard in survey.shards if shard.reach is Reach.BEYOND]
+    who += [
+        f"partition {partition.partition} of {PAGES}"
+        for partition in survey.partitions
+        if partition.reach is Reach.BEYOND or partition.offset > partition.pages.end
+    ]
+    if who:
+        raise Refused(
+            f"{', '.join(who)}: beyond the logs' end, so a topic was made anew under the same name. What is known of "
+            f"the old one does not fit the new one: make all topics anew, or {NEW_PREFIX}"
+        )
+
+
+def _move(partition: PartitionPlace, survey: Survey, policy: Policy) -> Move | None:
+    """Steps 2, 5 and 6 for one partition; None if nothing is to be done."""
+    offset, point = partition.offset, partition.point
+    if partition.reach is Reach.GONE:
+        behind = [state for state in survey.readable if state.knows(partition.partition) < offset]
+        if not behind and not survey.readable:
+            return None  # the logs hold nothing, and no shard has lost anything: there was never a claim
+        state = behind[-1] if behind else survey.readable[0]
+        offset, point = max(offset, state.knows(partition.partition) + 1), state.point
+    if point is None:
+        return None
+    offset = max(offset, partition.pages.begin)
+    committed = Committed(offset, _noted(partition, point, policy))
+    return (
+        None if committed == partition.committed else Move(partition.partition, committed, _skipped(partition, offset))
+    )
+
+
+def _noted(partition: PartitionPlace, point: ReplayPoint, policy: Policy) -> str:
+    """Where to read on from, and which pages go to the outputs: what was said of that before, if it is known."""
+    if partition.committed is None:
+        return Note(point, NOTHING if policy.output == "count" else 0).to_metadata()
+    note = Note.from_metadata(partition.committed.metadata, f"partition {partition.partition} of {PAGES}")
+    return note._replace(point=point).to_metadata()
+
+
+def _skipped(partition: PartitionPlace, offset: int) -> range:
+    return range(partition.offset, offset)
+
+
+def _annul(survey: Survey, policy: Policy) -> Plan:
+    """Steps 3 and 4: nothing that a shard knows reaches into the logs."""
+    last = survey.states[-1] if survey.states else BEGINNING
+    claimed = dict(last.claimed)
+    moves = []
+    for partition in survey.partitions:
+        number = partition.partition
+        if partition.point is None and partition.reach is Reach.FINE:
+            continue
+        claimed[number] = max(last.knows(number), partition.offset - 1)
+        offset = max(claimed[number] + 1, partition.pages.begin)
+        committed = Committed(offset, _noted(partition, survey.logs.end, policy))
+        moves.append(Move(number, committed, range(partition.offset, offset)))
+    known = {number: offset for number, offset in claimed.items() if offset >= 0}
+    end = survey.logs.end
+    state = State(end.batch - 1, end.answers_offset, last.watermark, known)
+    bridges = tuple(_bridge(shard, state, policy) for shard in survey.shards)
+    return Plan(bridges, tuple(moves), range(last.to + 1, end.batch))
+
+
+def _bridge(shard: ShardPlace, state: State, policy: Policy) -> Bridge:
+    """Empty blocks in the holes of a shard's cover up to a state."""
+    holes = []
+    reached = shard.point.batch - 1
+    for block in sorted(shard.damaged, key=lambda block: block.after):
+        if reached < block.after < state.to:
+            holes.append((reached, block.after))
+        if block.after < state.to:
+            reached = max(reached, block.to)
+    if reached < state.to:
+        holes.append((reached, state.to))
+    blocks = tuple(_empty_block(shard, after, to, state, policy) for after, to in holes)
+    return Bridge(shard.shard, blocks, tuple(holes))
+
+
+def _empty_block(shard: ShardPlace, after: int, to: int, state: State, policy: Policy) -> Block:
+    header = Header(
+        scheme=policy.scheme,
+        writer=policy.writer,
+        shard=shard.shard,
+        after=after,
+        to=to,
+        answers_offset=state.answers_offset if to == state.to else NEVER_THERE,
+        watermark=state.watermark if to == state.to else NO_WATERMARK,
+        claimed=state.claimed if to == state.to else {},
+        floor=shard.floor,
+        clocks=(),
+    )
+    return pack(Entries.empty(), header)

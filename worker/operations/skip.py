@@ -1,0 +1,138 @@
+"""Passes pages over by hand that nobody has claimed, for one that kills whoever reads it.
+
+A *dead* claim with the reason ``skipped`` is written for each, as its reader would have written it: to the log, so that
+all workers come to the same end, in strict order of offset, so that none that is not claimed is left behind. Hence only
+the page right behind the highest claim of its partition can be passed over, and then the next.
+
+The worker that owns the partition next does not take the page apart, since it is claimed, and needs nothing of it for
+the dead letter, which has neither its body nor its headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
+from worker.messages import Batch, Claim, decode, encode
+from worker.operations.inspect import Logs, Reach
+from worker.operations.repair import Place, refuse_members
+from worker.stream.log import NotYet
+from worker.stream.partition.owned import SKIPPED
+from worker.stream.policy import SCHEME_HEADER, Policy, ReplayPoint
+from worker.topics import FINGERPRINTS, PAGES
+
+DETAIL: Final = "by hand, with repair --skip"
+
+
+class Spot(NamedTuple):
+    """One page by partition and offset in ``pages``; reads as ``3:17``."""
+
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.partition}:{self.offset}"
+
+
+def skip(place: Place, spots: Iterable[Spot], policy: Policy) -> list[Spot]:
+    """Claim these pages as dead, in one batch; returns them in the order of their claims.
+
+    Raises:
+        Refused: workers are running, nobody has consumed a partition yet, or what they would read is gone.
+        UsageError: a page is not the next one that nobody has claimed; nothing was written.
+        Unavailable: a transaction is pending, or the broker did not take the record.
+    """
+    refuse_members(place)
+    ordered = sorted(set(spots))
+    claims: list[Claim] = []
+    highest: dict[int, int] = {}
+    for spot in ordered:
+        if spot.partition not in highest:
+            highest[spot.partition] = highest_claim(place, spot.partition, policy)
+        _refuse_other(place, spot, highest[spot.partition])
+        highest[spot.partition] = spot.offset
+        # A clock of 0 moves no watermark: when the page was fetched is in what is not read.
+        claims.append(Claim(partition=spot.partition, offset=spot.offset, clock=0, url="", dead=f"{SKIPPED}: {DETAIL}"))
+    batch = Batch(scheme=policy.scheme, writer=policy.writer, claims=tuple(claims))
+    place.write([(FINGERPRINTS, 0, b"", encode(batch), [(SCHEME_HEADER, policy.scheme_text)])])
+    return ordered
+
+
+def highest_claim(place: Place, partition: int, policy: Policy) -> int:
+    """hw of a partition, as its next owner will find it: of what is consumed, and of the log from there on.
+
+    Raises:
+        Refused: nobody has consumed the partition yet, or the log does not reach back so far.
+        Unavailable: a transaction is pending.
+    """
+    try:
+        committed = place.committed(partition)
+    except NotYet as error:
+        raise Unavailable(
+            f"a transaction of a worker that was killed is still open on partition {partition} of {PAGES}: wait for "
+            "kafka.transaction_timeout_seconds and run the same command again"
+        ) from error
+    if committed is None:
+        raise Refused(
+            f"partition {partition} of {PAGES} has no consumed offset, so no worker has come to its pages: start one, "
+            "or run `python -m worker repair` if workers were there before"
+        )
+    point = ReplayPoint.from_metadata(committed.metadata, f"partition {partition} of {PAGES}")
+    if (reach := Logs.of(place).reach(point)) is not Reach.FINE:
+        raise Refused(
+            f"what partition {partition} of {PAGES} is to be read from is {reach.value}: run `python -m worker repair` "
+            "first"
+        )
+    highest = committed.offset - 1
+    begin, end = place.bounds(FINGERPRINTS, 0)
+    reader = place.reader(FINGERPRINTS, 0, max(begin, point.batch))
+    try:
+        while reader.position < end:
+            for record in reader.read(1.0):
+                highest = max([highest, *_claimed(record.value, partition, policy)])
+    finally:
+        reader.close()
+    return highest
+
+
+def _claimed(value: bytes | None, partition: int, policy: Policy) -> list[int]:
+    try:
+        batch = decode(Batch, value)
+    except UnreadableRecord:
+        return []  # passed over by workers, too
+    if batch.scheme != policy.scheme:
+        return []
+    return [claim.offset for claim in batch.claims if claim.partition == partition]
+
+
+def _refuse_other(place: Place, spot: Spot, highest: int) -> None:
+    """It is the first page behind the highest claim. The page itself is not read: it may kill this command, too."""
+    begin, end = place.bounds(PAGES, spot.partition)
+    where = f"partition {spot.partition} of {PAGES}"
+    if spot.offset <= highest:
+        raise UsageError(
+            f"page {spot} is claimed already, as all of {where} up to offset {highest} are: it is not taken apart "
+            "again before its verdict. Start the workers"
+        )
+    if not begin <= spot.offset < end:
+        raise UsageError(f"{where} holds {begin} to {end - 1}, and no page {spot}: check the number")
+    if (before := _first_page(place, spot.partition, max(begin, highest + 1), spot.offset)) is not None:
+        raise UsageError(
+            f"page {spot} is not the next one of {where}, and claims go in the order of offsets: that is {before}. "
+            f"Give --skip {spot.partition}:{before} first, and one for each page from there to {spot}"
+        )
+
+
+def _first_page(place: Place, partition: int, begin: int, end: int) -> int | None:
+    """The first page in a range of offsets; there may be none, where transactions ended."""
+    if begin >= end:
+        return None
+    reader = place.reader(PAGES, partition, begin)
+    try:
+        while reader.position < end:
+            if records := reader.read(1.0):
+                return records[0].offset if records[0].offset < end else None
+    finally:
+        reader.close()
+    return None

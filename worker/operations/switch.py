@@ -1,0 +1,156 @@
+"""The outputs pass from one generation to another, so that over both each page stands in them once.
+
+Every generation judges every page by itself, and keeps its verdicts. Only one at a time writes pages and dead letters
+to its outputs. Which one, stands beside the consumed offset of each partition of ``pages`` (``policy.Note``), where it
+is committed together with what was written: so it survives crashes and rebalances, and no setting of a worker can break
+it. A worker that would leave pages out, or write them twice, refuses to begin.
+
+1. The workers of both have stopped; no transaction is pending. The consumed offset of the old generation is the border:
+   below it everything is in its outputs.
+2. The new one has consumed no further than that, and was only counting: what lies beyond the border is not judged, or
+   not written.
+3. The old one is told its successor: started again, its workers refuse, unless they only count.
+4. The new one is told the border: it counts up to there, and writes from there on. The commit that passes the border
+   forgets it.
+
+Broken off between 3 and 4 nobody writes, and the same command goes on where it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from worker.errors import Refused, Unavailable
+from worker.stream.log import Committed, NotYet
+from worker.stream.policy import Note
+from worker.topics import PAGES
+
+
+class Groups(Protocol):
+    """The consumer groups of one generation, seen from outside."""
+
+    def members(self) -> Sequence[str]:
+        """Who is in one of the workers' groups."""
+
+    def committed(self, partition: int) -> Committed | None:
+        """The consumed offset of a partition of ``pages``; raises ``NotYet`` while a transaction is pending on it."""
+
+    def commit(self, offsets: Mapping[int, Committed]) -> None:
+        """Set consumed offsets; raises ``Refused`` while the group has members."""
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A generation by its name, the empty one for the fixed names, and its groups."""
+
+    name: str
+    groups: Groups
+
+    @property
+    def shown(self) -> str:
+        """For people: as it is given in the settings."""
+        return f"topics.generation={self.name!r}"
+
+
+@dataclass(frozen=True)
+class Passing:
+    """One partition of ``pages``: ``border`` is where the new generation begins to write, ``behind`` how many pages it
+    has still to count before. ``old`` and ``new`` are what their groups commit."""
+
+    partition: int
+    border: int
+    behind: int
+    old: Committed
+    new: Committed
+
+
+def refuse_running(generation: Generation) -> None:
+    """Nothing may move while it is looked at.
+
+    Raises:
+        Refused: somebody is in one of the groups.
+    """
+    if members := generation.groups.members():
+        raise Refused(
+            f"{len(members)} workers of {generation.shown} are running ({', '.join(members[:3])}): stop them with "
+            "SIGTERM, wait until they have ended, or kafka.session_timeout_seconds where one was killed, and run the "
+            "same command again"
+        )
+
+
+def consumed(generation: Generation, partition: int) -> tuple[Committed, Note]:
+    """The consumed offset and its note.
+
+    Raises:
+        Unavailable: a transaction is pending on it.
+        Refused: there is none.
+    """
+    try:
+        found = generation.groups.committed(partition)
+    except NotYet as error:
+        raise Unavailable(
+            f"a transaction of a worker that was killed is still open on partition {partition} of {PAGES}: wait for "
+            "kafka.transaction_timeout_seconds and run the same command again"
+        ) from error
+    if found is None:
+        raise Refused(
+            f"{generation.shown} has no consumed offset for partition {partition} of {PAGES}: start its workers, wait "
+            "until they own all partitions, stop them with SIGTERM, and run the same command again"
+        )
+    return found, Note.from_metadata(found.metadata, f"partition {partition} of {PAGES} in {generation.shown}")
+
+
+def plan_switch(old: Generation, new: Generation, partitions: Iterable[int]) -> list[Passing]:
+    """What a switch would commit, partition by partition; changes nothing.
+
+    Raises:
+        Refused: workers are running, the old generation is not the one that writes, or the new one has gone too far.
+        Unavailable: a transaction is pending.
+    """
+    if old.name == new.name:
+        raise Refused(
+            f"the outputs cannot pass from {old.shown} to itself: name the generation that writes them now with "
+            "--from, and the new one in topics.generation"
+        )
+    refuse_running(old)
+    refuse_running(new)
+    return [_passing(old, new, partition) for partition in partitions]
+
+
+def switch(old: Generation, new: Generation, passings: Sequence[Passing]) -> None:
+    """Steps 3 and 4."""
+    old.groups.commit({passing.partition: passing.old for passing in passings})
+    new.groups.commit({passing.partition: passing.new for passing in passings})
+
+
+def _passing(old: Generation, new: Generation, partition: int) -> Passing:
+    ended, ended_note = consumed(old, partition)
+    begun, begun_note = consumed(new, partition)
+    border = ended.offset
+    where = f"partition {partition} of {PAGES}"
+    if ended_note.written_from > border or ended_note.successor not in (None, new.name):
+        raise Refused(
+            f"{old.shown} does not write the pages of {where} at offset {border}: name the generation that does with "
+            "--from, or let this one come so far first"
+        )
+    done = begun_note == begun_note._replace(written_from=border, successor=None)
+    if not (begun_note.counts or done):
+        raise Refused(
+            f"{new.shown} has written pages of {where} up to offset {begun.offset}: only one that was counting "
+            "(output.mode=count) can go on where another ends. Give the new settings a topics.generation of their own"
+        )
+    if begun.offset > border:
+        raise Refused(
+            f"{new.shown} has counted the pages of {where} up to offset {begun.offset}, {old.shown} has written them "
+            f"up to {border}: start the workers of the old one again, wait until they have passed {begun.offset}, "
+            "stop them with SIGTERM, and run the same command again"
+        )
+    return Passing(
+        partition,
+        border,
+        border - begun.offset,
+        Committed(border, ended_note._replace(successor=new.name).to_metadata()),
+        Committed(begun.offset, Note(begun_note.point, border).to_metadata()),
+    )

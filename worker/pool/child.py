@@ -1,0 +1,205 @@
+"""The parent's end of a parsing process: its two pipes, neither of which ever blocks, and the pages it was given."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Generic, TypeVar
+
+from worker.pool.frames import LENGTH, OUTCOME, PAGE, Malformed, Outcome, head_of
+from worker.pool.limits import CpuClock, PageLimits, Spell
+
+K = TypeVar("K", bound=Hashable)
+
+START_SECONDS: Final = 300.0
+"""For interpreter, imports and dictionary, on a machine that starts many at once."""
+
+_PIPE_BYTES: Final = 1024 * 1024  # what Linux grants without privileges: about 26 pages of 39 kB
+_READ_BYTES: Final = 256 * 1024
+_PARTS_AT_ONCE: Final = 64  # POSIX promises 16, Linux and macOS take 1,024
+_KEPT_NAMES: Final = re.compile(
+    "PATH|HOME|LANG|LANGUAGE|TZ|TMPDIR|VIRTUAL_ENV|XDG_CACHE_HOME|GLIBC_TUNABLES|"
+    "(LC|LD|PYTHON|NUMBA|LLVM|OMP|OPENBLAS|MKL|MALLOC|RUST|COVERAGE)_?.*"
+)
+"""What an interpreter and its libraries read. Nothing else of the environment is handed on, since much of it is
+secrets: the broker's passwords, and those of other programs."""
+_MAIN: Final = (
+    "import sys; sys.path[:] = sys.argv[4:]; from worker.pool.child_main import serve; serve(*map(int, sys.argv[1:4]))"
+)
+
+
+@dataclass(eq=False, slots=True)
+class Page(Generic[K]):
+    """A page under way. ``meta`` is MessagePack; ``deaths`` is how many children died on it."""
+
+    number: int
+    key: K
+    meta: bytes
+    body: bytes
+    deaths: int = 0
+
+
+def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What of an environment a parsing process is given."""
+    return {name: value for name, value in environ.items() if _KEPT_NAMES.fullmatch(name)}
+
+
+class Child(Generic[K]):
+    """A parsing process that has just been started with its spec.
+
+    ``ahead`` are the pages given and not answered, in order. ``spell`` is when the first of them came to have the child
+    for itself: its predecessor was answered, and it was sent to its end. A child that is ``alone`` with a page is given
+    no other before that is answered.
+    """
+
+    def __init__(self, spec: bytes, result_bytes: int, watched: float) -> None:
+        their_pages, self.pages = os.pipe()
+        self.outcomes, their_outcomes = os.pipe()
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            with suppress(OSError):  # the user's pages for pipes are used up: a smaller one works as well
+                fcntl.fcntl(self.pages, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        os.set_blocking(self.pages, False)
+        os.set_blocking(self.outcomes, False)
+        numbers = map(str, (their_pages, their_outcomes, os.getpid()))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _MAIN, *numbers, *sys.path],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env=clean_environment(os.environ),
+            pass_fds=(their_pages, their_outcomes),
+            start_new_session=True,  # what a terminal sends to its group does not reach it
+        )
+        os.close(their_pages)
+        os.close(their_outcomes)
+        self.cpu: Final = CpuClock(self.process.pid)
+        self.ready = False
+        self.killed = False
+        self.killed_for: tuple[Page[K], str] | None = None
+        """The page that it was killed for, and why."""
+        self.alone = False
+        self.ahead: deque[Page[K]] = deque()
+        self.spell = Spell(0.0, watched)
+        self._timed: Page[K] | None = None
+        self._result_bytes = result_bytes
+        self._unsent = deque([memoryview(LENGTH.pack(len(spec))), memoryview(spec)])
+        self._given = LENGTH.size + len(spec)
+        self._sent = 0
+        self._ends: deque[int] = deque()  # of the pages ahead: where each ends in what was given
+        self._received = bytearray()
+
+    def give(self, page: Page[K]) -> None:
+        """Put a page behind those ahead; ``send`` sends it."""
+        head = PAGE.pack(page.number, len(page.meta), len(page.body)) + page.meta
+        self._unsent += (memoryview(head), memoryview(page.body))
+        self._given += len(head) + len(page.body)
+        self._ends.append(self._given)
+        self.ahead.append(page)
+
+    def send(self) -> bool:
+        """Send as much as the pipe takes; true if something is left."""
+        try:
+            while self._unsent:
+                self._drop_sent(os.writev(self.pages, list(islice(self._unsent, _PARTS_AT_ONCE))))
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            self._unsent.clear()  # it is dead, which ``receive`` will find
+        return bool(self._unsent)
+
+    def receive(self) -> bool:
+        """Take in some of what the child has written; false once it has ended and all was taken in.
+
+        A child that writes without end does not hold up its parent.
+        """
+        try:
+            some = os.read(self.outcomes, _READ_BYTES)
+        except BlockingIOError:
+            return True
+        self._received += some
+        return bool(some)
+
+    def answers(self) -> Iterator[Outcome]:
+        """The frames received. An answer takes its page, the first ahead, out of ``ahead`` only by ``answered``.
+
+        Raises:
+            Malformed: what was received is no frame.
+        """
+        start = 0
+        received = self._received
+        while head := head_of(received, start, self._result_bytes):
+            kind, number, length = head
+            end = start + OUTCOME.size + length
+            if len(received) < end:
+                break
+            yield Outcome(kind, number, bytes(received[start + OUTCOME.size : end]))
+            start = end
+        del received[:start]
+
+    def answered(self, outcome: Outcome) -> Page[K]:
+        """The page that the outcome belongs to.
+
+        Raises:
+            Malformed: it belongs to none, or not to the first.
+        """
+        if not self.ready or not self._first_is_sent() or self.ahead[0].number != outcome.number:
+            raise Malformed(f"an answer to page {outcome.number}, which it was not asked for now")
+        self._ends.popleft()
+        self.alone = False
+        return self.ahead.popleft()
+
+    def overdue(self, watched: float, limits: PageLimits) -> str | None:
+        """Why it is to be killed now, in words; None if it is not."""
+        if self.killed:
+            return None
+        if not self.ready:
+            return "it did not start" if watched - self.spell.watched >= START_SECONDS else None
+        if not self._times_its_first(watched):
+            return None
+        return self.spell.overdue(self.cpu(), watched, limits)
+
+    def patience(self, watched: float, limits: PageLimits) -> float:
+        """Seconds for which ``overdue`` has nothing new to say."""
+        if self.killed or not self.ready or not self._times_its_first(watched):
+            return START_SECONDS
+        return self.spell.left(self.cpu(), watched, limits)
+
+    def kill(self, why: str) -> None:
+        """End it now; what it had written can still be received."""
+        self.killed = True
+        self.killed_for = (self.ahead[0], why) if self.ready and self.ahead else None
+        self.process.kill()
+
+    def bury(self) -> str:
+        """Kill it if it lives, free what it held, and say how it ended."""
+        self.process.kill()
+        status = self.process.wait()
+        os.close(self.pages)
+        os.close(self.outcomes)
+        return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit code {status}"
+
+    def _times_its_first(self, watched: float) -> bool:
+        """Whether it has a page for itself; a page's spell begins when that is first seen."""
+        if not self._first_is_sent():
+            return False
+        if self._timed is not self.ahead[0]:
+            self._timed, self.spell = self.ahead[0], Spell(self.cpu(), watched)
+        return True
+
+    def _first_is_sent(self) -> bool:
+        return bool(self._ends) and self._sent >= self._ends[0]
+
+    def _drop_sent(self, count: int) -> None:
+        self._sent += count
+        while self._unsent and count >= len(self._unsent[0]):
+            count -= len(self._unsent.popleft())
+        if count:
+            self._unsent[0] = self._unsent[0][count:]

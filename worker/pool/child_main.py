@@ -1,0 +1,162 @@
+"""What runs in a child of ``ProcessPool``: one page after the other, in a process that may be killed at any moment.
+
+``parser_frames`` has what goes through its two pipes. A page that takes the process over finds no more in it than the
+task needs: its environment has none of the settings, and no connection of the worker is open in it. It is no sandbox
+all the same: the process has the rights of the worker's user, and can read what that user can.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import pickle
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple, Protocol, runtime_checkable
+
+import msgspec
+
+from worker.errors import PageError, Stop
+from worker.messages import PageMeta
+from worker.pool.frames import (
+    DETAIL_CHARACTERS,
+    LENGTH,
+    OUTCOME,
+    PAGE,
+    Complaint,
+    Hindrance,
+    Kind,
+    pack,
+)
+from worker.pool.stopwatch import PIPES, Stopwatch
+
+_PR_SET_PDEATHSIG: Final = 1
+_READ_AHEAD: Final = 256 * 1024
+
+
+class TaskSpec(NamedTuple):
+    """What a child is started for. ``memory_bytes`` is what a page may take on top of what the task itself takes,
+    ``result_bytes`` how much its result may have."""
+
+    task_factory: Callable[[], Callable[[bytes, PageMeta], Any]]
+    memory_bytes: int
+    result_bytes: int
+
+
+@runtime_checkable
+class Staged(Protocol):
+    """A task that calls ``begin`` with the name of each stage that it comes to; the process that runs it keeps time."""
+
+    begin: Callable[[str], None]
+
+
+def serve(pages_fd: int, outcomes_fd: int, parent: int) -> None:
+    """Run the spec that comes down the first pipe until that pipe ends."""
+    watch = Stopwatch()
+    _leave_dying_to(parent)
+    with os.fdopen(pages_fd, "rb", buffering=_READ_AHEAD) as pages:
+        (length,) = LENGTH.unpack(_exactly(pages, LENGTH.size))
+        errand_bytes = _exactly(pages, length)
+        try:
+            spec: TaskSpec = pickle.loads(errand_bytes)
+            task = spec.task_factory()
+        except Exception as error:
+            _send(outcomes_fd, Kind.CANNOT_START, 0, pack(_hindrance(error)))
+            return
+        del errand_bytes
+        _keep_time(task, watch)
+        gc.freeze()  # dictionaries and tables are never garbage
+        _limit_memory(spec.memory_bytes)
+        watch.begin(PIPES)
+        _send(outcomes_fd, Kind.READY, 0, b"")
+        with contextlib.suppress(EOFError):
+            while True:
+                if watch.due:
+                    _send(outcomes_fd, Kind.SPENT, 0, pack(watch.report()))
+                number, meta_length, body_length = PAGE.unpack(_exactly(pages, PAGE.size))
+                meta_bytes = _exactly(pages, meta_length)
+                kind, payload = _run(task, pages, meta_bytes, body_length, spec.result_bytes)
+                watch.end_page()
+                _send(outcomes_fd, kind, number, payload)
+                if kind is Kind.OUT_OF_MEMORY:
+                    return  # what is left of the heap may be too fragmented for the next page
+
+
+def _run(
+    task: Callable[[bytes, PageMeta], Any], pages: BinaryIO, meta: bytes, body_length: int, most: int
+) -> tuple[Kind, bytes]:
+    try:
+        body = _exactly(pages, body_length)
+        payload = pack(task(body, msgspec.msgpack.decode(meta, type=PageMeta)))
+        if len(payload) <= most:
+            return Kind.RESULT, payload
+        reason, detail = "parser-raised", f"its result has {len(payload)} bytes, at most {most} are passed on"
+    except PageError as error:
+        reason, detail = error.reason, error.detail
+    except EOFError:
+        raise
+    except MemoryError:
+        return Kind.OUT_OF_MEMORY, b""
+    except BaseException as error:  # a panic in Rust, SystemExit
+        reason, detail = "parser-raised", f"{type(error).__name__}: {error}"
+    return Kind.PAGE_ERROR, pack(Complaint(reason, _plain(detail, DETAIL_CHARACTERS)))
+
+
+def _keep_time(task: object, watch: Stopwatch) -> None:
+    if isinstance(task, Staged):
+        task.begin = watch.begin
+
+
+def _exactly(stream: BinaryIO, length: int) -> bytes:
+    read = stream.read(length)
+    if len(read) < length:
+        raise EOFError
+    return read
+
+
+def _send(fd: int, kind: Kind, number: int, payload: bytes) -> None:
+    frame = memoryview(OUTCOME.pack(kind, number, len(payload)) + payload)
+    while frame:
+        frame = frame[os.write(fd, frame) :]
+
+
+def _leave_dying_to(parent: int) -> None:
+    """Live as long as the parent: it alone decides, not whoever presses Ctrl-C or stops the service."""
+    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a page that crashes the parser must not fill the disk
+    if sys.platform == "linux":
+        # Elsewhere the child ends when it next reads from the parent's closed pipe.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # it died before the line above
+
+
+def _limit_memory(allowed: int) -> None:
+    """Private writable memory (RLIMIT_DATA) from now on; where /proc does not tell what is in use, all of it counts."""
+    statm = Path("/proc/self/statm")
+    in_use = int(statm.read_text().split()[5]) * resource.getpagesize() if statm.exists() else 0
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (in_use + allowed, hard))
+
+
+def _hindrance(error: Exception) -> Hindrance:
+    if isinstance(error, Stop):
+        name, message = type(error).__name__, str(error)
+    else:
+        name = Stop.__name__
+        message = (
+            f"a parser process cannot start: {type(error).__name__}: {error}. The same happens in "
+            "`python -m worker compare A B`, which shows where"
+        )
+    return Hindrance(name, _plain(message, 4000))
+
+
+def _plain(text: str, most: int) -> str:
+    """What of a text can be written as UTF-8, cut."""
+    return text[:most].encode(errors="replace").decode()

@@ -1,0 +1,297 @@
+"""A pool of child processes that parse pages and can be killed, driven by a loop of one thread that never blocks.
+
+A page may make its parser raise, crash, loop for ever or eat memory. It alone pays:
+
+1. Pages go down a pipe to a child, several ahead, so that a child always has one to begin with; results come up
+   another in the same order. So whatever happens to a child happened to the first page that it has not answered.
+2. A child that computes for ``timeout_seconds`` on a page is killed, and so is one that has not answered after several
+   times as long, if it computes or not. Only time counts in which the parent was there to look: not that of a machine
+   that slept.
+3. A child that ends before it has answered may have been killed from outside, starved or crowded by the pages before:
+   its first page is tried once more, in a new child that has no other. If that one ends too, the page gets
+   ``parser-timeout``, ``parser-crashed`` or ``parser-memory``.
+4. The other pages of a child that ended go back to the front of the line, and a new child takes its place.
+5. A page may also take over its child. What a child says is believed only as far as ``parser_frames`` says; one that
+   says anything else is killed, and has crashed.
+"""
+
+from __future__ import annotations
+
+import pickle
+import selectors
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable
+from types import TracebackType
+from typing import Any, Final, Generic, Self, TypeVar, get_args, get_origin
+
+import msgspec
+import numpy as np
+
+from worker.errors import PageError, Unavailable
+from worker.messages import PageMeta
+from worker.pool.child import Child, Page
+from worker.pool.child_main import TaskSpec
+from worker.pool.frames import RESULT_BYTES, Complaint, Hindrance, Kind, Malformed, Outcome, Spent, read
+from worker.pool.limits import LOOK_SECONDS, PageLimits, Watched
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+PAGES_AHEAD: Final = 16
+"""Pages that a child is given before it has answered any: at 1 ms a page it stays busy while the loop is away for
+15 ms. More would only delay the pages behind one that hangs."""
+
+WATCHED_TIMES: Final = 6
+"""A page may take so many times its CPU seconds by the clock. A process that shares its core with five others comes to
+its end; one that hangs without computing holds up the pages behind it for so long."""
+
+_STARTS_IN_A_ROW: Final = 3
+_TRIES: Final = 2
+_SHORTEST_WAIT: Final = 0.01
+_MOST_STAGES: Final = 32
+_COMPLAINTS: Final = msgspec.msgpack.Decoder(Complaint)
+_HINDRANCES: Final = msgspec.msgpack.Decoder(Hindrance)
+_SPENT: Final = msgspec.msgpack.Decoder(Spent)
+
+
+class ProcessPool(Generic[K, T]):
+    """Runs a task on pages in ``processes`` children.
+
+    Make it in a thread that lives as long as the pool: on Linux a child dies with the thread that started it.
+
+    Args:
+        task_factory: picklable; called once in each child, it returns the task.
+        result: the type of the task's results, of plain values that ``msgspec`` knows, and arrays of one dimension.
+        processes: children, at least one.
+        timeout_seconds: CPU time that one page may take; by the clock it may take ``WATCHED_TIMES`` as long.
+        memory_bytes: private memory that one page may take on top of what its child takes when idle.
+        result_bytes: what a result may take as MessagePack.
+        clock: seconds, monotonic.
+
+    Raises:
+        ValueError: a limit that is not above zero.
+    """
+
+    def __init__(
+        self,
+        task_factory: Callable[[], Callable[[bytes, PageMeta], T]],
+        result: type[T],
+        *,
+        processes: int,
+        timeout_seconds: float,
+        memory_bytes: int,
+        result_bytes: int = RESULT_BYTES,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if processes < 1 or timeout_seconds <= 0 or memory_bytes <= 0:
+            raise ValueError("processes, timeout_seconds and memory_bytes must be above zero")
+        self._errand = pickle.dumps(TaskSpec(task_factory, memory_bytes, result_bytes), protocol=5)
+        self._results = msgspec.msgpack.Decoder(result, dec_hook=_array)
+        self._result_bytes = result_bytes
+        self._limits = PageLimits(timeout_seconds, WATCHED_TIMES * timeout_seconds)
+        self._watched = Watched(clock)
+        self._memory = memory_bytes
+        self._clock = clock
+        self._most = processes * PAGES_AHEAD
+        self._line: deque[Page[K]] = deque()
+        self._done: list[tuple[K, T | PageError]] = []
+        self._selector = selectors.DefaultSelector()
+        self._submitted = 0
+        self._failed_starts = 0
+        self.replaced = 0
+        """Children that were replaced so far."""
+        self.stage_seconds: defaultdict[str, float] = defaultdict(float)
+        """CPU seconds of the children by stage, as far as they told: each tells ten times a second while pages come.
+        What one had not told when it died is missing: most of all what the page took that it died on."""
+        self._children: list[Child[K]] = []
+        self._sending: set[Child[K]] = set()
+        for _ in range(processes):
+            self._start_child()
+
+    @property
+    def outstanding(self) -> int:
+        """Pages that were submitted and not collected yet."""
+        return len(self._line) + sum(len(child.ahead) for child in self._children) + len(self._done)
+
+    @property
+    def capacity(self) -> int:
+        """How many more pages ``submit`` accepts."""
+        return max(0, self._most - self.outstanding)
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Process ids of the children."""
+        return tuple(child.process.pid for child in self._children)
+
+    def submit(self, key: K, body: bytes, meta: PageMeta) -> None:
+        """Hand a page over; ``results`` returns it under ``key``. Never blocks.
+
+        Raises:
+            ValueError: ``capacity`` is 0.
+        """
+        if not self.capacity:
+            raise ValueError("the pool is full: collect results() until capacity is above 0")
+        self._submitted += 1
+        self._line.append(Page(self._submitted, key, msgspec.msgpack.encode(meta), body))
+        self._hand_out()
+
+    def results(self, timeout: float = 0.0) -> list[tuple[K, T | PageError]]:
+        """What is done, in any order; waits at most ``timeout`` seconds for the first of it.
+
+        Pages move on, and time is kept, only while this is called.
+
+        Raises:
+            Stop: the task cannot be made; its own error where that is a ``Stop``.
+            Unavailable: children die again and again while they start.
+        """
+        give_up = self._clock() + timeout
+        while True:
+            for ready, events in self._selector.select(self._patience(give_up)):
+                child: Child[K] = ready.data
+                if child not in self._children:
+                    continue  # its other pipe has just told of its end
+                if events & selectors.EVENT_WRITE:
+                    self._send(child)
+                else:
+                    self._receive(child)
+            self._kill_overdue()
+            self._hand_out()
+            if self._done or self._clock() >= give_up:
+                done, self._done = self._done, []
+                return done
+
+    def close(self) -> None:
+        """Kill all children; pages without a result are forgotten."""
+        while self._children:
+            self._remove(self._children[-1])
+        self._line.clear()
+        self._selector.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _hand_out(self) -> None:
+        while self._line:
+            free = (child for child in self._children if not child.alone and len(child.ahead) < PAGES_AHEAD)
+            child = min(free, key=lambda child: (len(child.ahead), not child.ready), default=None)
+            if child is None:
+                return
+            child.give(self._line.popleft())
+            if child not in self._sending:
+                self._send(child)
+
+    def _send(self, child: Child[K]) -> None:
+        """Send what the pipe takes, and have the selector tell when it takes the rest."""
+        if child.send():
+            if child not in self._sending:
+                self._selector.register(child.pages, selectors.EVENT_WRITE, child)
+                self._sending.add(child)
+        elif child in self._sending:
+            self._selector.unregister(child.pages)
+            self._sending.remove(child)
+
+    def _receive(self, child: Child[K]) -> None:
+        alive = child.receive()
+        try:
+            for outcome in child.answers():
+                if outcome.kind is Kind.OUT_OF_MEMORY and child.ready:
+                    allowed = f"it needs more than {self._memory >> 20} MiB (page.memory_mb)"
+                    self._replace(child, "parser-memory", allowed)
+                    return
+                self._take(child, outcome)
+        except Malformed as error:
+            self._replace(child, "parser-crashed", f"its process wrote {error}")
+        else:
+            if not alive:
+                self._replace(child, "parser-crashed")
+
+    def _take(self, child: Child[K], outcome: Outcome) -> None:
+        """What a child says before it is ready, no page has had a hand in."""
+        if outcome.kind is Kind.READY and not child.ready:
+            child.ready = True
+            self._failed_starts = 0
+        elif outcome.kind is Kind.CANNOT_START and not child.ready:
+            hindrance: Hindrance = read(outcome.payload, _HINDRANCES)
+            raise hindrance.as_stop()
+        elif outcome.kind is Kind.SPENT and child.ready:
+            spent: dict[str, float] = read(outcome.payload, _SPENT)
+            if len(self.stage_seconds.keys() | spent) > _MOST_STAGES:
+                raise Malformed(f"the times of more than {_MOST_STAGES} stages")
+            for stage, seconds in spent.items():
+                self.stage_seconds[stage] += seconds
+        elif outcome.kind is Kind.RESULT:
+            result = read(outcome.payload, self._results)
+            self._done.append((child.answered(outcome).key, result))
+        elif outcome.kind is Kind.PAGE_ERROR:
+            complaint: Complaint = read(outcome.payload, _COMPLAINTS)
+            self._done.append((child.answered(outcome).key, PageError(complaint.reason, complaint.detail)))
+        else:
+            raise Malformed(f"{outcome.kind.name} out of turn")
+
+    def _kill_overdue(self) -> None:
+        """What a killed child has answered in time, and its end, come up the pipe like any other's."""
+        watched = self._watched.look()
+        for child in self._children:
+            if why := child.overdue(watched, self._limits):
+                child.kill(why)
+
+    def _replace(self, child: Child[K], reason: str, detail: str = "") -> None:
+        end = self._remove(child)
+        self.replaced += 1
+        if not child.ready:
+            self._count_failed_start(end)
+        suspect = child.ahead.popleft() if child.ready and child.ahead else None
+        self._line.extendleft(reversed(child.ahead))
+        innocent = child.killed
+        if child.killed_for and child.killed_for[0] is suspect:
+            reason, detail, innocent = "parser-timeout", child.killed_for[1], False
+        if suspect and not innocent:
+            suspect.deaths += 1
+            if suspect.deaths == _TRIES:
+                self._done.append((suspect.key, PageError(reason, detail or end)))
+                suspect = None
+        self._start_child(suspect)
+
+    def _count_failed_start(self, end: str) -> None:
+        self._failed_starts += 1
+        if self._failed_starts >= _STARTS_IN_A_ROW:
+            raise Unavailable(
+                f"{self._failed_starts} parser processes in a row ended before they were ready ({end}); "
+                "see what they wrote to standard error, and whether the machine is out of memory"
+            )
+
+    def _start_child(self, suspect: Page[K] | None = None) -> None:
+        child: Child[K] = Child(self._errand, self._result_bytes, self._watched.seconds)
+        self._children.append(child)
+        self._selector.register(child.outcomes, selectors.EVENT_READ, child)
+        if suspect:
+            child.give(suspect)
+            child.alone = True
+        self._send(child)
+
+    def _remove(self, child: Child[K]) -> str:
+        self._children.remove(child)
+        self._selector.unregister(child.outcomes)
+        if child in self._sending:
+            self._selector.unregister(child.pages)
+            self._sending.remove(child)
+        return child.bury()
+
+    def _patience(self, give_up: float) -> float:
+        """How long to wait for news: for no longer than no child can exceed its limits."""
+        left = min(child.patience(self._watched.seconds, self._limits) for child in self._children)
+        return max(0.0, min(give_up - self._clock(), LOOK_SECONDS, max(left, _SHORTEST_WAIT)))
+
+
+def _array(kind: Any, value: object) -> object:
+    """An array of one dimension from its bytes."""
+    if get_origin(kind) is not np.ndarray or not isinstance(value, bytes):
+        raise TypeError(f"a {type(value).__name__} is no {kind}")
+    (element,) = get_args(get_args(kind)[1])
+    return np.frombuffer(value, element)

@@ -1,0 +1,66 @@
+"""Sends that fail: what is said of them while they are repeated, and when repeating them is of no use."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from kafka import errors
+
+from worker.errors import Stop, Unavailable
+from worker.stream.kafka.errors import REFUSALS, as_stop
+
+LEAST_FAILURES: Final = 3
+"""So many in a row must fail before patience counts: a rebalance or an election fails one now and then."""
+
+
+@dataclass
+class Failures:
+    """The sends of one kind that failed since the last one that did not.
+
+    One thread writes, any asks. ``kind`` is for people; ``since`` is by the monotonic clock.
+    """
+
+    kind: str
+    count: int = 0
+    since: float | None = None
+    why: str | None = None
+    refusal: Stop | None = None
+    """Set where the same would be refused again, however often it is sent."""
+
+    def add(self, error: Exception, about: str) -> bool:
+        """A send failed; ``about`` is the record, topic or group. True if this is news."""
+        why = f"{about}: {type(error).__name__}: {error}"
+        is_news = why != self.why
+        self.count, self.since, self.why = self.count + 1, self.since or time.monotonic(), why
+        if self.refusal is None and isinstance(error, REFUSALS):
+            assert isinstance(error, errors.KafkaError)
+            self.refusal = as_stop(error, about)
+        return is_news
+
+    def clear(self) -> None:
+        """A send came through."""
+        self.count, self.since, self.why = 0, None, None
+
+    def told(self) -> list[str]:
+        """A line for people while they fail."""
+        since, why = self.since, self.why
+        if since is None or why is None:
+            return []
+        return [f"{self.kind} keep failing, {self.count} in {time.monotonic() - since:.0f} s ({why})"]
+
+    def check(self, patience: float) -> None:
+        """See that it makes sense to go on.
+
+        Raises:
+            Stop: what was refused would be refused again, or the last ones all failed, for longer than ``patience``.
+        """
+        if self.refusal is not None:
+            raise self.refusal
+        since = self.since
+        if since is not None and self.count >= LEAST_FAILURES and time.monotonic() - since > patience:
+            raise Unavailable(
+                f"the last {self.count} {self.kind} failed, the last one of {self.why}. Start the worker again; if "
+                "they go on failing, look at the broker's log, and at the topics with `python -m worker topics check`"
+            )

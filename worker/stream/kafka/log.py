@@ -1,0 +1,248 @@
+"""The port to the log over a real broker. With the other ``kafka_`` modules the one home of kafka-python."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from kafka import KafkaConsumer, TopicPartition, errors
+
+from worker.errors import Unavailable
+from worker.messages import Headers
+from worker.stream.kafka.connection import Options, check_login, reaching
+from worker.stream.kafka.errors import as_stop, speaking, while_away
+from worker.stream.kafka.fetches import Fetches
+from worker.stream.kafka.membership import KafkaPages, KafkaShards, Member
+from worker.stream.kafka.producers import Appender, Job, KafkaTicket, TransactionTicket, Transactor
+from worker.stream.kafka.unpacking import unpack_bounded
+from worker.stream.log import Bounds, Committed, Log, Membership, Output, Reader, Record
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, OUTPUT_MARGIN_BYTES, PAGES, group_names, topic_name
+
+Offsets = Mapping[TopicPartition, int]
+
+RECORDS_A_READ: Final = 2000
+PAGES_A_POLL: Final = 200
+FETCH_BYTES: Final = 1 << 20
+"""What is fetched of pages at a time: the client copies an answer three times, and sixteen times as much at once into
+memory that it has to ask the system for. A page that is larger comes by itself (KIP-74)."""
+READ_BYTES: Final = 2 << 20
+"""What a reader fetches at a time: twice as much a second as with 16 MiB, which no cache holds."""
+POSITION_TIMEOUT_MS: Final = 1000
+
+
+class KafkaReader(Reader):
+    """One partition, read by a consumer of its own; records of more than ``most_bytes`` come without content."""
+
+    def __init__(self, options: Options, name: str, partition: int, offset: int, most_bytes: int) -> None:
+        with reaching(options):
+            self._consumer: Any = KafkaConsumer(
+                **options,
+                group_id=None,
+                enable_auto_commit=False,
+                auto_offset_reset="none",
+                max_partition_fetch_bytes=READ_BYTES,
+                fetch_max_bytes=READ_BYTES,
+                metrics_enabled=False,
+            )
+        unpack_bounded(self._consumer, most_bytes)
+        self._partition = TopicPartition(name, partition)
+        self._consumer.assign([self._partition])
+        self._consumer.seek(self._partition, offset)
+        self._position = offset
+        self._fetches = Fetches(self._consumer)
+
+    @property
+    def position(self) -> int:
+        return self._position
+
+    def read(self, wait: float = 0.0) -> Sequence[Record]:
+        deadline = time.monotonic() + wait
+        while True:
+            records = self._poll() if self._fetches.worth_a_poll() else ()
+            left = deadline - time.monotonic()
+            if records or left <= 0:
+                return records
+            self._fetches.wait(left)
+
+    def _poll(self) -> Sequence[Record]:
+        """What the client has, without waiting."""
+        records: Sequence[Record] = ()
+        with (
+            speaking(f"partition {self._partition.partition} of {self._partition.topic}, offset {self._position},"),
+            while_away(),
+        ):
+            records = self._consumer.poll(timeout_ms=0, max_records=RECORDS_A_READ).get(self._partition, ())
+            if records:
+                self._position = records[-1].offset + 1
+            else:  # the end of a transaction, or what compaction took, has an offset and no record
+                known = self._consumer.position(self._partition, timeout_ms=POSITION_TIMEOUT_MS)
+                self._position = max(self._position, known or 0)
+        return records
+
+    def close(self) -> None:
+        self._consumer.close(autocommit=False, timeout_ms=1000)
+
+
+def bounds_of(consumer: Any, partitions: Sequence[TopicPartition]) -> list[Bounds]:
+    """Begin and end of each partition as of now, asked for together; any consumer can ask.
+
+    Raises:
+        Unavailable: the broker does not say.
+    """
+    try:
+        begins, ends = (_all(ask, partitions) for ask in (consumer.beginning_offsets, consumer.end_offsets))
+        return [Bounds(begins[partition], ends[partition]) for partition in partitions]
+    except (errors.KafkaTimeoutError, errors.UnknownTopicOrPartitionError) as error:
+        raise Unavailable(
+            f"the broker does not say where partitions of {_topics_of(partitions)} end ({type(error).__name__}). Check "
+            "that the broker runs and the topics exist: python -m worker topics check"
+        ) from error
+    except errors.KafkaError as error:
+        raise as_stop(error, _topics_of(partitions)) from error
+
+
+def _all(ask: Callable[[Sequence[TopicPartition]], Offsets], partitions: Sequence[TopicPartition]) -> Offsets:
+    try:
+        return ask(partitions)
+    except KeyError:  # of several, the client leaves out those whose leader it does not know, and then misses them
+        return {partition: ask([partition])[partition] for partition in partitions}
+
+
+def _topics_of(partitions: Sequence[TopicPartition]) -> str:
+    return " and ".join(sorted({partition.topic for partition in partitions}))
+
+
+class KafkaLog(Log):
+    """One worker's side of the broker."""
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        prefix: str,
+        group: str,
+        writer: str,
+        generation: str = "",
+        instance: str | None = None,
+        max_message_bytes: int = 8 << 20,
+        session_seconds: float = 30,
+        heartbeat_seconds: float = 3,
+        transaction_seconds: float = 60,
+        delivery_seconds: float = 30,
+        patience_seconds: float = 60,
+    ) -> None:
+        self._patience = patience_seconds
+        self._options = dict(options)
+        self._prefix = prefix
+        self._generation = generation
+        page_group, shard_group = group_names(group, generation)
+        timing = {
+            "session_timeout_ms": int(session_seconds * 1000),
+            "heartbeat_interval_ms": int(heartbeat_seconds * 1000),
+        }
+        # Verdict headers come on top of the largest page.
+        max_bytes = self._most_bytes = max_message_bytes + OUTPUT_MARGIN_BYTES
+        self._appender = Appender(
+            options, prefix, max_bytes=max_bytes, delivery_seconds=delivery_seconds, generation=generation
+        )
+        self.transactor = Transactor(
+            options,
+            prefix,
+            prefix + PAGES,
+            page_group,
+            transactional_id=f"{group}-{writer}",
+            max_bytes=max_bytes,
+            timeout_seconds=transaction_seconds,
+            generation=generation,
+        )
+        self.transactor.start()
+        with reaching(options):
+            self._asker: Any = KafkaConsumer(
+                **options, group_id=None, enable_auto_commit=False, request_timeout_ms=15_000
+            )
+        page_member = Member(
+            options,
+            prefix + PAGES,
+            page_group,
+            instance and f"{instance}-pages",
+            max_bytes,
+            max_partition_fetch_bytes=FETCH_BYTES,
+            fetch_max_bytes=FETCH_BYTES,
+            **timing,
+        )
+        shard_member = Member(
+            options,
+            topic_name(prefix, INDEX, generation),
+            shard_group,
+            instance and f"{instance}-shards",
+            max_bytes,
+            **timing,
+        )
+        self.members = (page_member, shard_member)
+        self._pages = KafkaPages(page_member, PAGES_A_POLL)
+        self._shards = KafkaShards(shard_member)
+
+    def prepare(self) -> None:
+        """Find the topics that a worker appends to before it begins, so that no page waits for that."""
+        self._appender.prepare((FINGERPRINTS, ANSWERS, INDEX))
+
+    def pages(self) -> KafkaPages:
+        return self._pages
+
+    def shards(self) -> KafkaShards:
+        return self._shards
+
+    def reader(self, topic: str, partition: int, offset: int) -> KafkaReader:
+        name = topic_name(self._prefix, topic, self._generation)
+        return KafkaReader(self._options, name, partition, offset, self._most_bytes)
+
+    def bounds(self, topic: str, partition: int) -> Bounds:
+        return self.all_bounds([(topic, partition)])[0]
+
+    def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
+        return bounds_of(
+            self._asker,
+            [
+                TopicPartition(topic_name(self._prefix, topic, self._generation), partition)
+                for topic, partition in places
+            ],
+        )
+
+    def append(
+        self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers = ()
+    ) -> KafkaTicket:
+        return self._appender.append(topic, partition, key, value, headers)
+
+    def transact(
+        self, outputs: Sequence[Output], offsets: Mapping[int, Committed], membership: Membership
+    ) -> TransactionTicket:
+        return self.transactor.submit(Job(outputs, offsets, membership))
+
+    def failing(self) -> Sequence[str]:
+        """See the port.
+
+        Raises:
+            UsageError: another worker was found under this one's ``kafka.instance_id``. Nothing else tells: the
+                heartbeats of a member that was replaced stop, and its polls go on without an error. Or the broker
+                refused what it will refuse again until a setting, a topic or a right is changed: a login, too.
+            Refused: the same, where the topics are not as agreed.
+            Unavailable: the last ones all failed, for longer than patience lasts.
+        """
+        for client in (self._asker, *(member.consumer for member in self.members)):
+            check_login(self._options, client)
+        self._appender.look()
+        for failures in (self._appender.failures, self.transactor.failures):
+            failures.check(self._patience)
+        return [*self._appender.told(), *self.transactor.failures.told()]
+
+    def close(self, seconds: float) -> None:
+        """Leave the groups, finish the sends; for at most so long. A broker that is gone is no error here."""
+        self.transactor.close(seconds / 2)
+        self._appender.close(seconds / 2)
+        for member in self.members:
+            with suppress(errors.KafkaError):
+                member.close()
+        with suppress(errors.KafkaError):
+            self._asker.close(autocommit=False, timeout_ms=1000)

@@ -1,0 +1,221 @@
+"""Reads what workers have written out, as any consumer should: committed records only, each exactly once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Self
+
+from kafka import KafkaConsumer, TopicPartition
+
+from worker.errors import Unavailable, UnreadableRecord
+from worker.messages import PageMeta, VerdictRecord
+from worker.stream.kafka.connection import Options, reaching
+from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, topic_name
+
+OUTPUTS: Final = (DEDUPLICATED, VERDICTS, DEAD_LETTERS)
+PATIENCE_SECONDS: Final = 60.0
+"""How long a partition may stand before its end. A transaction that a dead worker left open holds readers up until the
+broker aborts it, by default after a minute."""
+
+_WAIT_MS: Final = 200
+_FETCH_BYTES: Final = 16 << 20
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """A record of ``deduplicated``: the page as it came, and the headers of its verdict (None where it has none)."""
+
+    page: PageMeta
+    body: bytes
+    verdict: str
+    duplicate_of: str | None
+    distance: int | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A record of ``dead-letters``.
+
+    ``url`` is as the spider gave it, None where the page came without one. ``source`` is the page's partition and
+    offset in ``pages``. ``body`` is None for a page that was too large to be passed on.
+    """
+
+    url: str | None
+    reason: str
+    detail: str
+    source: tuple[int, int]
+    body: bytes | None
+
+
+Output = Delivered | VerdictRecord | DeadLetter
+
+
+class OutputReader:
+    """Reads output topics from their beginning, each partition in its order. Not for use from several threads at once.
+
+    It belongs to no consumer group, so that it disturbs nobody and commits nothing.
+
+    Args:
+        topics: which of ``OUTPUTS``.
+
+    Raises:
+        Unavailable: no broker answers, or a topic is missing.
+    """
+
+    def __init__(self, options: Options, prefix: str, topics: Sequence[str] = OUTPUTS, generation: str = "") -> None:
+        self._topics = {topic_name(prefix, topic, generation): topic for topic in topics}
+        with reaching(options):
+            self._consumer: Any = KafkaConsumer(
+                **options,
+                group_id=None,
+                enable_auto_commit=False,
+                auto_offset_reset="earliest",
+                isolation_level="read_committed",
+                max_partition_fetch_bytes=_FETCH_BYTES,
+                fetch_max_bytes=_FETCH_BYTES,
+            )
+            self._partitions = [
+                TopicPartition(name, number)
+                for name in self._topics
+                for number in sorted(self._consumer.partitions_for_topic(name) or ())
+            ]
+        missing = self._topics.keys() - {partition.topic for partition in self._partitions}
+        if missing:
+            self.close()
+            raise _missing(missing)
+        self._consumer.assign(self._partitions)
+        self._consumer.seek_to_beginning(*self._partitions)
+
+    def read(self, wait: float = 0.0) -> list[Output]:
+        """What has become visible since the last call; waits up to ``wait`` seconds for a first record.
+
+        Raises:
+            UnreadableRecord: a record that no worker wrote.
+        """
+        fetched = self._consumer.poll(timeout_ms=int(wait * 1000))
+        return [_output(self._topics[record.topic], record) for records in fetched.values() for record in records]
+
+    def ends(self) -> dict[TopicPartition, int]:
+        """Up to where records are visible now. A transaction that is open holds back all that comes after it begins."""
+        ends: dict[TopicPartition, int] = self._consumer.end_offsets(self._partitions)
+        return ends
+
+    def standing_before(self, ends: dict[TopicPartition, int]) -> list[TopicPartition]:
+        """Partitions that have not been read up to these ends."""
+        return [partition for partition, end in ends.items() if self._consumer.position(partition) < end]
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._consumer.close(autocommit=False, timeout_ms=1000)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read_outputs(
+    options: Options, prefix: str, topics: Sequence[str] = OUTPUTS, generation: str = ""
+) -> Iterator[Output]:
+    """All records that are visible at the moment of the call, from the beginning of these topics.
+
+    Raises:
+        Unavailable: no broker answers, a topic is missing, or a partition cannot be read up to its end.
+        UnreadableRecord: a record that no worker wrote.
+    """
+    with OutputReader(options, prefix, topics, generation) as reader:
+        ends = reader.ends()
+        heard = time.monotonic()
+        while standing := reader.standing_before(ends):
+            outputs = reader.read(_WAIT_MS / 1000)
+            yield from outputs
+            if outputs:
+                heard = time.monotonic()
+            elif time.monotonic() - heard > PATIENCE_SECONDS:
+                names = ", ".join(f"{partition.topic}[{partition.partition}]" for partition in standing)
+                raise Unavailable(
+                    f"{names} gave no record for {PATIENCE_SECONDS:g} s before its end: look at the broker, try again"
+                )
+
+
+class PageCount:
+    """How many records ``pages`` holds, by its offsets: it is neither compacted nor written in transactions.
+
+    Raises:
+        Unavailable: no broker answers, or the topic is missing.
+    """
+
+    def __init__(self, options: Options, prefix: str) -> None:
+        name = topic_name(prefix, PAGES)
+        with reaching(options):
+            self._consumer: Any = KafkaConsumer(**options, group_id=None)
+            numbers = self._consumer.partitions_for_topic(name) or ()
+        self._partitions = [TopicPartition(name, number) for number in sorted(numbers)]
+        if not self._partitions:
+            self.close()
+            raise _missing([name])
+
+    def now(self) -> int:
+        """As many as there are at the moment."""
+        begin = self._consumer.beginning_offsets(self._partitions)
+        end = self._consumer.end_offsets(self._partitions)
+        return sum(end[partition] - begin[partition] for partition in self._partitions)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._consumer.close(autocommit=False, timeout_ms=1000)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _missing(names: Iterable[str]) -> Unavailable:
+    return Unavailable(f"missing: {', '.join(sorted(names))}; make the topics: python -m worker topics create")
+
+
+def _output(topic: str, record: Any) -> Output:
+    headers = {name: value.decode(errors="replace") for name, value in record.headers if value is not None}
+    try:
+        if topic == VERDICTS:
+            return VerdictRecord.decode(record.value or b"")
+        return _delivered(record, headers) if topic == DEDUPLICATED else _dead_letter(record, headers)
+    except (UnreadableRecord, KeyError, ValueError) as error:
+        raise UnreadableRecord(
+            f"{record.topic}[{record.partition}] at offset {record.offset} was not written by a worker "
+            f"({type(error).__name__}: {error}); find out who else writes there"
+        ) from error
+
+
+def _delivered(record: Any, headers: dict[str, str]) -> Delivered:
+    distance = headers.get("dedup-distance")
+    return Delivered(
+        page=PageMeta.from_headers(record.headers),
+        body=record.value or b"",
+        verdict=headers["dedup-verdict"],
+        duplicate_of=headers.get("dedup-duplicate-of"),
+        distance=None if distance is None else int(distance),
+        reason=headers["dedup-reason"],
+    )
+
+
+def _dead_letter(record: Any, headers: dict[str, str]) -> DeadLetter:
+    partition, offset = headers["dedup-source"].split(":")
+    return DeadLetter(
+        url=headers.get("url"),
+        reason=headers["dedup-reason"],
+        detail=headers["dedup-detail"],
+        source=(int(partition), int(offset)),
+        body=record.value,
+    )

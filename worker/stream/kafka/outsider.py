@@ -1,0 +1,171 @@
+"""Reads the broker, and writes to it, for commands that are no workers: no member of any group."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Final, Self
+
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition, errors
+from kafka.structs import OffsetAndMetadata
+
+from worker.errors import Refused, Unavailable
+from worker.messages import Headers, VerdictRecord, text_headers
+from worker.stream.kafka.connection import Options, reaching
+from worker.stream.kafka.log import KafkaReader, bounds_of
+from worker.stream.kafka.producers import Appender
+from worker.stream.log import Bounds, Committed, NotYet, Sent
+from worker.topics import DEAD_LETTERS, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS, group_names, topic_name
+
+DELIVERY_SECONDS: Final = 30.0
+ASK_TIMEOUT_MS: Final = 10_000
+PATIENCE_SECONDS: Final = 60.0
+LAST_RECORDS: Final = 1000
+"""How far back from a partition's end to look for its last record; four times as far each time there is none."""
+
+
+class ClusterView:
+    """A look at topics and groups from outside; as a context manager it is closed afterwards."""
+
+    def __init__(
+        self, options: Options, *, prefix: str, group: str, generation: str = "", max_message_bytes: int = 8 << 20
+    ) -> None:
+        self._options = dict(options)
+        self._prefix = prefix
+        self._generation = generation
+        self._groups = group_names(group, generation)
+        self._max_bytes = max_message_bytes
+        with reaching(options):
+            self._admin: Any = KafkaAdminClient(**options)
+            self._asker: Any = KafkaConsumer(
+                **options,
+                group_id=self._groups[0],
+                enable_auto_commit=False,
+                auto_offset_reset="none",
+                isolation_level="read_committed",  # else offsets of an open transaction are not waited for
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._asker.close(autocommit=False, timeout_ms=1000)
+        self._admin.close()
+
+    def reader(self, topic: str, partition: int, offset: int) -> KafkaReader:
+        """A reader of everything, committed or not: fit for topics that are written outside transactions."""
+        return KafkaReader(self._options, self._name(topic), partition, offset, self._max_bytes + OUTPUT_MARGIN_BYTES)
+
+    def bounds(self, topic: str, partition: int) -> Bounds:
+        """Begin and end as of now."""
+        return bounds_of(self._asker, [TopicPartition(self._name(topic), partition)])[0]
+
+    def _name(self, topic: str) -> str:
+        return topic_name(self._prefix, topic, self._generation)
+
+    def committed_up_to(self, partition: int) -> int:
+        """The highest offset of a partition of ``pages`` that is in the outputs, as they are kept; -1 for none."""
+        verdicts = self._last_records(VERDICTS, partition)
+        dead = self._last_records(DEAD_LETTERS, partition)
+        offsets = [VerdictRecord.decode(record.value).source[1] for record in verdicts]
+        offsets += [int(text_headers(record.headers)["dedup-source"].partition(":")[2]) for record in dead]
+        return max(offsets, default=-1)
+
+    def _last_records(self, topic: str, partition: int) -> list[Any]:
+        """Committed records from the end of a partition; goes back until it has found some, for most are not needed."""
+        here = TopicPartition(self._name(topic), partition)
+        begin, end = self.bounds(topic, partition)
+        self._asker.assign([here])
+        found: list[Any] = []
+        back = LAST_RECORDS
+        while not found and end - back // 4 > begin:
+            self._asker.seek(here, max(begin, end - back))
+            deadline = time.monotonic() + PATIENCE_SECONDS
+            while (self._asker.position(here, timeout_ms=ASK_TIMEOUT_MS) or 0) < end:
+                found.extend(self._asker.poll(timeout_ms=1000).get(here, ()))
+                if time.monotonic() > deadline:
+                    raise Unavailable(
+                        f"{here.topic}[{partition}] cannot be read to its end: look at the broker, try again"
+                    )
+            back *= 4
+        return found
+
+    def members(self) -> list[str]:
+        """Those who are in one of the workers' groups: ``client on host``."""
+        found = self._admin.describe_groups(list(self._groups))
+        return [
+            f"{member['client_id']} on {member['client_host']}"
+            for group in self._groups
+            for member in found[group]["members"]
+        ]
+
+    def committed(self, partition: int) -> Committed | None:
+        """The consumed offset of a partition of ``pages``, None if there is none.
+
+        Raises:
+            NotYet: a transaction that may change it is pending.
+        """
+        here = TopicPartition(self._name(PAGES), partition)
+        try:
+            found = self._asker.committed(here, metadata=True, timeout_ms=ASK_TIMEOUT_MS)
+        except errors.KafkaTimeoutError as error:
+            raise NotYet from error
+        return None if found is None or found.offset < 0 else Committed(found.offset, found.metadata or "")
+
+    def commit(self, offsets: Mapping[int, Committed]) -> None:
+        """Set consumed offsets; the broker takes them only while the group has no members.
+
+        Raises:
+            Refused: it did not take them.
+        """
+        wanted = {
+            TopicPartition(self._name(PAGES), number): OffsetAndMetadata(committed.offset, committed.metadata, -1)
+            for number, committed in offsets.items()
+        }
+        try:
+            outcomes = self._admin.alter_group_offsets(self._groups[0], wanted)
+        except errors.KafkaError as error:
+            raise _not_taken(self._groups[0], type(error).__name__) from error
+        if failed := {outcome.__name__ for outcome in outcomes.values() if outcome is not errors.NoError}:
+            raise _not_taken(self._groups[0], ", ".join(sorted(failed)))
+
+    def write(self, records: Iterable[tuple[str, int, bytes, bytes, Headers]]) -> None:
+        """Append (topic, partition, key, value, headers), one after the other, each acknowledged before the next.
+
+        Raises:
+            Unavailable: one was not acknowledged; it may be there all the same.
+            UsageError: the broker refused one, and would again until a setting or a right is changed.
+            Refused: the same, where a topic is not as agreed.
+        """
+        appender = Appender(
+            self._options,
+            self._prefix,
+            max_bytes=self._max_bytes,
+            delivery_seconds=DELIVERY_SECONDS,
+            generation=self._generation,
+        )
+        try:
+            for topic, partition, key, value, headers in records:
+                ticket = appender.append(topic, partition, key, value, headers)
+                while ticket.state is Sent.PENDING:
+                    time.sleep(0.005)
+                if ticket.state is Sent.FAILED:
+                    appender.look()
+                    appender.failures.check(math.inf)
+                    raise Unavailable(
+                        f"the broker did not take a record for partition {partition} of {self._name(topic)}: "
+                        "run the same command again, which goes on where this one ended"
+                    )
+        finally:
+            appender.close(DELIVERY_SECONDS)
+
+
+def _not_taken(group: str, why: str) -> Refused:
+    return Refused(
+        f"the broker did not take the consumed offsets of group {group} ({why}): stop all workers, wait until "
+        "kafka.session_timeout_seconds are over, and run the same command again"
+    )

@@ -1,0 +1,357 @@
+"""What is written to Kafka: plain appends, and transactions in a thread of their own.
+
+kafka-python's producers do not survive everything: after a record that the broker refused as too large, or after any
+transaction error, only a new producer is sure to work. So each kind of send replaces its producer after an error.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from kafka import KafkaProducer, TopicPartition, errors
+from kafka.structs import OffsetAndMetadata
+
+from worker.messages import Headers
+from worker.stream.kafka.connection import Options
+from worker.stream.kafka.failing_sends import Failures
+from worker.stream.log import Committed, Membership, Output, Sent
+from worker.topics import topic_name
+
+BATCH_BYTES: Final = 1 << 20
+"""kafka-python's 16 KiB would make a request of every page."""
+BLOCK_MS: Final = 2000
+"""How long an append may hold up the worker's loop while no broker answers."""
+CLOSE_SECONDS: Final = 1.0
+"""For a network thread that was told to stop."""
+OUTPUTS_AT_A_TIME: Final = 8
+BREATH_SECONDS: Final = 0.0005
+"""A transaction gives its producer so many records at a time, .6 ms of work, and leaves core and interpreter to the
+worker in between: others wait for its answers."""
+PAUSE_AFTER_ERROR_SECONDS: Final = 0.5
+"""Between a failed send and the next try: a broker that is away answers at once, again and again."""
+LONG_SECONDS: Final = 5.0
+"""An append that takes longer is worth a word: the client repeats what may succeed, and says nothing meanwhile."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class KafkaTicket:
+    """What became of a send. ``future`` is kafka-python's, None for what never reached a producer."""
+
+    future: Any = None
+    fails_at: float = 0.0
+    topic: str = ""
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def state(self) -> Sent:
+        """Asked in the worker's thread; kafka-python ends its futures in another."""
+        if self.future is None:
+            return Sent.FAILED if time.monotonic() >= self.fails_at else Sent.PENDING
+        if not self.future.is_done:
+            return Sent.PENDING
+        return Sent.DONE if self.future.succeeded() else Sent.FAILED
+
+
+class Appender:
+    """Single records, outside transactions, in the order in which they were given.
+
+    ``failures`` says why they fail, and whether they will again.
+    """
+
+    def __init__(
+        self, options: Options, prefix: str, *, max_bytes: int, delivery_seconds: float, generation: str = ""
+    ) -> None:
+        self._options = dict(options) | {
+            "acks": "all",
+            "metrics_enabled": False,  # nobody reads the client's own, which are kept for each request
+            "enable_idempotence": True,
+            "linger_ms": 0,  # a round of the protocol waits for each of these
+            "batch_size": BATCH_BYTES,
+            "max_request_size": max_bytes,
+            "request_timeout_ms": int(delivery_seconds * 500),
+            "delivery_timeout_ms": int(delivery_seconds * 1000),
+            "max_block_ms": BLOCK_MS,
+            "bootstrap_timeout_ms": BLOCK_MS,
+        }
+        self._prefix = prefix
+        self._generation = generation
+        self._producer: Any = None
+        self._last: list[KafkaTicket] = []
+        self.failures = Failures("appends")
+
+    def prepare(self, topics: Iterable[str]) -> None:
+        """Ask where these topics are: the first append to each would wait for that, a tenth of a second each time.
+
+        Where no broker answers, it still does.
+        """
+        with suppress(errors.KafkaError):
+            if self._producer is None:
+                self._producer = KafkaProducer(**self._options)
+            for topic in topics:
+                self._producer.partitions_for(topic_name(self._prefix, topic, self._generation))
+
+    def append(
+        self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers
+    ) -> KafkaTicket:
+        """Never raises, blocks for ``BLOCK_MS`` at most; what goes wrong is the ticket's state."""
+        self.look()
+        name = topic_name(self._prefix, topic, self._generation)
+        try:
+            if self._producer is None:
+                self._producer = KafkaProducer(**self._options)
+            future = self._producer.send(name, value=value, key=key, headers=list(headers), partition=partition)
+            ticket = KafkaTicket(future, topic=name)
+        except Exception as error:  # of many kinds; each means that nothing was sent
+            if not isinstance(error, errors.MessageSizeTooLargeError):  # that is the client's own measure, and no harm
+                self._retire()
+            self._note(error, name)
+            return KafkaTicket(fails_at=time.monotonic() + PAUSE_AFTER_ERROR_SECONDS, topic=name)
+        self._last.append(ticket)
+        return ticket
+
+    def look(self) -> None:
+        """See what became of the last ones; after one that failed a new producer is needed."""
+        pending, failed, done = [], [], 0
+        for ticket in self._last:
+            state = ticket.state
+            if state is Sent.PENDING:
+                pending.append(ticket)
+            elif state is Sent.FAILED:
+                failed.append(ticket)
+            else:
+                done += 1
+        self._last = pending
+        if failed:
+            self._note(failed[0].future.exception, failed[0].topic)
+            self._retire()
+        elif done:
+            self.failures.clear()
+
+    def _note(self, error: Exception, topic: str) -> None:
+        if self.failures.add(error, f"a record of topic {topic}"):
+            _log.warning("an append failed (%s); it is tried again", self.failures.why)
+
+    def told(self) -> list[str]:
+        """What keeps failing, or waits for the broker for long, a line each."""
+        waiting = [ticket for ticket in self._last if time.monotonic() - ticket.begun > LONG_SECONDS]
+        return self.failures.told() or [
+            f"a record of topic {ticket.topic} waits for the broker for {time.monotonic() - ticket.begun:.0f} s"
+            for ticket in waiting[:1]
+        ]
+
+    def close(self, seconds: float) -> None:
+        """Send what is waiting, for at most so long."""
+        if self._producer is not None:
+            let_go(self._producer, seconds)
+            self._producer = None
+
+    def _retire(self) -> None:
+        self._last = []
+        if self._producer is not None:
+            let_go(self._producer, 0)
+            self._producer = None
+
+
+def let_go(producer: Any, seconds: float) -> None:
+    """Close a producer, for at most so long, and cut off what is not delivered by then.
+
+    ``close`` begins with a flush, and where that times out it raises before it stops the network thread, which then
+    runs for ever and sends its records late. So that thread is told by itself; kafka-python has no public way.
+    """
+    try:
+        if seconds:
+            producer.flush(timeout=seconds)
+    except errors.KafkaError as error:
+        _log.warning("what was still to be sent is given up (%s): the next owner does it again", error)
+    finally:
+        producer._sender.force_close()
+        with suppress(Exception):
+            producer.close(timeout=CLOSE_SECONDS)
+
+
+@dataclass
+class TransactionTicket:
+    """What became of a transaction; set by its thread, once."""
+
+    state: Sent = Sent.PENDING
+
+
+@dataclass(frozen=True)
+class Job:
+    """A transaction to be made."""
+
+    outputs: Sequence[Output]
+    offsets: Mapping[int, Committed]
+    membership: Membership
+    ticket: TransactionTicket = field(default_factory=TransactionTicket)
+
+
+class Transactor(threading.Thread):
+    """Makes transactions one after the other, so that the 17 to 250 ms that each takes do not hold up the worker.
+
+    After an error the producer is replaced by one of the same transactional id *before* the ticket fails: that ends
+    whatever the old one left open, so that the consumed offsets which are asked for next cannot change any more.
+
+    kafka-python's own calls wait without end, and it forgets a request of a transaction for which it found no
+    connection. So its answers are waited for here, for as long as the broker lets a transaction be open.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        prefix: str,
+        pages: str,
+        group: str,
+        *,
+        transactional_id: str,
+        max_bytes: int,
+        timeout_seconds: float,
+        generation: str = "",
+    ) -> None:
+        super().__init__(name="transactions", daemon=True)
+        self._options = dict(options) | {
+            "acks": "all",
+            "metrics_enabled": False,  # nobody reads the client's own, which are kept for each request
+            "enable_idempotence": True,
+            "transactional_id": transactional_id,
+            "transaction_timeout_ms": int(timeout_seconds * 1000),
+            "linger_ms": 5,
+            "batch_size": BATCH_BYTES,
+            "max_request_size": max_bytes,
+            "delivery_timeout_ms": int(timeout_seconds * 1000),
+            "request_timeout_ms": int(timeout_seconds * 500),
+            "max_block_ms": int(timeout_seconds * 1000),
+        }
+        self._timeout_seconds = timeout_seconds
+        self._prefix = prefix
+        self._generation = generation
+        self._pages = pages
+        self._jobs: queue.Queue[Job | None] = queue.Queue()
+        self._stopping = threading.Event()
+        self._producer: Any = None
+        self._group = group
+        self.failures = Failures("transactions")
+
+    def submit(self, job: Job) -> TransactionTicket:
+        """Queue a transaction."""
+        self._jobs.put(job)
+        return job.ticket
+
+    def close(self, seconds: float) -> None:
+        """Finish what is queued, for at most so long."""
+        self._jobs.put(None)
+        self.join(seconds)
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Until closed."""
+        while (job := self._jobs.get()) is not None:
+            refused: list[tuple[Output, Exception]] = []
+            try:
+                self._transact(job, refused)
+            except Exception as error:  # of many kinds; the outcome is unknown after each
+                self._note(job, refused[0] if refused else None, error)
+                self._replace_producer()
+                job.ticket.state = Sent.FAILED
+            else:
+                self.failures.clear()
+                job.ticket.state = Sent.DONE
+        self._drop_producer(timeout=2)
+
+    def _note(self, job: Job, refused: tuple[Output, Exception] | None, error: Exception) -> None:
+        """Say why a transaction failed, once as long as it stays the same, and of a record which it is.
+
+        The first record that failed is the cause: after it the client ends all others, with the same error.
+        """
+        about = f"group {self._group}" if isinstance(error, errors.FencedInstanceIdError) else "a transaction"
+        if refused is not None:
+            output, error = refused
+            about = f"a record of topic {self._written_to(output)}"
+            if output.source is not None:
+                about = f"the record of page {output.source[0]}:{output.source[1]} (partition:offset in {self._pages}) "
+                about += f"for topic {self._written_to(output)}"
+        if self.failures.add(error, about):
+            _log.warning("a transaction of %d records failed (%s); it is tried again", len(job.outputs), error)
+
+    def _written_to(self, output: Output) -> str:
+        return topic_name(self._prefix, output.topic, self._generation)
+
+    def _transact(self, job: Job, refused: list[tuple[Output, Exception]]) -> None:
+        """Raises whatever went wrong; ``refused`` gets the records that failed, in the order in which they did."""
+        if self._producer is None:
+            self._producer = self._new_producer()
+        deadline = time.monotonic() + self._timeout_seconds
+        manager = self._producer._transaction_manager
+        self._producer.begin_transaction()
+        for number, output in enumerate(job.outputs):
+            if number and number % OUTPUTS_AT_A_TIME == 0:
+                time.sleep(BREATH_SECONDS)
+            try:
+                sent = self._producer.send(self._written_to(output), partition=output.partition, **_written(output))
+            except errors.MessageSizeTooLargeError as error:
+                refused.append((output, error))
+                raise
+            sent.add_errback(partial(_failed, refused, output))
+        offsets = {
+            TopicPartition(self._pages, partition): OffsetAndMetadata(committed.offset, committed.metadata, -1)
+            for partition, committed in job.offsets.items()
+        }
+        self._wait(manager.send_offsets_to_transaction(offsets, job.membership.proof), deadline)
+        self._wait(manager.begin_commit(), deadline)
+
+    def _wait(self, result: Any, deadline: float) -> None:
+        self._producer._sender.wakeup()
+        if not result.wait(timeout_ms=max(0.0, deadline - time.monotonic()) * 1000):
+            raise errors.KafkaTimeoutError(f"no answer within {self._timeout_seconds:g} s")
+
+    def _new_producer(self) -> Any:
+        producer = KafkaProducer(**self._options)
+        try:
+            producer.init_transactions()
+        except BaseException:
+            let_go(producer, 0)
+            raise
+        return producer
+
+    def _replace_producer(self) -> None:
+        self._drop_producer(timeout=0)
+        while not self._stopping.is_set():
+            try:
+                self._producer = self._new_producer()
+            except Exception as error:
+                if self.failures.add(error, "a new producer for transactions"):
+                    _log.warning("no new producer for transactions (%s); it is tried again", self.failures.why)
+                if self.failures.refusal is not None:
+                    return  # the worker ends
+                self._stopping.wait(PAUSE_AFTER_ERROR_SECONDS)
+            else:
+                return
+
+    def _drop_producer(self, timeout: float) -> None:
+        if self._producer is not None:
+            let_go(self._producer, timeout)
+            self._producer = None
+
+
+def _failed(refused: list[tuple[Output, Exception]], output: Output, error: Exception) -> None:
+    """In the client's network thread."""
+    refused.append((output, error))
+
+
+def _written(output: Output) -> dict[str, Any]:
+    """What other clients write and this one reads but refuses to write: neither key nor value, headers of no value."""
+    return {
+        "key": output.key,
+        "value": b"" if output.key is None and output.value is None else output.value,
+        "headers": [(name, value or b"") for name, value in output.headers],
+    }

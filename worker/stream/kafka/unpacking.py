@@ -1,0 +1,306 @@
+"""Takes fetched record batches apart in place of kafka-python: a record at a time, whatever they unpack to.
+
+kafka-python unpacks a compressed batch as a whole, and ends with an exception at the first record that it cannot take
+apart. Here a batch is a stream of which no more than a piece is in memory besides the record that is read:
+
+1. A record that is too large is passed over unread, but for its key. Its place and its time stand in front of its
+   content.
+2. A record that contradicts itself, or has a header whose name is no text, costs only itself.
+3. Where a batch breaks off, none of its further records can be read; their offsets are known.
+4. A poll that has unpacked enough ends, with the records that it has; the next one goes on where it stood.
+
+Records of the cases 1 to 3 come out as records without value and headers that say why. The checksum over a whole batch
+is checked before any of it is read: what does not fit was damaged by the broker's disk or memory, and is no matter of
+one record.
+
+Brokers from version 4.0 on know the message format v2 only, and give out all records in it; older ones stay with
+kafka-python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from kafka import errors
+from kafka.consumer.fetcher import Fetcher
+from kafka.record.default_records import DefaultRecordBatch
+from kafka.record.util import decode_varint
+
+from worker.stream.kafka.decompression import NONE, unpacked
+from worker.stream.log import Record
+
+POLL_BYTES: Final = 16 << 20
+"""A poll ends when it has unpacked so much: gzip takes 50 ms for it, and others wait for this worker meanwhile."""
+MOST_HEADERS: Final = 1000
+"""A record with more cannot be read. Two bytes of a page are a header that takes a hundred in memory."""
+MOST_KEY_BYTES: Final = 4096
+"""A longer key of a record that is too large is passed over with it."""
+HEAD_BYTES: Final = 5 + 1 + 10 + 5
+"""What the length, the attributes, the time and the offset of a record take at most, in front of everything else."""
+
+
+class Head(NamedTuple):
+    """The beginning of a record of ``length`` bytes, of which ``rest`` follow: key, value and headers."""
+
+    length: int
+    timestamp: int
+    offset: int
+    rest: int
+
+
+class Torn(Exception):
+    """What follows in this batch cannot be read."""
+
+
+class PollBudget:
+    """How much a poll may unpack."""
+
+    def __init__(self) -> None:
+        self.left = POLL_BYTES
+
+    @property
+    def spent(self) -> bool:
+        """The poll ends."""
+        return self.left <= 0
+
+
+class Window:
+    """What a batch unpacks to, as far as it is needed: ``data`` from ``place`` on."""
+
+    def __init__(self, batch: DefaultRecordBatch, budget: PollBudget) -> None:
+        packed = memoryview(batch._buffer)[batch.HEADER_STRUCT.size :]
+        self.data: memoryview | bytes = packed if batch.compression_type == NONE else b""
+        self.place = 0
+        self._pieces = iter(()) if batch.compression_type == NONE else unpacked(batch.compression_type, packed)
+        self._budget = budget
+        self._why = "the batch ends"
+
+    def reach(self, size: int) -> bool:
+        """Have so many bytes from ``place`` on; false if there are fewer."""
+        missing = self.place + size - len(self.data)
+        if missing <= 0:
+            return True
+        parts = [bytes(self.data[self.place :])]
+        self.data, self.place = b"", 0
+        while missing > 0 and (piece := self._next_piece()) is not None:
+            parts.append(piece)
+            missing -= len(piece)
+        self.data = b"".join(parts)
+        return missing <= 0
+
+    def demand(self, size: int) -> None:
+        """As ``reach``; raises ``Torn`` if there are fewer."""
+        if not self.reach(size):
+            raise self.torn()
+
+    def pass_over(self, size: int) -> Iterator[None]:
+        """Leave so many bytes behind; gives way whenever a poll has unpacked enough."""
+        while size > len(self.data) - self.place:
+            size -= len(self.data) - self.place
+            piece = self._next_piece()
+            if piece is None:
+                raise self.torn()
+            self.data, self.place = piece, 0
+            if self._budget.spent:
+                yield
+        self.place += size
+
+    def torn(self) -> Torn:
+        """Why nothing follows."""
+        return Torn(f"{self._why} before its last record")
+
+    def _next_piece(self) -> bytes | None:
+        try:
+            piece = next(self._pieces, None)
+        except MemoryError:
+            raise
+        except Exception as error:  # each library has its own, of no common kind
+            self._why = f"the batch cannot be unpacked further ({type(error).__name__}: {error})"
+            self._pieces = iter(())
+            return None
+        if piece is not None:
+            self._budget.left -= len(piece)
+        return piece
+
+
+class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
+    """The records of one answer of the broker for one partition."""
+
+    def __init__(
+        self, most_bytes: int, budget: PollBudget, fetch_offset: int, tp: Any, records: Any, **more: Any
+    ) -> None:
+        super().__init__(fetch_offset, tp, records, **more)
+        self._most_bytes = most_bytes
+        self._budget = budget
+        self._next_inline_exception: Exception | None = None
+        self.record_iterator = self._all(records)
+
+    def take(self, n: int | None = None) -> list[Record]:
+        """Up to so many records, fewer if the poll has unpacked enough.
+
+        Raises:
+            KafkaError: a batch is damaged, or its codec is not installed; the next call raises it again.
+        """
+        taken: list[Record] = []
+        if self._next_inline_exception is not None:
+            raise self._next_inline_exception
+        try:
+            for record in self.record_iterator:
+                if record is not None:
+                    self.next_fetch_offset = record.offset + 1
+                    taken.append(record)
+                if record is None or len(taken) == n:
+                    break
+        except Exception as error:
+            self._next_inline_exception = error
+            if not taken:
+                raise
+        return taken
+
+    def _all(self, batches: Any) -> Iterator[Record | None]:
+        """The records of all batches from the fetched offset on; None where the poll is to end."""
+        while (batch := batches.next_batch()) is not None:
+            if self.check_crcs and not batch.validate_crc():
+                raise errors.CorruptRecordError(
+                    f"the batch at offset {batch.base_offset} of {self.topic_partition} failed crc check"
+                )
+            if batch.magic < 2:
+                raise errors.UnsupportedVersionError(
+                    f"the batch at offset {batch.base_offset} of {self.topic_partition} has the message format "
+                    f"v{batch.magic}, which brokers from 4.0 on do not give out"
+                )
+            self.leader_epoch = batch.leader_epoch
+            if not (self._is_void(batch) or batch.is_control_batch):
+                yield from self._of(batch)
+            self.next_fetch_offset = max(self.next_fetch_offset, batch.next_offset)
+        self.drain()
+
+    def _is_void(self, batch: DefaultRecordBatch) -> bool:
+        """Whether a transaction wrote it that was aborted; keeps account of those."""
+        if not (self.isolation_level and batch.has_producer_id()):
+            return False
+        self._consume_aborted_transactions_up_to(batch.last_offset)
+        if self._contains_abort_marker(batch):
+            self.aborted_producer_ids.discard(batch.producer_id)
+            return False
+        return bool(self._is_batch_aborted(batch))
+
+    def _of(self, batch: DefaultRecordBatch) -> Iterator[Record | None]:
+        """The records of one batch; every offset below the fetched one was taken before."""
+        window = Window(batch, self._budget)
+        partition, last, left = self.topic_partition.partition, batch.base_offset - 1, batch.records_count
+        try:
+            while left > 0:
+                head = _head(batch, window, last)
+                if head.offset < self.fetch_offset:
+                    yield from window.pass_over(head.rest)
+                elif head.length > self._most_bytes:
+                    key = _key(window, head)
+                    yield from window.pass_over(head.rest)
+                    yield Record(partition, head.offset, key, b"", (), head.timestamp, oversize=head.length)
+                else:
+                    window.demand(head.rest)
+                    yield _read(window, partition, head)
+                    window.place += head.rest
+                last, left = head.offset, left - 1
+                self.bytes_read += head.length
+                if self._budget.spent:
+                    yield None
+        except Torn as error:
+            for offset in range(max(last + 1, self.fetch_offset), min(last + left, batch.last_offset) + 1):
+                yield Record(partition, offset, None, b"", (), batch.max_timestamp, unreadable=str(error))
+
+
+def _head(batch: DefaultRecordBatch, window: Window, last: int) -> Head:
+    """The head at the window's place, which moves behind it; ``last`` is the offset before."""
+    window.reach(HEAD_BYTES)  # the last record may be shorter
+    try:
+        length, begin = decode_varint(window.data, window.place)
+        delta, place = decode_varint(window.data, begin + 1)
+        number, place = decode_varint(window.data, place)
+    except IndexError:
+        raise window.torn() from None
+    except ValueError as error:
+        raise Torn(f"a record does not say how long it is ({error})") from error
+    offset = batch.base_offset + number
+    rest = begin + length - place
+    if not last < offset <= batch.last_offset or rest < 0:
+        raise Torn(f"a record of {length} bytes says that its offset is {offset}, behind {last}")
+    window.place = place
+    timestamp = batch.max_timestamp if batch.timestamp_type else batch.first_timestamp + delta
+    return Head(length, timestamp, offset, rest)
+
+
+def _key(window: Window, head: Head) -> bytes | None:
+    """The key of a record that is not read, which tells people what page it is; the window stays where it is."""
+    window.reach(min(head.rest, 5 + MOST_KEY_BYTES))
+    try:
+        size, place = decode_varint(window.data, window.place)
+    except (ValueError, IndexError):
+        return None
+    return bytes(window.data[place : place + size]) if 0 <= size <= min(MOST_KEY_BYTES, head.rest) else None
+
+
+def _read(window: Window, partition: int, head: Head) -> Record:
+    """The record whose key begins at the window's place."""
+    try:
+        key, value, headers = _content(window.data, window.place, window.place + head.rest)
+    except (ValueError, IndexError) as error:
+        why = f"{type(error).__name__}: {error}"
+        return Record(partition, head.offset, None, b"", (), head.timestamp, unreadable=why)
+    return Record(partition, head.offset, key, value, headers, head.timestamp)
+
+
+def _content(data: memoryview | bytes, place: int, end: int) -> tuple[bytes | None, bytes | None, list[Any]]:
+    """Key, value and headers, of which foreign ones may have no value."""
+    key, place = _nullable(data, place)
+    value, place = _nullable(data, place)
+    count, place = decode_varint(data, place)
+    if not 0 <= count <= MOST_HEADERS:
+        raise ValueError(f"it has {count} headers, and at most {MOST_HEADERS} are read")
+    headers = []
+    for _ in range(count):
+        size, place = decode_varint(data, place)
+        if size < 0:
+            raise ValueError("a header has no name")
+        name = str(data[place : place + size], "utf-8")
+        content, place = _nullable(data, place + size)
+        headers.append((name, content))
+    if place != end:
+        raise ValueError("its parts are not as long as it is")
+    return key, value, headers
+
+
+def _nullable(data: memoryview | bytes, place: int) -> tuple[bytes | None, int]:
+    size, place = decode_varint(data, place)
+    return (None, place) if size < 0 else (bytes(data[place : place + size]), place + size)
+
+
+class BoundedFetcher(Fetcher):  # type: ignore[misc]
+    """A consumer's fetcher whose answers are taken apart as above."""
+
+    most_bytes: int
+    budget: PollBudget
+
+    def PartitionRecords(self, *args: Any, **more: Any) -> Unpacking:
+        """What kafka-python makes of an answer for a partition: a class there, made with two things more here."""
+        return Unpacking(self.most_bytes, self.budget, *args, **more)
+
+    def fetched_records(self, *args: Any, **more: Any) -> Any:
+        """As kafka-python's; called once or twice a poll."""
+        self.budget.left = POLL_BYTES
+        return super().fetched_records(*args, **more)
+
+    def _append(self, drained: Any, part: Any, max_records: int, update_offsets: bool) -> int:
+        """How many records were taken; as many as wanted if the poll is to end, for which there is no other sign."""
+        taken: int = super()._append(drained, part, max_records, update_offsets)
+        return max_records if self.budget.spent else taken
+
+
+def unpack_bounded(consumer: Any, most_bytes: int) -> None:
+    """Let a new consumer deliver ``Record``; one of more bytes than these comes without content."""
+    fetcher = consumer._fetcher
+    fetcher.__class__ = BoundedFetcher
+    fetcher.most_bytes = most_bytes
+    fetcher.budget = PollBudget()

@@ -1,0 +1,267 @@
+"""The port to the log: what the worker's step needs of Kafka, in one contract.
+
+Two sides implement it: ``kafka_log`` over a real broker, and an in-memory twin in the tests, whose scheduler decides
+when a send lands, when an acknowledgement comes and who is evicted. One suite of contract tests holds for both.
+
+**What an append promises.** ``append`` returns at once. Its ticket ends DONE when the broker has the record, or FAILED
+when that is unknown: the record may be there, may come later, even behind later appends, may never come. Otherwise
+appends of one worker to one partition land in the order in which they were made. A crash leaves every pending ticket
+in the FAILED sense.
+
+**What a reader promises.** Every record at or after its position, in order, each once. Offsets may have holes
+(compaction, transaction markers). ``position`` is the offset after the last record or hole that was passed, so a reader
+has seen all that ``end`` once named when ``position >= end``; where nothing comes any more it may take a second until a
+hole at the end is passed. A reader that retention has overtaken refuses: what it did not see is gone.
+
+**What membership promises.** A group hands each partition to one *current* member, but a member may not know yet that
+it is not current any more (paused, cut off): two owners act at the same time, and everything but the transaction below
+must bear that. A rebalance reaches a member only inside its own ``poll``, as ``gained`` and ``lost``. Who is evicted
+hears of it as ``lost`` at some later poll.
+
+No poll waits for other members. A rebalance goes on between polls, and until one of them has told how it ended, polls
+of that group may bring nothing, ``committed`` and ``commit`` say ``NotYet``, and what ``start`` and ``hold`` ask for
+holds from then on, if the partition is still owned. A partition or a shard that is lost may be another's before its
+owner has heard of it.
+
+What a rebalance, a crash or a second owner does to each kind of state:
+
+=====================  =================================  =========================  ==============================
+state                  rebalance                          crash                      second owner
+=====================  =================================  =========================  ==============================
+claims in flight       dropped with their partition       may land later, void then  the first claim of a page counts
+pages held             dropped, read again by the owner   read again                 read by both
+decisions not committed    dropped, read again from (b, Y)    read again                 committed by the current one only
+shard in memory        dropped                            rebuilt from its blocks    both answer, both the same
+blocks on the topic    stay                               stay, in flight may land   overlap; the cover takes one each
+snapshots on disk      stay, used if of this log          the last whole one stays   each replaces the other's whole
+consumed offsets       fenced by the generation           pending ones are waited    the evicted one's commit fails
+=====================  =================================  =========================  ==============================
+
+**What a transaction promises.** Outputs and consumed offsets become visible together or not at all, to readers of
+committed records. The broker checks that the member is of the group's current generation, not that it owns the
+partitions; and it lets generation -1 pass, which is what an evicted member has. Therefore the caller takes
+``membership`` at the moment when it checks ownership, and refuses a negative generation. After FAILED the outcome is
+unknown but no longer open to this worker: it was committed, or aborted, or ``committed`` raises ``NotYet`` until the
+broker has ended it. (An implementation fences its old producer before it reports FAILED: else the offsets could still
+change after they were asked for.)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Final, NamedTuple, Protocol
+
+from worker.messages import Headers
+
+RECORD_BYTES: Final = 1024
+"""What a record takes in memory besides its content, with its claim and its decision."""
+HEADER_BYTES: Final = 128
+"""What a header takes besides its name and its value."""
+
+
+class Record(NamedTuple):
+    """One record as read. ``timestamp`` is the broker's, in milliseconds since 1970 UTC.
+
+    ``unreadable`` says why the client could not take the record apart. ``oversize`` is the size in bytes of one that is
+    larger than any that is read, 0 of all others. Then only its place and its time are known, and the value is empty.
+    """
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    timestamp: int
+    unreadable: str | None = None
+    oversize: int = 0
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory it takes to hold it: a page without body takes some, too."""
+        headers = sum(HEADER_BYTES + len(name) + len(value or b"") for name, value in self.headers)
+        return RECORD_BYTES + len(self.key or b"") + len(self.value or b"") + headers
+
+
+class Output(NamedTuple):
+    """One record to be written inside a transaction; ``topic`` is one of ``worker.topics``, without prefix.
+
+    ``source`` is the partition and offset in ``pages`` of the page that it is about, for messages.
+    """
+
+    topic: str
+    partition: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    source: tuple[int, int] | None = None
+
+
+class Sent(Enum):
+    """How a send ended. FAILED means that the outcome is unknown."""
+
+    PENDING = "pending"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class Ticket(Protocol):
+    """What became of a send; ask as often as you like."""
+
+    @property
+    def state(self) -> Sent:
+        """Never leaves DONE or FAILED again."""
+
+
+class Bounds(NamedTuple):
+    """``begin``: the oldest offset that is kept; ``end``: the one that the next record gets."""
+
+    begin: int
+    end: int
+
+
+class Committed(NamedTuple):
+    """A consumed offset as the group keeps it: the next page to read, and what was written beside it."""
+
+    offset: int
+    metadata: str
+
+
+class Membership(NamedTuple):
+    """Proof of being a current member, checked by the broker when offsets are committed.
+
+    A negative generation is that of an evicted member. ``proof`` is the client's own form of it.
+    """
+
+    generation: int
+    member: str
+    proof: object = None
+
+    @property
+    def evicted(self) -> bool:
+        """The broker would let this pass: refuse it here."""
+        return self.generation < 0
+
+
+class Polled(NamedTuple):
+    """What one poll of a group brought, in this order: partitions lost, partitions gained, records."""
+
+    lost: Sequence[int]
+    gained: Sequence[int]
+    records: Sequence[Record]
+
+
+class NotYet(Exception):
+    """The answer is not known now (a predecessor's transaction is pending, the group is rebalancing); ask again."""
+
+
+class Reader(ABC):
+    """Reads one partition from an offset on, outside any group."""
+
+    @property
+    @abstractmethod
+    def position(self) -> int:
+        """The offset after the last record or hole that was passed."""
+
+    @abstractmethod
+    def read(self, wait: float = 0.0) -> Sequence[Record]:
+        """What has come since, possibly nothing; waits at most ``wait`` seconds for the first of it.
+
+        Raises:
+            Refused: what comes next is not on the broker any more.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """The reader is of no use afterwards."""
+
+
+class PageGroup(ABC):
+    """Membership in the group on ``pages``; records of gained partitions come only after ``start``."""
+
+    @abstractmethod
+    def poll(self) -> Polled:
+        """Heartbeat, rebalance, and records of the started partitions that are not paused."""
+
+    @abstractmethod
+    def committed(self, partition: int) -> Committed | None:
+        """The group's consumed offset as of this call, never of an earlier one; None if there is none.
+
+        Raises:
+            NotYet: a transaction that may change it is pending.
+        """
+
+    @abstractmethod
+    def commit(self, offsets: Mapping[int, Committed]) -> None:
+        """Commit at once, outside a transaction.
+
+        Raises:
+            NotYet: not accepted (evicted, rebalancing); nothing was committed, or it is unknown.
+        """
+
+    @abstractmethod
+    def start(self, partition: int, offset: int) -> None:
+        """Deliver records of an owned partition from ``offset`` on."""
+
+    @abstractmethod
+    def hold(self, partitions: frozenset[int]) -> None:
+        """Exactly these started partitions deliver no records until the next call."""
+
+    @abstractmethod
+    def membership(self) -> Membership:
+        """As of the last poll."""
+
+
+class ShardGroup(ABC):
+    """Membership in the group on ``index``: who answers for which shards. It delivers no records."""
+
+    @abstractmethod
+    def poll(self) -> Polled:
+        """Heartbeat and rebalance; ``records`` is always empty."""
+
+    @abstractmethod
+    def membership(self) -> Membership:
+        """As of the last poll."""
+
+
+class Log(ABC):
+    """All that the worker's step asks of Kafka. Topics are named as in ``worker.topics``, without prefix."""
+
+    @abstractmethod
+    def pages(self) -> PageGroup:
+        """This worker's membership on ``pages``; the same object at each call."""
+
+    @abstractmethod
+    def shards(self) -> ShardGroup:
+        """This worker's membership on ``index``; the same object at each call."""
+
+    @abstractmethod
+    def reader(self, topic: str, partition: int, offset: int) -> Reader:
+        """A new reader."""
+
+    @abstractmethod
+    def bounds(self, topic: str, partition: int) -> Bounds:
+        """Begin and end as of now."""
+
+    def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
+        """Those of several partitions, by topic and number, asked for together."""
+        return [self.bounds(topic, partition) for topic, partition in places]
+
+    @abstractmethod
+    def append(
+        self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers = ()
+    ) -> Ticket:
+        """Write one record, outside any transaction; at least once if repeated after FAILED."""
+
+    @abstractmethod
+    def transact(self, outputs: Sequence[Output], offsets: Mapping[int, Committed], membership: Membership) -> Ticket:
+        """Write outputs and consumed offsets of ``pages`` in one transaction; at most one is in flight at a time."""
+
+    def failing(self) -> Sequence[str]:
+        """What keeps failing of all that is sent here and is sent again, a line each; asks nobody.
+
+        Raises:
+            Stop: it would fail again, however often it is sent.
+        """
+        return ()

@@ -1,0 +1,240 @@
+"""Follows both logs from a replay point and decides every batch when all shards have answered it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import xxhash
+
+from worker.errors import Refused, Unavailable, UnreadableRecord
+from worker.index.shard import Queries
+from worker.messages import Answer, Batch, decode
+from worker.stream.barrier import Barrier, Ends, impossible_or_beyond, unreadable
+from worker.stream.compatibility import other_scheme
+from worker.stream.log import Log, Record
+from worker.stream.observer import Observer
+from worker.stream.policy import Policy, ReplayPoint
+from worker.topics import ANSWERS, FINGERPRINTS
+from worker.verdict.decide import UNIQUE, Decision, decide, home_shard
+
+REMEMBERED_ANSWERS: Final = 4096
+"""First answers of which a hash is kept after their batch is decided, to recognise a later one that differs: the
+answers themselves would be a hundred megabytes where most pages are copies."""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A batch that was read and is not decided."""
+
+    offset: int
+    batch: Batch
+    _asked: dict[tuple[int, ...], Queries] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def queries(self, places: Iterable[int]) -> Queries:
+        """The claims at these places, to be looked up. All shards of a worker ask for the same: it is made once."""
+        asked = tuple(places)
+        if asked not in self._asked:
+            self._asked[asked] = Queries.of([self.batch.claims[place] for place in asked])
+        return self._asked[asked]
+
+
+@dataclass(frozen=True)
+class DecidedBatch:
+    """A batch and what was decided of it; a claim without a decision is void.
+
+    ``before`` is the replay point from which this batch would be read again, ``after`` the one behind it.
+    """
+
+    offset: int
+    batch: Batch
+    decisions: list[Decision]
+    before: ReplayPoint
+    after: ReplayPoint
+    _homes: dict[int, list[Decision]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def survivors(self, shard: int, shards: int) -> list[Decision]:
+        """The decisions of unique pages that live in this one of so many shards; shared out once for all of a worker."""
+        if not self._homes:
+            self._homes.update((number, []) for number in range(shards))
+            for decision in self.decisions:
+                if decision.outcome == UNIQUE:
+                    self._homes[home_shard(decision.claim, shards)].append(decision)
+        return self._homes[shard]
+
+
+class LogSubscriber(Protocol):
+    """What a shard or a page partition does with the logs."""
+
+    def on_read(self, pending: Pending) -> None:
+        """A batch that may be decided was read; it may be told more than once."""
+
+    def on_decided(self, decided: DecidedBatch) -> None:
+        """A batch was decided; told once each, in order."""
+
+
+class Follower:
+    """Both logs from one replay point on, for any number of subscribers that stand at the same place.
+
+    Batches of another scheme, and records that are no batch, are void as a whole: every worker passes over them. At a
+    record that must not be decided (``worker.stream.barrier``) every worker ends, when all before it is decided.
+    """
+
+    def __init__(self, log: Log, policy: Policy, start: ReplayPoint, observer: Observer, ends: Ends) -> None:
+        self.policy = policy
+        self.observer = observer
+        self.subscribers: list[LogSubscriber] = []
+        self.fingerprints = log.reader(FINGERPRINTS, 0, start.batch)
+        try:
+            self.answers_reader = log.reader(ANSWERS, 0, start.answers_offset)
+        except Unavailable:
+            self.fingerprints.close()
+            raise
+        self.ends = ends
+        self.pending: deque[Pending] = deque()
+        self.barrier: Barrier | None = None
+        self._unchecked: deque[Pending | Barrier] = deque()
+        self.answers_offset = start.answers_offset
+        self.answers: dict[int, dict[int, tuple[Answer, int]]] = {}
+        self.first_answers: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+
+    @property
+    def place(self) -> ReplayPoint:
+        """The replay point of the first batch that is not decided."""
+        if self.pending:
+            return ReplayPoint(self.pending[0].offset, self.answers_offset)
+        return ReplayPoint(self.barrier.offset if self.barrier else self.told_up_to, self.answers_offset)
+
+    @property
+    def told_up_to(self) -> int:
+        """Roles have heard of all batches before this offset, but for those that are never decided."""
+        return self._unchecked[0].offset if self._unchecked else self.fingerprints.position
+
+    def join(self, subscriber: LogSubscriber) -> None:
+        """Take up a subscriber whose replay point is this follower's ``place``."""
+        for pending in self.pending:
+            subscriber.on_read(pending)
+        self.subscribers.append(subscriber)
+
+    def leave(self, subscriber: LogSubscriber) -> None:
+        """The subscriber hears nothing any more."""
+        self.subscribers = [other for other in self.subscribers if other is not subscriber]
+
+    def close(self) -> None:
+        """Stop reading."""
+        self.fingerprints.close()
+        self.answers_reader.close()
+
+    def read(self, wait: float = 0.0) -> None:
+        """Take in what both logs have; decides nothing. Waits so many seconds at most for what must come next.
+
+        A batch that comes now has first to be answered by the shards here: only then is there an answer to wait for.
+        """
+        answered = bool(self.pending)
+        for record in self.fingerprints.read(0.0 if answered else wait):
+            self._take_batch(record)
+        self._check()
+        for record in self.answers_reader.read(wait if answered and self.missing() else 0.0):
+            self._take_answer(record)
+
+    @property
+    def barred(self) -> Barrier | None:
+        """The record that must not be decided, when all before it is."""
+        return None if self.pending else self.barrier
+
+    def missing(self) -> frozenset[int]:
+        """The shards that have not answered the first undecided batch, as far as was read; none if there is none."""
+        if not self.pending:
+            return frozenset()
+        return frozenset(range(self.policy.shards)) - self.answers.get(self.pending[0].offset, {}).keys()
+
+    def decide(self, before: int | None = None) -> int:
+        """Decide all batches that can be, up to the one at offset ``before``; returns how many.
+
+        Raises:
+            Refused: answers contradict each other.
+        """
+        count = 0
+        while self.pending and not self.missing() and (before is None or self.pending[0].offset < before):
+            here = self.place
+            offset, batch = self.pending[0].offset, self.pending[0].batch
+            found = self.answers.pop(offset)
+            answers = [found[shard][0] for shard in range(self.policy.shards)]
+            decisions = decide(offset, batch.claims, answers, self.policy.near)
+            self.answers_offset = max(self.answers_offset, 1 + max(position for _, position in found.values()))
+            self.pending.popleft()
+            for shard, (answer, _) in found.items():
+                self.first_answers[offset, shard] = xxhash.xxh3_128_digest(answer.gist())
+            while len(self.first_answers) > REMEMBERED_ANSWERS:
+                self.first_answers.popitem(last=False)
+            after = ReplayPoint(offset + 1, self.answers_offset)
+            decided = DecidedBatch(offset, batch, decisions, here, after)
+            for subscriber in list(self.subscribers):
+                subscriber.on_decided(decided)
+            count += 1
+        return count
+
+    def _check(self) -> None:
+        """Tell of batches that may be decided; while nobody says where ``pages`` ends, this is asked again later."""
+        while self._unchecked:
+            try:
+                checked = self._checked(self._unchecked[0])
+            except Unavailable:
+                return
+            if isinstance(checked, Barrier):
+                self.barrier = checked
+                self._unchecked.clear()
+                return
+            self._unchecked.popleft()
+            self.pending.append(checked)
+            for subscriber in self.subscribers:
+                subscriber.on_read(checked)
+
+    def _checked(self, read: Pending | Barrier) -> Pending | Barrier:
+        if isinstance(read, Barrier):
+            return read
+        why = impossible_or_beyond(read.batch, self.policy, self.ends)
+        return read if why is None else Barrier(read.offset, why)
+
+    def _take_batch(self, record: Record) -> None:
+        if self.barrier is not None:
+            return
+        try:
+            batch = decode(Batch, record.value)
+        except Refused as refusal:
+            self._unchecked.append(unreadable(record, refusal))
+            return
+        except UnreadableRecord as error:
+            self.observer.unreadable(FINGERPRINTS, record.offset, str(error))
+            return
+        if batch.scheme != self.policy.scheme:
+            if record.offset == 0:
+                # Another worker began the log while this one found it empty: it is the log of that scheme.
+                raise other_scheme(self.policy, batch.scheme, record.headers, FINGERPRINTS)
+            self.observer.foreign_scheme(record.offset, batch.scheme)
+            return
+        self._unchecked.append(Pending(record.offset, batch))
+
+    def _take_answer(self, record: Record) -> None:
+        try:
+            answer = decode(Answer, record.value)
+        except UnreadableRecord as error:
+            self.observer.unreadable(ANSWERS, record.offset, str(error))
+            return
+        if answer.scheme != self.policy.scheme or not 0 <= answer.shard < self.policy.shards:
+            return
+        first = self.first_answers.get((answer.batch, answer.shard))
+        if first is None and answer.batch >= self.place.batch:
+            of_batch = self.answers.setdefault(answer.batch, {})
+            earlier, _ = of_batch.setdefault(answer.shard, (answer, record.offset))
+            if earlier is answer:
+                return
+            first = xxhash.xxh3_128_digest(earlier.gist())
+        if first is not None and first != xxhash.xxh3_128_digest(answer.gist()):
+            raise Refused(
+                f"two answers of shard {answer.shard} to batch {answer.batch} differ (the later one at offset "
+                f"{record.offset} of {ANSWERS}, by worker {answer.writer.hex()}): the index of one of them is "
+                "damaged. Stop all workers and run `python -m worker index inspect`"
+            )

@@ -1,0 +1,1 @@
+"""A partition of ``pages`` in the hands of a worker: pages are fingerprinted, claimed and committed."""

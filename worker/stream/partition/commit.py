@@ -1,0 +1,152 @@
+"""Rulings become visible: outputs and consumed offsets in one transaction, by the owner of the page's partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from worker.errors import UnreadableRecord
+from worker.messages import PageMeta, VerdictRecord, dead_letter_headers
+from worker.stream.log import Committed, Log, Output, Record, Sent, Ticket
+from worker.stream.observer import Observer
+from worker.stream.partition.owned import OwnedPartition
+from worker.stream.partition.record_sizes import record_bytes, reference
+from worker.stream.policy import Policy, ReplayPoint
+from worker.stream.states import PartitionState
+from worker.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
+from worker.verdict.decide import DEAD, DUPLICATE, Decision
+
+OVERSIZE: Final = "oversize"
+"""Reason of a dead letter without body and without headers that are not ours."""
+
+
+def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: bool = False) -> list[Output]:
+    """What one committed page leaves: a dead letter, or its verdict and, unless dropped, the page as it came.
+
+    One that is only ``counted`` leaves its verdict alone, for comparison with what another generation says of it.
+    Headers named ``dedup-…`` that the page brought along (a page fed back from ``deduplicated``) give way to ours.
+    """
+    kept = [(name, value) for name, value in record.headers if not name.startswith("dedup-")]
+    source = (record.partition, record.offset)
+    if decision.outcome == DEAD and counted:
+        return []
+    if decision.outcome == DEAD:
+        reason, _, detail = decision.reason.partition(": ")
+        key, body = record.key, record.value
+        if reason == OVERSIZE:  # leaves only the reference to where it stands in pages
+            body = None
+            key, kept = reference(record.key, kept)
+        headers = [*kept, *dead_letter_headers(reason, detail, source)]
+        return [Output(DEAD_LETTERS, record.partition, key, body, headers, source)]
+    verdict = verdict_record(record, decision, policy.scheme)
+    written = [Output(VERDICTS, record.partition, verdict.url.encode(), verdict.encode(), (), source)]
+    if not counted and not (policy.output == "drop" and decision.outcome == DUPLICATE):
+        headers = [*kept, *verdict.to_headers()]
+        written.append(Output(DEDUPLICATED, record.partition, record.key, record.value, headers, source))
+    return written
+
+
+def verdict_record(record: Record, decision: Decision, scheme: bytes) -> VerdictRecord:
+    """The JSON record of a decision that is no dead letter."""
+    assert decision.outcome != DEAD
+    claim, original = decision.claim, decision.original
+    try:
+        fetched = PageMeta.from_headers(record.headers).fetched
+    except UnreadableRecord:
+        fetched = None
+    return VerdictRecord(
+        url=claim.url,
+        verdict=decision.outcome,
+        duplicate_of=None if original is None else original.url,
+        distance=None if original is None else original.distance,
+        reason=decision.reason,
+        fingerprint=None if claim.fingerprint is None else f"{claim.fingerprint:016x}",
+        order=decision.order,
+        source=(record.partition, record.offset),
+        fetched=fetched,
+        scheme=scheme.hex(),
+    )
+
+
+class Part(NamedTuple):
+    """What one partition contributes to the transaction in flight."""
+
+    partition: OwnedPartition
+    ready: list[tuple[Record, Decision]]
+    committed: Committed
+
+
+class Committer:
+    """At most one transaction in flight.
+
+    1. In the polling thread, and at the same moment: which partitions are owned, and the proof of membership.
+    2. Outputs and consumed offsets, each with its replay point, go into one transaction.
+    3. Through: the partitions move on. Failed: the outcome is unknown, so they are taken up anew from whatever offset
+       the group has; what was committed is then not committed again.
+    """
+
+    def __init__(self, log: Log, policy: Policy, observer: Observer) -> None:
+        self.log = log
+        self.policy = policy
+        self.observer = observer
+        self.parts: list[Part] = []
+        self.ticket: Ticket | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is in flight."""
+        return self.ticket is None
+
+    def begin(
+        self, places: Mapping[int, ReplayPoint], owned: Sequence[OwnedPartition], *, refresh: bool = False
+    ) -> bool:
+        """Settle what is ruled; false if there is nothing to commit or it may not be done now.
+
+        ``owned`` are the partitions that claim, ``places`` tells where the follower of each stands. With ``refresh``
+        those without anything undecided commit the same offset with a newer replay point, so that it does not outlive
+        the logs.
+        """
+        if self.ticket is not None:
+            return False
+        pages, size = self.policy.commit_pages, self.policy.commit_bytes
+        outputs: list[Output] = []
+        for partition in owned:
+            ready = partition.settleable(pages, size)
+            committed = partition.commit_point(len(ready), places[partition.number])
+            point = ReplayPoint.from_metadata(committed.metadata, f"partition {partition.number}")
+            if not ready and not (refresh and point != partition.committed_point):
+                continue
+            for record, decision in ready:
+                counted = record.offset < partition.written_from
+                outputs.extend(outputs_of(record, decision, self.policy, counted=counted))
+                size -= record_bytes(record.key, record.value, record.headers)
+            pages -= len(ready)
+            self.parts.append(Part(partition, ready, committed))
+            if pages <= 0 or size <= 0:
+                break
+        if not self.parts:
+            return False
+        membership = self.log.pages().membership()
+        if membership.evicted:
+            self.parts = []
+            return False
+        offsets = {part.partition.number: part.committed for part in self.parts}
+        self.ticket = self.log.transact(outputs, offsets, membership)
+        return True
+
+    def finish(self) -> list[OwnedPartition]:
+        """See how the transaction in flight ended; returns the partitions that must be taken up anew."""
+        if self.ticket is None or self.ticket.state is Sent.PENDING:
+            return []
+        through = self.ticket.state is Sent.DONE
+        parts, self.parts, self.ticket = self.parts, [], None
+        if through:
+            self.observer.committed([committed for part in parts for committed in part.ready])
+        else:
+            self.observer.settlement_failed(sum(len(part.ready) for part in parts))
+        owned = [part for part in parts if part.partition.state is PartitionState.CLAIMING]
+        if not through:
+            return [part.partition for part in owned]
+        for part in owned:
+            part.partition.committed(len(part.ready), part.committed)
+        return []

@@ -1,0 +1,158 @@
+"""Consumed pages become claims: in child processes that can be killed, so that a page costs only itself."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from worker.errors import PageError, UnreadableRecord
+from worker.fingerprint.fingerprinted import Fingerprinted
+from worker.messages import Claim, PageMeta
+from worker.pool.process_pool import ProcessPool
+from worker.stream.log import Record
+from worker.stream.partition.commit import OVERSIZE
+from worker.stream.partition.record_sizes import MAX_DETAIL, largest_output
+from worker.stream.partition.scopes import ScopeOf, everywhere
+from worker.stream.policy import MAX_URL_BYTES
+from worker.urls import canonical_url
+from worker.verdict.clock import bounded_clock
+
+BAD_HEADERS: Final = "bad-headers"
+BAD_URL: Final = "bad-url"
+NO_BODY: Final = "no-body"
+UNREADABLE: Final = "unreadable-record"
+
+
+class Source(NamedTuple):
+    """What a claim needs of its page besides the parser's result."""
+
+    partition: int
+    offset: int
+    clock: int
+    url: str
+    scope: int = 0
+
+
+class FingerprintPool:
+    """Hands pages to the pool as it has room, and turns what comes back into claims.
+
+    What cannot be a page is a dead claim at once, with a reason that a person can act on. ``most_bytes`` is what each
+    of the topics for pages and dead letters takes.
+    """
+
+    def __init__(
+        self,
+        pool: ProcessPool[Source, Fingerprinted],
+        most_bytes: int,
+        clock: Callable[[], float] = time.monotonic,
+        scope_of: ScopeOf = everywhere,
+        ttl: int | None = None,
+    ) -> None:
+        self.pool = pool
+        self.clock = clock
+        self.scope_of = scope_of
+        self.ttl = ttl
+        self.most_bytes = most_bytes
+        self._line: deque[tuple[Source, bytes, PageMeta]] = deque()
+        self._dead: list[Claim] = []
+
+    @property
+    def busy(self) -> bool:
+        """Whether a page has not come back yet."""
+        return bool(self._line or self._dead or self.pool.outstanding)
+
+    def submit(self, record: Record) -> None:
+        """Take a page; never blocks."""
+        source = Source(record.partition, record.offset, bounded_clock(None, record.timestamp, self.ttl), "")
+        try:
+            meta, body = self._page(record)
+            source = source._replace(clock=bounded_clock(meta.fetched, record.timestamp, self.ttl))
+            source = source._replace(url=_identity(meta.url))
+            meta = msgspec.structs.replace(meta, url=source.url)  # stands for an empty page, however it was spelled
+            source = source._replace(scope=self.scope_of(source.url, record.headers))
+        except PageError as error:
+            self._dead.append(_dead_claim(source, error))
+        else:
+            self._line.append((source, body, meta))
+            self._feed()
+
+    def claims(self, wait: float = 0.0) -> Sequence[Claim]:
+        """What has come back; with pages under way, gathers for so many seconds.
+
+        Gathering is cheaper than coming back for each page: a pass of the worker's loop asks the broker four times.
+        """
+        done, self._dead = self._dead, []
+        until = self.clock() + wait
+        while True:
+            self._feed()
+            for source, result in self.pool.results(max(0.0, until - self.clock())):
+                done.append(_dead_claim(source, result) if isinstance(result, PageError) else _claim(source, result))
+            if self.clock() >= until or not self.pool.outstanding:
+                self._feed()
+                return done
+
+    def _feed(self) -> None:
+        while self._line and self.pool.capacity:
+            self.pool.submit(*self._line.popleft())
+
+    def _page(self, record: Record) -> tuple[PageMeta, bytes]:
+        if record.unreadable is not None:
+            raise PageError(UNREADABLE, record.unreadable)
+        if record.oversize:
+            raise PageError(
+                OVERSIZE, f"{record.oversize} bytes unpacked, which is more than any page that can be passed on"
+            )
+        if (size := largest_output(record.key, record.value, record.headers)) > self.most_bytes:
+            raise PageError(
+                OVERSIZE,
+                f"{len(record.value or b'')} bytes, {size} with key, headers and the largest verdict: at most "
+                f"{self.most_bytes} can be passed on",
+            )
+        try:
+            meta = PageMeta.from_headers(record.headers)
+        except UnreadableRecord as error:
+            raise PageError(BAD_HEADERS, str(error)) from error
+        if record.value is None:
+            raise PageError(NO_BODY, "the record has no value")
+        return meta, record.value
+
+
+def _identity(url: str) -> str:
+    try:
+        canonical = canonical_url(url)
+    except ValueError as error:
+        raise PageError(BAD_URL, str(error)) from error
+    if len(canonical.encode()) > MAX_URL_BYTES:
+        raise PageError(BAD_URL, f"{len(canonical.encode())} bytes long, at most {MAX_URL_BYTES} are kept")
+    return canonical
+
+
+def _claim(source: Source, page: Fingerprinted) -> Claim:
+    return Claim(
+        partition=source.partition,
+        offset=source.offset,
+        clock=source.clock,
+        url=source.url,
+        fingerprint=page.fingerprint,
+        text_hash=page.text_hash,
+        tokens=page.tokens,
+        language=page.language,
+        sketch=page.sketch,
+        bands=page.bands,
+        scope=source.scope,
+    )
+
+
+def _dead_claim(source: Source, error: PageError) -> Claim:
+    detail = error.detail[:MAX_DETAIL]
+    return Claim(
+        partition=source.partition,
+        offset=source.offset,
+        clock=source.clock,
+        url=source.url,
+        dead=f"{error.reason}: {detail}" if detail else error.reason,
+    )

@@ -1,0 +1,334 @@
+"""Pages of one partition on their way from consumed to committed, and the worker's one batch in flight."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from worker.errors import Refused, UsageError
+from worker.messages import Batch, Claim, encode
+from worker.stream.log import Committed, Log, Record, Sent, Ticket
+from worker.stream.log_follower import DecidedBatch, Pending
+from worker.stream.observer import Observer
+from worker.stream.partition.record_sizes import record_bytes
+from worker.stream.policy import NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
+from worker.stream.shard.restore import check_reach
+from worker.stream.states import PARTITION_MOVES, PartitionState, moved
+from worker.topics import ANSWERS, FINGERPRINTS, PAGES
+from worker.verdict.decide import DEAD, Decision
+
+SKIPPED: Final = "skipped"
+"""Reason of a page that was passed over by hand (``worker.operations.skip``): nothing of it is needed any more."""
+
+
+def is_skipped(dead: str | None) -> bool:
+    """Whether a claim, or a decision on it, says so."""
+    return dead is not None and dead.partition(": ")[0] == SKIPPED
+
+
+class Due(NamedTuple):
+    """A decision that is not committed, and the replay point from which its batch is read again."""
+
+    decision: Decision
+    before: ReplayPoint
+
+
+class OwnedPartition:
+    """One partition of ``pages`` in the hands of this worker.
+
+    ``committed`` is the first offset that is not committed. ``known`` is the highest claimed offset that was read, by
+    whomever: only pages above it are claimed. ``ruled`` is the highest offset whose first claim was seen decided.
+    Pages below ``written_from`` are only counted; with ``counts`` (``output.mode``) all are. ``skipped`` are those
+    whose first claim says so and that are not committed: they need not be held to be.
+    """
+
+    def __init__(self, number: int, observer: Observer, *, counts: bool = False) -> None:
+        self.number = number
+        self.observer = observer
+        self.state = PartitionState.LOCATING
+        self.committed_offset = -1
+        self.known = -1
+        self.ruled = -1
+        self.catch_up_to = -1
+        self.held: dict[int, Record] = {}
+        self.held_bytes = 0
+        self.skipped: set[int] = set()
+        self.decisions: deque[Due] = deque()
+        self.waiting: deque[int] = deque()
+        self.claims: dict[int, Claim] = {}
+        self.committed_point = ReplayPoint(0, 0)
+        self.counts = counts
+        self.written_from = NOTHING if counts else 0
+        observer.partition_state(number, self.state)
+
+    def move(self, to: PartitionState) -> None:
+        """Begin another part of its life."""
+        self.state = moved(PARTITION_MOVES, self.state, to)
+        self.observer.partition_state(self.number, to)
+
+    def locate(self, log: Log) -> ReplayPoint:
+        """Find the replay point that stands beside the committed offset, or commit a first one.
+
+        1. The group's committed offset, waiting for pending transactions of a predecessor.
+        2. None: the end of ``answers``, then the end of ``fingerprints``, committed with the first offset before
+           anything is claimed. In this order, since an answer to a batch at or after the second cannot lie before the
+           first; and committed, since a successor that finds claims but no commit would not know their verdicts.
+        3. One that is older than the answers that are kept, since no batch came after it: where these begin is
+           committed before anything is claimed. Once there is a batch, nobody could tell that no answer is missing.
+        4. The end of ``fingerprints`` now: what was claimed before this worker owned the partition lies before it.
+
+        Raises:
+            NotYet: ask again.
+            Refused: the commit is not of this program, or what it points to is gone.
+        """
+        committed = log.pages().committed(self.number)
+        if committed is None:
+            committed = self._first_commit(log)
+        note = Note.from_metadata(committed.metadata, f"partition {self.number} of {PAGES}")
+        self._check_outputs(note, committed.offset)
+        point = note.point
+        pages = log.bounds(PAGES, self.number)
+        if not pages.begin <= committed.offset <= pages.end:
+            raise Refused(
+                f"partition {self.number} of {PAGES} is consumed up to offset {committed.offset}, but holds "
+                f"{pages.begin} to {pages.end}: the topic was made anew, or pages passed its retention unread. "
+                "Run `python -m worker repair --accept-gap`, which lists what was lost and moves the offset"
+            )
+        here = check_reach(log, point, f"partition {self.number} of {PAGES}")
+        if here != point:
+            log.pages().commit({self.number: Committed(committed.offset, note._replace(point=here).to_metadata())})
+        self.committed_offset = committed.offset
+        self.written_from = NOTHING if self.counts else note.written_from
+        self.known = self.ruled = committed.offset - 1
+        self.committed_point = here
+        self.catch_up_to = log.bounds(FINGERPRINTS, 0).end
+        self.move(PartitionState.REPLAYING)
+        return here
+
+    def _check_outputs(self, note: Note, offset: int) -> None:
+        """Each page is to stand in the outputs once, whatever ``output.mode`` was before."""
+        where = f"partition {self.number} of {PAGES}"
+        if self.counts and not note.counts:
+            raise Refused(
+                f"the pages of {where} were written to the outputs up to offset {offset}, and with output.mode=count "
+                "the next ones would be missing there. Give workers that only count a topics.generation of their own"
+            )
+        if not self.counts and note.successor is not None:
+            raise Refused(
+                f"the outputs of {where} were given to topics.generation={note.successor!r} from offset {offset} on: "
+                "start workers with that one, or these with output.mode=count"
+            )
+        if not self.counts and note.counts:
+            raise Refused(
+                f"the pages of {where} were only counted up to offset {offset}, whose next ones may be in the outputs "
+                "of another generation: stop the workers of both, run `python -m worker switch --from GENERATION`, "
+                "and start these again"
+            )
+
+    def _first_commit(self, log: Log) -> Committed:
+        answers_offset = log.bounds(ANSWERS, 0).end
+        batch = log.bounds(FINGERPRINTS, 0).end
+        note = Note(ReplayPoint(batch, answers_offset), self.written_from)
+        first = Committed(log.bounds(PAGES, self.number).begin, note.to_metadata())
+        log.pages().commit({self.number: first})
+        return first
+
+    def begin_claiming(self, log: Log) -> None:
+        """Consume from the committed offset; both logs were read up to where they ended when this owner came.
+
+        Raises:
+            Refused: claims lie beyond the partition's end; the topic was made anew.
+        """
+        end = log.bounds(PAGES, self.number).end
+        if self.known >= end:
+            raise Refused(
+                f"pages of partition {self.number} are claimed up to offset {self.known}, but {PAGES} ends at {end}: "
+                "the topic was made anew under the same name. Give the new crawl a topics.prefix of its own, "
+                "or make all topics anew"
+            )
+        self.move(PartitionState.CLAIMING)
+        first = self.committed_offset
+        while first in self.skipped:  # not even to be read
+            first += 1
+        log.pages().start(self.number, first)
+
+    def consume(self, record: Record) -> bool:
+        """Hold a page until its verdict is committed; true if it has still to be fingerprinted."""
+        if record.offset < self.committed_offset or record.offset in self.held:
+            return False
+        self.held[record.offset] = record
+        self.held_bytes += record.weight
+        if record.offset <= self.known:
+            return False
+        self.waiting.append(record.offset)
+        return True
+
+    def fingerprinted(self, claim: Claim) -> None:
+        """The claim of a page that was consumed; pages may come back in any order."""
+        if claim.offset > self.known and claim.offset in self.held:
+            self.claims[claim.offset] = claim
+
+    def ready_claims(self, most: int) -> list[Claim]:
+        """The next claims in strict order of offset, at most so many; a page that is not back yet holds up the rest."""
+        ready: list[Claim] = []
+        while self.waiting and len(ready) < most:
+            offset = self.waiting[0]
+            claim = self.claims.get(offset)
+            if offset > self.known:
+                if claim is None:
+                    break
+                ready.append(claim)
+            self.claims.pop(offset, None)
+            self.waiting.popleft()
+        return ready
+
+    def on_read(self, pending: Pending) -> None:
+        """Whatever was claimed, by whomever, is not claimed again."""
+        for claim in pending.batch.claims:
+            if claim.partition == self.number and claim.offset > self.known:
+                self.known = claim.offset
+                if is_skipped(claim.dead):
+                    self.skipped.add(claim.offset)
+
+    def on_decided(self, decided: DecidedBatch) -> None:
+        """Collect the decisions on first claims; those below the committed offset were committed by a predecessor.
+
+        Raises:
+            Refused: a claim is void although its first one was never seen.
+        """
+        decisions = {decision.order[1]: decision for decision in decided.decisions}
+        for place, claim in enumerate(decided.batch.claims):
+            if claim.partition != self.number:
+                continue
+            decision = decisions.get(place)
+            if decision is None:
+                self._check_void(claim)
+            elif claim.offset >= self.committed_offset:
+                self.decisions.append(Due(decision, decided.before))
+            self.ruled = max(self.ruled, claim.offset)
+
+    def _check_void(self, claim: Claim) -> None:
+        if claim.offset > self.ruled:
+            raise Refused(
+                f"page {claim.offset} of partition {self.number} was claimed before, but that claim is not in the log "
+                f"from the committed replay point {tuple(self.committed_point)} on. The consumed offsets of the group "
+                "were reset or edited: give the workers a new kafka.group and topics.prefix"
+            )
+
+    def settleable(self, most_pages: int, most_bytes: int) -> list[tuple[Record, Decision]]:
+        """The pages at the head whose decision is known, in order of offset.
+
+        Raises:
+            Refused: a page that was claimed is not on the topic any more.
+            UsageError: one is larger than ``topics.max_message_bytes`` now lets pass.
+        """
+        ready: list[tuple[Record, Decision]] = []
+        size = 0
+        for due in self.decisions:
+            record = self.held.get(due.decision.claim.offset)
+            if is_skipped(due.decision.claim.dead):
+                record = Record(self.number, due.decision.claim.offset, None, None, (), 0)
+            if record is None:
+                if self.held and next(iter(self.held)) > due.decision.claim.offset:
+                    raise Refused(
+                        f"page {due.decision.claim.offset} of partition {self.number} was claimed, but {PAGES} does not "
+                        "hold it any more. Give the topic a longer retention than the workers' longest absence; "
+                        "run `python -m worker repair --accept-gap` to go on without the page"
+                    )
+                break
+            if record.oversize and due.decision.outcome != DEAD:
+                raise UsageError(
+                    f"page {record.offset} of partition {self.number} has {record.oversize} bytes, more than can be "
+                    "passed on, and was claimed when it could be: set topics.max_message_bytes as high again as it "
+                    "was. Nothing may be left out, since other verdicts may name the page"
+                )
+            size += record_bytes(record.key, record.value, record.headers)
+            if ready and (len(ready) >= most_pages or size > most_bytes):
+                break
+            ready.append((record, due.decision))
+        return ready
+
+    def commit_point(self, count: int, place: ReplayPoint) -> Committed:
+        """What to commit with the first ``count`` decisions; ``place`` is where this partition's follower stands.
+
+        Every first claim before the replay point that is written is then committed: it is the batch of the first
+        decision that stays behind, or the follower's place if none does.
+        """
+        offset = self.committed_offset
+        if count:
+            offset = self.decisions[count - 1].decision.claim.offset + 1
+        point = self.decisions[count].before if count < len(self.decisions) else place
+        written_from = self.written_from if offset < self.written_from else 0
+        return Committed(offset, Note(point, written_from).to_metadata())
+
+    def committed(self, count: int, committed: Committed) -> None:
+        """The transaction with the first ``count`` decisions is through."""
+        for _ in range(count):
+            due = self.decisions.popleft()
+            offset = due.decision.claim.offset
+            if (record := self.held.pop(offset, None)) is not None:
+                self.held_bytes -= record.weight
+            self.skipped.discard(offset)
+        self.committed_offset = committed.offset
+        self.committed_point = ReplayPoint.from_metadata(committed.metadata, f"partition {self.number}")
+
+
+class Claimer:
+    """At most one batch of this worker in flight; the next gathers meanwhile, so batches grow with the load.
+
+    A batch is in flight until it was decided. After a send error the same claims are sent again before any further
+    ones: else claims of a partition would stand out of order in the log.
+    """
+
+    def __init__(self, log: Log, policy: Policy, observer: Observer) -> None:
+        self.log = log
+        self.policy = policy
+        self.observer = observer
+        self.claims: tuple[Claim, ...] = ()
+        self.ticket: Ticket | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is in flight."""
+        return self.ticket is None
+
+    def step(self, partitions: Sequence[OwnedPartition]) -> None:
+        """Send the claims that are ready in partitions that claim, or once more those whose send failed."""
+        if self.ticket is None:
+            self._send(self._gather(partitions), again=False)
+        elif self.ticket.state is Sent.FAILED:
+            self._send(self.claims, again=True)
+
+    def drop(self, partition: int) -> None:
+        """The partition was lost: its claims are not sent again, and not waited for."""
+        self.claims = tuple(claim for claim in self.claims if claim.partition != partition)
+        if not self.claims:
+            self.ticket = None
+
+    def on_decided(self, decided: DecidedBatch) -> None:
+        """Recognise the batch in flight by its claims; sent twice, the first to be decided counts."""
+        if self.ticket is None or decided.batch.writer != self.policy.writer:
+            return
+        sent = {(claim.partition, claim.offset) for claim in decided.batch.claims}
+        if all((claim.partition, claim.offset) in sent for claim in self.claims):
+            self.claims = ()
+            self.ticket = None
+
+    def on_read(self, pending: Pending) -> None:
+        """Nothing: a batch is in flight until it was decided."""
+
+    def _gather(self, partitions: Iterable[OwnedPartition]) -> tuple[Claim, ...]:
+        gathered: list[Claim] = []
+        for partition in partitions:
+            gathered.extend(partition.ready_claims(self.policy.claims_a_batch - len(gathered)))
+        return tuple(gathered)
+
+    def _send(self, claims: tuple[Claim, ...], *, again: bool) -> None:
+        if not claims:
+            return
+        batch = Batch(scheme=self.policy.scheme, writer=self.policy.writer, claims=claims)
+        headers = [(SCHEME_HEADER, self.policy.scheme_text)]
+        self.claims = claims
+        self.ticket = self.log.append(FINGERPRINTS, 0, None, encode(batch), headers)
+        self.observer.claimed(claims, again)

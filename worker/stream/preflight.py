@@ -1,0 +1,121 @@
+"""What must be true before a worker may begin: the topics are as agreed, and the logs were written with its scheme."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
+from worker.messages import Batch, Binary, Block, Headers, decode
+from worker.stream.compatibility import COPIED, other_scheme
+from worker.stream.kafka.topic_admin import MISSING, PARTITIONS, Difference
+from worker.stream.log import Log, NotYet, Reader
+from worker.stream.partition.record_sizes import LEAST_BYTES
+from worker.stream.policy import Policy
+from worker.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, MAX_BYTES_CONFIG, PAGES, TopicSpec
+
+VITAL: Final = (PARTITIONS, "cleanup.policy", "message.timestamp.type")
+"""Differences with which a verdict could be wrong, or be gone before anybody has read it; any other (retention, sizes)
+is the operator's and only told."""
+
+_log = logging.getLogger(__name__)
+
+
+def check_topics(differences: Sequence[Difference]) -> None:
+    """Judge what ``admin.compare_topics`` found.
+
+    Raises:
+        Unavailable: a topic is missing.
+        Refused: partitions, cleanup policy or time stamps are not as agreed.
+    """
+    if missing := [str(difference) for difference in differences if difference.what == MISSING]:
+        raise Unavailable(f"{'; '.join(missing)}. Make the topics: python -m worker topics create")
+    if vital := [str(difference) for difference in differences if difference.what in VITAL]:
+        raise Refused(
+            f"{'; '.join(vital)}. Verdicts would not be exact, or be gone too early: correct the setting, or the topic "
+            "(`python -m worker topics create --alter-config` for all but partitions)"
+        )
+    for difference in differences:
+        _log.warning("%s; `python -m worker topics create --alter-config` sets it", difference)
+
+
+class TopicLimits(NamedTuple):
+    """The largest records that the topics take now: the two logs and the index, and the outputs of pages."""
+
+    logs: int
+    outputs: int
+
+
+def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> TopicLimits:
+    """By the settings or, where a topic takes less, by the topic.
+
+    Raises:
+        UsageError: one takes so little that a verdict may not fit.
+    """
+    smaller = {found.topic: int(found.found) for found in differences if found.what == MAX_BYTES_CONFIG and found.found}
+    logs: list[int] = []
+    outputs: list[int] = []
+    for spec in specs:
+        if spec.topic == PAGES:
+            continue  # nothing is written there
+        most = min(int(spec.config[MAX_BYTES_CONFIG]), smaller.get(spec.name, 1 << 62))
+        if most < LEAST_BYTES:
+            raise UsageError(
+                f"{spec.name} takes records of {most} bytes ({MAX_BYTES_CONFIG}), and verdicts may need {LEAST_BYTES}: "
+                "run `python -m worker topics create --alter-config`"
+            )
+        (outputs if spec.topic in (DEDUPLICATED, DEAD_LETTERS) else logs).append(most)
+    return TopicLimits(min(logs), min(outputs))
+
+
+def check_scheme(log: Log, policy: Policy) -> None:
+    """The log's scheme is that of its first batch or, if retention took all, that of the index blocks.
+
+    Raises:
+        Refused: it is not this worker's; the message says which setting differs.
+    """
+    found = _first_of(log, FINGERPRINTS, 0, Batch)
+    if found is not None and found[0] == COPIED:
+        found = _first_of(log, FINGERPRINTS, 0, Batch, behind_copy=True)
+        if found is None:
+            _check_copy(log, policy)
+    shard = 0
+    while found is None and shard < policy.shards:
+        found = _first_of(log, INDEX, shard, Block)
+        shard += 1
+    if found is not None and found[0] != policy.scheme:
+        raise other_scheme(policy, *found)
+
+
+def _check_copy(log: Log, policy: Policy) -> None:
+    """A copied index is whole once the group has consumed offsets (``worker.operations.copy_index``)."""
+    try:
+        whole = log.pages().committed(0) is not None
+    except NotYet:  # somebody works here
+        whole = True
+    if not whole:
+        raise other_scheme(policy, COPIED, (), FINGERPRINTS)
+
+
+def _first_of(
+    log: Log, topic: str, partition: int, kind: type[Binary], *, behind_copy: bool = False
+) -> tuple[bytes, Headers, str] | None:
+    """Scheme id, its words and the topic, from the first record that can be read; None if there is none.
+
+    With ``behind_copy`` those are passed over that a copied index put there.
+    """
+    begin, end = log.bounds(topic, partition)
+    reader: Reader = log.reader(topic, partition, begin)
+    try:
+        while reader.position < end:
+            for record in reader.read(1.0):
+                try:
+                    message = decode(kind, record.value)
+                except UnreadableRecord:
+                    continue
+                if not (behind_copy and message.scheme == COPIED):
+                    return message.scheme, record.headers, topic
+    finally:
+        reader.close()
+    return None

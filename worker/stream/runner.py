@@ -1,0 +1,192 @@
+"""Runs the worker's steps until told to stop: what is due when, and when to wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar
+
+from worker.stream.barrier import Barred
+from worker.stream.observer import contained
+from worker.stream.partition.fingerprint_pool import FingerprintPool
+from worker.stream.watchdog import Watch
+from worker.stream.worker import Worker
+
+GATHER_SECONDS: Final = 0.01
+"""How long a pass gathers from the parsers while they have pages. Others wait for this worker's answers meanwhile; with
+less, asking the broker at each pass costs more than the pages do."""
+WAIT_SECONDS: Final = 0.05
+"""How long a pass waits for the logs when there is nothing to do; pages that arrive meanwhile wait as long."""
+SAMPLE_SECONDS: Final = 1.0
+"""Between two looks at what the worker holds; twice as long where a transaction is in flight, which keeps it busy."""
+REFRESH_SECONDS: Final = 3600.0
+"""Replay points of quiet partitions are committed anew this often, far below any retention of the logs."""
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """When to commit and to flush, in seconds; ``commit_pages`` ready pages commit at once."""
+
+    claim_seconds: float = 0.2
+    """Between two batches of claims: each costs every worker a round of the protocol, however few claims it has."""
+    commit_seconds: float = 1.0
+    commit_pages: int = 1000
+    flush_seconds: float = 60.0
+    keep_seconds: float = 600.0
+    """Between two snapshots of the index, where there is a folder for them."""
+    drain_seconds: float = 20.0
+
+
+class Listener(Protocol):
+    """Hears of each pass; see ``worker.observe``."""
+
+    def failed(self, method: str) -> None:
+        """This method of the listener raised."""
+
+    def stage(self, name: str, seconds: float) -> None:
+        """CPU time of this thread spent in one step."""
+
+    def passed(self, now: float) -> None:
+        """The loop lives."""
+
+    def sample(self, worker: Worker, watch: Watch) -> None:
+        """Look at what the worker holds: every second or two."""
+
+
+class Runner:
+    """The loop. ``stop`` may be called from a signal handler; the loop then drains and returns."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        parsing: FingerprintPool,
+        watch: Watch,
+        rhythm: Rhythm,
+        listener: Listener,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.worker = worker
+        self.parsing = parsing
+        self.watch = watch
+        self.rhythm = rhythm
+        self.listener = contained(listener)
+        self.clock = clock
+        self.sleep = sleep
+        self.stopping = False
+        now = clock()
+        self._claimed = self._committed = self._sealed = self._kept = self._refreshed = self._sampled = now
+        self._idle = False
+
+    def stop(self) -> None:
+        """Drain and return as soon as possible."""
+        self.stopping = True
+
+    def run(self) -> bool:
+        """Until stopped; true if everything that was in flight is committed.
+
+        1. Run until told to stop.
+        2. Drain: consume nothing more, commit what was consumed, within the budget.
+        3. Flush what the shards have not written, and take snapshots, within the same budget: the next owner restores
+           faster.
+
+        At a record that must not be decided, 2 and 3 are done for what lies before it.
+
+        Raises:
+            Stop: the worker must not, or cannot, go on.
+        """
+        try:
+            return self._run_and_drain()
+        except Barred:
+            self._finish_before_the_barrier()
+            raise
+
+    def _run_and_drain(self) -> bool:
+        while not self.stopping:
+            self.one_pass()
+        self.worker.drain()
+        deadline = self.clock() + self.rhythm.drain_seconds
+        while not self.worker.drained and self.clock() < deadline:
+            self.one_pass()
+        self.worker.flush(seal=True, keep=True)
+        while not self.worker.flushed and self.clock() < deadline:
+            self.worker.flush()
+            self.clock_wait()
+        return self.worker.drained
+
+    def _finish_before_the_barrier(self) -> None:
+        """Settle what is ruled, write what is decided: all workers then end at the same place."""
+        worker, deadline = self.worker, self.clock() + self.rhythm.drain_seconds
+        worker.drain()
+        worker.flush(seal=True)
+        while (worker.committing or worker.commit() or not worker.flushed) and self.clock() < deadline:
+            worker.commit(begin=False)
+            worker.flush()
+            self.sleep(GATHER_SECONDS)
+
+    def clock_wait(self) -> None:
+        """A short wait that lets acknowledgements come."""
+        self.worker.read(GATHER_SECONDS)
+
+    def one_pass(self) -> None:
+        """All steps once, in the order of ``Worker``; waits a little where nothing was to be done."""
+        worker, now = self.worker, self.clock()
+        waits = self._idle and not self.parsing.busy
+        worked = bool(self._timed("poll", worker.poll))
+        self._timed("take_up", worker.take_up)
+        self._timed("read" if not waits else "wait", lambda: self._read(WAIT_SECONDS if waits else 0.0))
+        worked |= bool(self._timed("answer", worker.answer))
+        worked |= bool(self._timed("decide", worker.decide))
+        worked |= self._timed("claim", lambda: self._claim(now))
+        worked |= self._timed("commit", lambda: self._commit(now))
+        self._timed("flush", lambda: self._flush(now))
+        self.watch.check(now)
+        self.listener.passed(now)
+        unseen = now - self._sampled
+        if unseen >= 2 * SAMPLE_SECONDS or (unseen >= SAMPLE_SECONDS and not worker.committing):
+            self._sampled = now
+            worker.tidy()
+            self.listener.sample(worker, self.watch)
+        self._idle = not worked
+
+    def _read(self, wait: float) -> None:
+        self.worker.read(wait)
+        if wait and not self.worker.followers:
+            self.sleep(wait)  # it owns nothing, so there was no log to wait for
+
+    def _claim(self, now: float) -> bool:
+        due = now - self._claimed >= self.rhythm.claim_seconds or self.stopping
+        sent = self.worker.claim(GATHER_SECONDS if self.parsing.busy else 0.0, send=due)
+        if sent:
+            self._claimed = now
+        return sent
+
+    def _commit(self, now: float) -> bool:
+        ready = sum(len(partition.decisions) for partition in self.worker.partitions.values())
+        due = ready >= self.rhythm.commit_pages or now - self._committed >= self.rhythm.commit_seconds or self.stopping
+        refresh = now - self._refreshed >= REFRESH_SECONDS
+        if refresh:
+            self._refreshed = now
+        begun = self.worker.commit(begin=due or refresh, refresh=refresh)
+        if due or begun:
+            self._committed = now
+        return begun
+
+    def _flush(self, now: float) -> None:
+        seal = now - self._sealed >= self.rhythm.flush_seconds
+        if seal:
+            self._sealed = now
+        keep = now - self._kept >= self.rhythm.keep_seconds
+        if keep:
+            self._kept = now
+        self.worker.flush(seal=seal, keep=keep)
+
+    def _timed(self, stage: str, step: Callable[[], Result]) -> Result:
+        begun = time.thread_time()
+        result = step()
+        self.listener.stage(stage, time.thread_time() - begun)
+        return result

@@ -1,0 +1,115 @@
+"""Keeps a shard's blocks on the ``index`` topic: writes them one at a time, buries those that have expired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from worker.index.blocks import tombstones
+from worker.messages import Block, encode
+from worker.stream.log import Log, Sent, Ticket
+from worker.stream.observer import Observer
+from worker.stream.policy import SCHEME_HEADER, ReplayPoint
+from worker.stream.shard.live import NEVER, LiveShard
+from worker.topics import INDEX
+
+
+class Flight(NamedTuple):
+    """A block on its way."""
+
+    key: bytes
+    block: Block
+    ticket: Ticket
+
+
+class BlockWriter:
+    """Writes the sealed blocks of one shard in their order.
+
+    The next block is sent only when the one before it is acknowledged; after an error the same block is sent under a
+    new key, since both may land and a key must never be overwritten. ``known`` maps keys on the topic to the last batch
+    of their block: all of its own, and before the offset ``known_before`` those of other owners, too. ``replay_point``
+    is where the next owner reads the logs from, after the last block that is on the topic. Only blocks that end at or
+    below a floor that is itself on the topic are buried: else a crash between the two would leave the cover without a
+    start.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        shard: LiveShard,
+        known: Mapping[bytes, int],
+        known_before: int,
+        floor: int,
+        new_key: Callable[[], bytes],
+        observer: Observer,
+    ) -> None:
+        self.log = log
+        self.shard = shard
+        self.known = dict(known)
+        self.known_before = known_before
+        self.replay_point = shard.replay_point
+        self.floor = floor
+        self.new_key = new_key
+        self.observer = observer
+        self.flight: Flight | None = None
+        self.burials: dict[bytes, Ticket] = {}
+        self._searched = NEVER
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is on its way and nothing waits for it."""
+        return self.flight is None and not self.shard.sealed
+
+    def step(self) -> None:
+        """Look at the block in flight, send the next, bury what has expired."""
+        self._acknowledge()
+        if self.flight is None and self.shard.sealed:
+            self._send(self.shard.sealed[0])
+        self._bury()
+
+    def learn(self, landed: Mapping[bytes, int | None], before: int) -> None:
+        """Take in what has landed on the topic before an offset, None for a key that was buried."""
+        for key, to in landed.items():
+            if to is None:
+                self.known.pop(key, None)
+            else:
+                self.known[key] = to
+        self.known_before = before
+        self._searched = NEVER
+
+    def _acknowledge(self) -> None:
+        if self.flight is None or self.flight.ticket.state is Sent.PENDING:
+            return
+        block = self.flight.block
+        again = self.flight.ticket.state is Sent.FAILED
+        self.flight = None
+        self.observer.flushed(self.shard.number, block.count, again)
+        if again:
+            self._send(block)
+        else:
+            self.shard.sealed.popleft()
+            self.floor = max(self.floor, block.floor)
+            self.replay_point = ReplayPoint(block.to + 1, block.answers_offset)
+
+    def _send(self, block: Block) -> None:
+        key = self.new_key()
+        self.known[key] = block.to
+        headers = [(SCHEME_HEADER, self.shard.policy.scheme_text)]
+        self.flight = Flight(key, block, self.log.append(INDEX, self.shard.number, key, encode(block), headers))
+
+    def _bury(self) -> None:
+        failed = False
+        for key, ticket in list(self.burials.items()):
+            if ticket.state is Sent.PENDING:
+                continue
+            del self.burials[key]
+            if ticket.state is Sent.DONE:
+                self.known.pop(key, None)
+            else:
+                failed = True
+        if self._searched == self.floor and not failed:
+            return
+        self._searched = self.floor
+        for key in tombstones(self.known, self.floor):
+            if key not in self.burials and (self.flight is None or self.flight.key != key):
+                self.burials[key] = self.log.append(INDEX, self.shard.number, key, None)

@@ -1,0 +1,272 @@
+"""One shard in the hands of a worker: what it answers, what it stores, what it seals for the topic."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+import msgspec
+
+from worker.index.blocks import Header, pack
+from worker.index.entries import Entries, Survivor
+from worker.index.shard import Found, Queries
+from worker.messages import Answer, Block, Claim, Hit, Order
+from worker.stream.log_follower import DecidedBatch, Pending
+from worker.stream.policy import Policy, ReplayPoint
+from worker.stream.shard.expiry_clocks import Clocks
+from worker.stream.shard.memory_limit import MemoryLimit
+from worker.verdict.clock import NO_WATERMARK, watermark_after
+
+NEVER: Final = -1
+"""The floor while nothing has expired, and the end of the cover before the first batch."""
+
+
+class Index(Protocol):
+    """What is needed of ``worker.index.shard.Shard``."""
+
+    def earliest_near(self, queries: Queries, expired_up_to: int = ...) -> Found:
+        """For each query the earliest live entry that is near."""
+
+    def url(self, slot: int) -> str:
+        """The URL of an entry that ``earliest_near`` has just found."""
+
+    def store(self, entries: Entries | Sequence[Survivor]) -> None:
+        """Take up survivors, later than all that are there."""
+
+    def load(self, parts: Iterable[Entries], expected: int = ...) -> None:
+        """The same for many in parts, of which so many are expected."""
+
+    def expire(self, up_to_batch: int) -> int:
+        """Remove the entries of all batches up to this one; returns how many."""
+
+    def entries(self, after: int = ...) -> Entries:
+        """All live entries of batches later than ``after``, as of now, whatever is stored or removed later."""
+
+    def dismantle(self) -> Iterator[None]:
+        """Give back memory, a little in each step; nothing may be asked any more."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of columns and tables."""
+
+    @property
+    def url_bytes(self) -> int:
+        """Bytes of compressed URLs."""
+
+
+IndexFactory = Callable[[], Index]
+
+
+@dataclass
+class Standing:
+    """What a shard knows besides its survivors, as of just after batch ``to``.
+
+    ``watermark`` is W, ``claimed`` is hw of each source partition, ``answers_offset`` is Y. ``clocks`` are of the batches
+    that have left a survivor here, none where nothing expires. ``floor`` is a batch up to which all has expired.
+    """
+
+    to: int = NEVER
+    answers_offset: int = 0
+    watermark: int = NO_WATERMARK
+    claimed: dict[int, int] = field(default_factory=dict)
+    floor: int = NEVER
+    clocks: Clocks = field(default_factory=Clocks)
+
+    def expired_up_to(self, ttl: int | None) -> int:
+        """The last batch whose survivors are expired for the batch after ``to``: W just after it < W - ttl."""
+        if ttl is None:
+            return self.floor
+        return max(self.floor, self.clocks.last_below(self.watermark - ttl))
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """A shard just after a batch, of which every survivor is in a sealed block; later batches do not touch it."""
+
+    standing: Standing
+    entries: Entries
+
+    def as_block(self, number: int, policy: Policy, floor: int) -> Block:
+        """The block that stands for all blocks up to here: their last header and the clocks of all entries.
+
+        ``floor`` is the largest one on the topic.
+        """
+        standing = self.standing
+        header = Header(
+            scheme=policy.scheme,
+            writer=policy.writer,
+            shard=number,
+            after=NEVER,
+            to=standing.to,
+            answers_offset=standing.answers_offset,
+            watermark=standing.watermark,
+            claimed=standing.claimed,
+            floor=min(floor, standing.floor),
+            clocks=(),
+        )
+        return msgspec.structs.replace(pack(Entries.empty(), header), clocks=tuple(standing.clocks))
+
+
+def void_places(claims: Iterable[Claim], claimed: dict[int, int]) -> list[int]:
+    """The places of claims that are not the first of their page; moves ``claimed`` (hw) on, claim by claim."""
+    void = []
+    for place, claim in enumerate(claims):
+        if claim.offset <= claimed.get(claim.partition, -1):
+            void.append(place)
+        else:
+            claimed[claim.partition] = claim.offset
+    return void
+
+
+class LiveShard:
+    """A shard restored up to a batch, following the logs from there.
+
+    Deterministic: everything it answers, stores and seals is a function of its blocks and the logs. Two owners of a
+    shard differ only in where they cut their blocks.
+    """
+
+    def __init__(
+        self, number: int, policy: Policy, index: Index, standing: Standing, memory_limit: MemoryLimit | None = None
+    ) -> None:
+        self.number = number
+        self.policy = policy
+        self.index = index
+        self.standing = standing
+        self.memory_limit = memory_limit or MemoryLimit()
+        self.sealed: deque[Block] = deque()
+        self._sealed_to = standing.to
+        self._open: list[Survivor] = []
+        self._open_clocks: list[Order] = []
+        self._open_bytes = 0
+
+    @property
+    def replay_point(self) -> ReplayPoint:
+        """Where this shard reads on."""
+        return ReplayPoint(self.standing.to + 1, self.standing.answers_offset)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index and of what its entries expire by."""
+        return self.index.nbytes + self.standing.clocks.nbytes
+
+    @property
+    def unflushed(self) -> int:
+        """Survivors that no sealed block holds yet."""
+        return len(self._open)
+
+    def answer(self, pending: Pending) -> Answer:
+        """Void claims and earliest live survivors for the first undecided batch; changes nothing.
+
+        All earlier batches must have been decided, since only survivors are compared with.
+        """
+        claims = pending.batch.claims
+        void = void_places(claims, dict(self.standing.claimed))
+        skipped = set(void)
+        asked = [place for place, claim in enumerate(claims) if place not in skipped and claim.dead is None]
+        found = self.index.earliest_near(pending.queries(asked), self.standing.expired_up_to(self.policy.ttl))
+        hits = tuple(
+            Hit(
+                place=asked[i],
+                order=found.order(i),
+                url=self.index.url(found.slot(i)),
+                distance=found.distance_of(i),
+                reason=found.reason(i),
+            )
+            for i in found.hits()
+        )
+        return Answer(
+            scheme=self.policy.scheme,
+            writer=self.policy.writer,
+            batch=pending.offset,
+            shard=self.number,
+            void=tuple(void),
+            hits=hits,
+        )
+
+    def on_read(self, pending: Pending) -> None:
+        """Nothing: a shard moves when a batch is decided."""
+
+    def on_decided(self, decided: DecidedBatch) -> None:
+        """Move W and hw over all claims of the batch, void and dead ones too; store the survivors that live here.
+
+        Raises:
+            OverMemoryLimit: before the survivors would take more memory than is allowed.
+        """
+        claims = decided.batch.claims
+        standing = self.standing
+        void_places(claims, standing.claimed)
+        standing.watermark = watermark_after(standing.watermark, claims)
+        standing.to = decided.offset
+        standing.answers_offset = decided.after.answers_offset
+        survivors = [
+            Survivor(
+                order=decision.order,
+                url=decision.claim.url,
+                fingerprint=decision.claim.fingerprint,
+                text_hash=decision.claim.text_hash,
+                tokens=decision.claim.tokens,
+                fetched=decision.claim.clock,
+                sketch=decision.claim.sketch,
+                bands=decision.claim.bands,
+                scope=decision.claim.scope,
+            )
+            for decision in decided.survivors(self.number, self.policy.shards)
+        ]
+        if survivors:
+            self.memory_limit.grow(self.number, len(survivors), self.index, standing.clocks.nbytes)
+            self.index.store(survivors)
+            if self.policy.ttl is not None:
+                standing.clocks.append(decided.offset, standing.watermark)
+            self._open_clocks.append((decided.offset, standing.watermark))
+            self._open.extend(survivors)
+            self._open_bytes += sum(len(survivor.url) for survivor in survivors)
+        if len(self._open) >= self.policy.flush_entries or self._open_bytes >= self.policy.flush_bytes:
+            self.seal()
+
+    def seal(self) -> bool:
+        """Pack what was decided since the last sealed block, with the header as of now; false if that is nothing.
+
+        A block is sealed where it ends, so that its header can never be that of a later batch, and it is immutable:
+        sent again after an error it is the same block under another key.
+        """
+        standing = self.standing
+        if standing.to == self._sealed_to:
+            return False
+        standing.floor = standing.expired_up_to(self.policy.ttl)
+        live = [survivor for survivor in self._open if survivor.order[0] > standing.floor]
+        batches = {survivor.order[0] for survivor in live}
+        header = Header(
+            scheme=self.policy.scheme,
+            writer=self.policy.writer,
+            shard=self.number,
+            after=self._sealed_to,
+            to=standing.to,
+            answers_offset=standing.answers_offset,
+            watermark=standing.watermark,
+            claimed=dict(standing.claimed),
+            floor=standing.floor,
+            clocks=tuple(clock for clock in self._open_clocks if clock[0] in batches),
+        )
+        self.sealed.append(pack(Entries.from_rows(live), header))
+        self._sealed_to = standing.to
+        self._open, self._open_clocks = [], []
+        self._open_bytes = 0
+        return True
+
+    def frozen(self) -> Frozen | None:
+        """The shard as of now, or None while survivors are in no sealed block yet, or nothing was ever decided."""
+        standing = self.standing
+        if standing.to != self._sealed_to or standing.to == NEVER:
+            return None
+        copy = replace(standing, claimed=dict(standing.claimed), clocks=standing.clocks.after(standing.floor))
+        return Frozen(copy, self.index.entries(standing.floor))
+
+    def tidy(self) -> int:
+        """Remove what has expired from memory; returns how many entries. The answers are the same without it."""
+        standing = self.standing
+        standing.floor = standing.expired_up_to(self.policy.ttl)
+        return self.index.expire(standing.floor) if standing.clocks.drop(standing.floor) else 0

@@ -1,0 +1,144 @@
+"""How much memory a worker's index may take, and the refusal before it takes more."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, Protocol
+
+from worker.errors import Refused
+
+MIB: Final = 1 << 20
+_COLUMNS_BYTES: Final = 32
+_URL_BYTES: Final = 16
+_TABLE_BYTES: Final = 10
+"""A tag and a slot, and a quarter for growing."""
+_SKETCH_BYTES: Final = 32 + 8 * 7
+"""The sketch, and half a key and a slot in each of eight tables of bands."""
+_EMPTY_BYTES: Final = 8 * MIB + MIB // 2
+"""What the tables of bands of one shard take before they hold anything; without sketches it is next to nothing."""
+_MEASURED_FROM: Final = 100_000
+"""Entries from which on an index's own bytes say what one more takes."""
+
+
+class OverMemoryLimit(Refused):
+    """More memory than the setting allows would be needed."""
+
+
+class Measured(Protocol):
+    """An index that knows what it takes."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int:
+        """Columns and tables."""
+
+    @property
+    def url_bytes(self) -> int:
+        """Compressed URLs."""
+
+
+class _Taken(NamedTuple):
+    """What a shard takes, and how many entries it had when it was last asked for its bytes."""
+
+    entries: int
+    bytes: int
+    counted_at: int
+
+
+def expected_bytes(tables: int = 4, sketched: bool = False) -> int:
+    """An entry of an index that is still too small to be measured: columns, look-up tables, URL."""
+    return _COLUMNS_BYTES + tables * _TABLE_BYTES + _URL_BYTES + sketched * _SKETCH_BYTES
+
+
+class MemoryLimit:
+    """Bytes that all shards of a worker may take together; 0 is no limit. ``tables`` are those of the index, and
+    ``sketched`` says whether entries have sketches.
+
+    What a shard takes is counted when it is restored, and again whenever it has grown by so much that it could matter;
+    between these, each entry counts for what those before it took.
+    """
+
+    def __init__(self, limit: int = 0, tables: int = 4, sketched: bool = False) -> None:
+        self.limit: Final = limit
+        self._expected = expected_bytes(tables, sketched)
+        self._empty = sketched * _EMPTY_BYTES
+        self._shards: dict[int, _Taken] = {}
+
+    @property
+    def used(self) -> int:
+        """Bytes that the shards take, by the last counts."""
+        return sum(taken.bytes for taken in tuple(self._shards.values()))  # another thread may reserve meanwhile
+
+    @property
+    def entries(self) -> int:
+        """Entries that the shards hold."""
+        return sum(taken.entries for taken in tuple(self._shards.values()))
+
+    @property
+    def entry_bytes(self) -> float:
+        """Bytes an entry takes here."""
+        entries = self.entries
+        return self.used / entries if entries >= _MEASURED_FROM else self._expected
+
+    def reserve(self, shard: int, entries: int) -> None:
+        """Before so many entries are loaded.
+
+        Raises:
+            OverMemoryLimit: they would not fit.
+        """
+        if not self.limit:
+            return
+        self.release(shard)
+        coming = self._empty + int(entries * self.entry_bytes)
+        if self.used + coming > self.limit:
+            raise OverMemoryLimit(
+                f"shard {shard} has {entries:,} entries, about {_shown(coming)}; with the {_shown(self.used)} of the "
+                f"other shards here that is above index.memory_mb={self.limit // MIB}. {_NEXT_MOVE}"
+            )
+        self._shards[shard] = _Taken(entries, coming, entries)
+
+    def count(self, shard: int, index: Measured, beside: int = 0) -> None:
+        """Take an index's own word for what it takes, and so many bytes beside it."""
+        self._shards[shard] = _Taken(len(index), index.nbytes + index.url_bytes + beside, len(index))
+
+    def grow(self, shard: int, entries: int, index: Measured, beside: int = 0) -> None:
+        """Before so many more entries are stored; ``beside`` as for ``count``.
+
+        Raises:
+            OverMemoryLimit: they would not fit.
+        """
+        if not self.limit:
+            return
+        taken = self._shards.get(shard)
+        if taken is None or taken.entries + entries >= taken.counted_at * 1.02 + 1000:
+            self.count(shard, index, beside)
+            taken = self._shards[shard]
+        coming = int(entries * self.entry_bytes)
+        if self.used + coming > self.limit:
+            raise OverMemoryLimit(
+                f"the index holds {self.entries:,} entries in "
+                f"{_shown(self.used)}, and {entries} more would take it above index.memory_mb={self.limit // MIB}. "
+                f"{_NEXT_MOVE}"
+            )
+        self._shards[shard] = _Taken(taken.entries + entries, taken.bytes + coming, taken.counted_at)
+
+    def release(self, shard: int) -> None:
+        """A shard is no longer here."""
+        self._shards.pop(shard, None)
+
+    def __str__(self) -> str:
+        """How much is held and how much more fits, in words."""
+        held = f"the index holds {self.entries:,} entries, {_shown(self.used)}"
+        if not self.limit:
+            return f"{held}; index.memory_mb sets no limit"
+        more = int(max(0, self.limit - self.used) / self.entry_bytes)
+        return f"{held}; room for {more:,} more at {self.entry_bytes:.0f} bytes an entry (index.memory_mb)"
+
+
+_NEXT_MOVE: Final = (
+    "Raise it, start another worker that takes over some of the shards, or let pages expire (near.ttl_days)"
+)
+
+
+def _shown(count: float) -> str:
+    return f"{count / MIB:,.0f} MiB"

@@ -1,0 +1,285 @@
+"""Rebuilds a shard from its blocks on the compacted topic."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, wait
+from functools import partial
+from typing import Final, NamedTuple
+
+from worker.errors import Refused, UnreadableRecord
+from worker.index.blocks import Cover, cover
+from worker.index.entries import Entries
+from worker.messages import Block, decode
+from worker.stream.compatibility import other_scheme
+from worker.stream.log import Log, Record
+from worker.stream.observer import Observer
+from worker.stream.policy import BRIDGE_HEADER, Policy, ReplayPoint
+from worker.stream.resources import WorkerResources
+from worker.stream.shard.expiry_clocks import Clocks
+from worker.stream.shard.live import Index, IndexFactory, LiveShard, Standing
+from worker.stream.shard.memory_limit import OverMemoryLimit
+from worker.stream.shard.snapshot_file import SnapshotDamaged
+from worker.stream.shard.snapshots import refuse
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX
+
+REPAIR: Final = "run `python -m worker repair --accept-gap`, which lists what was lost and moves the replay point"
+
+_WAIT: Final = 0.005
+"""Seconds for which a step waits for records, or for the loading; without it the loop would only turn. The shards that
+answer already wait as long, once for each that does not."""
+
+
+class Restored(NamedTuple):
+    """A shard from its blocks; ``known`` maps the keys on the topic to the last batch of their block.
+
+    ``position`` is the offset up to which the topic was read.
+    """
+
+    shard: LiveShard
+    known: dict[bytes, int]
+    position: int
+    floor: int
+
+
+class _Loaded(NamedTuple):
+    """What was made of the blocks: the cover without its pieces, and the index that holds their entries.
+
+    ``unreadable`` are blocks that contradict themselves, by offset.
+    """
+
+    standing: Standing
+    floor: int
+    survivors: Index
+    blocks: int
+    damaged: int
+    unreadable: list[tuple[int, str]]
+
+
+class Restoration:
+    """Reads one shard's partition of ``index`` to its end, a step at a time.
+
+    1. Where this machine has a snapshot of the shard, begin where it ends; it counts as a block (``worker.stream.
+       keeping`` says which snapshots are used).
+    2. Read until the position equals an end that was asked for *after* the last record came: blocks that land while
+       the reading goes on are taken in, and those that compaction removed are not waited for.
+    3. Build the cover of all blocks that were read.
+    4. Load what it holds, in the background, if there is one.
+    5. Check that both logs still reach back to its end.
+
+    Where 3 to 5 fail with a snapshot, or 2 finds that a repair has given up batches that it holds, all of it begins
+    anew without.
+    """
+
+    def __init__(
+        self, number: int, log: Log, policy: Policy, observer: Observer, resources: WorkerResources | None = None
+    ) -> None:
+        self.number = number
+        self.log = log
+        self.policy = policy
+        self.observer = observer
+        self.resources = resources or WorkerResources()
+        folder = self.resources.snapshots
+        self.snapshot = None if folder is None else folder.find(number, log, policy)
+        self._begin()
+
+    def _begin(self) -> None:
+        begin = self.log.bounds(INDEX, self.number).begin
+        head = None if self.snapshot is None else self.snapshot.head
+        self.reader = self.log.reader(INDEX, self.number, begin if head is None else max(begin, head.position))
+        self.blocks: dict[bytes, Block] = {}
+        self.offsets: dict[int, int] = {}
+        self.known = {} if head is None else dict(head.known)
+        self._first = self.reader.position
+        self._end: int | None = None
+        self._more_came = False
+        self._read = False
+        self._bridged: int | None = None
+        self._loading: Future[_Loaded] | None = None
+        self._closed = False
+
+    @property
+    def progress(self) -> float:
+        """Share of the topic's partition that was read, of what is to be read, 0 to 1."""
+        to_read = self._end - self._first if self._end is not None else 0
+        return min(1.0, (self.reader.position - self._first) / to_read) if to_read else float(self._end is not None)
+
+    def step(self) -> bool:
+        """Read on; true when everything was read."""
+        if self._read:
+            return True
+        records = self.reader.read(_WAIT)
+        for record in records:
+            self._take(record)
+        self._more_came |= bool(records)
+        if self._end is None or (self._more_came and self.reader.position >= self._end):
+            self._end = self.log.bounds(INDEX, self.number).end
+            self._more_came = False
+        if self.reader.position < self._end:
+            return False
+        self.reader.close()
+        if self.snapshot is not None and self._bridged is not None:
+            self._without_snapshot(f"a repair has given up what it holds of the batches up to {self._bridged}")
+            return False
+        self._read = True
+        return True
+
+    def close(self) -> None:
+        """Stop reading and loading."""
+        self._closed = True
+        self.reader.close()
+
+    def finish(self, new_index: IndexFactory) -> Restored | None:
+        """The shard as of the end of its cover; None while it is being loaded, or read anew without its snapshot.
+
+        Raises:
+            Refused: the logs do not reach back to the end of the cover, blocks contradict each other, or there is not
+                memory enough.
+            Unavailable: the broker does not answer; ask again.
+        """
+        if self._loading is None:
+            self._loading = self.resources.background(partial(self._load, new_index))
+        if not wait([self._loading], _WAIT).done:
+            return None
+        try:
+            loaded = self._loading.result()
+            here = ReplayPoint(loaded.standing.to + 1, loaded.standing.answers_offset)
+            loaded.standing.answers_offset = check_reach(self.log, here, f"shard {self.number}").answers_offset
+        except OverMemoryLimit:
+            raise
+        except (Refused, SnapshotDamaged, OSError) as error:
+            if self.snapshot is None:
+                raise
+            self._without_snapshot(str(error))
+            return None
+        for offset, why in loaded.unreadable:
+            self.observer.unreadable(INDEX, offset, why)
+        self.observer.restored(self.number, len(loaded.survivors), loaded.blocks, loaded.damaged)
+        shard = LiveShard(self.number, self.policy, loaded.survivors, loaded.standing, self.resources.memory_limit)
+        self.resources.memory_limit.count(self.number, loaded.survivors, shard.standing.clocks.nbytes)
+        return Restored(shard, self.known, self.reader.position, loaded.floor)
+
+    def _without_snapshot(self, why: str) -> None:
+        assert self.snapshot is not None
+        refuse(self.snapshot.file, why)
+        self.snapshot = None
+        self._begin()
+
+    def _load(self, new_index: IndexFactory) -> _Loaded:
+        """Cover and index. Asks nothing of the log, so that it may run beside the worker's own thread.
+
+        What is loaded is let go of at once: else the blocks would take as much memory as the index once more.
+        """
+        count = len(self.blocks)
+        found, parts, unreadable = self._cover()
+        standing = _standing(found, self.policy.ttl)
+        floor, damaged = found.floor, len(found.damaged)
+        entries = sum(piece.block.count for piece in found.pieces)
+        if self.snapshot is not None and any(piece.block is self.snapshot.head.block for piece in found.pieces):
+            entries += self.snapshot.head.entries
+        if not self._closed:
+            self.resources.memory_limit.reserve(self.number, entries)
+        del found
+        self.blocks = {}
+        index = new_index()
+        index.load(self._given_up(parts), entries)
+        return _Loaded(standing, floor, index, count, damaged, unreadable)
+
+    def _cover(self) -> tuple[Cover, deque[Iterable[Entries]], list[tuple[int, str]]]:
+        """The cover, with what its blocks hold; a block that contradicts itself counts as not there."""
+        readable = list(self.blocks.values())
+        snapshot = self.snapshot
+        if snapshot is not None:
+            readable.append(snapshot.head.block)
+        unreadable = []
+        while True:
+            found = cover(readable)
+            parts: deque[Iterable[Entries]] = deque()
+            for piece in found.pieces:
+                if snapshot is not None and piece.block is snapshot.head.block:
+                    parts.append(_after(snapshot.entries(), piece.after))
+                    continue
+                try:
+                    parts.append((piece.entries(),))
+                except UnreadableRecord as error:
+                    unreadable.append((self.offsets[id(piece.block)], str(error)))
+                    readable = [block for block in readable if block is not piece.block]
+                    break
+            else:
+                return found, parts, unreadable
+
+    def _given_up(self, parts: deque[Iterable[Entries]]) -> Iterator[Entries]:
+        """The entries one after the other, kept by nobody but who asked; ends early when nobody waits for them."""
+        while parts and not self._closed:
+            yield from parts.popleft()
+
+    def _take(self, record: Record) -> None:
+        key = record.key or b""
+        self.blocks.pop(key, None)
+        self.known.pop(key, None)
+        if record.value is None:
+            return
+        try:
+            block = decode(Block, record.value)
+        except UnreadableRecord as error:
+            self.observer.unreadable(INDEX, record.offset, str(error))
+            return
+        if block.scheme != self.policy.scheme:
+            raise other_scheme(self.policy, block.scheme, record.headers, INDEX)
+        if block.shard != self.number:
+            self.observer.unreadable(INDEX, record.offset, f"a block of shard {block.shard} in partition {self.number}")
+            return
+        if self.snapshot is not None and block.after < self.snapshot.head.block.to and _is_bridge(record):
+            self._bridged = block.to
+        self.blocks[key] = block
+        self.known[key] = block.to
+        self.offsets[id(block)] = record.offset
+
+
+def _is_bridge(record: Record) -> bool:
+    return any(name == BRIDGE_HEADER for name, _ in record.headers)
+
+
+def _after(portions: Iterable[Entries], batch: int) -> Iterator[Entries]:
+    return (portion.after(batch) for portion in portions)
+
+
+def _standing(found: Cover, ttl: int | None) -> Standing:
+    last = found.last
+    if last is None:
+        return Standing()
+    return Standing(
+        to=last.to,
+        answers_offset=last.answers_offset,
+        watermark=last.watermark,
+        claimed=dict(last.claimed),
+        floor=found.floor,
+        clocks=Clocks() if ttl is None else Clocks(found.clocks),
+    )
+
+
+def check_reach(log: Log, point: ReplayPoint, who: str) -> ReplayPoint:
+    """A replay point at which both logs can be read on, if everything after the given one is still there.
+
+    An idle cluster's point may be older than the answers that are kept: with no batch after it, none of them is needed,
+    and reading begins where they do.
+
+    Raises:
+        Refused: a batch, or an answer that may be needed, is gone.
+    """
+    fingerprints, answers = log.bounds(FINGERPRINTS, 0), log.bounds(ANSWERS, 0)
+    if point.batch > fingerprints.end or point.answers_offset > answers.end:
+        raise Refused(
+            f"{who} stands at batch {point.batch}, answer {point.answers_offset}, but the logs end at {fingerprints.end} "
+            f"and {answers.end}: a topic was made anew. Make all of them anew, or give the crawl a topics.prefix "
+            "of its own"
+        )
+    answers_gone = point.answers_offset < answers.begin and point.batch < fingerprints.end
+    if point.batch < fingerprints.begin or answers_gone:
+        raise Refused(
+            f"{who} has to read on from batch {point.batch}, answer {point.answers_offset}, but the logs begin at "
+            f"{fingerprints.begin} and {answers.begin}: what lies between has passed its retention. "
+            f"Stop all workers and {REPAIR}"
+        )
+    return ReplayPoint(point.batch, max(point.answers_offset, answers.begin))

@@ -1,0 +1,254 @@
+"""When a shard's snapshot is written and whether one that is found may be used."""
+
+from __future__ import annotations
+
+import logging
+import stat
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import xxhash
+
+from worker.errors import Refused, Unavailable, UnreadableRecord
+from worker.messages import Block, decode
+from worker.stream.log import Log
+from worker.stream.policy import Policy
+from worker.stream.shard import snapshot_file
+from worker.stream.shard.block_writer import BlockWriter
+from worker.stream.shard.live import Frozen, LiveShard
+from worker.stream.shard.snapshot_file import Abandoned, Snapshot, SnapshotDamaged, SnapshotFile
+from worker.topics import FINGERPRINTS, INDEX, topic_name
+
+_TRIES: Final = 10
+"""Reads of up to a second each for one record that is known to be there, unless it is not."""
+
+_FOLDER_MODE: Final = 0o700
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+_log = logging.getLogger(__name__)
+
+
+class SnapshotFolder:
+    """The snapshots of this crawl on this machine, one file a shard; several workers may share it.
+
+    ``prefix`` and ``generation`` are those of the topics: two crawls on one machine do not overwrite each other's.
+    """
+
+    def __init__(self, folder: Path, prefix: str, generation: str = "") -> None:
+        self.folder: Final = folder
+        self.prefix: Final = prefix
+        self.generation: Final = generation
+
+    def make(self) -> None:
+        """Make the folder for this user alone; what snapshots it has from before are closed to others, too.
+
+        They hold every URL of the crawl. A folder that was there and holds other files as well keeps its rights, since
+        it may be meant for others; the snapshots in it do not.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        self.folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        there = list(self.folder.iterdir())
+        ours = [file for file in there if file.is_file() and not file.is_symlink() and _is_ours(file.name)]
+        for file in ours if len(ours) < len(there) else [self.folder, *ours]:
+            try:
+                mode = stat.S_IMODE(file.stat().st_mode)
+                if mode & _OTHERS:
+                    file.chmod(mode & ~_OTHERS)
+            except FileNotFoundError:
+                pass  # another worker has just put a newer one in its place
+            except OSError as error:
+                _log.warning("other users may read %s (%s): make it its user's alone", file, error.strerror)
+
+    def file(self, shard: int) -> Path:
+        """Where a shard's snapshot is."""
+        return self.folder / f"{topic_name(self.prefix, INDEX, self.generation)}-{shard}.snapshot"
+
+    def find(self, shard: int, log: Log, policy: Policy) -> SnapshotFile | None:
+        """The shard's snapshot_file, if it is one of this log, scheme and shard. Why not is logged."""
+        file = self.file(shard)
+        try:
+            found = SnapshotFile(file)
+            why = _why_not(found.head, shard, log, policy)
+        except FileNotFoundError:
+            return None
+        except (SnapshotDamaged, OSError) as error:
+            found, why = None, str(error)
+        if why is not None:
+            refuse(file, why)
+            return None
+        return found
+
+
+def _is_ours(name: str) -> bool:
+    """Also of a file that a process left that was killed while it wrote."""
+    return name.endswith(".snapshot") or (".snapshot." in name and name.endswith(".tmp"))
+
+
+def refuse(file: Path, why: str) -> None:
+    """Say that a snapshot is of no use. The next one takes its place."""
+    _log.warning("snapshot %s is not used, the index topic is read from its beginning: %s", file, why)
+
+
+def _why_not(head: Snapshot, shard: int, log: Log, policy: Policy) -> str | None:
+    """What keeps a snapshot from being used, or None."""
+    block = head.block
+    if block.scheme != policy.scheme:
+        return f"it has scheme {block.scheme.hex()}, this worker has {policy.scheme.hex()}"
+    if block.shard != shard:
+        return f"it is of shard {block.shard}, not {shard}"
+    end = log.bounds(INDEX, shard).end
+    if head.position > end:
+        return f"it goes on at offset {head.position} of {INDEX}, which ends at {end}: the topic was made anew"
+    if head.mark != mark_of(log, block.to):
+        return f"batch {block.to}, where it ends, is not, or no more, in {FINGERPRINTS} as it was"
+    return None
+
+
+def mark_of(log: Log, batch: int) -> bytes | None:
+    """The hash of the record of a batch: 16 bytes; None if the log does not have it."""
+    reader = log.reader(FINGERPRINTS, 0, batch)
+    try:
+        for _ in range(_TRIES):
+            for record in reader.read(1.0):
+                return xxhash.xxh3_128_digest(record.value or b"") if record.offset == batch else None
+            if reader.position > batch:
+                return None
+    except Refused:  # older than the log
+        return None
+    finally:
+        reader.close()
+    return None
+
+
+def landed(
+    log: Log, shard: int, begin: int, end: int, known: Mapping[bytes, int], abandoned: Callable[[], bool]
+) -> dict[bytes, int | None]:
+    """What has landed on a shard's partition of ``index`` in [begin, end) and ``known`` does not say.
+
+    The last batch of a block by its key, None for a key that was buried.
+
+    Raises:
+        Abandoned: it said so.
+    """
+    found: dict[bytes, int | None] = {}
+    reader = log.reader(INDEX, shard, max(begin, log.bounds(INDEX, shard).begin))
+    try:
+        while reader.position < end:
+            if abandoned():
+                raise Abandoned
+            for record in reader.read(1.0):
+                key = record.key or b""
+                if record.offset >= end or (record.value is not None and key in known and key not in found):
+                    continue
+                try:
+                    found[key] = None if record.value is None else decode(Block, record.value).to
+                except UnreadableRecord:  # what reads the whole topic counts it; it is no block to be buried
+                    found[key] = None
+    finally:
+        reader.close()
+    return found
+
+
+class SnapshotWriter:
+    """Writes the snapshots of one shard in the background.
+
+    1. ``capture``: where everything that was decided is in sealed blocks, take the state and where the topic ends. What
+       is on the topic before that end and not in the state are blocks of other owners that nobody waits for.
+    2. ``step``: once the last of these blocks is acknowledged, write. Earlier it must not be: the blocks of an owner
+       that goes on from it would leave a hole on the topic.
+    3. Nobody reads again what lies before that end. So the blocks of others that have landed there since this owner
+       read it are learnt of first, by their keys: whoever owns the shard buries them when they have expired.
+    """
+
+    def __init__(
+        self, folder: SnapshotFolder, log: Log, background: Callable[[Callable[[], Any]], Future[Any]]
+    ) -> None:
+        self.folder = folder
+        self.log = log
+        self.background = background
+        self.due = False
+        """Whether ``capture`` is still to be called: taking the state copies it, so shards have their turns."""
+        self._captured: tuple[Frozen, int] | None = None
+        self._writing: Future[tuple[dict[bytes, int | None], int] | None] | None = None
+        self._abandoned = False
+
+    @property
+    def holds(self) -> bool:
+        """A state was taken and is not written yet: a copy of all columns of a shard."""
+        return self._captured is not None or (self._writing is not None and not self._writing.done())
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is being written or waits for it."""
+        return not self.due and not self.holds
+
+    def capture(self, shard: LiveShard) -> None:
+        """Take the state as of now, unless one is being written or survivors are in no block yet."""
+        self.due = False
+        if not self.idle or (frozen := shard.frozen()) is None:
+            return
+        with suppress(Unavailable):  # then the next time
+            self._captured = frozen, self.log.bounds(INDEX, shard.number).end
+
+    def step(self, shard: LiveShard, block_writer: BlockWriter) -> None:
+        """Write what was captured when all its blocks are on the topic; take in what was learnt with the last one."""
+        if self._writing is not None and self._writing.done() and (learnt := self._writing.result()) is not None:
+            self._writing = None
+            block_writer.learn(*learnt)
+        if self._captured is None or block_writer.replay_point.batch <= self._captured[0].standing.to:
+            return
+        frozen, position = self._captured
+        self._captured = None
+        self._writing = self.background(
+            partial(
+                self._write,
+                shard,
+                frozen,
+                position,
+                block_writer.floor,
+                dict(block_writer.known),
+                block_writer.known_before,
+            )
+        )
+
+    def abandon(self) -> None:
+        """Nobody waits for what is being written."""
+        self.due, self._captured = False, None
+        self._abandoned = True
+
+    def _write(
+        self, shard: LiveShard, frozen: Frozen, position: int, floor: int, known: dict[bytes, int], known_before: int
+    ) -> tuple[dict[bytes, int | None], int] | None:
+        """In the background, where nobody looks: what goes wrong is said here. Returns what ``BlockWriter.learn`` takes."""
+        file = self.folder.file(shard.number)
+        learnt = None
+        try:
+            mark = mark_of(self.log, frozen.standing.to)
+            if mark is None:
+                return None  # older than the log: it could not be recognised
+            found = landed(self.log, shard.number, known_before, position, known, lambda: self._abandoned)
+            learnt = found, position
+            on_topic = known | found
+            head = Snapshot(
+                block=frozen.as_block(shard.number, shard.policy, floor),
+                mark=mark,
+                position=position,
+                known=tuple((key, to) for key, to in on_topic.items() if to is not None),
+                entries=len(frozen.entries),
+            )
+            snapshot_file.write(file, shard.policy.writer.hex(), head, frozen.entries, lambda: self._abandoned)
+        except Abandoned:
+            pass
+        except OSError as error:
+            _log.warning("snapshot %s cannot be written: %s. Look at the setting index.state_dir", file, error)
+        except Exception:
+            _log.exception("snapshot %s was not written; the one before stays", file)
+        else:
+            _log.info("shard %d: snapshot of %d entries up to batch %d", shard.number, head.entries, frozen.standing.to)
+        return learnt

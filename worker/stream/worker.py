@@ -1,0 +1,474 @@
+"""The worker's step: answer, decide, store, claim, commit, in one thread over the port to the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from worker.errors import Refused, Unavailable, UnreadableRecord
+from worker.messages import Answer, Claim, encode
+from worker.stream.barrier import Ends, refuse_poisoned
+from worker.stream.log import Log, NotYet, Record, Sent, Ticket
+from worker.stream.log_follower import Follower, LogSubscriber
+from worker.stream.observer import Observer, contained
+from worker.stream.partition.commit import Committer
+from worker.stream.partition.owned import Claimer, OwnedPartition
+from worker.stream.policy import Policy, ReplayPoint
+from worker.stream.resources import WorkerResources
+from worker.stream.shard.block_writer import BlockWriter
+from worker.stream.shard.live import IndexFactory, LiveShard
+from worker.stream.shard.restore import Restoration
+from worker.stream.shard.snapshots import SnapshotWriter
+from worker.stream.states import SHARD_MOVES, PartitionState, ShardState, moved
+from worker.topics import ANSWERS, INDEX
+
+_log = logging.getLogger(__name__)
+
+
+class Fingerprinting(Protocol):
+    """Turns consumed pages into claims, elsewhere and in any order; a page that cannot be read becomes a dead claim."""
+
+    def submit(self, record: Record) -> None:
+        """Take a page; its claim comes back from ``claims``."""
+
+    def claims(self, wait: float = 0.0) -> Sequence[Claim]:
+        """What is done since the last call; waits at most so many seconds for the first of it."""
+
+
+class OwnedShard:
+    """One shard in the hands of this worker, from its first block to its loss.
+
+    ``answer_from`` is where ``answers`` ended after the restore: below it stand answers given by earlier owners,
+    and only what they left unanswered is answered.
+    """
+
+    def __init__(
+        self, number: int, log: Log, policy: Policy, observer: Observer, resources: WorkerResources, ends: Ends
+    ) -> None:
+        self.number = number
+        self.log = log
+        self.ends = ends
+        self.policy = policy
+        self.observer = observer
+        self.resources = resources
+        self.state = ShardState.RESTORING
+        self.restoration = self._begin()
+        self.live: LiveShard | None = None
+        self.block_writer: BlockWriter | None = None
+        self.snapshot_writer: SnapshotWriter | None = None
+        self.answer_from = 0
+        self.asked = -1
+        self.ticket: Ticket | None = None
+        observer.shard_state(number, self.state)
+
+    def move(self, to: ShardState) -> None:
+        """Begin another part of its life."""
+        self.state = moved(SHARD_MOVES, self.state, to)
+        self.observer.shard_state(self.number, to)
+
+    def close(self) -> None:
+        """Stop reading blocks, if it still does, and writing a snapshot."""
+        self._end_restoration()
+        if self.snapshot_writer is not None:
+            self.snapshot_writer.abandon()
+        self.resources.memory_limit.release(self.number)
+
+    def _end_restoration(self) -> None:
+        if self.restoration is not None:
+            self.restoration.close()
+            self.restoration = None
+
+    def restore(self, new_index: IndexFactory, new_key: Callable[[], bytes]) -> LiveShard | None:
+        """Read blocks on; the shard once all of them are loaded, from then on to be joined to a follower.
+
+        Raises:
+            Unavailable: the broker does not answer; ask again.
+            Refused: the blocks tell of a claim that no page can have.
+        """
+        if self.restoration is None:
+            self.restoration = self._begin()
+        if self.restoration is None or not self.restoration.step():
+            return None
+        restored = self.restoration.finish(new_index)
+        if restored is None:
+            return None
+        claimed = {
+            partition: offset
+            for partition, offset in restored.shard.standing.claimed.items()
+            if partition < self.policy.partitions
+        }
+        refuse_poisoned(claimed, self.ends.after(claimed), f"blocks of shard {self.number} on {INDEX}")
+        self.answer_from = self.log.bounds(ANSWERS, 0).end
+        self._end_restoration()
+        self.live = restored.shard
+        self.block_writer = BlockWriter(
+            self.log, self.live, restored.known, restored.position, restored.floor, new_key, self.observer
+        )
+        if self.resources.snapshots is not None:
+            self.snapshot_writer = SnapshotWriter(self.resources.snapshots, self.log, self.resources.background)
+        _log.info("shard %d: %s", self.number, self.resources.memory_limit)
+        self.move(ShardState.REPLAYING)
+        return self.live
+
+    def _begin(self) -> Restoration | None:
+        """None while the broker does not say where the blocks begin."""
+        try:
+            return Restoration(self.number, self.log, self.policy, self.observer, self.resources)
+        except Unavailable:
+            return None
+
+    def answer(self, follower: Follower) -> Answer | None:
+        """What there is to answer to the first undecided batch, unless that was done; to be sent with ``send``.
+
+        Never to a later one: what a batch is compared with are the survivors of all batches before it.
+        """
+        if self.live is None:
+            return None
+        if self.state is ShardState.REPLAYING and follower.answers_reader.position >= self.answer_from:
+            self.move(ShardState.ANSWERING)
+        if self.state is not ShardState.ANSWERING or self.number not in follower.missing():
+            return None
+        pending = follower.pending[0]
+        lost = self.ticket is not None and self.ticket.state is Sent.FAILED
+        if self.asked == pending.offset and not lost:
+            return None
+        try:
+            answer = self.live.answer(pending)
+        except UnreadableRecord as error:
+            raise Refused(
+                f"shard {self.number} holds a URL that cannot be read ({error}): a block on {INDEX} is damaged, "
+                "although its checksum fits. Look with `python -m worker index inspect`"
+            ) from error
+        self.observer.answered(self.number, len(pending.batch.claims))
+        return answer
+
+    def send(self, answer: Answer) -> None:
+        """Give it to the log."""
+        self.asked = answer.batch
+        self.ticket = self.log.append(ANSWERS, 0, None, encode(answer))
+
+
+class Worker:
+    """Everything one process does, as steps that a loop runs in turn and a simulation in any order.
+
+    1. ``poll``: heartbeat; partitions lost and gained; pages consumed.
+    2. ``take_up``: locate gained partitions, restore gained shards, let them join a follower.
+    3. ``read``: both logs, by every follower.
+    4. ``answer``: the first undecided batch, by every shard that is owned.
+    5. ``decide``: what all shards have answered; store survivors, collect decisions.
+    6. ``claim``: fingerprinted pages as one batch. After the answers, for which others wait.
+    7. ``commit``: outputs and consumed offsets in one transaction.
+    8. ``flush``: blocks of survivors to the topic, snapshots to the disk; bury what has expired.
+
+    Every step may raise ``worker.errors.Stop``; the process then ends, and whoever owns its work next takes it up from
+    the logs.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        policy: Policy,
+        fingerprinting: Fingerprinting,
+        new_index: IndexFactory,
+        new_key: Callable[[], bytes],
+        observer: Observer | None = None,
+        resources: WorkerResources | None = None,
+    ) -> None:
+        self.log = log
+        self.policy = policy
+        self.fingerprinting = fingerprinting
+        self.new_index = new_index
+        self.new_key = new_key
+        self.observer = contained(observer or Observer())
+        self.resources = resources or WorkerResources()
+        self.partitions: dict[int, OwnedPartition] = {}
+        self.shards: dict[int, OwnedShard] = {}
+        self.followers: list[Follower] = []
+        self.ends = Ends(log.all_bounds)
+        self.draining = False
+        self._lost: list[Iterator[None]] = []
+        self._turn = 0
+        self.claimer = Claimer(log, policy, self.observer)
+        self.committer = Committer(log, policy, self.observer)
+
+    # 1
+
+    def poll(self) -> int:
+        """Take part in both groups and take in what was consumed; returns how many pages.
+
+        What was lost is freed a little in each step: a gigabyte takes tens of milliseconds.
+        """
+        if self._lost and next(self._lost[-1], self) is self:
+            self._lost.pop()
+        for number in (shards := self.log.shards().poll()).lost:
+            self._lose_shard(number)
+        for number in shards.gained:
+            self._renew_shard(number)
+        for number in (pages := self.log.pages().poll()).lost:
+            self._lose_partition(number)
+        for number in pages.gained:
+            self._renew_partition(number)
+        for record in pages.records:
+            self.ends.seen(record.partition, record.offset)
+            partition = self.partitions.get(record.partition)
+            if partition is None or partition.state is not PartitionState.CLAIMING or self.draining:
+                continue
+            if partition.consume(record):
+                self.fingerprinting.submit(record)
+        self._hold_back()
+        return len(pages.records)
+
+    def drain(self) -> None:
+        """Consume nothing more; what was consumed is still claimed and committed."""
+        self.draining = True
+
+    def close(self) -> None:
+        """Read no more; what is not committed is done by the next owner."""
+        for follower in self.followers:
+            follower.close()
+        for shard in self.shards.values():
+            shard.close()
+        self.followers = []
+
+    @property
+    def drained(self) -> bool:
+        """Everything consumed is committed."""
+        return not self.committing and not any(partition.held for partition in self.partitions.values())
+
+    @property
+    def committing(self) -> bool:
+        """A transaction is in flight."""
+        return not self.committer.idle
+
+    @property
+    def flushed(self) -> bool:
+        """Every sealed block is acknowledged, and every snapshot that was taken is written."""
+        owned = self.shards.values()
+        return all(shard.block_writer is None or shard.block_writer.idle for shard in owned) and all(
+            shard.snapshot_writer is None or shard.snapshot_writer.idle for shard in owned
+        )
+
+    def _hold_back(self) -> None:
+        held_bytes = sum(partition.held_bytes for partition in self.partitions.values())
+        full = self.draining or held_bytes >= self.policy.held_bytes
+        self.log.pages().hold(
+            frozenset(n for n, p in self.partitions.items() if full or p.state is not PartitionState.CLAIMING)
+        )
+
+    def _renew_partition(self, number: int) -> None:
+        self._lose_partition(number)
+        self.partitions[number] = OwnedPartition(number, self.observer, counts=self.policy.output == "count")
+
+    def _lose_partition(self, number: int) -> None:
+        partition = self.partitions.pop(number, None)
+        if partition is not None:
+            partition.move(PartitionState.LOST)
+            self._leave(partition)
+            self.claimer.drop(number)
+
+    def _renew_shard(self, number: int) -> None:
+        self._lose_shard(number)
+        self.shards[number] = OwnedShard(number, self.log, self.policy, self.observer, self.resources, self.ends)
+
+    def _lose_shard(self, number: int) -> None:
+        shard = self.shards.pop(number, None)
+        if shard is not None:
+            shard.move(ShardState.LOST)
+            shard.close()
+            if shard.live is not None:
+                self._leave(shard.live)
+                self._lost.append(shard.live.index.dismantle())
+
+    # 2
+
+    def take_up(self) -> None:
+        """Bring what was gained one step nearer to work.
+
+        While the broker does not answer, the rest waits for a later step, instead of for one time-out after the other;
+        for how long it may be away is not judged here. What had begun to replay, perhaps without having come to a
+        follower, is taken up anew.
+        """
+        for partition in list(self.partitions.values()):
+            try:
+                self._take_up_partition(partition)
+            except NotYet:
+                continue
+            except Unavailable:
+                if partition.state is not PartitionState.LOCATING:
+                    self._renew_partition(partition.number)
+                return
+        for shard in list(self.shards.values()):
+            try:
+                self._take_up_shard(shard)
+            except Unavailable:
+                if shard.state is not ShardState.RESTORING:
+                    self._renew_shard(shard.number)
+                return
+
+    def _take_up_partition(self, partition: OwnedPartition) -> None:
+        if partition.state is PartitionState.LOCATING:
+            self._join(partition, partition.locate(self.log))
+        elif partition.state is PartitionState.REPLAYING and self._caught_up(partition):
+            partition.begin_claiming(self.log)
+
+    def _take_up_shard(self, shard: OwnedShard) -> None:
+        if shard.state is ShardState.RESTORING:
+            live = shard.restore(self.new_index, self.new_key)
+            if live is not None:
+                self._join(live, live.replay_point)
+
+    def _caught_up(self, partition: OwnedPartition) -> bool:
+        return self._follower_of(partition).told_up_to >= partition.catch_up_to
+
+    def _join(self, subscriber: LogSubscriber, point: ReplayPoint) -> None:
+        for follower in self.followers:
+            if follower.place.batch == point.batch:
+                break
+        else:
+            follower = Follower(self.log, self.policy, point, self.observer, self.ends)
+            follower.subscribers.append(self.claimer)
+            self.followers.append(follower)
+        follower.join(subscriber)
+
+    def _leave(self, subscriber: LogSubscriber) -> None:
+        for follower in self.followers:
+            follower.leave(subscriber)
+
+    def _follower_of(self, subscriber: LogSubscriber) -> Follower:
+        return next(follower for follower in self.followers if subscriber in follower.subscribers)
+
+    # 3
+
+    def read(self, wait: float = 0.0) -> None:
+        """Take in what both logs have; with nothing else to do, wait so many seconds at most for more."""
+        for follower in self.followers:
+            follower.read(wait if follower is self.followers[0] else 0.0)
+
+    # 4
+
+    def answer(self) -> int:
+        """Answer for every owned shard; returns how many answers were sent.
+
+        All are looked up before the first is sent: those that are sent one right after the other travel together.
+        """
+        found = [(shard, shard.answer(self._follower_of(live))) for shard, live in self._live()]
+        answers = [(shard, answer) for shard, answer in found if answer is not None]
+        for shard, answer in answers:
+            shard.send(answer)
+        return len(answers)
+
+    # 5
+
+    def decide(self) -> int:
+        """Decide what all shards have answered; followers that meet at the same batch become one.
+
+        The one that is ahead goes first and the others stop where it stands, so that they must meet.
+
+        Raises:
+            Barred: everything before a record that must not be decided is decided and committed, for all that this worker
+                owns.
+        """
+        count = 0
+        in_flight = not self.claimer.idle
+        ahead: list[Follower] = []
+        for follower in sorted(self.followers, key=lambda follower: follower.place.batch, reverse=True):
+            decided = follower.decide(before=ahead[-1].place.batch if ahead else None)
+            if decided and not ahead:
+                self.observer.decided(decided)
+            count += decided
+            if ahead and ahead[-1].place.batch == follower.place.batch:
+                for subscriber in follower.subscribers:
+                    if subscriber is not self.claimer:
+                        ahead[-1].join(subscriber)
+                follower.close()
+            else:
+                ahead.append(follower)
+        self.followers = [follower for follower in ahead if self._needed(follower)]
+        if in_flight and self.claimer.idle:
+            self.observer.own_decided()
+        self._end_at_a_barrier()
+        return count
+
+    def _end_at_a_barrier(self) -> None:
+        """Not before what this worker owns has come there, and what is ruled is committed: nobody else would do it."""
+        barred = [follower.barred for follower in self.followers]
+        if not barred or barred[0] is None or None in barred or any(s.live is None for s in self.shards.values()):
+            return
+        if all(p.state is PartitionState.CLAIMING and not p.decisions for p in self.partitions.values()):
+            raise barred[0].refusal()
+
+    def _needed(self, follower: Follower) -> bool:
+        if any(subscriber is not self.claimer for subscriber in follower.subscribers):
+            return True
+        follower.close()
+        return False
+
+    # 6
+
+    def claim(self, wait: float = 0.0, *, send: bool = True) -> bool:
+        """Take in fingerprinted pages, for ``wait`` seconds where some are under way.
+
+        With ``send``, send the batch that has gathered, unless one is in flight; true if one was sent.
+        """
+        for claim in self.fingerprinting.claims(wait):
+            partition = self.partitions.get(claim.partition)
+            if partition is not None:
+                partition.fingerprinted(claim)
+        if not send:
+            return False
+        before = self.claimer.ticket
+        self.claimer.step(self._in_turn())
+        return self.claimer.ticket is not before
+
+    # 7
+
+    def commit(self, *, begin: bool = True, refresh: bool = False) -> bool:
+        """See how the transaction in flight ended, then begin the next; true if one was begun."""
+        for partition in self.committer.finish():
+            self._renew_partition(partition.number)
+        if not begin:
+            return False
+        owned = self._in_turn()
+        places = {partition.number: self._follower_of(partition).place for partition in owned}
+        return self.committer.begin(places, owned, refresh=refresh)
+
+    def _in_turn(self) -> list[OwnedPartition]:
+        """The partitions that claim, another one first each time: under a backlog the first would take all the room."""
+        claiming = [partition for partition in self.partitions.values() if partition.state is PartitionState.CLAIMING]
+        self._turn += 1
+        first = self._turn % len(claiming) if claiming else 0
+        return claiming[first:] + claiming[:first]
+
+    # 8
+
+    def flush(self, *, seal: bool = False, keep: bool = False) -> None:
+        """Write sealed blocks and tombstones; with ``seal``, seal first what was decided since the last block.
+
+        With ``keep`` also take a snapshot of every shard, if this worker has a folder for them: of one after the other
+        from now on. Taking its state copies it, and the answers wait meanwhile; with the states of all shards at once
+        the worker would need memory for a second index.
+        """
+        due = None
+        taken = any(shard.snapshot_writer is not None and shard.snapshot_writer.holds for shard, _ in self._live())
+        for shard, live in self._live():
+            if shard.snapshot_writer is not None:
+                shard.snapshot_writer.due |= keep
+                if due is None and not taken and shard.snapshot_writer.due:
+                    due = shard.snapshot_writer
+            if seal or (due is not None and shard.snapshot_writer is due):
+                live.seal()
+            if due is not None and shard.snapshot_writer is due:
+                due.capture(live)
+            if shard.block_writer is not None:
+                shard.block_writer.step()
+                if shard.snapshot_writer is not None:
+                    shard.snapshot_writer.step(live, shard.block_writer)
+
+    def tidy(self) -> None:
+        """Remove what has expired from memory."""
+        for shard, live in self._live():
+            self.observer.expired(shard.number, live.tidy())
+
+    def _live(self) -> list[tuple[OwnedShard, LiveShard]]:
+        return [(shard, shard.live) for shard in self.shards.values() if shard.live is not None]
