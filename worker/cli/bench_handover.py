@@ -23,7 +23,7 @@ from worker.errors import Unavailable
 from worker.messages import Answer, Batch, PageMeta, decode
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.publish import publish_pages
-from worker.stream.log import Log, Record
+from worker.stream.log import Log, Record, read_to_end
 from worker.topics import ANSWERS, FINGERPRINTS
 
 READY_SECONDS: Final = 300.0
@@ -187,12 +187,7 @@ def _judge(log: Log, first_batch: int, counted: tuple[float, float], shared_out:
 
 def _all(log: Log, topic: str, begin: int) -> list[Record]:
     reader = log.reader(topic, 0, begin)
-    end = log.bounds(topic, 0).end
-    found: list[Record] = []
-    while reader.position < end:
-        found += reader.read(1.0)
-    reader.close()
-    return found
+    return list(read_to_end(reader, log.bounds(topic, 0).end))
 
 
 def _publish(settings: Settings, stop: threading.Event) -> None:

@@ -35,7 +35,7 @@ from worker.operations.repair import NEVER_THERE, Place, State
 from worker.operations.switch import Generation, consumed, refuse_running
 from worker.stream.barrier import barriers, outside, refuse_poisoned
 from worker.stream.compatibility import COPIED, other_scheme
-from worker.stream.log import Committed
+from worker.stream.log import Committed, read_to_end
 from worker.stream.policy import SCHEME_HEADER, Note, Policy, ReplayPoint
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard
@@ -174,19 +174,14 @@ def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
     is, and their pages are claimed anew."""
     begin, end = source.bounds(FINGERPRINTS, 0)
     ends = outside(source)
-    reader = source.reader(FINGERPRINTS, 0, max(begin, offset))
-    try:
-        while reader.position < end:
-            for record in reader.read(1.0):
-                if next(barriers(ends, [record], policy), None) is not None:
-                    return None
-                try:
-                    if decode(Batch, record.value).scheme == policy.scheme:
-                        return record.offset
-                except UnreadableRecord:
-                    continue
-    finally:
-        reader.close()
+    for record in read_to_end(source.reader(FINGERPRINTS, 0, max(begin, offset)), end):
+        if next(barriers(ends, [record], policy), None) is not None:
+            return None
+        try:
+            if decode(Batch, record.value).scheme == policy.scheme:
+                return record.offset
+        except UnreadableRecord:
+            continue
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -11,7 +11,7 @@ from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import NO_BATCH, cover, unpack
 from worker.messages import Batch, Block, Headers, decode
 from worker.stream.compatibility import COPIED
-from worker.stream.log import Bounds, Reader, Record
+from worker.stream.log import Bounds, Reader, read_to_end
 from worker.stream.policy import ReplayPoint
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX
 
@@ -69,19 +69,14 @@ class Logs:
 
 def _behind_copy(log: Readable, bounds: Bounds) -> int:
     """The first offset of ``fingerprints`` that is not of a copy."""
-    reader = log.reader(FINGERPRINTS, 0, bounds.begin)
-    try:
-        while reader.position < bounds.end:
-            for record in reader.read(1.0):
-                try:
-                    if decode(Batch, record.value).scheme == COPIED:
-                        continue
-                except (UnreadableRecord, Refused):
-                    pass
-                return record.offset
-        return bounds.end
-    finally:
-        reader.close()
+    for record in read_to_end(log.reader(FINGERPRINTS, 0, bounds.begin), bounds.end):
+        try:
+            if decode(Batch, record.value).scheme == COPIED:
+                continue
+        except (UnreadableRecord, Refused):
+            pass
+        return record.offset
+    return bounds.end
 
 
 @dataclass(frozen=True)
@@ -106,7 +101,8 @@ def read_shard(log: Readable, shard: int) -> ShardTopic:
     unreadable: dict[bytes, str] = {}
     words: dict[bytes, Headers] = {}
     size = 0
-    for record in read(log, INDEX, shard):
+    begin, end = log.bounds(INDEX, shard)
+    for record in read_to_end(log.reader(INDEX, shard, begin), end):
         key = record.key or b""
         blocks.pop(key, None)
         unreadable.pop(key, None)
@@ -125,17 +121,6 @@ def read_shard(log: Readable, shard: int) -> ShardTopic:
         blocks[key] = block
         words.setdefault(block.scheme, record.headers)
     return ShardTopic(shard, tuple(blocks.values()), words, tuple(unreadable.values()), size)
-
-
-def read(log: Readable, topic: str, partition: int) -> Iterator[Record]:
-    """The records of a partition, from its beginning to its end as of now."""
-    begin, end = log.bounds(topic, partition)
-    reader = log.reader(topic, partition, begin)
-    try:
-        while reader.position < end:
-            yield from reader.read(1.0)
-    finally:
-        reader.close()
 
 
 @dataclass(frozen=True)

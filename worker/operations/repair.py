@@ -51,7 +51,7 @@ from worker.messages import Block, Headers, encode
 from worker.operations.inspect import Logs, Reach, Readable, ShardTopic, read_shard
 from worker.stream.barrier import NEW_PREFIX, Barrier, barriers, outside, refuse_poisoned
 from worker.stream.compatibility import other_scheme
-from worker.stream.log import Bounds, Committed, NotYet
+from worker.stream.log import Bounds, Committed, NotYet, read_to_end
 from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
 from worker.topics import FINGERPRINTS, INDEX, PAGES
 from worker.verdict.clock import NO_WATERMARK
@@ -202,13 +202,7 @@ def barrier(place: Place, survey: Survey, policy: Policy) -> Barrier | None:
     begin, end = survey.logs.fingerprints
     ends = outside(place)
     reader = place.reader(FINGERPRINTS, 0, max(begin, min(shard.point.batch for shard in survey.shards)))
-    try:
-        while reader.position < end:
-            if (found := next(barriers(ends, reader.read(1.0), policy), None)) is not None:
-                return found
-    finally:
-        reader.close()
-    return None
+    return next(barriers(ends, read_to_end(reader, end), policy), None)
 
 
 def plan(survey: Survey, policy: Policy) -> Plan:

@@ -17,7 +17,7 @@ from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
 from worker.messages import Batch, Claim, decode, encode
 from worker.operations.inspect import Logs, Reach
 from worker.operations.repair import Place, refuse_members
-from worker.stream.log import NotYet
+from worker.stream.log import NotYet, read_to_end
 from worker.stream.partition.owned import SKIPPED
 from worker.stream.policy import SCHEME_HEADER, Policy, ReplayPoint
 from worker.topics import FINGERPRINTS, PAGES
@@ -86,13 +86,8 @@ def highest_claim(place: Place, partition: int, policy: Policy) -> int:
         )
     highest = committed.offset - 1
     begin, end = place.bounds(FINGERPRINTS, 0)
-    reader = place.reader(FINGERPRINTS, 0, max(begin, point.batch))
-    try:
-        while reader.position < end:
-            for record in reader.read(1.0):
-                highest = max([highest, *_claimed(record.value, partition, policy)])
-    finally:
-        reader.close()
+    for record in read_to_end(place.reader(FINGERPRINTS, 0, max(begin, point.batch)), end):
+        highest = max([highest, *_claimed(record.value, partition, policy)])
     return highest
 
 
@@ -128,11 +123,4 @@ def _first_page(place: Place, partition: int, begin: int, end: int) -> int | Non
     """The first page in a range of offsets; there may be none, where transactions ended."""
     if begin >= end:
         return None
-    reader = place.reader(PAGES, partition, begin)
-    try:
-        while reader.position < end:
-            if records := reader.read(1.0):
-                return records[0].offset if records[0].offset < end else None
-    finally:
-        reader.close()
-    return None
+    return next((record.offset for record in read_to_end(place.reader(PAGES, partition, begin), end)), None)

@@ -49,7 +49,7 @@ change after they were asked for.)
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
@@ -59,6 +59,9 @@ RECORD_BYTES: Final = 1024
 """What a record takes in memory besides its content, with its claim and its decision."""
 HEADER_BYTES: Final = 128
 """What a header takes besides its name and its value."""
+
+_WAIT: Final = 1.0
+"""Seconds that ``read_to_end`` waits for records at a time; how often it asks whether it is still wanted."""
 
 
 class Record(NamedTuple):
@@ -175,6 +178,23 @@ class Reader(ABC):
     @abstractmethod
     def close(self) -> None:
         """The reader is of no use afterwards."""
+
+
+def read_to_end(reader: Reader, end: int, before_each_read: Callable[[], None] | None = None) -> Iterator[Record]:
+    """The records from the reader's position on whose offset is less than ``end``; waits until all have come.
+
+    ``before_each_read`` may raise in order to give up. The reader is closed when this generator ends, or is left.
+
+    Raises:
+        Refused: what comes next is not on the broker any more.
+    """
+    try:
+        while reader.position < end:
+            if before_each_read is not None:
+                before_each_read()
+            yield from (record for record in reader.read(_WAIT) if record.offset < end)
+    finally:
+        reader.close()
 
 
 class PageGroup(ABC):

@@ -10,7 +10,7 @@ from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
 from worker.messages import Batch, Binary, Block, Headers, decode
 from worker.stream.compatibility import COPIED, other_scheme
 from worker.stream.kafka.topic_admin import MISSING, PARTITIONS, Difference
-from worker.stream.log import Log, NotYet, Reader
+from worker.stream.log import Log, NotYet, read_to_end
 from worker.stream.partition.record_sizes import LEAST_BYTES
 from worker.stream.policy import Policy
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, MAX_BYTES_CONFIG, PAGES, TopicSpec
@@ -106,16 +106,11 @@ def _first_of(
     With ``behind_copy`` those are passed over that a copied index put there.
     """
     begin, end = log.bounds(topic, partition)
-    reader: Reader = log.reader(topic, partition, begin)
-    try:
-        while reader.position < end:
-            for record in reader.read(1.0):
-                try:
-                    message = decode(kind, record.value)
-                except UnreadableRecord:
-                    continue
-                if not (behind_copy and message.scheme == COPIED):
-                    return message.scheme, record.headers, topic
-    finally:
-        reader.close()
+    for record in read_to_end(log.reader(topic, partition, begin), end):
+        try:
+            message = decode(kind, record.value)
+        except UnreadableRecord:
+            continue
+        if not (behind_copy and message.scheme == COPIED):
+            return message.scheme, record.headers, topic
     return None

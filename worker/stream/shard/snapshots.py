@@ -15,7 +15,7 @@ import xxhash
 
 from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.messages import Block, decode
-from worker.stream.log import Log
+from worker.stream.log import Log, read_to_end
 from worker.stream.policy import Policy
 from worker.stream.shard import snapshot_file
 from worker.stream.shard.block_writer import BlockWriter
@@ -136,22 +136,21 @@ def landed(
     Raises:
         Abandoned: it said so.
     """
+
+    def go_on() -> None:
+        if abandoned():
+            raise Abandoned
+
     found: dict[bytes, int | None] = {}
     reader = log.reader(INDEX, shard, max(begin, log.bounds(INDEX, shard).begin))
-    try:
-        while reader.position < end:
-            if abandoned():
-                raise Abandoned
-            for record in reader.read(1.0):
-                key = record.key or b""
-                if record.offset >= end or (record.value is not None and key in known and key not in found):
-                    continue
-                try:
-                    found[key] = None if record.value is None else decode(Block, record.value).to
-                except UnreadableRecord:  # what reads the whole topic counts it; it is no block to be buried
-                    found[key] = None
-    finally:
-        reader.close()
+    for record in read_to_end(reader, end, before_each_read=go_on):
+        key = record.key or b""
+        if record.value is not None and key in known and key not in found:
+            continue
+        try:
+            found[key] = None if record.value is None else decode(Block, record.value).to
+        except UnreadableRecord:  # what reads the whole topic counts it; it is no block to be buried
+            found[key] = None
     return found
 
 
