@@ -30,13 +30,14 @@ from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import Cover, Header, cover, pack
 from worker.index.entries import Entries, Survivor
 from worker.messages import Batch, Headers, Order, decode, encode
-from worker.operations.inspect import Logs, Reach, read_shard
+from worker.operations.inspect import logs_of, read_shard
 from worker.operations.repair import NEVER_THERE, Place, State
 from worker.operations.switch import Generation, consumed, refuse_running
 from worker.stream.barrier import barriers, outside, refuse_poisoned
 from worker.stream.compatibility import COPIED, other_scheme
 from worker.stream.log import Committed, read_to_end
 from worker.stream.policy import SCHEME_HEADER, Note, Policy, ReplayPoint
+from worker.stream.replay import Reach, check_reach
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard
 
@@ -89,7 +90,7 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
         ends = ", ".join("nothing" if state is None else f"batch {state.to}" for state in states)
         raise Refused(f"the shards of {generation.shown} are written up to {ends}, not all up to the same: {_IN_ORDER}")
     state = states[0]
-    if (reach := Logs.of(source).reach(state.point)) is not Reach.FINE:
+    if (reach := check_reach(logs_of(source), state.point)) is not Reach.FINE:
         raise Refused(f"what follows batch {state.to} is {reach.value}: run `python -m worker repair` first")
     pages = {partition: source.bounds(PAGES, partition).end for partition in partitions}
     refuse_poisoned({partition: state.knows(partition) for partition in pages}, pages, f"blocks of {generation.shown}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Protocol
 
 from worker.errors import Refused, UnreadableRecord
@@ -13,6 +12,7 @@ from worker.messages import Batch, Block, Headers, decode
 from worker.stream.compatibility import COPIED
 from worker.stream.log import Bounds, Reader, read_to_end
 from worker.stream.policy import ReplayPoint
+from worker.stream.replay import Logs, Reach, check_reach
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX
 
 
@@ -26,45 +26,10 @@ class Readable(Protocol):
         """Begin and end as of now."""
 
 
-class Reach(Enum):
-    """Whether a subscriber can read on from its replay point, in the words that ``inspect`` and ``repair`` print."""
-
-    FINE = "readable"
-    GONE = "gone"
-    """A batch after it, or an answer that may be needed, has passed the logs' retention."""
-    BEYOND = "beyond the logs' end"
-    """A topic was made anew under the same name."""
-
-
-@dataclass(frozen=True)
-class Logs:
-    """Bounds of the two logs."""
-
-    fingerprints: Bounds
-    answers: Bounds
-
-    @classmethod
-    def of(cls, log: Readable) -> Logs:
-        """As of now; what a copied index has put before the first batch counts as removed, since it tells nothing."""
-        fingerprints = log.bounds(FINGERPRINTS, 0)
-        return cls(fingerprints._replace(begin=_behind_copy(log, fingerprints)), log.bounds(ANSWERS, 0))
-
-    @property
-    def whole(self) -> bool:
-        """Nothing has been removed from either."""
-        return self.fingerprints.begin == 0 and self.answers.begin == 0
-
-    @property
-    def end(self) -> ReplayPoint:
-        """Behind everything."""
-        return ReplayPoint(self.fingerprints.end, self.answers.end)
-
-    def reach(self, point: ReplayPoint) -> Reach:
-        """The rule of ``restore.check_reach``; an idle cluster's point may be older than the logs."""
-        if point.batch > self.fingerprints.end or point.answers_offset > self.answers.end:
-            return Reach.BEYOND
-        answers_gone = point.answers_offset < self.answers.begin and point.batch < self.fingerprints.end
-        return Reach.GONE if point.batch < self.fingerprints.begin or answers_gone else Reach.FINE
+def logs_of(log: Readable) -> Logs:
+    """As of now; what a copied index has put before the first batch counts as removed, since it tells nothing."""
+    fingerprints = log.bounds(FINGERPRINTS, 0)
+    return Logs(fingerprints._replace(begin=_behind_copy(log, fingerprints)), log.bounds(ANSWERS, 0))
 
 
 def _behind_copy(log: Readable, bounds: Bounds) -> int:
@@ -147,7 +112,7 @@ class ShardReport:
 
 def inspect(log: Readable, shards: Iterable[int]) -> list[ShardReport]:
     """Look at each shard, one after the other; holds the blocks of one at a time."""
-    logs = Logs.of(log)
+    logs = logs_of(log)
     return [report(read_shard(log, shard), logs) for shard in shards]
 
 
@@ -169,7 +134,7 @@ def report(found: ShardTopic, logs: Logs) -> ShardReport:
         problems.append(
             f"{damaged} blocks lie above batch {end}, and what comes between is lost: the logs are read from there"
         )
-    if (reach := logs.reach(point)) is not Reach.FINE:
+    if (reach := check_reach(logs, point)) is not Reach.FINE:
         problems.append(
             f"its replay point (batch {point.batch}, answer {point.answers_offset}) is {reach.value}: "
             "run `python -m worker repair`, which says what was lost"

@@ -48,11 +48,12 @@ from worker.errors import Refused, Unavailable
 from worker.index.blocks import NO_BATCH, Header, cover, pack
 from worker.index.entries import Entries
 from worker.messages import Block, Headers, encode
-from worker.operations.inspect import Logs, Reach, Readable, ShardTopic, read_shard
+from worker.operations.inspect import Readable, ShardTopic, logs_of, read_shard
 from worker.stream.barrier import NEW_PREFIX, Barrier, barriers, outside, refuse_poisoned
 from worker.stream.compatibility import other_scheme
 from worker.stream.log import Bounds, Committed, NotYet, read_to_end
 from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
+from worker.stream.replay import Logs, Reach, check_reach
 from worker.topics import FINGERPRINTS, INDEX, PAGES
 from worker.verdict.clock import NO_WATERMARK
 
@@ -140,7 +141,7 @@ class Survey:
     @property
     def readable(self) -> list[State]:
         """The states from which a subscriber could read on, ascending."""
-        return [state for state in self.states if self.logs.reach(state.point) is Reach.FINE]
+        return [state for state in self.states if check_reach(self.logs, state.point) is Reach.FINE]
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ def survey(place: Place, policy: Policy, partitions: Iterable[int]) -> Survey:
         Refused: the index was written with other settings, or contradicts itself.
         Unavailable: a transaction is pending.
     """
-    logs = Logs.of(place)
+    logs = logs_of(place)
     states: dict[int, State] = {BEGINNING.to: BEGINNING} if logs.whole else {}
     shards = []
     for number in range(policy.shards):
@@ -279,7 +280,7 @@ def _shard_place(found: ShardTopic, logs: Logs) -> ShardPlace:
         raise Refused(f"{error}. A repair cannot tell which of the two is right: {NEW_PREFIX}") from error
     last = covered.last
     point = ReplayPoint(last.to + 1, last.answers_offset) if last else BEGINNING.point
-    return ShardPlace(found.shard, point, logs.reach(point), covered.floor, covered.damaged)
+    return ShardPlace(found.shard, point, check_reach(logs, point), covered.floor, covered.damaged)
 
 
 def _partition_place(place: Place, number: int, logs: Logs, states: Sequence[State]) -> PartitionPlace:
@@ -296,7 +297,7 @@ def _partition_place(place: Place, number: int, logs: Logs, states: Sequence[Sta
         point = ReplayPoint.from_metadata(committed.metadata, f"partition {number} of {PAGES}")
         right = all(state.knows(number) < committed.offset for state in told if state.to < point.batch)
         if right and (told or place.committed_up_to(number) < committed.offset):
-            return PartitionPlace(number, committed, committed.offset, point, logs.reach(point), pages)
+            return PartitionPlace(number, committed, committed.offset, point, check_reach(logs, point), pages)
     if committed is None and logs.fingerprints.end == 0:
         return PartitionPlace(number, None, pages.begin, None, Reach.FINE, pages)  # the crawl has not begun
     last = place.committed_up_to(number)

@@ -15,11 +15,12 @@ from typing import Final, NamedTuple
 
 from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
 from worker.messages import Batch, Claim, decode, encode
-from worker.operations.inspect import Logs, Reach
+from worker.operations.inspect import logs_of
 from worker.operations.repair import Place, refuse_members
 from worker.stream.log import NotYet, read_to_end
 from worker.stream.partition.owned import SKIPPED
 from worker.stream.policy import SCHEME_HEADER, Policy, ReplayPoint
+from worker.stream.replay import Reach, check_reach
 from worker.topics import FINGERPRINTS, PAGES
 
 DETAIL: Final = "by hand, with repair --skip"
@@ -79,7 +80,7 @@ def highest_claim(place: Place, partition: int, policy: Policy) -> int:
             "or run `python -m worker repair` if workers were there before"
         )
     point = ReplayPoint.from_metadata(committed.metadata, f"partition {partition} of {PAGES}")
-    if (reach := Logs.of(place).reach(point)) is not Reach.FINE:
+    if (reach := check_reach(logs_of(place), point)) is not Reach.FINE:
         raise Refused(
             f"what partition {partition} of {PAGES} is to be read from is {reach.value}: run `python -m worker repair` "
             "first"

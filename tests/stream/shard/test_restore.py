@@ -33,7 +33,7 @@ from worker.messages import Block, decode, encode
 from worker.stream.policy import SCHEME_HEADER, Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
 from worker.stream.shard.live import LiveShard, Standing
-from worker.stream.shard.restore import Restoration, check_reach
+from worker.stream.shard.restore import Restoration
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX
 
 PAGES: Final = [Page(f"http://{n}/", fingerprint=0b111 << 3 * (n % 9), fetched=10 * n) for n in range(12)]
@@ -269,51 +269,3 @@ def test_a_block_of_another_scheme_without_its_words_is_named_by_its_id() -> Non
 def test_the_words_of_our_own_scheme_stand_beside_every_block() -> None:
     records = three_blocks().world.topics[INDEX, 0].records
     assert [dict(record.headers) for record in records] == [{SCHEME_HEADER: WORDS.encode()}] * 3
-
-
-# whether the logs reach back
-
-FINE, ANEW, GONE = None, r"topic was made anew", r"passed its retention.*repair --accept-gap"
-
-
-@pytest.mark.parametrize(
-    ("point", "fingerprints", "answers", "refusal"),
-    [
-        ((0, 0), (0, 0), (0, 0), FINE),
-        ((0, 0), (0, 5), (0, 9), FINE),
-        ((5, 9), (5, 8), (9, 20), FINE),
-        ((5, 9), (6, 8), (9, 20), GONE),
-        ((5, 9), (5, 8), (10, 20), GONE),
-        ((5, 9), (8, 8), (9, 20), GONE),
-        ((8, 9), (8, 8), (10, 20), FINE),
-        ((8, 20), (3, 8), (20, 20), FINE),
-        ((9, 9), (0, 8), (0, 20), ANEW),
-        ((5, 21), (0, 8), (0, 20), ANEW),
-        ((5, 9), (0, 0), (0, 0), ANEW),
-    ],
-    ids=[
-        "all is new",
-        "all is kept",
-        "just kept",
-        "a batch is gone",
-        "an answer is gone",
-        "all batches are gone",
-        "idle: old answers are gone, no batch is",
-        "at the end of both",
-        "beyond the end of fingerprints",
-        "beyond the end of answers",
-        "both logs are empty",
-    ],
-)
-def test_a_replay_point_is_too_old_only_if_something_after_it_is_gone(
-    point: tuple[int, int], fingerprints: tuple[int, int], answers: tuple[int, int], refusal: str | None
-) -> None:
-    world = World(partitions=1, shards=1)
-    for topic, (begin, end) in ((FINGERPRINTS, fingerprints), (ANSWERS, answers)):
-        world.topics[topic, 0].begin, world.topics[topic, 0].end = begin, end
-    log = MemoryLog(world, "w")
-    if refusal is None:
-        check_reach(log, ReplayPoint(*point), "shard 3")
-    else:
-        with pytest.raises(Refused, match=rf"shard 3 .*{refusal}"):
-            check_reach(log, ReplayPoint(*point), "shard 3")

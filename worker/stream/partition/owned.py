@@ -13,7 +13,7 @@ from worker.stream.log_follower import DecidedBatch, Pending
 from worker.stream.observer import Observer
 from worker.stream.partition.record_sizes import record_bytes
 from worker.stream.policy import NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
-from worker.stream.shard.restore import check_reach
+from worker.stream.replay import readable_point
 from worker.stream.states import PARTITION_MOVES, PartitionState, moved
 from worker.topics import ANSWERS, FINGERPRINTS, PAGES
 from worker.verdict.decide import DEAD, Decision
@@ -95,7 +95,7 @@ class OwnedPartition:
                 f"{pages.begin} to {pages.end}: the topic was made anew, or pages passed its retention unread. "
                 "Run `python -m worker repair --accept-gap`, which lists what was lost and moves the offset"
             )
-        here = check_reach(log, point, f"partition {self.number} of {PAGES}")
+        here = readable_point(log, point, f"partition {self.number} of {PAGES}")
         if here != point:
             log.pages().commit({self.number: Committed(committed.offset, note._replace(point=here).to_metadata())})
         self.committed_offset = committed.offset

@@ -16,15 +16,14 @@ from worker.stream.compatibility import other_scheme
 from worker.stream.log import Log, Record
 from worker.stream.observer import Observer
 from worker.stream.policy import BRIDGE_HEADER, Policy, ReplayPoint
+from worker.stream.replay import readable_point
 from worker.stream.resources import WorkerResources
 from worker.stream.shard.expiry_clocks import Clocks
 from worker.stream.shard.live import Index, IndexFactory, LiveShard, Standing
 from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.stream.shard.snapshot_file import SnapshotDamaged
 from worker.stream.shard.snapshots import refuse
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX
-
-REPAIR: Final = "run `python -m worker repair --accept-gap`, which lists what was lost and moves the replay point"
+from worker.topics import INDEX
 
 _WAIT: Final = 0.005
 """Seconds for which a step waits for records, or for the loading; without it the loop would only turn. The shards that
@@ -145,7 +144,7 @@ class Restoration:
         try:
             loaded = self._loading.result()
             here = ReplayPoint(loaded.standing.to + 1, loaded.standing.answers_offset)
-            loaded.standing.answers_offset = check_reach(self.log, here, f"shard {self.number}").answers_offset
+            loaded.standing.answers_offset = readable_point(self.log, here, f"shard {self.number}").answers_offset
         except OverMemoryLimit:
             raise
         except (Refused, SnapshotDamaged, OSError) as error:
@@ -257,29 +256,3 @@ def _standing(found: Cover, ttl: int | None) -> Standing:
         floor=found.floor,
         clocks=Clocks() if ttl is None else Clocks(found.clocks),
     )
-
-
-def check_reach(log: Log, point: ReplayPoint, who: str) -> ReplayPoint:
-    """A replay point at which both logs can be read on, if everything after the given one is still there.
-
-    An idle cluster's point may be older than the answers that are kept: with no batch after it, none of them is needed,
-    and reading begins where they do.
-
-    Raises:
-        Refused: a batch, or an answer that may be needed, is gone.
-    """
-    fingerprints, answers = log.bounds(FINGERPRINTS, 0), log.bounds(ANSWERS, 0)
-    if point.batch > fingerprints.end or point.answers_offset > answers.end:
-        raise Refused(
-            f"{who} stands at batch {point.batch}, answer {point.answers_offset}, but the logs end at {fingerprints.end} "
-            f"and {answers.end}: a topic was made anew. Make all of them anew, or give the crawl a topics.prefix "
-            "of its own"
-        )
-    answers_gone = point.answers_offset < answers.begin and point.batch < fingerprints.end
-    if point.batch < fingerprints.begin or answers_gone:
-        raise Refused(
-            f"{who} has to read on from batch {point.batch}, answer {point.answers_offset}, but the logs begin at "
-            f"{fingerprints.begin} and {answers.begin}: what lies between has passed its retention. "
-            f"Stop all workers and {REPAIR}"
-        )
-    return ReplayPoint(point.batch, max(point.answers_offset, answers.begin))

@@ -1,0 +1,75 @@
+"""Whether both logs still hold what a replay point asks for: one rule, for workers and for those who look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from worker.errors import Refused
+from worker.stream.log import Bounds, Log
+from worker.stream.policy import ReplayPoint
+from worker.topics import ANSWERS, FINGERPRINTS
+
+
+class Reach(Enum):
+    """Whether a subscriber can read on from its replay point, in the words that ``inspect`` and ``repair`` print."""
+
+    FINE = "readable"
+    GONE = "gone"
+    """A batch after it, or an answer that may be needed, has passed the logs' retention."""
+    BEYOND = "beyond the logs' end"
+    """A topic was made anew under the same name."""
+
+
+@dataclass(frozen=True)
+class Logs:
+    """Bounds of the two logs."""
+
+    fingerprints: Bounds
+    answers: Bounds
+
+    @property
+    def whole(self) -> bool:
+        """Nothing has been removed from either."""
+        return self.fingerprints.begin == 0 and self.answers.begin == 0
+
+    @property
+    def end(self) -> ReplayPoint:
+        """Behind everything."""
+        return ReplayPoint(self.fingerprints.end, self.answers.end)
+
+
+def check_reach(logs: Logs, point: ReplayPoint) -> Reach:
+    """Whether everything from a replay point on is there.
+
+    An idle cluster's point may be older than the answers that are kept: with no batch after it, none of them is needed.
+    """
+    if point.batch > logs.fingerprints.end or point.answers_offset > logs.answers.end:
+        return Reach.BEYOND
+    answers_gone = point.answers_offset < logs.answers.begin and point.batch < logs.fingerprints.end
+    return Reach.GONE if point.batch < logs.fingerprints.begin or answers_gone else Reach.FINE
+
+
+def readable_point(log: Log, point: ReplayPoint, who: str) -> ReplayPoint:
+    """The replay point at which both logs are read on; where answers that nobody needs are gone, behind these.
+
+    Raises:
+        Refused: a batch, or an answer that may be needed, is gone; ``who`` needs it.
+    """
+    logs = Logs(log.bounds(FINGERPRINTS, 0), log.bounds(ANSWERS, 0))
+    fingerprints, answers = logs.fingerprints, logs.answers
+    reach = check_reach(logs, point)
+    if reach is Reach.BEYOND:
+        raise Refused(
+            f"{who} stands at batch {point.batch}, answer {point.answers_offset}, but the logs end at {fingerprints.end} "
+            f"and {answers.end}: a topic was made anew. Make all of them anew, or give the crawl a topics.prefix "
+            "of its own"
+        )
+    if reach is Reach.GONE:
+        raise Refused(
+            f"{who} has to read on from batch {point.batch}, answer {point.answers_offset}, but the logs begin at "
+            f"{fingerprints.begin} and {answers.begin}: what lies between has passed its retention. Stop all "
+            "workers and run `python -m worker repair --accept-gap`, which lists what was lost and moves the replay "
+            "point"
+        )
+    return point._replace(answers_offset=max(point.answers_offset, answers.begin))
