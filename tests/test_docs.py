@@ -139,6 +139,8 @@ def test_the_changelog_speaks_of_this_version() -> None:
     assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_the_version_is_written_down_once_more_in_the_package() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["version"] == __version__
+def test_the_version_stands_in_one_place_and_the_code_reads_it_from_the_installed_package() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert version == __version__
+    code = [path for package in ("worker", "crawler_plugin") for path in (ROOT / package).rglob("*.py")]
+    assert not [path for path in code if f'"{version}"' in path.read_text(encoding="utf-8")]

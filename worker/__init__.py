@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-__version__: Final = "0.1.0"
+DISTRIBUTION: Final = "crawl-dedup"
+"""What pip calls this package."""
+
+
+def _version() -> str:
+    try:
+        return version(DISTRIBUTION)
+    except PackageNotFoundError:
+        return "0+not-installed"
+
+
+__version__: Final = _version()
+"""As pyproject.toml has it; a checkout that pip has not installed does not know its version."""

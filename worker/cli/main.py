@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from worker import __version__
+from worker.cli.installed import require_worker
 from worker.cli.logs import log_to_stderr
 from worker.cli.stopping import AskedToStop
 from worker.errors import UNEXPECTED, Stop, UsageError
@@ -129,6 +130,7 @@ def main(argv: Sequence[str], asked: AskedToStop | None = None) -> int:
 def _run(argv: Sequence[str], asked: AskedToStop | None) -> int:
     place = _place_of_command(argv)
     before = _top_parser().parse_args(argv[:place])
+    require_worker()
     if place is None:
         return _without_command(before, asked)
     if asked is not None:

@@ -1,0 +1,44 @@
+"""Whether that part of the package is installed which the Scrapy plugin does without."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import PackageNotFoundError, distribution, requires
+from typing import Final
+
+from worker import DISTRIBUTION
+from worker.errors import UsageError
+
+_REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]+)[^;]*;\s*extra\s*==\s*['\"](?P<extra>[\w-]+)['\"]")
+"""A line of the package's metadata that belongs to an extra and to no other condition."""
+
+
+def missing_of(extra: str) -> list[str]:
+    """Packages of this extra that are not installed; none in a checkout that pip has not installed."""
+    try:
+        lines = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        return []
+    found = [match for line in lines if (match := _REQUIREMENT.fullmatch(line)) and match["extra"] == extra]
+    return [match["name"] for match in found if not _is_installed(match["name"])]
+
+
+def require_worker() -> None:
+    """See that workers can run here, before anything imports what they need.
+
+    Raises:
+        UsageError: the extra ``worker`` is not installed, or not all of it.
+    """
+    if missing := missing_of("worker"):
+        raise UsageError(
+            f"workers need more than the Scrapy plugin does, missing here: {', '.join(missing)}. "
+            f"Install it: pip install '{DISTRIBUTION}[worker]'"
+        )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True
