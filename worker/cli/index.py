@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "to spare: batches and answers by which the logs reach back beyond the shard's replay point (negative: gone). "
         "Exit code 1 if anything is damaged or gone. copy: makes the topics of another generation and writes all "
         "entries there, in their order, for workers that go on with other settings of these two kinds; what is judged "
-        "next is judged as it would have been. All workers must have been stopped with SIGTERM, all pages committed. The "
+        "next is judged as it would have been. Stop all workers with SIGTERM first, when all pages are committed. The "
         "old workers refuse to run afterwards. Needs as much memory as the blocks take on the topic."
     )
     parser.add_argument("action", choices=(INSPECT, COPY), help="what to do")

@@ -74,7 +74,7 @@ def _are_ready(workers: Sequence[Child], shards: int, partitions: int) -> bool:
 
 
 class Watching:
-    """What is known of a crawl that runs: ``stations``, and whether it ``is_over`` with all that was published committed.
+    """What is known of a crawl that runs: ``stations``, and whether it ``is_over``, all that was published committed.
 
     Args:
         options: how to reach the broker.

@@ -144,14 +144,14 @@ LAG_RECORDS: Final = _gauge(
 LAG_SECONDS: Final = _gauge(
     "dedup_lag_seconds",
     "seconds",
-    "Age of the oldest page that is held and not committed, by the broker's time stamp; where pages wait and none comes, "
-    "the time for which none came. 0 if nothing waits.",
+    "Age of the oldest page that is held and not committed, by the broker's time stamp; where pages wait and none "
+    "comes, the time for which none came. 0 if nothing waits.",
 )
 HELD_PAGES: Final = _gauge("dedup_held_pages", "pages", "Pages consumed and not committed yet.")
 HELD_BYTES: Final = _gauge(
     "dedup_held_bytes",
     "bytes",
-    "Memory that the pages consumed and not committed yet take, with 1 KiB added for each; bounded by commit.megabytes.",
+    "Memory of the pages consumed and not committed yet, with 1 KiB added for each; bounded by commit.megabytes.",
 )
 PARSING: Final = _gauge("dedup_parsing_pages", "pages", "Pages that are with the parsing processes.")
 

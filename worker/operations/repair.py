@@ -19,8 +19,8 @@ state, but no shard has kept a survivor of it either. So those claims are taken 
 
 3. All shards go on at the end of both logs, with the last known W, and with the hw of the last state or, where more was
    committed since, of the consumed offset.
-4. All page partitions go on at the same place, and claim anew what is not committed. Left out are pages that were claimed
-   up to the last state and not committed: their survivors are in the index.
+4. All page partitions go on at the same place, and claim anew what is not committed. Left out are pages that were
+   claimed up to the last state and not committed: their survivors are in the index.
 
 In both cases:
 

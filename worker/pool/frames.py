@@ -1,7 +1,7 @@
 """What goes through the two pipes between the worker and one of its parsing processes, and what of it is believed.
 
-Down: one pickled ``TaskSpec`` behind its length, then for each page ``PAGE`` (number, bytes of metadata, bytes of body),
-the metadata as MessagePack, the body as it is. A process may trust the one that started it.
+Down: one pickled ``TaskSpec`` behind its length, then for each page ``PAGE`` (number, bytes of metadata, of body), the
+metadata as MessagePack, the body as it is. A process may trust the one that started it.
 
 Up: ``OUTCOME`` (kind, number of the page, bytes of payload) and the payload. A page can take over the process that
 parses it, and the worker has the broker's passwords: so what comes up is plain values, as MessagePack, of declared

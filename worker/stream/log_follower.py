@@ -56,7 +56,7 @@ class DecidedBatch:
     _homes: dict[int, list[Decision]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def survivors(self, shard: int, shards: int) -> list[Decision]:
-        """The decisions of unique pages that live in this one of so many shards; shared out once for all of a worker."""
+        """The decisions of unique pages that live in this one of so many shards; shared out once for a whole worker."""
         if not self._homes:
             self._homes.update((number, []) for number in range(shards))
             for decision in self.decisions:

@@ -61,9 +61,9 @@ def readable_point(log: Log, point: ReplayPoint, who: str) -> ReplayPoint:
     reach = check_reach(logs, point)
     if reach is Reach.BEYOND:
         raise Refused(
-            f"{who} stands at batch {point.batch}, answer {point.answers_offset}, but the logs end at {fingerprints.end} "
-            f"and {answers.end}: a topic was made anew. Make all of them anew, or give the crawl a topics.prefix "
-            "of its own"
+            f"{who} stands at batch {point.batch}, answer {point.answers_offset}, but the logs end at "
+            f"{fingerprints.end} and {answers.end}: a topic was made anew. Make all of them anew, or give the crawl a "
+            "topics.prefix of its own"
         )
     if reach is Reach.GONE:
         raise Refused(

@@ -296,7 +296,7 @@ def commit_by_an_evicted_member(stack: ExitStack) -> None:
 
 
 def consumed_offset_as_of_an_earlier_question(stack: ExitStack) -> None:
-    """An owner that comes back begins where it began the first time: what another committed meanwhile is committed twice.
+    """An owner that comes back begins where it began the first time: what another has committed is committed twice.
 
     kafka-python does so with the answer to a question that timed out.
     """

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from worker.errors import Refused, UsageError
-from worker.messages import Batch, Claim, encode
-from worker.stream.log import Committed, Log, Record, Sent, Ticket
+from worker.messages import Claim
+from worker.stream.log import Committed, Log, Record
 from worker.stream.log_follower import DecidedBatch, Pending
 from worker.stream.observer import Observer
 from worker.stream.partition.record_sizes import record_bytes
-from worker.stream.policy import NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
+from worker.stream.policy import NOTHING, Note, ReplayPoint
 from worker.stream.replay import readable_point
 from worker.stream.states import PARTITION_MOVES, PartitionState, moved
 from worker.topics import ANSWERS, FINGERPRINTS, PAGES
@@ -232,8 +231,8 @@ class OwnedPartition:
             if record is None:
                 if self.held and next(iter(self.held)) > due.decision.claim.offset:
                     raise Refused(
-                        f"page {due.decision.claim.offset} of partition {self.number} was claimed, but {PAGES} does not "
-                        "hold it any more. Give the topic a longer retention than the workers' longest absence; "
+                        f"page {due.decision.claim.offset} of partition {self.number} was claimed, but {PAGES} does "
+                        "not hold it any more. Give the topic a longer retention than the workers' longest absence; "
                         "run `python -m worker repair --accept-gap` to go on without the page"
                     )
                 break
@@ -272,63 +271,3 @@ class OwnedPartition:
             self.skipped.discard(offset)
         self.committed_offset = committed.offset
         self.committed_point = ReplayPoint.from_metadata(committed.metadata, f"partition {self.number}")
-
-
-class Claimer:
-    """At most one batch of this worker in flight; the next gathers meanwhile, so batches grow with the load.
-
-    A batch is in flight until it was decided. After a send error the same claims are sent again before any further
-    ones: else claims of a partition would stand out of order in the log.
-    """
-
-    def __init__(self, log: Log, policy: Policy, observer: Observer) -> None:
-        self.log = log
-        self.policy = policy
-        self.observer = observer
-        self.claims: tuple[Claim, ...] = ()
-        self.ticket: Ticket | None = None
-
-    @property
-    def idle(self) -> bool:
-        """Nothing is in flight."""
-        return self.ticket is None
-
-    def step(self, partitions: Sequence[OwnedPartition]) -> None:
-        """Send the claims that are ready in partitions that claim, or once more those whose send failed."""
-        if self.ticket is None:
-            self._send(self._gather(partitions), again=False)
-        elif self.ticket.state is Sent.FAILED:
-            self._send(self.claims, again=True)
-
-    def drop(self, partition: int) -> None:
-        """The partition was lost: its claims are not sent again, and not waited for."""
-        self.claims = tuple(claim for claim in self.claims if claim.partition != partition)
-        if not self.claims:
-            self.ticket = None
-
-    def on_decided(self, decided: DecidedBatch) -> None:
-        """Recognise the batch in flight by its claims; sent twice, the first to be decided counts."""
-        if self.ticket is None or decided.batch.writer != self.policy.writer:
-            return
-        sent = {(claim.partition, claim.offset) for claim in decided.batch.claims}
-        if all((claim.partition, claim.offset) in sent for claim in self.claims):
-            self.claims = ()
-            self.ticket = None
-
-    def on_read(self, pending: Pending) -> None:
-        """Nothing: a batch is in flight until it was decided."""
-
-    def _gather(self, partitions: Iterable[OwnedPartition]) -> tuple[Claim, ...]:
-        gathered: list[Claim] = []
-        for partition in partitions:
-            gathered.extend(partition.ready_claims(self.policy.claims_a_batch - len(gathered)))
-        return tuple(gathered)
-
-    def _send(self, claims: tuple[Claim, ...], *, again: bool) -> None:
-        if not claims:
-            return
-        batch = Batch(scheme=self.policy.scheme, writer=self.policy.writer, claims=claims)
-        headers = [(SCHEME_HEADER, self.policy.scheme_text)]
-        self.claims = claims
-        self.ticket = self.log.append(FINGERPRINTS, 0, None, encode(batch), headers)
-        self.observer.claimed(claims, again)

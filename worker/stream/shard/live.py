@@ -65,8 +65,8 @@ IndexFactory = Callable[[], Index]
 class Standing:
     """What a shard knows besides its survivors, as of just after batch ``to``.
 
-    ``watermark`` is W, ``claimed`` is hw of each source partition, ``answers_offset`` is Y. ``clocks`` are of the batches
-    that have left a survivor here, none where nothing expires. ``floor`` is a batch up to which all has expired.
+    ``watermark`` is W, ``claimed`` is hw of each source partition, ``answers_offset`` is Y. ``clocks`` are
+    of the batches that have left a survivor here, none where nothing expires. ``floor`` is a batch up to which all has expired.
     """
 
     to: int = NEVER

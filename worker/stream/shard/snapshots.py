@@ -224,7 +224,7 @@ class SnapshotWriter:
     def _write(
         self, shard: LiveShard, frozen: Frozen, position: int, floor: int, known: dict[bytes, int], known_before: int
     ) -> tuple[dict[bytes, int | None], int] | None:
-        """In the background, where nobody looks: what goes wrong is said here. Returns what ``BlockWriter.learn`` takes."""
+        """In the background, where nobody looks: what goes wrong is said here. ``BlockWriter.learn`` takes it."""
         file = self.folder.file(shard.number)
         learnt = None
         try:

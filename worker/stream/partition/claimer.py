@@ -1,0 +1,76 @@
+"""The worker's one batch of claims in flight, made of what its partitions have ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from worker.messages import Batch, Claim, encode
+from worker.stream.log import Log, Sent, Ticket
+from worker.stream.log_follower import DecidedBatch, Pending
+from worker.stream.observer import Observer
+from worker.stream.policy import SCHEME_HEADER, Policy
+from worker.topics import FINGERPRINTS
+
+SKIPPED: Final = "skipped"
+"""Reason of a page that was passed over by hand (``worker.operations.skip``): nothing of it is needed any more."""
+
+
+class Claimer:
+    """At most one batch of this worker in flight; the next gathers meanwhile, so batches grow with the load.
+
+    A batch is in flight until it was decided. After a send error the same claims are sent again before any further
+    ones: else claims of a partition would stand out of order in the log.
+    """
+
+    def __init__(self, log: Log, policy: Policy, observer: Observer) -> None:
+        self.log = log
+        self.policy = policy
+        self.observer = observer
+        self.claims: tuple[Claim, ...] = ()
+        self.ticket: Ticket | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is in flight."""
+        return self.ticket is None
+
+    def step(self, partitions: Sequence[OwnedPartition]) -> None:
+        """Send the claims that are ready in partitions that claim, or once more those whose send failed."""
+        if self.ticket is None:
+            self._send(self._gather(partitions), again=False)
+        elif self.ticket.state is Sent.FAILED:
+            self._send(self.claims, again=True)
+
+    def drop(self, partition: int) -> None:
+        """The partition was lost: its claims are not sent again, and not waited for."""
+        self.claims = tuple(claim for claim in self.claims if claim.partition != partition)
+        if not self.claims:
+            self.ticket = None
+
+    def on_decided(self, decided: DecidedBatch) -> None:
+        """Recognise the batch in flight by its claims; sent twice, the first to be decided counts."""
+        if self.ticket is None or decided.batch.writer != self.policy.writer:
+            return
+        sent = {(claim.partition, claim.offset) for claim in decided.batch.claims}
+        if all((claim.partition, claim.offset) in sent for claim in self.claims):
+            self.claims = ()
+            self.ticket = None
+
+    def on_read(self, pending: Pending) -> None:
+        """Nothing: a batch is in flight until it was decided."""
+
+    def _gather(self, partitions: Iterable[OwnedPartition]) -> tuple[Claim, ...]:
+        gathered: list[Claim] = []
+        for partition in partitions:
+            gathered.extend(partition.ready_claims(self.policy.claims_a_batch - len(gathered)))
+        return tuple(gathered)
+
+    def _send(self, claims: tuple[Claim, ...], *, again: bool) -> None:
+        if not claims:
+            return
+        batch = Batch(scheme=self.policy.scheme, writer=self.policy.writer, claims=claims)
+        headers = [(SCHEME_HEADER, self.policy.scheme_text)]
+        self.claims = claims
+        self.ticket = self.log.append(FINGERPRINTS, 0, None, encode(batch), headers)
+        self.observer.claimed(claims, again)

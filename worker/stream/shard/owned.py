@@ -1,0 +1,136 @@
+"""One shard in the hands of a worker: restored, then replaying, then answering, until it is lost."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from worker.errors import Refused, Unavailable, UnreadableRecord
+from worker.messages import Answer, encode
+from worker.stream.barrier import Ends, refuse_poisoned
+from worker.stream.log import Log, Sent, Ticket
+from worker.stream.log_follower import Follower
+from worker.stream.observer import Observer
+from worker.stream.policy import Policy
+from worker.stream.resources import WorkerResources
+from worker.stream.shard.block_writer import BlockWriter
+from worker.stream.shard.live import IndexFactory, LiveShard
+from worker.stream.shard.restore import Restoration
+from worker.stream.shard.snapshots import SnapshotWriter
+from worker.stream.states import SHARD_MOVES, ShardState, moved
+from worker.topics import ANSWERS, INDEX
+
+_log = logging.getLogger(__name__)
+
+
+class OwnedShard:
+    """One shard in the hands of this worker, from its first block to its loss.
+
+    ``answer_from`` is where ``answers`` ended after the restore: below it stand answers given by earlier owners,
+    and only what they left unanswered is answered.
+    """
+
+    def __init__(
+        self, number: int, log: Log, policy: Policy, observer: Observer, resources: WorkerResources, ends: Ends
+    ) -> None:
+        self.number = number
+        self.log = log
+        self.ends = ends
+        self.policy = policy
+        self.observer = observer
+        self.resources = resources
+        self.state = ShardState.RESTORING
+        self.restoration = self._begin()
+        self.live: LiveShard | None = None
+        self.block_writer: BlockWriter | None = None
+        self.snapshot_writer: SnapshotWriter | None = None
+        self.answer_from = 0
+        self.asked = -1
+        self.ticket: Ticket | None = None
+        observer.shard_state(number, self.state)
+
+    def move(self, to: ShardState) -> None:
+        """Begin another part of its life."""
+        self.state = moved(SHARD_MOVES, self.state, to)
+        self.observer.shard_state(self.number, to)
+
+    def close(self) -> None:
+        """Stop reading blocks, if it still does, and writing a snapshot."""
+        self._end_restoration()
+        if self.snapshot_writer is not None:
+            self.snapshot_writer.abandon()
+        self.resources.memory_limit.release(self.number)
+
+    def _end_restoration(self) -> None:
+        if self.restoration is not None:
+            self.restoration.close()
+            self.restoration = None
+
+    def restore(self, new_index: IndexFactory, new_key: Callable[[], bytes]) -> LiveShard | None:
+        """Read blocks on; the shard once all of them are loaded, from then on to be joined to a follower.
+
+        Raises:
+            Unavailable: the broker does not answer; ask again.
+            Refused: the blocks tell of a claim that no page can have.
+        """
+        if self.restoration is None:
+            self.restoration = self._begin()
+        if self.restoration is None or not self.restoration.step():
+            return None
+        restored = self.restoration.finish(new_index)
+        if restored is None:
+            return None
+        claimed = {
+            partition: offset
+            for partition, offset in restored.shard.standing.claimed.items()
+            if partition < self.policy.partitions
+        }
+        refuse_poisoned(claimed, self.ends.after(claimed), f"blocks of shard {self.number} on {INDEX}")
+        self.answer_from = self.log.bounds(ANSWERS, 0).end
+        self._end_restoration()
+        self.live = restored.shard
+        self.block_writer = BlockWriter(
+            self.log, self.live, restored.known, restored.position, restored.floor, new_key, self.observer
+        )
+        if self.resources.snapshots is not None:
+            self.snapshot_writer = SnapshotWriter(self.resources.snapshots, self.log, self.resources.background)
+        _log.info("shard %d: %s", self.number, self.resources.memory_limit)
+        self.move(ShardState.REPLAYING)
+        return self.live
+
+    def _begin(self) -> Restoration | None:
+        """None while the broker does not say where the blocks begin."""
+        try:
+            return Restoration(self.number, self.log, self.policy, self.observer, self.resources)
+        except Unavailable:
+            return None
+
+    def answer(self, follower: Follower) -> Answer | None:
+        """What there is to answer to the first undecided batch, unless that was done; to be sent with ``send``.
+
+        Never to a later one: what a batch is compared with are the survivors of all batches before it.
+        """
+        if self.live is None:
+            return None
+        if self.state is ShardState.REPLAYING and follower.answers_reader.position >= self.answer_from:
+            self.move(ShardState.ANSWERING)
+        if self.state is not ShardState.ANSWERING or self.number not in follower.missing():
+            return None
+        pending = follower.pending[0]
+        lost = self.ticket is not None and self.ticket.state is Sent.FAILED
+        if self.asked == pending.offset and not lost:
+            return None
+        try:
+            answer = self.live.answer(pending)
+        except UnreadableRecord as error:
+            raise Refused(
+                f"shard {self.number} holds a URL that cannot be read ({error}): a block on {INDEX} is damaged, "
+                "although its checksum fits. Look with `python -m worker index inspect`"
+            ) from error
+        self.observer.answered(self.number, len(pending.batch.claims))
+        return answer
+
+    def send(self, answer: Answer) -> None:
+        """Give it to the log."""
+        self.asked = answer.batch
+        self.ticket = self.log.append(ANSWERS, 0, None, encode(answer))
