@@ -24,12 +24,12 @@ class Expected(NamedTuple):
 
 @dataclass
 class Known:
-    """What a generation begins with, where its index was copied: survivors in their order, with W after the batch of
-    each; hw; W."""
+    """What a generation begins with, where its index was copied: survivors in their order, with the watermark after the
+    batch of each; the claimed offsets; the watermark."""
 
     survivors: list[tuple[Order, Claim | Survivor]] = field(default_factory=list)
     watermark_after: dict[int, int] = field(default_factory=dict)
-    claimed: dict[int, int] = field(default_factory=dict)
+    claimed_up_to: dict[int, int] = field(default_factory=dict)
     watermark: int = -1
 
     def live(self, ttl: int | None) -> list[tuple[Order, Claim | Survivor]]:
@@ -56,9 +56,9 @@ def verdicts(
             order = (offset, place)
             known.watermark = max(known.watermark, claim.clock)
             source = (claim.partition, claim.offset)
-            if claim.offset <= known.claimed.get(claim.partition, -1):
+            if claim.offset <= known.claimed_up_to.get(claim.partition, -1):
                 continue
-            known.claimed[claim.partition] = claim.offset
+            known.claimed_up_to[claim.partition] = claim.offset
             if claim.dead is not None:
                 found[source] = Expected(order, "dead", claim.dead)
                 continue

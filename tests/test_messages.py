@@ -79,7 +79,7 @@ def block(count: int = 2, **changes: object) -> Block:
         "to": 9,
         "answers_offset": 10,
         "watermark": 1_700_000_000_000,
-        "claimed": ((0, 41), (7, 2)),
+        "claimed_up_to": ((0, 41), (7, 2)),
         "floor": -1,
         "count": count,
         "clocks": ((9, 1_700_000_000_000),),

@@ -157,13 +157,13 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """A record of ``index``: all unexpired survivors of one shard decided in batches (``after``, ``to``].
 
-    ``answers_offset`` (Y), ``watermark`` (W) and ``claimed`` (hw: source partition, highest claimed offset) are as of
+    ``answers_offset``, ``watermark`` and ``claimed_up_to`` (source partition, highest claimed offset) are as of
     just after batch ``to``. ``floor`` is a batch up to which everything has expired, -1 for none. Columns have
     ``count`` entries, little endian, ascending by order: ``batch`` int64, ``place`` uint32, ``fingerprint`` uint64,
     ``bare`` uint8 (1: the entry has no fingerprint), ``text_hash`` uint64, ``tokens`` uint32, ``url_hash`` uint64,
     ``fetched`` int64 (milliseconds); and, empty where no entry has any, ``scope`` uint64, ``bands`` 8 x uint32 and
-    ``sketch`` 32 bytes, zeros for an entry without. ``clocks`` holds (batch, W just after it) of each batch that has
-    an entry. ``urls`` are the entries' URLs in groups, 256 a group and fewer only in the last, each group
+    ``sketch`` 32 bytes, zeros for an entry without. ``clocks`` holds (batch, the watermark just after it) of each batch
+    that has an entry. ``urls`` are the entries' URLs in groups, 256 a group and fewer only in the last, each group
     zlib-compressed by itself with a zero byte after every URL: a shard keeps the groups as they came and opens one to
     read one URL.
     """
@@ -175,7 +175,7 @@ class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     to: int
     answers_offset: int
     watermark: int
-    claimed: tuple[tuple[int, int], ...]
+    claimed_up_to: tuple[tuple[int, int], ...]
     floor: int
     count: int
     batch: bytes

@@ -380,7 +380,7 @@ def test_a_block_of_another_scheme_on_the_index_is_refused(cluster: Cluster, for
         to=0,
         answers_offset=0,
         watermark=0,
-        claimed=(),
+        claimed_up_to=(),
         floor=-1,
         count=0,
         clocks=(),

@@ -58,7 +58,7 @@ class DecidedLog:
                 to=to,
                 answers_offset=3 * to + 2,
                 watermark=self.watermark(to),
-                claimed={0: 10 * to, 7: to},
+                claimed_up_to={0: 10 * to, 7: to},
                 floor=floor,
                 clocks=[(batch, self.watermark(batch)) for batch in sorted({row.order[0] for row in rows})],
             ),

@@ -22,7 +22,7 @@ def header(after: int = -1, to: int = 9, clocks: tuple[tuple[int, int], ...] = (
         to=to,
         answers_offset=40,
         watermark=1234,
-        claimed={5: 50, 1: 10},
+        claimed_up_to={5: 50, 1: 10},
         floor=-1,
         clocks=clocks,
     )
@@ -40,7 +40,7 @@ def test_the_header_stands_in_the_block() -> None:
     block = pack(Entries.from_rows(survivors_of([1, None], 4)), header(clocks=((4, 99),)))
     assert (block.scheme, block.writer, block.shard, block.after, block.to) == (SCHEME, b"writer", 2, -1, 9)
     assert (block.answers_offset, block.watermark, block.floor) == (40, 1234, -1)
-    assert (block.claimed, block.clocks, block.count) == (((1, 10), (5, 50)), ((4, 99),), 2)
+    assert (block.claimed_up_to, block.clocks, block.count) == (((1, 10), (5, 50)), ((4, 99),), 2)
 
 
 def test_columns_are_little_endian_bytes_that_anyone_can_read() -> None:

@@ -100,7 +100,7 @@ def test_the_state_at_the_end_is_that_of_the_block_that_ends_there() -> None:
     log = plain_log()
     last = cover([log.block(-1, 3), log.block(-1, 9), log.block(2, 12), log.block(14, 15)]).last
     assert last is not None
-    assert (last.to, last.answers_offset, dict(last.claimed)) == (12, 38, {0: 120, 7: 12})
+    assert (last.to, last.answers_offset, dict(last.claimed_up_to)) == (12, 38, {0: 120, 7: 12})
 
 
 def test_without_blocks_nothing_is_known() -> None:
@@ -113,9 +113,9 @@ def test_without_blocks_nothing_is_known() -> None:
     [
         ({"answers_offset": 7}, "20 .* 7"),
         ({"watermark": 7}, "0 .* 7"),
-        ({"claimed": ((0, 60),)}, r"\(0, 60\).*\(7, 6\).* \(\(0, 60\),\)"),
+        ({"claimed_up_to": ((0, 60),)}, r"\(0, 60\).*\(7, 6\).* \(\(0, 60\),\)"),
     ],
-    ids=["Y", "W", "hw"],
+    ids=["answers-offset", "watermark", "claimed-up-to"],
 )
 @pytest.mark.parametrize("above_a_gap", [False, True])
 def test_two_blocks_that_end_together_with_other_state_are_refused(

@@ -99,7 +99,7 @@ def test_survivors_keep_their_order_in_any_number_of_shards_and_blocks(shards: i
     assert result.entries == len(survivors(old)) > 50
     new.back(A, again(A), COMMIT)
     assert new.verdicts()[-2:] == ["http://a.example/ unique", "http://a.example/again duplicate http://a.example/"]
-    new.share = Share(exact=False)  # the copied log does not say what W and hw were
+    new.share = Share(exact=False)  # the copied log does not say what the watermark and the claimed offsets were
     check_rebuilt(new)  # type: ignore[arg-type]
 
 

@@ -108,7 +108,7 @@ def test_without_a_block_in_the_logs_all_shards_go_on_alike_at_their_end() -> No
     planned = repair(stage)
     assert planned.annulled == range(1, 3)
     assert [bridge.holes for bridge in planned.bridges] == [((0, 2),), ((0, 2),)]
-    assert [block.claimed for bridge in planned.bridges for block in bridge.blocks] == [((0, 1),), ((0, 1),)]
+    assert [block.claimed_up_to for bridge in planned.bridges for block in bridge.blocks] == [((0, 1),), ((0, 1),)]
     assert [(move.committed.offset, list(move.skipped)) for move in planned.moves] == [(2, [])]
     # a is in a block, b was committed and is lost, c was claimed and not committed: its turn comes again.
     assert stage.back(A2, B2, C2)[2:] == [
@@ -269,5 +269,5 @@ def test_a_repair_that_ends_halfway_is_made_whole_by_another() -> None:
         carry_out(Dies(stage.world), planned, stage.policy, lambda: b"first")
     assert [bridge.shard for bridge in repair(stage).bridges] == [1]
     ends = {cover(read_shard(MemoryLog(stage.world, "look"), number).blocks).last for number in (0, 1)}
-    assert len({(block.to, block.answers_offset, block.watermark, block.claimed) for block in ends}) == 1
+    assert len({(block.to, block.answers_offset, block.watermark, block.claimed_up_to) for block in ends}) == 1
     assert stage.back(C2)[2:] == ["http://c.example/ unique", "http://c2.example/ duplicate http://c.example/"]

@@ -119,19 +119,21 @@ def rebuilt(
     follower.join(shard)
     follower.read()
     follower.decide()
-    return shard, restored.known
+    return shard, restored.block_keys
 
 
 def check_standing(schedule: Schedule, shard: LiveShard) -> None:
-    """W and hw are those just after the batch at which the shard stands, not those of a later one."""
+    """The watermark and the claimed offsets are those just after the batch at which the shard stands, not those of a
+    later one.
+    """
     known = schedule.share.known
-    watermark, claimed = known.watermark, dict(known.claimed)
+    watermark, claimed = known.watermark, dict(known.claimed_up_to)
     for offset, batch in recorded(schedule.world):
         if offset <= shard.standing.to and batch.scheme == schedule.policy.scheme:
             for claim in batch.claims:
                 watermark = max(watermark, claim.clock)
                 claimed[claim.partition] = max(claimed.get(claim.partition, -1), claim.offset)
-    found, wanted = (shard.standing.watermark, shard.standing.claimed), (watermark, claimed)
+    found, wanted = (shard.standing.watermark, shard.standing.claimed_up_to), (watermark, claimed)
     if schedule.share.exact and found != wanted:
         raise Violation(f"J6: shard {shard.number} begins after batch {shard.standing.to} with {found}, not {wanted}")
 
@@ -147,20 +149,22 @@ def check_rebuilt(schedule: Schedule) -> None:
         for owned in worker.shards.values():
             if owned.state is not ShardState.ANSWERING or owned.live is None or owned.block_writer is None:
                 continue
-            check_known(schedule, owned.number, owned.block_writer.known, owned.block_writer.known_before)
+            check_known(schedule, owned.number, owned.block_writer.block_keys, owned.block_writer.block_keys_before)
             for folder in folders:
                 if folder is None or folder.file(owned.number).exists():
                     check_same(schedule, owned.live, folder)
 
 
 def check_same(schedule: Schedule, live: LiveShard, snapshots: SnapshotFolder | None) -> None:
-    """Survivors, W, hw and Y of a rebuilt shard are those of the one that lived through it all."""
+    """Survivors, the watermark, the claimed offsets and the answers offset of a rebuilt shard are those of the one that
+    lived through it all.
+    """
     how = "rebuilt" if snapshots is None else "rebuilt with a snapshot"
     try:
         again, known = rebuilt(schedule, live.number, snapshots)
     except Stop as error:
         raise Violation(f"J6: shard {live.number} cannot be {how}: {error}") from error
-    for name in ("to", "answers_offset", "watermark", "claimed"):
+    for name in ("to", "answers_offset", "watermark", "claimed_up_to"):
         if getattr(live.standing, name) != getattr(again.standing, name):
             raise Violation(f"J6: shard {live.number}: {name} of the one {how} differs")
     if live_entries(live) != live_entries(again):

@@ -29,7 +29,9 @@ LOGS = (FINGERPRINTS, ANSWERS)
 
 @dataclass
 class Truth:
-    """What was known before the accident: verdicts by source, W after each batch, and what was committed."""
+    """What was known before the accident: verdicts by source, the watermark after each batch, and what was
+    committed.
+    """
 
     expected: dict[Source, Expected]
     known: Known
@@ -199,7 +201,7 @@ class Gap:
 
 
 def idle(world: World) -> Iterator[int]:
-    """Y of the shards whose blocks hold all batches."""
+    """The answers offset of the shards whose blocks hold all batches."""
     for number in range(world.shards):
         for record in surviving(world.topics[INDEX, number].records):
             block = decode(Block, record.value)

@@ -182,7 +182,7 @@ def leave_snapshot_of_another_log(schedule: Schedule) -> None:
     )
     block = msgspec.structs.replace(pack(Entries.empty(), header), clocks=((to, 0),))
     position = chance.randint(0, world.topics[INDEX, shard].end)
-    head = Snapshot(block=block, mark=bytes(16), position=position, known=((b"old", to),), entries=1)
+    head = Snapshot(block=block, mark=bytes(16), position=position, block_keys=((b"old", to),), entries=1)
     file = chance.choice(schedule.machines).snapshots.file(shard)
     snapshot_file.write(file, "old", head, Entries.from_rows([survivor]), lambda: False)
 

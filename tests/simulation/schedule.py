@@ -68,8 +68,8 @@ REAL_ACCURATE = replace(REAL, accurate=True)
 class Share:
     """Which pages are a generation's: those of each partition in [``begins``, ``ends``), all without either.
 
-    It begins with what is ``known``, and only counts those below ``counted``. ``exact``: W and hw are functions of the
-    log, no repair has come between.
+    It begins with what is ``known``, and only counts those below ``counted``. ``exact``: the watermark and the claimed
+    offsets are functions of the log, no repair has come between.
     """
 
     begins: dict[int, int] = field(default_factory=dict)

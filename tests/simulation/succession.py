@@ -181,7 +181,9 @@ class Succession:
             raise Violation("J9: pages are judged by a part of the index")
 
     def _inherit(self, forgotten: frozenset[str]) -> None:
-        """The copied index is that of the old generation: what lives of it, in its order, with its clocks, hw and W."""
+        """The copied index is that of the old generation: what lives of it, in its order, with its clocks, the claimed
+        offsets and the watermark.
+        """
         old, new = self.old, self.new
         known = Known()
         verdicts(recorded(old.world), old.near, scheme=old.policy.scheme, ttl=old.ttl, known=known)
@@ -197,8 +199,8 @@ class Succession:
                 f"J9: {[kept.url for _, kept in wanted]} are copied as {[entry.url for _, entry in copied]}"
             )
         for block in blocks:
-            if (block.watermark, dict(block.claimed)) != (known.watermark, known.claimed):
-                raise Violation(f"J9: W {known.watermark} and hw {known.claimed} are copied as {block}")
+            if (block.watermark, dict(block.claimed_up_to)) != (known.watermark, known.claimed_up_to):
+                raise Violation(f"J9: {known.watermark} and {known.claimed_up_to} are copied as {block}")
             if any(home_shard(entry, new.policy.shards) != block.shard for entry in unpack(block)):
                 raise Violation(f"J9: shard {block.shard} holds what lives elsewhere")
         last: dict[int, int] = {}
@@ -207,7 +209,7 @@ class Succession:
         if any(clock != last[marker] for block in blocks for marker, clock in block.clocks):
             raise Violation(f"J9: markers expire at {last}, their blocks say {[block.clocks for block in blocks]}")
         old.share.ends = new.share.begins = self._borders()
-        new.share.known = Known(list(copied), last, known.claimed, known.watermark)
+        new.share.known = Known(list(copied), last, known.claimed_up_to, known.watermark)
 
     # a switch
 

@@ -71,7 +71,7 @@ def _blocks(rules: Policy, shard: int, entries: int, batches: int) -> Iterator[B
             to=0,
             answers_offset=0,
             watermark=0,
-            claimed={},
+            claimed_up_to={},
             floor=-1,
             clocks=((0, 0),),
         ),

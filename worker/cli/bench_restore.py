@@ -164,7 +164,7 @@ def _timed_writing(snapshots: SnapshotFolder, log: Log, restored: Sequence[Resto
         keeping = SnapshotWriter(snapshots, log, resources.background)
         keeping.capture(each.shard)
         new_key = partial(secrets.token_bytes, 16)
-        upkeep = BlockWriter(log, each.shard, each.known, each.position, each.floor, new_key, Observer())
+        upkeep = BlockWriter(log, each.shard, each.block_keys, each.position, each.floor, new_key, Observer())
         keeping.step(each.shard, upkeep)
     wall, cpu = time.perf_counter() - begun, time.process_time() - used
     entries = sum(len(each.shard.index) for each in restored)

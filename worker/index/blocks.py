@@ -36,7 +36,7 @@ class Header:
     to: int
     answers_offset: int
     watermark: int
-    claimed: Mapping[int, int]
+    claimed_up_to: Mapping[int, int]
     floor: int
     clocks: Sequence[tuple[int, int]]
 
@@ -63,7 +63,7 @@ def pack(entries: Entries, header: Header) -> Block:
         to=header.to,
         answers_offset=header.answers_offset,
         watermark=header.watermark,
-        claimed=tuple(sorted(header.claimed.items())),
+        claimed_up_to=tuple(sorted(header.claimed_up_to.items())),
         floor=header.floor,
         count=len(entries),
         clocks=tuple(header.clocks),
@@ -106,7 +106,7 @@ class Piece:
 
     @property
     def clocks(self) -> tuple[tuple[int, int], ...]:
-        """(batch, W just after it) of the batches of those entries."""
+        """(batch, the watermark just after it) of the batches of those entries."""
         return tuple(clock for clock in self.block.clocks if clock[0] > self.after)
 
 
@@ -132,7 +132,7 @@ class Cover:
 
     @property
     def clocks(self) -> tuple[tuple[int, int], ...]:
-        """(batch, W just after it) of each batch that has an entry, ascending."""
+        """(batch, the watermark just after it) of each batch that has an entry, ascending."""
         return tuple(clock for piece in self.pieces for clock in piece.clocks)
 
     def entries(self) -> Entries:
@@ -215,7 +215,7 @@ def _refuse_contradictions(blocks: Sequence[Block]) -> None:
                 "was written with another number of shards; run `python -m worker topics check`"
             )
         other = first_at.setdefault(block.to, block)
-        for name in ("answers_offset", "watermark", "claimed"):
+        for name in ("answers_offset", "watermark", "claimed_up_to"):
             one, two = getattr(other, name), getattr(block, name)
             if one != two:
                 raise Refused(

@@ -1,8 +1,8 @@
 """Copies the index of a generation into another one: with another number of shards, without some URLs.
 
-The survivors keep their order among each other and are earlier than all to come; W, hw and the consumed offsets stay
-what they are. So what is judged next is judged as it would have been, but for the number of shards and the URLs that
-were left out.
+The survivors keep their order among each other and are earlier than all to come; the watermark, the claimed offsets and
+the consumed offsets stay what they are. So what is judged next is judged as it would have been, but for the number of
+shards and the URLs that were left out.
 
 In the new generation all of it lies in *markers*: records at the beginning of its ``fingerprints`` that say nothing but
 that a copy was made. Marker m holds the survivors whose order became (m, place); each shard has at most one block that
@@ -11,8 +11,8 @@ apart at most: it expires together, by the latest.
 
 1. All workers have stopped, every claim is decided, its survivor in a block, its page committed; but for those from a
    record on that is never decided (``worker.stream.barrier``): their pages are claimed anew in the new generation.
-2. Markers and blocks are written. Where a restore could end too early, Y lies beyond the end of any log, so that it is
-   refused; only the last block of each shard has a true one.
+2. Markers and blocks are written. Where a restore could end too early, the answers offset lies beyond the end of any
+   log, so that it is refused; only the last block of each shard has a true one.
 3. The old generation is told its successor: started again, its workers refuse.
 4. The new one gets the consumed offsets. Without them its workers refuse to begin where markers are, so a copy that
    broke off is of no effect: delete its topics, and copy again.
@@ -47,7 +47,7 @@ ALIKE_MS: Final = 60 * 60 * 1000
 _IN_ORDER: Final = "start the workers of the old generation, wait until all pages are committed, stop them with SIGTERM"
 
 Row = tuple[Order, int, Survivor]
-"""Order, W just after its batch, and the survivor itself."""
+"""Order, the watermark just after its batch, and the survivor itself."""
 Write = tuple[str, int, bytes, bytes, Headers]
 
 
@@ -167,7 +167,7 @@ def _cover(source: Place, shard: int, policy: Policy) -> Cover:
 
 def _state(found: Cover) -> State | None:
     last = found.last
-    return None if last is None else State(last.to, last.answers_offset, last.watermark, dict(last.claimed))
+    return None if last is None else State(last.to, last.answers_offset, last.watermark, dict(last.claimed_up_to))
 
 
 def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
@@ -263,7 +263,7 @@ def _written(
             to=marker.number,
             answers_offset=0 if last else NEVER_THERE,
             watermark=state.watermark,
-            claimed=state.claimed,
+            claimed_up_to=state.claimed_up_to,
             floor=-1,
             clocks=((marker.number, marker.last_clock),) if rows else (),
         )

@@ -3,13 +3,15 @@
 A worker refuses to go on then, since what it knows would be incomplete and nobody would see it. A repair accepts the
 loss, says what it is, and moves the replay points so that everything after it is exact again.
 
-**What is known for certain.** W, hw and Y just after a batch are a function of the log alone, so every block tells them
-for all shards: a *state*. A state is readable if a subscriber could read on from it.
+**What is known for certain.** The watermark, the claimed offsets and the answers offset just after a batch are a
+function of the log alone, so every block tells them for all shards: a *state*. A state is readable if a subscriber
+could read on from it.
 
 **A readable state exists** (some shard's blocks reach into the logs):
 
 1. Shards whose replay point is gone go on at the oldest readable state. What their blocks hold is kept; survivors that
-   were decided in between and stand in no block are lost. All shards then agree on void claims, since hw is exact.
+   were decided in between and stand in no block are lost. All shards then agree on void claims, since the claimed
+   offsets is exact.
 2. Page partitions whose replay point is gone go on at the newest readable state up to which all claims are committed.
    There is none if pages were claimed whose verdicts nobody can read any more: then at the oldest one, and those pages
    are left out.
@@ -17,8 +19,8 @@ for all shards: a *state*. A state is readable if a subscriber could read on fro
 **None exists** (all workers were away for longer than the retention): nobody knows what was claimed after the last
 state, but no shard has kept a survivor of it either. So those claims are taken as never made.
 
-3. All shards go on at the end of both logs, with the last known W, and with the hw of the last state or, where more was
-   committed since, of the consumed offset.
+3. All shards go on at the end of both logs, with the last known watermark, and with the claimed offsets of the last
+   state or, where more was committed since, of the consumed offset.
 4. All page partitions go on at the same place, and claim anew what is not committed. Left out are pages that were
    claimed up to the last state and not committed: their survivors are in the index.
 
@@ -30,9 +32,9 @@ In both cases:
    worker that finds none begins with the first page.
 
 A shard goes on by *bridges*: empty blocks in the holes of its cover. One that ends at a state has its header. One that
-ends where an intact block begins, at a batch whose state nobody knows, must never be where a restore ends; its Y lies
-beyond the end of any log, so that such a restore would be refused. A snapshot on some machine may still hold what a
-bridge has given up, and is not used then: the owners of a shard must all know the same.
+ends where an intact block begins, at a batch whose state nobody knows, must never be where a restore ends; its answers
+offset lies beyond the end of any log, so that such a restore would be refused. A snapshot on some machine may still
+hold what a bridge has given up, and is not used then: the owners of a shard must all know the same.
 
 **Order.** Consumed offsets first, which the broker refuses while anybody is in the group; then the bridges. A repair
 that ends halfway is made whole by another.
@@ -58,7 +60,7 @@ from worker.topics import FINGERPRINTS, INDEX, PAGES
 from worker.verdict.clock import NO_WATERMARK
 
 NEVER_THERE: Final = 2**62
-"""Y of a bridge that must never be where a restore ends: no log comes so far."""
+"""The answers offset of a bridge that must never be where a restore ends: no log comes so far."""
 
 
 class Place(Readable, Protocol):
@@ -82,12 +84,12 @@ class Place(Readable, Protocol):
 
 @dataclass(frozen=True)
 class State:
-    """What every shard knows just after batch ``to``: Y, W and hw."""
+    """What every shard knows just after batch ``to``: the answers offset, the watermark and the claimed offsets."""
 
     to: int
     answers_offset: int
     watermark: int
-    claimed: Mapping[int, int]
+    claimed_up_to: Mapping[int, int]
 
     @property
     def point(self) -> ReplayPoint:
@@ -96,7 +98,7 @@ class State:
 
     def knows(self, partition: int) -> int:
         """The highest claimed offset of a partition of ``pages``, -1 for none."""
-        return self.claimed.get(partition, -1)
+        return self.claimed_up_to.get(partition, -1)
 
 
 BEGINNING: Final = State(NO_BATCH, 0, NO_WATERMARK, {})
@@ -216,7 +218,7 @@ def plan(survey: Survey, policy: Policy) -> Plan:
     _refuse_topics_made_anew(survey)
     ends = {partition.partition: partition.pages.end for partition in survey.partitions}
     for state in survey.states:
-        known = {number: offset for number, offset in state.claimed.items() if number in ends}
+        known = {number: offset for number, offset in state.claimed_up_to.items() if number in ends}
         refuse_poisoned(known, ends, f"blocks on {INDEX} that end at batch {state.to}")
     gone = [shard for shard in survey.shards if shard.reach is Reach.GONE]
     if gone and not survey.readable:
@@ -265,7 +267,7 @@ def _collect(blocks: Sequence[Block], states: dict[int, State]) -> None:
     for block in blocks:
         if block.answers_offset == NEVER_THERE:
             continue  # a bridge of an earlier repair
-        told = State(block.to, block.answers_offset, block.watermark, dict(block.claimed))
+        told = State(block.to, block.answers_offset, block.watermark, dict(block.claimed_up_to))
         if states.setdefault(block.to, told) != told:
             raise Refused(
                 f"blocks that end at batch {block.to} differ in what was claimed or answered by then: {told} in shard "
@@ -352,7 +354,7 @@ def _skipped(partition: PartitionPlace, offset: int) -> range:
 def _annul(survey: Survey, policy: Policy) -> Plan:
     """Steps 3 and 4: nothing that a shard knows reaches into the logs."""
     last = survey.states[-1] if survey.states else BEGINNING
-    claimed = dict(last.claimed)
+    claimed = dict(last.claimed_up_to)
     moves = []
     for partition in survey.partitions:
         number = partition.partition
@@ -393,7 +395,7 @@ def _empty_block(shard: ShardPlace, after: int, to: int, state: State, policy: P
         to=to,
         answers_offset=state.answers_offset if to == state.to else NEVER_THERE,
         watermark=state.watermark if to == state.to else NO_WATERMARK,
-        claimed=state.claimed if to == state.to else {},
+        claimed_up_to=state.claimed_up_to if to == state.to else {},
         floor=shard.floor,
         clocks=(),
     )

@@ -61,7 +61,8 @@ def skip(place: Place, spots: Iterable[Spot], policy: Policy) -> list[Spot]:
 
 
 def highest_claim(place: Place, partition: int, policy: Policy) -> int:
-    """hw of a partition, as its next owner will find it: of what is consumed, and of the log from there on.
+    """The claimed offsets of a partition, as its next owner will find it: of what is consumed, and of the log from
+    there on.
 
     Raises:
         Refused: nobody has consumed the partition yet, or the log does not reach back so far.

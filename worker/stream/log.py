@@ -30,8 +30,8 @@ state                  rebalance                          crash                 
 =====================  =================================  =========================  ==============================
 claims in flight       dropped with their partition       may land later, void then  the first claim of a page counts
 pages held             dropped, read again by the owner   read again                 read by both
-uncommitted decisions  dropped, read again from (b, Y)    read again                 only the current one's commit
-shard in memory        dropped                            rebuilt from its blocks    both answer, both the same
+uncommitted decisions  dropped, read again from the point read again                 only the current one's commit
+commit shard in memory        dropped                            rebuilt from its blocks    both answer, both the same
 blocks on the topic    stay                               stay, in flight may land   overlap; the cover takes one each
 snapshots on disk      stay, used if of this log          the last whole one stays   each replaces the other's whole
 consumed offsets       fenced by the generation           pending ones are waited    the evicted one's commit fails

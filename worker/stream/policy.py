@@ -70,7 +70,7 @@ def within(max_message_bytes: int, flush_entries: int) -> dict[str, int]:
 
 
 class ReplayPoint(NamedTuple):
-    """Where to read both logs from: ``batch`` (b) in ``fingerprints``, ``answers_offset`` (Y) in ``answers``.
+    """Where to read both logs from: ``batch`` (b) in ``fingerprints``, ``answers_offset`` in ``answers``.
 
     No answer to a batch at or after ``batch`` lies before ``answers_offset``.
     """

@@ -9,7 +9,7 @@ from worker.messages import Claim
 from worker.topics import DAY_MS
 
 NO_WATERMARK: Final = -1
-"""W before the first claim."""
+"""The watermark before the first claim."""
 
 
 def most_ahead(ttl: int | None) -> int:
@@ -30,5 +30,5 @@ def bounded_clock(fetched: int | None, broker_time: int, ttl: int | None) -> int
 
 
 def watermark_after(watermark: int, claims: Iterable[Claim]) -> int:
-    """W after a batch: the largest clock so far. Void and dead claims move it as well."""
+    """The watermark after a batch: the largest clock so far. Void and dead claims move it as well."""
     return max(watermark, max((claim.clock for claim in claims), default=NO_WATERMARK))

@@ -34,13 +34,13 @@ def _copied_state(stack: ExitStack, **changes: Any) -> None:
 
 
 def copy_forgets_the_watermark(stack: ExitStack) -> None:
-    """W begins anew: what had almost expired lives on."""
+    """The watermark begins anew: what had almost expired lives on."""
     _copied_state(stack, watermark=-1)
 
 
 def copy_forgets_hw(stack: ExitStack) -> None:
     """The new generation does not know what was claimed: pages that are delivered again are judged again."""
-    _copied_state(stack, claimed={})
+    _copied_state(stack, claimed_up_to={})
 
 
 def copy_in_the_order_of_shards(stack: ExitStack) -> None:
@@ -61,7 +61,7 @@ def copied_survivors_all_in_the_first_shard(stack: ExitStack) -> None:
 
 
 def copy_that_broke_off_can_be_restored(stack: ExitStack) -> None:
-    """Each copied block has a true Y: workers begin with the half of an index."""
+    """Each copied block has a true answers offset: workers begin with the half of an index."""
     stack.enter_context(replaced(copy_index, "NEVER_THERE", 0))
 
 

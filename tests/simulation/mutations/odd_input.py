@@ -46,7 +46,9 @@ def claims_of_another_scheme_count_as_claimed(stack: ExitStack) -> None:
 
 
 def times_of_another_scheme_move_the_watermark(stack: ExitStack) -> None:
-    """W moves over foreign batches, too, for who reads them: not for who restores from a block behind them."""
+    """The watermark moves over foreign batches, too, for who reads them: not for who restores from a block behind
+    them.
+    """
     honest = Follower._take_batch
 
     def take_batch(self: Follower, record: Any) -> None:
@@ -98,7 +100,9 @@ def missing_time_is_the_beginning_of_time(stack: ExitStack) -> None:
 
 
 def watermark_of_the_last_batch(stack: ExitStack) -> None:
-    """W is what the last batch says: one of old pages brings back what has expired, where it is not tidied away."""
+    """The watermark is what the last batch says: one of old pages brings back what has expired, where it is not tidied
+    away.
+    """
 
     def watermark_after(watermark: int, claims: Any) -> int:
         return max((claim.clock for claim in claims), default=watermark)

@@ -104,7 +104,7 @@ def dead_letters_decided_outside_the_log(stack: ExitStack) -> None:
             else:
                 due = Due(Decision((0, 0), claim, "dead", claim.dead), self.committed_point)
                 self.decisions.append(due)
-                self.known = max(self.known, claim.offset)
+                self.claimed_up_to = max(self.claimed_up_to, claim.offset)
         return alive
 
     stack.enter_context(replaced(OwnedPartition, "ready_claims", ready_claims))
@@ -154,7 +154,7 @@ def blocks_overwritten_under_one_key(stack: ExitStack) -> None:
 
     def send(self: block_writer.BlockWriter, block: Any) -> None:
         key = block.after.to_bytes(8, "big", signed=True)
-        self.known[key] = block.to
+        self.block_keys[key] = block.to
         ticket = self.log.append(INDEX, self.shard.number, key, encode(block))
         self.flight = block_writer.Flight(key, block, ticket)
 
@@ -196,12 +196,14 @@ def _header_as_of_sending(stack: ExitStack, **taken: Callable[[LiveShard], Any])
 
 
 def header_with_the_workers_own_position(stack: ExitStack) -> None:
-    """Y as of sending: the answers to the batches after ``to`` lie before it, and a restored shard waits for ever."""
+    """The answers offset as of sending: the answers to the batches after ``to`` lie before it, and a restored shard
+    waits for ever.
+    """
     _header_as_of_sending(stack, answers_offset=lambda shard: shard.standing.answers_offset)
 
 
 def header_with_the_workers_own_watermark(stack: ExitStack) -> None:
-    """W as of sending: what the restored shard holds expires too early."""
+    """The watermark as of sending: what the restored shard holds expires too early."""
     _header_as_of_sending(stack, watermark=lambda shard: shard.standing.watermark)
 
 
@@ -252,7 +254,9 @@ def offset_metadata_a_batch_late(stack: ExitStack) -> None:
 
 
 def last_answer_instead_of_first(stack: ExitStack) -> None:
-    """Answers are equal, whoever gives them, so verdicts are the same; but Y depends on when a worker looked."""
+    """Answers are equal, whoever gives them, so verdicts are the same; but the answers offset depends on when a worker
+    looked.
+    """
     honest = Follower._take_answer
 
     def take_answer(self: Follower, record: Any) -> None:
@@ -312,8 +316,10 @@ def consumed_offset_as_of_an_earlier_question(stack: ExitStack) -> None:
     stack.enter_context(replaced(MemoryPages, "committed", committed))
 
 
-def fingerprints_end_taken_before_candidates_end(stack: ExitStack) -> None:
-    """An answer that lands between the two lies before Y although its batch is at or after b: the owner waits."""
+def fingerprints_end_taken_before_answers_end(stack: ExitStack) -> None:
+    """An answer that lands between the two lies before the answers offset although its batch is at or after b: the
+    owner waits.
+    """
 
     def first_commit(self: OwnedPartition, log: Any) -> Committed:
         batch = log.bounds(FINGERPRINTS, 0).end
@@ -397,7 +403,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     expiry_by_a_local_clock,
     commit_by_an_evicted_member,
     consumed_offset_as_of_an_earlier_question,
-    fingerprints_end_taken_before_candidates_end,
+    fingerprints_end_taken_before_answers_end,
 )
 OF_ACCURATE: tuple[Mutation, ...] = (
     bands_ignored_by_one_shard,

@@ -25,7 +25,7 @@ def _bridges(stack: ExitStack, **changes: Any) -> None:
 
 def bridge_without_hw(stack: ExitStack) -> None:
     """A shard that goes on at a bridge takes pages as new that the others know as claimed."""
-    _bridges(stack, claimed=())
+    _bridges(stack, claimed_up_to=())
 
 
 def bridge_without_a_watermark(stack: ExitStack) -> None:
@@ -34,7 +34,9 @@ def bridge_without_a_watermark(stack: ExitStack) -> None:
 
 
 def bridge_that_reads_all_answers(stack: ExitStack) -> None:
-    """Y of a bridge at the beginning: it differs from that of other shards' blocks that end there, or is gone."""
+    """The answers offset of a bridge at the beginning: it differs from that of other shards' blocks that end there, or
+    is gone.
+    """
     _bridges(stack, answers_offset=0)
 
 
@@ -49,7 +51,9 @@ def bridge_over_intact_blocks(stack: ExitStack) -> None:
 
 
 def bridge_at_which_a_restore_may_end(stack: ExitStack) -> None:
-    """A bridge to a batch whose state nobody knows has a true Y: should the next block go, a restore ends there."""
+    """A bridge to a batch whose state nobody knows has a true answers offset: should the next block go, a restore ends
+    there.
+    """
     stack.enter_context(replaced(repair, "NEVER_THERE", 0))
 
 
@@ -93,7 +97,9 @@ def forgotten_offset_is_the_first_page(stack: ExitStack) -> None:
 
 
 def annulled_claims_are_committed_up_to_the_last_state(stack: ExitStack) -> None:
-    """With no readable state hw is that of the last one: what was committed since is claimed and committed again."""
+    """With no readable state the claimed offsets are those of the last one: what was committed since is claimed and
+    committed again.
+    """
     honest = repair._annul
 
     def annul(survey: Any, policy: Any) -> Any:

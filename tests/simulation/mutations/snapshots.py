@@ -24,7 +24,7 @@ def snapshot_shares_hw_with_the_live_shard(stack: ExitStack) -> None:
     def frozen(self: LiveShard) -> Frozen | None:
         found = honest(self)
         if found is not None:
-            found.standing.claimed = self.standing.claimed
+            found.standing.claimed_up_to = self.standing.claimed_up_to
         return found
 
     stack.enter_context(replaced(LiveShard, "frozen", frozen))
@@ -99,7 +99,7 @@ def snapshot_without_clocks(stack: ExitStack) -> None:
 
 
 def snapshot_with_the_position_of_the_last_answer_read(stack: ExitStack) -> None:
-    """Y as of writing: a restored shard waits for answers that lie before it."""
+    """The answers offset as of writing: a restored shard waits for answers that lie before it."""
     honest = SnapshotWriter._write
 
     def write(self: SnapshotWriter, shard: LiveShard, frozen: Frozen, *rest: Any) -> Any:
@@ -115,7 +115,7 @@ def snapshot_whose_known_blocks_are_forgotten(stack: ExitStack) -> None:
 
     def begin(self: Restoration) -> None:
         honest(self)
-        self.known = {}
+        self.block_keys = {}
 
     stack.enter_context(replaced(Restoration, "_begin", begin))
 

@@ -27,7 +27,7 @@ BY_A_TEST: Final = {
         "tests.stream.shard.test_snapshots",
         "test_a_block_that_lands_after_a_snapshot_was_taken_is_read_although_it_was_not_written_yet",
     ),
-    "fingerprints_end_taken_before_candidates_end": (
+    "fingerprints_end_taken_before_answers_end": (
         "tests.stream.partition.test_owned",
         "test_no_answer_to_a_batch_that_will_be_read_lies_before_the_first_replay_point",
     ),

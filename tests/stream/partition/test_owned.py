@@ -120,7 +120,7 @@ def test_an_owner_that_finds_a_commit_begins_at_its_replay_point() -> None:
         write(at.world, batch(claim(0, partition=9)))
         write(at.world, answer(number, 0))
     assert at.partition.locate(at.log) == ReplayPoint(1, 2)
-    assert (at.partition.committed_offset, at.partition.known, at.partition.catch_up_to) == (2, 1, 3)
+    assert (at.partition.committed_offset, at.partition.claimed_up_to, at.partition.catch_up_to) == (2, 1, 3)
     assert at.world.committed[0] == Committed(2, "1 1 2")
 
 

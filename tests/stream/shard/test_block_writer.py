@@ -106,7 +106,7 @@ def test_a_block_that_had_to_wait_keeps_the_header_of_where_it_ends() -> None:
     (send,) = stage.on_their_way(INDEX)
     block = decode(Block, send.value)
     assert (block.after, block.to, block.answers_offset, block.watermark, block.floor) == (0, 1, 2, 5, -1)
-    assert block.claimed == ((0, 1),)
+    assert block.claimed_up_to == ((0, 1),)
 
 
 def test_a_block_that_landed_without_a_word_stands_there_twice_and_does_no_harm() -> None:

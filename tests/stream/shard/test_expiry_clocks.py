@@ -1,4 +1,4 @@
-"""What expires by W, against the plain list of all batches."""
+"""What expires by the watermark, against the plain list of all batches."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ batches = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), max_size=40)
         for place in range(len(steps))
     ]
 )
-"""(batch, W just after it) of batches with a survivor, ascending; W stands still now and then."""
+"""(batch, the watermark just after it) of batches with a survivor, ascending; the watermark stands still now and
+then.
+"""
 
 
 def last_below(known: list[tuple[int, int]], watermark: int) -> int:
-    """The rule in words: the last batch whose W is less."""
+    """The rule in words: the last batch whose watermark is less."""
     return max((batch for batch, after in known if after < watermark), default=-1)
 
 

@@ -92,7 +92,7 @@ def test_answering_changes_nothing(new_index: NewIndex) -> None:
     first = at.ask(claim(1, 0b01), claim(1, 0b01))
     assert at.ask(claim(1, 0b01), claim(1, 0b01)) == first
     assert first.void == (1,)
-    assert at.shard.standing.claimed == {0: 0}
+    assert at.shard.standing.claimed_up_to == {0: 0}
 
 
 def test_pages_of_its_own_batch_are_not_its_concern(new_index: NewIndex) -> None:
@@ -133,7 +133,14 @@ def test_an_empty_batch_has_an_answer(new_index: NewIndex) -> None:
         ({}, [(0, 2), (0, 2)], [1], {0: 2}),
         ({}, [], [], {}),
     ],
-    ids=["the first ever", "at or below hw", "hw moves inside a batch", "by partition", "twice", "nothing"],
+    ids=[
+        "the first ever",
+        "at or below what is claimed",
+        "it moves inside a batch",
+        "by partition",
+        "twice",
+        "nothing",
+    ],
 )
 def test_a_claim_at_or_below_the_highest_one_of_its_partition_is_void(
     claimed: dict[int, int], sources: Sequence[tuple[int, int]], void: list[int], after: dict[int, int]
@@ -146,7 +153,7 @@ def test_a_claim_at_or_below_the_highest_one_of_its_partition_is_void(
 def test_void_and_dead_claims_move_hw_and_the_watermark_too(new_index: NewIndex) -> None:
     at = Alone(new_index)
     at.feed(claim(3, 0b00, clock=10), claim(4, dead="parser-raised", clock=20), claim(2, 0b00, clock=30))
-    assert at.shard.standing.claimed == {0: 4}
+    assert at.shard.standing.claimed_up_to == {0: 4}
     assert at.shard.standing.watermark == 30
 
 
@@ -270,7 +277,7 @@ def test_a_block_has_the_header_of_where_it_ends_whatever_comes_later(new_index:
     at.feed(claim(9, 0b11000, clock=99))
     (block,) = at.shard.sealed
     assert (block.after, block.to, block.answers_offset, block.watermark) == (-1, 5, 6, 9)
-    assert block.claimed == ((0, 4),)
+    assert block.claimed_up_to == ((0, 4),)
     assert (block.floor, block.clocks) == (-1, ((0, 7), (5, 9)))
     assert [entry.order for entry in unpack(block)] == [(0, 0), (5, 0)]
 

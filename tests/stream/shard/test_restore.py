@@ -159,7 +159,7 @@ def test_the_shard_goes_on_from_the_header_of_the_last_block() -> None:
         to=2,
         answers_offset=last.answers_offset,
         watermark=20,
-        claimed={0: 2},
+        claimed_up_to={0: 2},
         floor=-1,
         clocks=Clocks(),
     )

@@ -24,9 +24,9 @@ LOG: DecidedLog = plain_log(3)
 
 def head(entries: Entries, to: int = 2) -> Snapshot:
     clocks = Clocks((batch, 0) for batch in np.unique(entries.batch).tolist())
-    frozen = Frozen(Standing(to=to, answers_offset=9, watermark=5, claimed={1: 7}, clocks=clocks), entries)
+    frozen = Frozen(Standing(to=to, answers_offset=9, watermark=5, claimed_up_to={1: 7}, clocks=clocks), entries)
     block: Block = frozen.as_block(3, policy(scheme=SCHEME), floor=-1)
-    return Snapshot(block=block, mark=b"mark", position=11, known=((b"key", 2),), entries=len(entries))
+    return Snapshot(block=block, mark=b"mark", position=11, block_keys=((b"key", 2),), entries=len(entries))
 
 
 def written(folder: Path, entries: Entries) -> Path:

@@ -173,7 +173,7 @@ def test_what_another_owner_has_buried_is_known_no_more(tmp_path: Path) -> None:
     records = [record for record in stage.world.topics[INDEX, 0].records if record.offset < head.position]
     buried = {record.key for record in records if record.value is None}
     assert buried
-    assert {key for key, _ in head.known} == {record.key for record in records} - buried
+    assert {key for key, _ in head.block_keys} == {record.key for record in records} - buried
 
 
 def test_a_shard_that_is_lost_while_the_topic_is_read_for_its_snapshot_leaves_the_one_before(tmp_path: Path) -> None:
@@ -187,14 +187,16 @@ def test_a_record_that_is_no_block_keeps_no_snapshot_from_being_written(tmp_path
     stage = KeepingStage(tmp_path).play(P, COMMIT, FLUSH)
     stage.world.topics[INDEX, 0].append(0, b"key", b"junk", (), 0)
     stage.play(Q, COMMIT).keep()
-    assert len(SnapshotFile(stage.folder.file(0)).head.known) == 2
+    assert len(SnapshotFile(stage.folder.file(0)).head.block_keys) == 2
 
 
 def test_a_snapshot_tells_of_no_floor_that_is_not_on_the_topic(tmp_path: Path) -> None:
-    """A repair's bridge has a W by which more has expired than the blocks' floors say."""
+    """A repair's bridge has a watermark by which more has expired than the blocks' floors say."""
     stage = KeepingStage(tmp_path, ttl=15).play(P, COMMIT, FLUSH, PAGES[9], COMMIT)
     after = stage.worker.shards[0].live.standing
-    header = Header(SCHEME, b"repair", 0, 0, after.to, after.answers_offset, after.watermark, after.claimed, -1, ())
+    header = Header(
+        SCHEME, b"repair", 0, 0, after.to, after.answers_offset, after.watermark, after.claimed_up_to, -1, ()
+    )
     stage.world.topics[INDEX, 0].append(0, b"bridge", encode(pack(Entries.empty(), header)), (), 0)
     stage.play(CRASH, COMMIT)
     stage.worker.tidy()
@@ -271,7 +273,7 @@ def test_a_snapshot_holds_what_was_decided_when_it_was_taken_and_not_what_came_w
     assert list(entries.urls) == ["http://0/"]
     block = SnapshotFile(stage.folder.file(0)).head.block
     assert (block.to, block.answers_offset, block.watermark) == (0, 1, 0)
-    assert (block.claimed, block.clocks) == (((0, 0),), ())
+    assert (block.claimed_up_to, block.clocks) == (((0, 0),), ())
 
 
 def test_a_shard_that_was_lost_while_its_snapshot_was_written_leaves_the_one_before(tmp_path: Path) -> None:

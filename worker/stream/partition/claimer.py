@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from worker.messages import Batch, Claim, encode
 from worker.stream.log import Log, Sent, Ticket
 from worker.stream.log_follower import DecidedBatch, Pending
 from worker.stream.observer import Observer
+from worker.stream.partition.owned import OwnedPartition
 from worker.stream.policy import SCHEME_HEADER, Policy
 from worker.topics import FINGERPRINTS
-
-SKIPPED: Final = "skipped"
-"""Reason of a page that was passed over by hand (``worker.operations.skip``): nothing of it is needed any more."""
 
 
 class Claimer:

@@ -36,10 +36,10 @@ class Due(NamedTuple):
 class OwnedPartition:
     """One partition of ``pages`` in the hands of this worker.
 
-    ``committed`` is the first offset that is not committed. ``known`` is the highest claimed offset that was read, by
-    whomever: only pages above it are claimed. ``ruled`` is the highest offset whose first claim was seen decided.
-    Pages below ``written_from`` are only counted; with ``counts`` (``output.mode``) all are. ``skipped`` are those
-    whose first claim says so and that are not committed: they need not be held to be.
+    ``committed_offset`` is the first that is not committed. ``claimed_up_to`` is the highest claimed offset that was
+    read, by whomever: only pages above it are claimed. ``decided_up_to`` is the highest offset whose first claim was
+    seen decided. Pages below ``written_from`` are only counted; with ``counts`` (``output.mode``) all are. ``skipped``
+    are those whose first claim says so and that are not committed: they need not be held to be.
     """
 
     def __init__(self, number: int, observer: Observer, *, counts: bool = False) -> None:
@@ -47,8 +47,8 @@ class OwnedPartition:
         self.observer = observer
         self.state = PartitionState.LOCATING
         self.committed_offset = -1
-        self.known = -1
-        self.ruled = -1
+        self.claimed_up_to = -1
+        self.decided_up_to = -1
         self.catch_up_to = -1
         self.held: dict[int, Record] = {}
         self.held_bytes = 0
@@ -99,7 +99,7 @@ class OwnedPartition:
             log.pages().commit({self.number: Committed(committed.offset, note._replace(point=here).to_metadata())})
         self.committed_offset = committed.offset
         self.written_from = NOTHING if self.counts else note.written_from
-        self.known = self.ruled = committed.offset - 1
+        self.claimed_up_to = self.decided_up_to = committed.offset - 1
         self.committed_point = here
         self.catch_up_to = log.bounds(FINGERPRINTS, 0).end
         self.move(PartitionState.REPLAYING)
@@ -140,10 +140,10 @@ class OwnedPartition:
             Refused: claims lie beyond the partition's end; the topic was made anew.
         """
         end = log.bounds(PAGES, self.number).end
-        if self.known >= end:
+        if self.claimed_up_to >= end:
             raise Refused(
-                f"pages of partition {self.number} are claimed up to offset {self.known}, but {PAGES} ends at {end}: "
-                "the topic was made anew under the same name. Give the new crawl a topics.prefix of its own, "
+                f"pages of partition {self.number} are claimed up to offset {self.claimed_up_to}, but {PAGES} ends at "
+                f"{end}: the topic was made anew under the same name. Give the new crawl a topics.prefix of its own, "
                 "or make all topics anew"
             )
         self.move(PartitionState.CLAIMING)
@@ -158,14 +158,14 @@ class OwnedPartition:
             return False
         self.held[record.offset] = record
         self.held_bytes += record.weight
-        if record.offset <= self.known:
+        if record.offset <= self.claimed_up_to:
             return False
         self.waiting.append(record.offset)
         return True
 
     def fingerprinted(self, claim: Claim) -> None:
         """The claim of a page that was consumed; pages may come back in any order."""
-        if claim.offset > self.known and claim.offset in self.held:
+        if claim.offset > self.claimed_up_to and claim.offset in self.held:
             self.claims[claim.offset] = claim
 
     def ready_claims(self, most: int) -> list[Claim]:
@@ -174,7 +174,7 @@ class OwnedPartition:
         while self.waiting and len(ready) < most:
             offset = self.waiting[0]
             claim = self.claims.get(offset)
-            if offset > self.known:
+            if offset > self.claimed_up_to:
                 if claim is None:
                     break
                 ready.append(claim)
@@ -185,8 +185,8 @@ class OwnedPartition:
     def on_read(self, pending: Pending) -> None:
         """Whatever was claimed, by whomever, is not claimed again."""
         for claim in pending.batch.claims:
-            if claim.partition == self.number and claim.offset > self.known:
-                self.known = claim.offset
+            if claim.partition == self.number and claim.offset > self.claimed_up_to:
+                self.claimed_up_to = claim.offset
                 if is_skipped(claim.dead):
                     self.skipped.add(claim.offset)
 
@@ -205,10 +205,10 @@ class OwnedPartition:
                 self._check_void(claim)
             elif claim.offset >= self.committed_offset:
                 self.decisions.append(Due(decision, decided.before))
-            self.ruled = max(self.ruled, claim.offset)
+            self.decided_up_to = max(self.decided_up_to, claim.offset)
 
     def _check_void(self, claim: Claim) -> None:
-        if claim.offset > self.ruled:
+        if claim.offset > self.decided_up_to:
             raise Refused(
                 f"page {claim.offset} of partition {self.number} was claimed before, but that claim is not in the log "
                 f"from the committed replay point {tuple(self.committed_point)} on. The consumed offsets of the group "

@@ -26,27 +26,27 @@ class BlockWriter:
     """Writes the sealed blocks of one shard in their order.
 
     The next block is sent only when the one before it is acknowledged; after an error the same block is sent under a
-    new key, since both may land and a key must never be overwritten. ``known`` maps keys on the topic to the last batch
-    of their block: all of its own, and before the offset ``known_before`` those of other owners, too. ``replay_point``
-    is where the next owner reads the logs from, after the last block that is on the topic. Only blocks that end at or
-    below a floor that is itself on the topic are buried: else a crash between the two would leave the cover without a
-    start.
+    new key, since both may land and a key must never be overwritten. ``block_keys`` maps keys on the topic to the last
+    batch of their block: all of its own, and before the offset ``block_keys_before`` those of other owners, too.
+    ``replay_point`` is where the next owner reads the logs from, after the last block that is on the topic. Only blocks
+    that end at or below a floor that is itself on the topic are buried: else a crash between the two would leave the
+    cover without a start.
     """
 
     def __init__(
         self,
         log: Log,
         shard: LiveShard,
-        known: Mapping[bytes, int],
-        known_before: int,
+        block_keys: Mapping[bytes, int],
+        block_keys_before: int,
         floor: int,
         new_key: Callable[[], bytes],
         observer: Observer,
     ) -> None:
         self.log = log
         self.shard = shard
-        self.known = dict(known)
-        self.known_before = known_before
+        self.block_keys = dict(block_keys)
+        self.block_keys_before = block_keys_before
         self.replay_point = shard.replay_point
         self.floor = floor
         self.new_key = new_key
@@ -71,10 +71,10 @@ class BlockWriter:
         """Take in what has landed on the topic before an offset, None for a key that was buried."""
         for key, to in landed.items():
             if to is None:
-                self.known.pop(key, None)
+                self.block_keys.pop(key, None)
             else:
-                self.known[key] = to
-        self.known_before = before
+                self.block_keys[key] = to
+        self.block_keys_before = before
         self._searched = NEVER
 
     def _acknowledge(self) -> None:
@@ -93,7 +93,7 @@ class BlockWriter:
 
     def _send(self, block: Block) -> None:
         key = self.new_key()
-        self.known[key] = block.to
+        self.block_keys[key] = block.to
         headers = [(SCHEME_HEADER, self.shard.policy.scheme_text)]
         self.flight = Flight(key, block, self.log.append(INDEX, self.shard.number, key, encode(block), headers))
 
@@ -104,12 +104,12 @@ class BlockWriter:
                 continue
             del self.burials[key]
             if ticket.state is Sent.DONE:
-                self.known.pop(key, None)
+                self.block_keys.pop(key, None)
             else:
                 failed = True
         if self._searched == self.floor and not failed:
             return
         self._searched = self.floor
-        for key in tombstones(self.known, self.floor):
+        for key in tombstones(self.block_keys, self.floor):
             if key not in self.burials and (self.flight is None or self.flight.key != key):
                 self.burials[key] = self.log.append(INDEX, self.shard.number, key, None)

@@ -1,4 +1,4 @@
-"""W just after each batch that has left a survivor in a shard: what its entries expire by."""
+"""The watermark just after each batch that has left a survivor in a shard: what its entries expire by."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ NONE_BEFORE: Final = -1
 
 
 class Clocks:
-    """(Batch, W just after it), both ascending, 16 bytes each.
+    """(Batch, the watermark just after it), both ascending, 16 bytes each.
 
-    Of batches with the same W only the last is kept: they expire together. So what is kept is a function of the batches
-    alone, and two owners of a shard who cut their blocks differently let the same entries expire.
+    Of batches with the same watermark only the last is kept: they expire together. So what is kept is a function of the
+    batches alone, and two owners of a shard who cut their blocks differently let the same entries expire.
     """
 
     def __init__(self, known: Iterable[Order] = ()) -> None:
@@ -36,7 +36,7 @@ class Clocks:
         self._watermarks.append(watermark)
 
     def last_below(self, watermark: int) -> int:
-        """The last batch with a W that is less; -1 if there is none."""
+        """The last batch with a watermark that is less; -1 if there is none."""
         place = bisect_left(self._watermarks, watermark, lo=self._gone)
         return self._batches[place - 1] if place > self._gone else NONE_BEFORE
 

@@ -65,19 +65,22 @@ IndexFactory = Callable[[], Index]
 class Standing:
     """What a shard knows besides its survivors, as of just after batch ``to``.
 
-    ``watermark`` is W, ``claimed`` is hw of each source partition, ``answers_offset`` is Y. ``clocks`` are
-    of the batches that have left a survivor here, none where nothing expires. ``floor`` is a batch up to which all has expired.
+    ``claimed_up_to`` holds the highest claimed offset of each partition of ``pages``; ``answers_offset`` is where
+    ``answers`` is read on. ``clocks`` are of the batches that have left a survivor here, none where nothing expires.
+    ``floor`` is a batch up to which all has expired.
     """
 
     to: int = NEVER
     answers_offset: int = 0
     watermark: int = NO_WATERMARK
-    claimed: dict[int, int] = field(default_factory=dict)
+    claimed_up_to: dict[int, int] = field(default_factory=dict)
     floor: int = NEVER
     clocks: Clocks = field(default_factory=Clocks)
 
     def expired_up_to(self, ttl: int | None) -> int:
-        """The last batch whose survivors are expired for the batch after ``to``: W just after it < W - ttl."""
+        """The last batch whose survivors are expired for the batch after ``to``: the watermark just after it < the
+        watermark - ttl.
+        """
         if ttl is None:
             return self.floor
         return max(self.floor, self.clocks.last_below(self.watermark - ttl))
@@ -104,7 +107,7 @@ class Frozen:
             to=standing.to,
             answers_offset=standing.answers_offset,
             watermark=standing.watermark,
-            claimed=standing.claimed,
+            claimed_up_to=standing.claimed_up_to,
             floor=min(floor, standing.floor),
             clocks=(),
         )
@@ -112,7 +115,7 @@ class Frozen:
 
 
 def void_places(claims: Iterable[Claim], claimed: dict[int, int]) -> list[int]:
-    """The places of claims that are not the first of their page; moves ``claimed`` (hw) on, claim by claim."""
+    """The places of claims that are not the first of their page; moves ``claimed`` on, claim by claim."""
     void = []
     for place, claim in enumerate(claims):
         if claim.offset <= claimed.get(claim.partition, -1):
@@ -164,7 +167,7 @@ class LiveShard:
         All earlier batches must have been decided, since only survivors are compared with.
         """
         claims = pending.batch.claims
-        void = void_places(claims, dict(self.standing.claimed))
+        void = void_places(claims, dict(self.standing.claimed_up_to))
         skipped = set(void)
         asked = [place for place, claim in enumerate(claims) if place not in skipped and claim.dead is None]
         found = self.index.earliest_near(pending.queries(asked), self.standing.expired_up_to(self.policy.ttl))
@@ -191,14 +194,15 @@ class LiveShard:
         """Nothing: a shard moves when a batch is decided."""
 
     def on_decided(self, decided: DecidedBatch) -> None:
-        """Move W and hw over all claims of the batch, void and dead ones too; store the survivors that live here.
+        """Move the watermark and the claimed offsets over all claims of the batch, void and dead ones too; store the
+        survivors that live here.
 
         Raises:
             OverMemoryLimit: before the survivors would take more memory than is allowed.
         """
         claims = decided.batch.claims
         standing = self.standing
-        void_places(claims, standing.claimed)
+        void_places(claims, standing.claimed_up_to)
         standing.watermark = watermark_after(standing.watermark, claims)
         standing.to = decided.offset
         standing.answers_offset = decided.after.answers_offset
@@ -247,7 +251,7 @@ class LiveShard:
             to=standing.to,
             answers_offset=standing.answers_offset,
             watermark=standing.watermark,
-            claimed=dict(standing.claimed),
+            claimed_up_to=dict(standing.claimed_up_to),
             floor=standing.floor,
             clocks=tuple(clock for clock in self._open_clocks if clock[0] in batches),
         )
@@ -262,7 +266,9 @@ class LiveShard:
         standing = self.standing
         if standing.to != self._sealed_to or standing.to == NEVER:
             return None
-        copy = replace(standing, claimed=dict(standing.claimed), clocks=standing.clocks.after(standing.floor))
+        copy = replace(
+            standing, claimed_up_to=dict(standing.claimed_up_to), clocks=standing.clocks.after(standing.floor)
+        )
         return Frozen(copy, self.index.entries(standing.floor))
 
     def tidy(self) -> int:

@@ -82,7 +82,7 @@ class OwnedShard:
             return None
         claimed = {
             partition: offset
-            for partition, offset in restored.shard.standing.claimed.items()
+            for partition, offset in restored.shard.standing.claimed_up_to.items()
             if partition < self.policy.partitions
         }
         refuse_poisoned(claimed, self.ends.after(claimed), f"blocks of shard {self.number} on {INDEX}")
@@ -90,7 +90,7 @@ class OwnedShard:
         self._end_restoration()
         self.live = restored.shard
         self.block_writer = BlockWriter(
-            self.log, self.live, restored.known, restored.position, restored.floor, new_key, self.observer
+            self.log, self.live, restored.block_keys, restored.position, restored.floor, new_key, self.observer
         )
         if self.resources.snapshots is not None:
             self.snapshot_writer = SnapshotWriter(self.resources.snapshots, self.log, self.resources.background)

@@ -31,13 +31,13 @@ answer already wait as long, once for each that does not."""
 
 
 class Restored(NamedTuple):
-    """A shard from its blocks; ``known`` maps the keys on the topic to the last batch of their block.
+    """A shard from its blocks; ``block_keys`` maps the keys on the topic to the last batch of their block.
 
     ``position`` is the offset up to which the topic was read.
     """
 
     shard: LiveShard
-    known: dict[bytes, int]
+    block_keys: dict[bytes, int]
     position: int
     floor: int
 
@@ -89,7 +89,7 @@ class Restoration:
         self.reader = self.log.reader(INDEX, self.number, begin if head is None else max(begin, head.position))
         self.blocks: dict[bytes, Block] = {}
         self.offsets: dict[int, int] = {}
-        self.known = {} if head is None else dict(head.known)
+        self.block_keys = {} if head is None else dict(head.block_keys)
         self._first = self.reader.position
         self._end: int | None = None
         self._more_came = False
@@ -157,7 +157,7 @@ class Restoration:
         self.observer.restored(self.number, len(loaded.survivors), loaded.blocks, loaded.damaged)
         shard = LiveShard(self.number, self.policy, loaded.survivors, loaded.standing, self.resources.memory_limit)
         self.resources.memory_limit.count(self.number, loaded.survivors, shard.standing.clocks.nbytes)
-        return Restored(shard, self.known, self.reader.position, loaded.floor)
+        return Restored(shard, self.block_keys, self.reader.position, loaded.floor)
 
     def _without_snapshot(self, why: str) -> None:
         assert self.snapshot is not None
@@ -216,7 +216,7 @@ class Restoration:
     def _take(self, record: Record) -> None:
         key = record.key or b""
         self.blocks.pop(key, None)
-        self.known.pop(key, None)
+        self.block_keys.pop(key, None)
         if record.value is None:
             return
         try:
@@ -232,7 +232,7 @@ class Restoration:
         if self.snapshot is not None and block.after < self.snapshot.head.block.to and _is_bridge(record):
             self._bridged = block.to
         self.blocks[key] = block
-        self.known[key] = block.to
+        self.block_keys[key] = block.to
         self.offsets[id(block)] = record.offset
 
 
@@ -252,7 +252,7 @@ def _standing(found: Cover, ttl: int | None) -> Standing:
         to=last.to,
         answers_offset=last.answers_offset,
         watermark=last.watermark,
-        claimed=dict(last.claimed),
+        claimed_up_to=dict(last.claimed_up_to),
         floor=found.floor,
         clocks=Clocks() if ttl is None else Clocks(found.clocks),
     )

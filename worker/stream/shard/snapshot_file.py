@@ -49,14 +49,14 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
     ``block`` stands for all blocks up to its ``to``: their header's state and the clocks of all entries, no entries.
     ``mark`` is the hash of the record at ``to`` in ``fingerprints``: in another log it is another record. ``position``
-    is where the index topic is read on; the blocks before it are known by ``known`` (key, last batch).
+    is where the index topic is read on; the blocks before it are known by ``block_keys`` (key, last batch).
     ``columns`` are names and types, so that a program with others does not read them.
     """
 
     block: Block
     mark: bytes
     position: int
-    known: tuple[tuple[bytes, int], ...]
+    block_keys: tuple[tuple[bytes, int], ...]
     entries: int
     columns: tuple[tuple[str, str], ...] = _COLUMNS
 

@@ -127,9 +127,9 @@ def mark_of(log: Log, batch: int) -> bytes | None:
 
 
 def landed(
-    log: Log, shard: int, begin: int, end: int, known: Mapping[bytes, int], abandoned: Callable[[], bool]
+    log: Log, shard: int, begin: int, end: int, block_keys: Mapping[bytes, int], abandoned: Callable[[], bool]
 ) -> dict[bytes, int | None]:
-    """What has landed on a shard's partition of ``index`` in [begin, end) and ``known`` does not say.
+    """What has landed on a shard's partition of ``index`` in [begin, end) and ``block_keys`` does not say.
 
     The last batch of a block by its key, None for a key that was buried.
 
@@ -145,7 +145,7 @@ def landed(
     reader = log.reader(INDEX, shard, max(begin, log.bounds(INDEX, shard).begin))
     for record in read_to_end(reader, end, before_each_read=go_on):
         key = record.key or b""
-        if record.value is not None and key in known and key not in found:
+        if record.value is not None and key in block_keys and key not in found:
             continue
         try:
             found[key] = None if record.value is None else decode(Block, record.value).to
@@ -211,8 +211,8 @@ class SnapshotWriter:
                 frozen,
                 position,
                 block_writer.floor,
-                dict(block_writer.known),
-                block_writer.known_before,
+                dict(block_writer.block_keys),
+                block_writer.block_keys_before,
             )
         )
 
@@ -222,7 +222,13 @@ class SnapshotWriter:
         self._abandoned = True
 
     def _write(
-        self, shard: LiveShard, frozen: Frozen, position: int, floor: int, known: dict[bytes, int], known_before: int
+        self,
+        shard: LiveShard,
+        frozen: Frozen,
+        position: int,
+        floor: int,
+        block_keys: dict[bytes, int],
+        block_keys_before: int,
     ) -> tuple[dict[bytes, int | None], int] | None:
         """In the background, where nobody looks: what goes wrong is said here. ``BlockWriter.learn`` takes it."""
         file = self.folder.file(shard.number)
@@ -231,14 +237,14 @@ class SnapshotWriter:
             mark = mark_of(self.log, frozen.standing.to)
             if mark is None:
                 return None  # older than the log: it could not be recognised
-            found = landed(self.log, shard.number, known_before, position, known, lambda: self._abandoned)
+            found = landed(self.log, shard.number, block_keys_before, position, block_keys, lambda: self._abandoned)
             learnt = found, position
-            on_topic = known | found
+            on_topic = block_keys | found
             head = Snapshot(
                 block=frozen.as_block(shard.number, shard.policy, floor),
                 mark=mark,
                 position=position,
-                known=tuple((key, to) for key, to in on_topic.items() if to is not None),
+                block_keys=tuple((key, to) for key, to in on_topic.items() if to is not None),
                 entries=len(frozen.entries),
             )
             snapshot_file.write(file, shard.policy.writer.hex(), head, frozen.entries, lambda: self._abandoned)
