@@ -57,7 +57,7 @@ def test_a_page_of_too_few_features_is_unique_and_says_so() -> None:
     ]
 
 
-def test_a_ruling_has_the_order_of_its_claim() -> None:
+def test_a_decision_has_the_order_of_its_claim() -> None:
     decisions = decide(BATCH, [claim("a", 0b0), claim("b", 0b111)], [answer()], NEAR)
     assert [decision.order for decision in decisions] == [(BATCH, 0), (BATCH, 1)]
 
@@ -156,7 +156,7 @@ def test_pages_without_fingerprint_meet_by_their_text() -> None:
     ]
 
 
-def test_a_void_claim_gets_no_ruling_and_is_no_survivor() -> None:
+def test_a_void_claim_gets_no_decision_and_is_no_survivor() -> None:
     assert judged([claim("a", 0b0), claim("b", 0b0)], answer(void=[0])) == ["1 unique first"]
     assert judged([claim("a", 0b0)], answer(void=[0])) == []
 
@@ -166,7 +166,7 @@ def test_a_dead_claim_keeps_its_reason_and_is_no_survivor() -> None:
     assert judged([dead, claim("b", 0b0)]) == ["0 dead parser-timeout: after 5 s", "1 unique first"]
 
 
-def test_a_dead_claim_that_is_void_gets_no_ruling_either() -> None:
+def test_a_dead_claim_that_is_void_gets_no_decision_either() -> None:
     assert judged([claim("a", None, dead="parser-raised")], answer(void=[0])) == []
 
 

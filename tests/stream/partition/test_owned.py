@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.simulation.memory_log import MemoryLog, World
+from tests.simulation.memory_log import MemoryLog
+from tests.stream.partition.taken import Taken, claiming, decided, record
 from tests.stream.script import (
     ANSWER,
     COMMIT,
@@ -18,73 +17,25 @@ from tests.stream.script import (
     REBALANCE,
     REDELIVER,
     TAKE_OVER,
-    Listener,
     Page,
     Stage,
     answer,
     batch,
     claim,
-    policy,
     write,
 )
 from worker.errors import Refused, UsageError
-from worker.messages import Batch, Claim, decode
-from worker.stream.log import Committed, NotYet, Record
-from worker.stream.log_follower import DecidedBatch, Pending
+from worker.stream.log import Committed, NotYet
+from worker.stream.log_follower import Pending
 from worker.stream.observer import Observer
-from worker.stream.partition.owned import Claimer, OwnedPartition
+from worker.stream.partition.owned import OwnedPartition
 from worker.stream.partition.record_sizes import record_bytes
 from worker.stream.policy import ReplayPoint
 from worker.stream.states import PartitionState
 from worker.topics import ANSWERS, FINGERPRINTS, PAGES
-from worker.verdict.decide import Decision
 
 A: Final = Page("http://a/", 0b000)
 B: Final = Page("http://b/", 0b111)
-
-
-class Taken:
-    """A world of one partition with some pages, and a member that has just been given it."""
-
-    def __init__(self, pages: int = 4, committed: Committed | None = None) -> None:
-        self.world = World(partitions=1, shards=1)
-        for _ in range(pages):
-            self.world.publish(0, b"u", b"body")
-        if committed is not None:
-            self.world.committed[0] = committed
-        self.log = MemoryLog(self.world, "w")
-        self.log.pages().poll()
-        self.world.groups[PAGES].assign({0: "w"})
-        self.log.pages().poll()
-        self.partition = OwnedPartition(0, Observer())
-
-    def begin(self) -> OwnedPartition:
-        self.partition.locate(self.log)
-        self.partition.begin_claiming(self.log)
-        return self.partition
-
-
-def record(offset: int, value: bytes | None = b"body") -> Record:
-    return Record(0, offset, b"u", value, (), 0)
-
-
-def claiming(*consumed: int, committed: int = 0) -> OwnedPartition:
-    """A partition that has consumed these offsets."""
-    point = ReplayPoint(0, 0).to_metadata()
-    partition = Taken(pages=100, committed=Committed(committed, point)).begin()
-    for offset in consumed:
-        partition.consume(record(offset))
-    return partition
-
-
-def decided(
-    number: int, claims: Sequence[Claim], void: Sequence[int] = (), before: ReplayPoint | None = None
-) -> DecidedBatch:
-    decisions = [
-        Decision((number, place), one, "unique", "first") for place, one in enumerate(claims) if place not in void
-    ]
-    before = before or ReplayPoint(number, 2 * number)
-    return DecidedBatch(number, batch(*claims), decisions, before, ReplayPoint(number + 1, 2 * number + 2))
 
 
 # where an owner begins
@@ -285,7 +236,7 @@ def test_a_page_that_is_delivered_twice_is_held_once() -> None:
 # void claims
 
 
-def test_rulings_below_the_committed_offset_were_committed_by_a_predecessor() -> None:
+def test_decisions_below_the_committed_offset_were_committed_by_a_predecessor() -> None:
     partition = claiming(committed=2)
     partition.on_decided(decided(0, [claim(1), claim(2), claim(3, partition=1)]))
     assert [due.decision.claim.offset for due in partition.decisions] == [2]
@@ -329,14 +280,14 @@ def ready(partition: OwnedPartition, pages: int = 100, size: int = 10_000) -> li
     return [one.offset for one, _ in partition.settleable(pages, size)]
 
 
-def test_pages_are_committed_from_the_head_in_order_and_only_with_a_ruling() -> None:
+def test_pages_are_committed_from_the_head_in_order_and_only_with_a_decision() -> None:
     partition = claiming(0, 1, 2)
     assert ready(partition) == []
     partition.on_decided(decided(0, [claim(0), claim(1)]))
     assert ready(partition) == [0, 1]
 
 
-def test_a_ruling_waits_for_its_page() -> None:
+def test_a_decision_waits_for_its_page() -> None:
     partition = claiming()
     partition.on_decided(decided(0, [claim(0), claim(1)]))
     assert ready(partition) == []
@@ -383,7 +334,7 @@ def test_a_claimed_page_that_the_topic_does_not_hold_any_more_is_refused() -> No
     ],
     ids=["nothing", "inside the first batch", "all of the first batch", "inside the second", "everything"],
 )
-def test_what_is_committed_leads_a_successor_to_all_rulings_that_stay_behind(count: int, committed: Committed) -> None:
+def test_what_is_committed_leads_a_successor_to_all_decisions_left_behind(count: int, committed: Committed) -> None:
     partition = claiming(0, 1, 2, 3)
     partition.on_decided(decided(0, [claim(0), claim(1)]))
     partition.on_decided(decided(3, [claim(2), claim(3)]))
@@ -416,104 +367,3 @@ def test_a_partition_committed_page_by_page_passes_from_hand_to_hand(mishap: tup
     stage.play(COMMIT)
     assert stage.verdicts() == [f"http://{n}/ unique" for n in range(12)]
     stage.check()
-
-
-# the batch in flight
-
-
-class Sending:
-    """A claimer and partitions that have pages to claim."""
-
-    def __init__(self, *partitions: OwnedPartition, most: int = 10) -> None:
-        self.world = World(partitions=1, shards=1)
-        self.observer = Listener()
-        self.claimer = Claimer(MemoryLog(self.world, "w"), policy(claims_a_batch=most), self.observer)
-        self.partitions = partitions
-
-    def step(self) -> list[list[tuple[int, int]]]:
-        """The batches on their way after a step, as sources."""
-        self.claimer.step(self.partitions)
-        batches = [decode(Batch, send.value) for send in self.world.sends]
-        return [[(one.partition, one.offset) for one in sent.claims] for sent in batches]
-
-
-def with_claims(*offsets: int, partition: int = 0) -> OwnedPartition:
-    owned = claiming()
-    owned.number = partition
-    give(owned, *offsets)
-    return owned
-
-
-def give(owned: OwnedPartition, *offsets: int) -> None:
-    for offset in offsets:
-        owned.consume(record(offset))
-        owned.fingerprinted(claim(offset, partition=owned.number))
-
-
-def test_nothing_to_claim_sends_nothing() -> None:
-    at = Sending(with_claims())
-    assert at.step() == []
-    assert at.claimer.idle
-
-
-def test_a_batch_gathers_the_claims_of_all_partitions_up_to_its_size() -> None:
-    at = Sending(with_claims(0, 1), with_claims(5, 6, partition=1), most=3)
-    assert at.step() == [[(0, 0), (0, 1), (1, 5)]]
-
-
-def test_the_next_batch_waits_until_the_one_before_it_is_decided() -> None:
-    partition = with_claims(0)
-    at = Sending(partition)
-    at.step()
-    give(partition, 1, 2)
-    at.world.settle_down()
-    assert at.step() == []
-    at.claimer.on_decided(decided(0, [claim(0)]))
-    assert at.claimer.idle
-    assert at.step() == [[(0, 1), (0, 2)]]
-
-
-def test_after_a_send_error_the_same_claims_go_again_before_any_further_ones() -> None:
-    partition = with_claims(0, 1)
-    at = Sending(partition)
-    at.step()
-    give(partition, 2)
-    at.world.land(at.world.sends[0], lost=True)
-    assert at.step() == [[(0, 0), (0, 1)]]
-    assert [again for _, again in at.observer.told["claimed"]] == [False, True]
-
-
-def test_sent_twice_the_first_to_be_decided_frees_the_claimer() -> None:
-    at = Sending(with_claims(0))
-    at.step()
-    at.world.land(at.world.sends[0], acknowledged=False)
-    at.step()
-    at.claimer.on_decided(decided(0, [claim(0)]))
-    assert at.claimer.idle
-    at.claimer.on_decided(decided(1, [claim(0)], void=[0]))
-    assert at.claimer.idle
-
-
-def test_a_batch_of_another_writer_does_not_free_the_claimer() -> None:
-    at = Sending(with_claims(0))
-    at.step()
-    other = replace(decided(0, [claim(0)]), batch=batch(claim(0), writer=b"other"))
-    at.claimer.on_decided(other)
-    assert not at.claimer.idle
-
-
-def test_an_earlier_batch_of_its_own_does_not_free_the_claimer() -> None:
-    at = Sending(with_claims(0, 1))
-    at.step()
-    at.claimer.on_decided(decided(0, [claim(0)]))
-    assert not at.claimer.idle
-
-
-def test_claims_of_a_lost_partition_are_neither_sent_again_nor_waited_for() -> None:
-    at = Sending(with_claims(0), with_claims(5, partition=1))
-    at.step()
-    at.claimer.drop(0)
-    at.world.land(at.world.sends[0], lost=True)
-    assert at.step() == [[(1, 5)]]
-    at.claimer.drop(1)
-    assert at.claimer.idle

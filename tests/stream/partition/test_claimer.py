@@ -1,0 +1,120 @@
+"""The batch of claims in flight: one at a time, sent again as it was, freed by its decision."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from tests.simulation.memory_log import MemoryLog, World
+from tests.stream.partition.taken import claiming, decided, record
+from tests.stream.script import (
+    Listener,
+    Page,
+    batch,
+    claim,
+    policy,
+)
+from worker.messages import Batch, decode
+from worker.stream.partition.claimer import Claimer
+from worker.stream.partition.owned import OwnedPartition
+
+A: Final = Page("http://a/", 0b000)
+B: Final = Page("http://b/", 0b111)
+
+
+class Sending:
+    """A claimer and partitions that have pages to claim."""
+
+    def __init__(self, *partitions: OwnedPartition, most: int = 10) -> None:
+        self.world = World(partitions=1, shards=1)
+        self.observer = Listener()
+        self.claimer = Claimer(MemoryLog(self.world, "w"), policy(claims_a_batch=most), self.observer)
+        self.partitions = partitions
+
+    def step(self) -> list[list[tuple[int, int]]]:
+        """The batches on their way after a step, as sources."""
+        self.claimer.step(self.partitions)
+        batches = [decode(Batch, send.value) for send in self.world.sends]
+        return [[(one.partition, one.offset) for one in sent.claims] for sent in batches]
+
+
+def with_claims(*offsets: int, partition: int = 0) -> OwnedPartition:
+    owned = claiming()
+    owned.number = partition
+    give(owned, *offsets)
+    return owned
+
+
+def give(owned: OwnedPartition, *offsets: int) -> None:
+    for offset in offsets:
+        owned.consume(record(offset))
+        owned.fingerprinted(claim(offset, partition=owned.number))
+
+
+def test_nothing_to_claim_sends_nothing() -> None:
+    at = Sending(with_claims())
+    assert at.step() == []
+    assert at.claimer.idle
+
+
+def test_a_batch_gathers_the_claims_of_all_partitions_up_to_its_size() -> None:
+    at = Sending(with_claims(0, 1), with_claims(5, 6, partition=1), most=3)
+    assert at.step() == [[(0, 0), (0, 1), (1, 5)]]
+
+
+def test_the_next_batch_waits_until_the_one_before_it_is_decided() -> None:
+    partition = with_claims(0)
+    at = Sending(partition)
+    at.step()
+    give(partition, 1, 2)
+    at.world.settle_down()
+    assert at.step() == []
+    at.claimer.on_decided(decided(0, [claim(0)]))
+    assert at.claimer.idle
+    assert at.step() == [[(0, 1), (0, 2)]]
+
+
+def test_after_a_send_error_the_same_claims_go_again_before_any_further_ones() -> None:
+    partition = with_claims(0, 1)
+    at = Sending(partition)
+    at.step()
+    give(partition, 2)
+    at.world.land(at.world.sends[0], lost=True)
+    assert at.step() == [[(0, 0), (0, 1)]]
+    assert [again for _, again in at.observer.told["claimed"]] == [False, True]
+
+
+def test_sent_twice_the_first_to_be_decided_frees_the_claimer() -> None:
+    at = Sending(with_claims(0))
+    at.step()
+    at.world.land(at.world.sends[0], acknowledged=False)
+    at.step()
+    at.claimer.on_decided(decided(0, [claim(0)]))
+    assert at.claimer.idle
+    at.claimer.on_decided(decided(1, [claim(0)], void=[0]))
+    assert at.claimer.idle
+
+
+def test_a_batch_of_another_writer_does_not_free_the_claimer() -> None:
+    at = Sending(with_claims(0))
+    at.step()
+    other = replace(decided(0, [claim(0)]), batch=batch(claim(0), writer=b"other"))
+    at.claimer.on_decided(other)
+    assert not at.claimer.idle
+
+
+def test_an_earlier_batch_of_its_own_does_not_free_the_claimer() -> None:
+    at = Sending(with_claims(0, 1))
+    at.step()
+    at.claimer.on_decided(decided(0, [claim(0)]))
+    assert not at.claimer.idle
+
+
+def test_claims_of_a_lost_partition_are_neither_sent_again_nor_waited_for() -> None:
+    at = Sending(with_claims(0), with_claims(5, partition=1))
+    at.step()
+    at.claimer.drop(0)
+    at.world.land(at.world.sends[0], lost=True)
+    assert at.step() == [[(1, 5)]]
+    at.claimer.drop(1)
+    assert at.claimer.idle
