@@ -193,7 +193,8 @@ def test_a_wrong_file_is_told_by_key_line_value_and_what_is_allowed(
         ("topics.prefix=a/b", ["topics.prefix", "'a/b'", "letters"]),
         ("metrics.port=65536", ["metrics.port", "from 0 to 65535"]),
         ("commit.seconds=0", ["commit.seconds", "above 0"]),
-        ("fingerprint.bits=128", ["fingerprint.bits", "64"]),
+        ("fingerprint.bits=64", ["fingerprint.bits", "no such setting"]),
+        ("segment.engine=rjieba", ["segment.engine", "one of auto, jieba"]),
         ("near.k=", ["near.k", "''"]),
     ],
 )

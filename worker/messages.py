@@ -59,6 +59,10 @@ class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
     job: str | None = None
     form: Literal["bytes", "text"] = "bytes"
 
+    def at(self, url: str) -> PageMeta:
+        """The same of a page with another URL."""
+        return msgspec.structs.replace(self, url=url)
+
     def to_headers(self) -> list[tuple[str, bytes]]:
         """Kafka headers, in the order of the fields; values are UTF-8."""
         pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)

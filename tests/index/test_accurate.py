@@ -18,11 +18,11 @@ from worker.fingerprint.near import AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import agreement, bands, sketch
 from worker.index.blocks import pack, unpack
-from worker.index.engine import Policy
+from worker.index.engine import Engine, Policy
 from worker.index.entries import Entries, Survivor
 from worker.index.shard import Queries, Shard
 
-every_engine = pytest.mark.parametrize("compiled", ENGINES, ids=["numba", "numpy"])
+every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 
 ENDLESS = hash_words([f"word {number % 150}" for number in range(400)])
 COUNTS = (1, 2, 7, 13, 14, 15, 16, 21, 22, 23, 24, 32, 33, 60)
@@ -74,7 +74,7 @@ def said(index: Shard | PlainIndex, asked: Sequence[Survivor], expired_up_to: in
     accurate=st.sampled_from((True, True, True, False)),
 )
 def test_a_shard_and_the_plain_index_say_the_same(
-    compiled: bool,
+    engine: Engine | None,
     scoped: bool,
     batches: list[list[Survivor]],
     asked: list[Survivor],
@@ -84,7 +84,7 @@ def test_a_shard_and_the_plain_index_say_the_same(
     accurate: bool,
 ) -> None:
     near = ScopedNear(AccurateNear(k) if accurate else SimHashNear(k))
-    shard, plain = Shard.by(near, compiled=compiled, policy=TINY), PlainIndex(near)
+    shard, plain = Shard.by(near, engine=engine, policy=TINY), PlainIndex(near)
     for number, pages in enumerate(batches):
         rows = placed(pages if scoped else [page._replace(scope=0) for page in pages], number)
         shard.store(rows)
@@ -101,7 +101,7 @@ def test_a_shard_and_the_plain_index_say_the_same(
     ]
     if accurate:
         assert [row.sketch for row in kept] == [row.sketch for row in plain.entries()]
-        again = Shard.by(near, compiled=compiled)
+        again = Shard.by(near, engine=engine)
         again.load(unpack(pack(shard.entries(), header(after=-1, to=9, clocks=clocks_of(kept)))))
         assert said(again, asked, hidden) == said(plain, asked, hidden)
 
@@ -113,24 +113,26 @@ def clocks_of(rows: Sequence[Survivor]) -> tuple[tuple[int, int], ...]:
 @every_engine
 @settings(max_examples=60, deadline=None)
 @given(windows, windows)
-def test_the_compiled_agreement_is_its_definition(compiled: bool, one: tuple[int, int], other: tuple[int, int]) -> None:
+def test_the_compiled_agreement_is_its_definition(
+    engine: Engine | None, one: tuple[int, int], other: tuple[int, int]
+) -> None:
     a, b = (sketch(ENDLESS[start : start + count]) for start, count in (one, other))
     agreeing = agreement(a, b)
     stored = Survivor((0, 0), "http://a/", 0, 0, 40, 0, a, bytes(31) + b"\1")
     for least in (agreeing, agreeing + 1):
-        shard = Shard.by(ScopedNear(AccurateNear(agreement=least)), compiled=compiled)
+        shard = Shard.by(ScopedNear(AccurateNear(agreement=least)), engine=engine)
         shard.store([stored])
         found = shard.earliest_near(Queries.of([stored._replace(fingerprint=2**64 - 1, text_hash=1, sketch=b)]))
         assert found.hits() == ([0] if least == agreeing else [])
 
 
 @every_engine
-def test_thousands_that_share_a_bands_key_are_all_found_and_none_is_lost_by_expiry(compiled: bool) -> None:
+def test_thousands_that_share_a_bands_key_are_all_found_and_none_is_lost_by_expiry(engine: Engine | None) -> None:
     chance = np.random.default_rng(11)
     count = 6000
     shared = bands(ENDLESS[:50])[:4]
     near = ScopedNear(AccurateNear(3))
-    shard = Shard.by(near, compiled=compiled, policy=Policy(copy_from=256))
+    shard = Shard.by(near, engine=engine, policy=Policy(copy_from=256))
     sketches = chance.integers(0, 2**64, (count, 4), np.uint64)
     sketches[:, 3] &= np.uint64(2**62 - 1)
     rows = [

@@ -1,4 +1,3 @@
-import logging
 import os
 import subprocess
 import sys
@@ -7,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from worker.index.engine import choose
-
 EXERCISE = """
 import numpy as np
 from worker.index.layout import Layout
@@ -16,7 +13,7 @@ from worker.index.shard import Queries, Shard
 from tests.index.worlds import columns_of
 chance = np.random.default_rng({seed})
 for layout in Layout:
-    shard = Shard(layout=layout, compiled={compiled})
+    shard = Shard(layout=layout)
     values = chance.integers(0, 2**64, 5000, np.uint64)
     values[chance.random(5000) < .3] &= np.uint64(0xFFFF0000FFFF0000)
     entries = columns_of(values)
@@ -28,7 +25,7 @@ for layout in Layout:
         shard.expire(int(chance.integers(-1, 1 + start // 50)) if chance.random() < .2 else -1)
         asked = values[chance.integers(0, 5000, 50)] ^ np.uint64(1)
         shard.earliest_near(Queries(asked, chance.random(50) < .1, asked))
-print(shard.engine)
+print("done")
 """
 
 
@@ -62,29 +59,24 @@ def test_without_a_folder_for_the_cache_kernels_are_compiled_at_each_start_with_
         "from numba.core import caching\n"
         "caching._CacheLocator.from_function = classmethod(lambda *_: None)\n"
         "for locator in caching.CacheImpl._locator_classes:\n"
-        "    locator.from_function = classmethod(lambda *_: None)\n" + EXERCISE.format(seed=2, compiled=None)
+        "    locator.from_function = classmethod(lambda *_: None)\n" + EXERCISE.format(seed=2)
     )
     done = run_python("-c", code)
-    assert (done.stdout.strip(), done.returncode) == ("numba", 0), done.stderr
+    assert (done.stdout.strip(), done.returncode) == ("done", 0), done.stderr
     assert done.stderr.count("set NUMBA_CACHE_DIR") == 1
 
 
 @pytest.mark.parametrize(
-    "breakage",
-    ["import sys; sys.modules['numba'] = None\n", "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'\n"],
+    ("breakage", "told"),
+    [
+        ("import sys; sys.modules['numba'] = None\n", "install it"),
+        ("import os; os.environ['NUMBA_DISABLE_JIT'] = '1'\n", "NUMBA_DISABLE_JIT is set"),
+    ],
     ids=["not installed", "switched off"],
 )
-def test_where_numba_cannot_run_numpy_does_and_says_so(breakage: str) -> None:
-    logged = "import logging; logging.basicConfig()\n"
-    done = run_python("-c", breakage + logged + EXERCISE.format(seed=3, compiled=None))
-    assert (done.stdout.strip(), done.returncode) == ("numpy", 0), done.stderr
-    assert "many times slower" in done.stderr
-    insisted = run_python("-c", breakage + EXERCISE.format(seed=3, compiled=True))
-    assert insisted.returncode == 1
-    assert "ImportError" in insisted.stderr or "ModuleNotFoundError" in insisted.stderr
-
-
-def test_either_engine_can_be_insisted_on(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
-        assert [choose(None).NAME, choose(True).NAME, choose(False).NAME] == ["numba", "numba", "numpy"]
-    assert not caplog.records
+def test_where_numba_cannot_run_there_are_no_tables_and_the_error_says_what_to_do(breakage: str, told: str) -> None:
+    done = run_python("-c", breakage + EXERCISE.format(seed=3))
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("worker.errors.UsageError: ")
+    assert told in last

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from tests.index.worlds import ENGINES, TINY, columns_of, first_near, flipped
 from worker.fingerprint.near import Ratio
-from worker.index.engine import Policy, SketchRule
+from worker.index.engine import Engine, Policy, SketchRule
 from worker.index.entries import COLUMNS, Entries
 from worker.index.layout import Layout
 from worker.index.shard import Queries, Shard
 from worker.messages import MAX_U64
 
-every_engine = pytest.mark.parametrize("compiled", ENGINES, ids=["numba", "numpy"])
+every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 
 WRAPPING = Policy(**TINY.__dict__ | {"first_slot": 2**32 - 700})
 """Slot numbers, modulo 2^32, begin again in the middle of a test."""
@@ -81,7 +81,7 @@ KINDS = [random, hot, hot_twice, far_apart, clustered, few_values]
     ratio=st.sampled_from([(0, 1), (3, 5)]),
 )
 def test_an_index_that_grows_splits_sweeps_and_wraps_finds_what_a_plain_search_finds(
-    compiled: bool,
+    engine: Engine | None,
     layout: Layout,
     policy: Policy,
     seed: int,
@@ -96,7 +96,7 @@ def test_an_index_that_grows_splits_sweeps_and_wraps_finds_what_a_plain_search_f
     values = kind(chance, sum(portions))
     tokens = chance.choice([3, 5, 6, 10, 70_000], len(values)).astype(np.uint32)
     entries = columns_of(values, a_batch=20, tokens=tokens)
-    shard = Shard(k=k, layout=layout, compiled=compiled, ratio=ratio, policy=policy)
+    shard = Shard(k=k, layout=layout, engine=engine, ratio=ratio, policy=policy)
     begin = end = 0
     for portion in portions:
         shard.store(entries[end : end + portion])
@@ -184,13 +184,13 @@ def test_equal_fingerprints_are_found_though_no_split_can_part_them() -> None:
     expiring=st.sampled_from([0.0, 0.5]),
 )
 def test_pages_are_found_by_bands_and_sketches_too(
-    compiled: bool, policy: Policy, seed: int, portions: list[int], common: float, expiring: float
+    engine: Engine | None, policy: Policy, seed: int, portions: list[int], common: float, expiring: float
 ) -> None:
     chance = np.random.default_rng(seed)
     count = sum(portions)
     entries = _sketched(chance, count, common)
     rule = SketchRule(agreement=90, ratio=(3, 4))
-    shard = Shard(compiled=compiled, ratio=(3, 5), sketch=rule, policy=policy)
+    shard = Shard(engine=engine, ratio=(3, 5), sketch=rule, policy=policy)
     begin = end = 0
     for portion in portions:
         shard.store(entries[end : end + portion])
@@ -225,7 +225,7 @@ def test_pages_are_found_by_bands_and_sketches_too(
     share=st.sampled_from([0.0, 0.5, 1.0, 3.0]),
 )
 def test_whatever_is_loaded_in_parts_is_found_however_much_was_expected(
-    compiled: bool, policy: Policy, seed: int, before: int, parts: list[int], common: float, expired: int,
+    engine: Engine | None, policy: Policy, seed: int, before: int, parts: list[int], common: float, expired: int,
     at_once: int, share: float,
 ) -> None:  # fmt: skip
     chance = np.random.default_rng(seed)
@@ -233,7 +233,7 @@ def test_whatever_is_loaded_in_parts_is_found_however_much_was_expected(
     hot_block = chance.random(len(entries)) < common
     entries.fingerprint[hot_block] &= np.uint64(0xFFFF_FFFF_FFFF_0000)
     rule = SketchRule(agreement=90, ratio=(3, 4))
-    shard = Shard(compiled=compiled, ratio=(3, 5), sketch=rule, policy=policy)
+    shard = Shard(engine=engine, ratio=(3, 5), sketch=rule, policy=policy)
     shard.store(entries[:before])
     begin = shard.expire(expired)
 
@@ -252,10 +252,10 @@ def test_whatever_is_loaded_in_parts_is_found_however_much_was_expected(
 
 
 @every_engine
-def test_a_part_that_cannot_be_stored_ends_the_loading_and_those_before_it_are_found(compiled: bool) -> None:
+def test_a_part_that_cannot_be_stored_ends_the_loading_and_those_before_it_are_found(engine: Engine | None) -> None:
     values = random(np.random.default_rng(8), 600)
     entries = columns_of(values)
-    shard = Shard(compiled=compiled, policy=TINY)
+    shard = Shard(engine=engine, policy=TINY)
     with pytest.raises(ValueError, match="do not ascend"):
         shard.load([entries[:200], entries[200:400], entries[100:200], entries[400:]], 600)
     asked = Queries(values, np.zeros(600, np.bool_), values)
@@ -341,11 +341,11 @@ def _why_near(entries: Entries, index: int, asked: Queries, query: int, rule: Sk
 
 @pytest.mark.parametrize("slots", [89, 90])
 @every_engine
-def test_one_slot_more_makes_two_sketches_near(compiled: bool, slots: int) -> None:
+def test_one_slot_more_makes_two_sketches_near(engine: Engine | None, slots: int) -> None:
     chance = np.random.default_rng(slots)
     entries = _sketched(chance, 1, 0.0)
     assert entries.bands is not None and entries.sketch is not None
-    shard = Shard(compiled=compiled, sketch=SketchRule())
+    shard = Shard(engine=engine, sketch=SketchRule())
     plain = Entries(
         **{name: entries.column(name) for name in COLUMNS} | {"bare": np.zeros(1, np.bool_)},
         urls=entries.urls,

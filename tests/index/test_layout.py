@@ -3,8 +3,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from tests.index.reference import arrange
 from worker.index.layout import MAX_K, WHOLE, Layout
-from worker.index.reference import arrange
 
 SHAPES = [(Layout.L4x16, 4, 4, 16), (Layout.L8x8, 8, 8, 24), (Layout.L16x4, 16, 16, 28)]
 

@@ -21,13 +21,13 @@ from tests.index.worlds import (
     survivors_of,
     text_hashes,
 )
-from worker.index.engine import Policy
+from worker.index.engine import Engine, Policy
 from worker.index.entries import Entries, Survivor
 from worker.index.layout import Layout
 from worker.index.shard import Found, Queries, Shard
 from worker.messages import MAX_U64
 
-every_engine = pytest.mark.parametrize("compiled", ENGINES, ids=["numba", "numpy"])
+every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 every_layout = pytest.mark.parametrize("layout", Layout)
 
 
@@ -53,14 +53,14 @@ steps = st.lists(
 @settings(max_examples=15, deadline=None)
 @given(steps=steps, asked=batches, k=st.integers(0, 3), expired_up_to=st.integers(-1, 12))
 def test_a_look_up_is_its_definition_whatever_was_stored_loaded_and_expired(
-    compiled: bool,
+    engine: Engine | None,
     layout: Layout,
     steps: list[tuple[str, object]],
     asked: list[tuple[int | None, int]],
     k: int,
     expired_up_to: int,
 ) -> None:
-    shard = Shard(k=k, layout=layout, compiled=compiled)
+    shard = Shard(k=k, layout=layout, engine=engine)
     model: list[Survivor] = []
     queries = [page(fingerprint, text_hash=text) for fingerprint, text in asked]
     for number, (what, given_values) in enumerate(steps):
@@ -70,7 +70,7 @@ def test_a_look_up_is_its_definition_whatever_was_stored_loaded_and_expired(
             assert shard.expire(given_values) == len(model) - len(kept)
             model = kept
         elif what == "rebuild":
-            rebuilt = Shard(k=k, layout=layout, compiled=compiled)
+            rebuilt = Shard(k=k, layout=layout, engine=engine)
             rebuilt.load(shard.entries())
             shard = rebuilt
         else:
@@ -116,14 +116,14 @@ KINDS: dict[str, Callable[[np.random.Generator, int], NDArray[np.uint64]]] = {
 @every_engine
 @every_layout
 @pytest.mark.parametrize("kind", KINDS)
-def test_thousands_of_entries_are_found_as_by_looking_at_all(compiled: bool, layout: Layout, kind: str) -> None:
+def test_thousands_of_entries_are_found_as_by_looking_at_all(engine: Engine | None, layout: Layout, kind: str) -> None:
     chance = np.random.default_rng(20)
     values = KINDS[kind](chance, 6000)
     asked = values[chance.integers(0, len(values), 300)].copy()
     for number in range(len(asked)):  # a sixth each at distance 0 to 5, if they meet no other entry
         for bit in chance.choice(64, number % 6, replace=False):
             asked[number] ^= np.uint64(1) << np.uint64(bit)
-    shard = Shard(layout=layout, compiled=compiled)
+    shard = Shard(layout=layout, engine=engine)
     entries = columns_of(values)
     for start in range(0, 3000, 500):
         shard.store(entries[start : start + 500])
@@ -144,10 +144,10 @@ def test_thousands_of_entries_are_found_as_by_looking_at_all(compiled: bool, lay
 @every_engine
 @every_layout
 @pytest.mark.parametrize("k", range(4))
-def test_distance_k_is_near_and_k_plus_1_is_not(compiled: bool, layout: Layout, k: int) -> None:
+def test_distance_k_is_near_and_k_plus_1_is_not(engine: Engine | None, layout: Layout, k: int) -> None:
     chance = np.random.default_rng(k)
     base = 0x0F1E_2D3C_4B5A_6978
-    shard = Shard(k=k, layout=layout, compiled=compiled)
+    shard = Shard(k=k, layout=layout, engine=engine)
     shard.store([page(base, text_hash=1)])
     choices = [chance.choice(64, count, replace=False).tolist() for count in (k, k + 1) for _ in range(200)]
     found = shard.earliest_near(asking([page(flipped(base, bits), text_hash=2) for bits in choices]))
@@ -156,8 +156,8 @@ def test_distance_k_is_near_and_k_plus_1_is_not(compiled: bool, layout: Layout, 
 
 
 @every_engine
-def test_bare_pages_are_near_by_equal_text_only(compiled: bool) -> None:
-    shard = Shard(compiled=compiled)
+def test_bare_pages_are_near_by_equal_text_only(engine: Engine | None) -> None:
+    shard = Shard(engine=engine)
     shard.store(
         [
             page(None, order=(1, 0), text_hash=7),
@@ -176,8 +176,8 @@ def test_bare_pages_are_near_by_equal_text_only(compiled: bool) -> None:
 
 
 @every_engine
-def test_bare_pages_without_a_token_are_found_by_their_bytes(compiled: bool) -> None:
-    shard = Shard(compiled=compiled)
+def test_bare_pages_without_a_token_are_found_by_their_bytes(engine: Engine | None) -> None:
+    shard = Shard(engine=engine)
     shard.store([page(None, order=(1, number), text_hash=7 + number)._replace(tokens=number) for number in (0, 1)])
     asked = [page(None, text_hash=text)._replace(tokens=tokens) for text, tokens in ((7, 0), (8, 1), (7, 1), (9, 0))]
     found = shard.earliest_near(asking(asked))
@@ -207,11 +207,11 @@ def test_the_earliest_counts_even_if_a_later_one_is_nearer_and_found_first() -> 
 
 
 @every_engine
-def test_loading_at_once_and_storing_one_by_one_give_the_same_shard(compiled: bool) -> None:
+def test_loading_at_once_and_storing_one_by_one_give_the_same_shard(engine: Engine | None) -> None:
     chance = np.random.default_rng(3)
     entries = columns_of(KINDS["clustered"](chance, 1500), a_batch=7)
     asked = chance.permutation(entries.fingerprint)[:400]
-    loaded, stored = Shard(compiled=compiled), Shard(compiled=compiled)
+    loaded, stored = Shard(engine=engine), Shard(engine=engine)
     loaded.load(entries)
     for survivor in entries:
         stored.store([survivor])
@@ -289,8 +289,8 @@ def test_a_radius_that_would_miss_pairs_is_refused(k: int) -> None:
 
 
 @every_engine
-def test_memory_is_given_back_after_expiry(compiled: bool) -> None:
-    shard = Shard(compiled=compiled)
+def test_memory_is_given_back_after_expiry(engine: Engine | None) -> None:
+    shard = Shard(engine=engine)
     shard.load(columns_of(np.random.default_rng(5).integers(0, 2**64, 100_000, np.uint64)))
     full, full_urls = shard.nbytes, shard.url_bytes
     shard.expire(int(0.9 * 100_000 / 50))
@@ -302,11 +302,11 @@ def test_memory_is_given_back_after_expiry(compiled: bool) -> None:
 
 
 @every_engine
-def test_what_is_not_needed_any_more_is_given_back_in_steps(compiled: bool) -> None:
+def test_what_is_not_needed_any_more_is_given_back_in_steps(engine: Engine | None) -> None:
     entries = columns_of(np.random.default_rng(5).integers(0, 2**64, 32_000, np.uint64))
     tracemalloc.start()
     try:
-        shard = Shard(compiled=compiled, policy=Policy(chunk_bits=8))
+        shard = Shard(engine=engine, policy=Policy(chunk_bits=8))
         shard.load(entries)
         held = [tracemalloc.get_traced_memory()[0]]
         held += [tracemalloc.get_traced_memory()[0] for _ in shard.dismantle()]

@@ -8,14 +8,14 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.index.reference import ReferenceTables
 from worker.fingerprint.near import Ratio, SimHashNear
 from worker.index.engine import Policy
 from worker.index.entries import Entries, Survivor
 from worker.index.shard import Found, Queries
 from worker.messages import MAX_U64, Claim
 
-ENGINES = (True, False)
-"""Compiled, and numpy."""
+ENGINES = {"compiled": None, "by definition": ReferenceTables}
 
 CORNERS = (0, MAX_U64, 0xFFFF, 0xFFFF << 48, 0x0123456789ABCDEF, 0xAAAAAAAAAAAAAAAA, 1 << 63)
 

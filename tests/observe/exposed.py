@@ -11,7 +11,6 @@ from worker.observe.metrics import Info, Metrics
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
 INFO = Info(
-    engine="numba",
     scheme="00112233445566ff",
     predicate="simhash",
     k=3,

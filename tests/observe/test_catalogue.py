@@ -18,7 +18,7 @@ FIXED = {
     "dedup_lag_records": ("partition",),
     "dedup_lag_seconds": (),
     "dedup_dead_letters_total": ("reason",),
-    "dedup_build_info": ("version", "python", "kafka_client", "engine"),
+    "dedup_build_info": ("version", "python", "kafka_client"),
     "dedup_settings_info": ("scheme", "predicate", "k", "layout", "shards", "output", "generation"),
 }
 """Names and labels that dashboards outside of this project rely on."""

@@ -151,7 +151,7 @@ def test_what_runs_is_told_in_labels() -> None:
     seen = after()
     assert seen["dedup_settings_info 00112233445566ff simhash 3 4x16 2 tag b"] == 1
     build = of(seen, "dedup_build_info")
-    assert list(build) == [f"{INFO.version} {INFO.python} {INFO.kafka_client} numba"]
+    assert list(build) == [f"{INFO.version} {INFO.python} {INFO.kafka_client}"]
     assert INFO.kafka_client.startswith("3.")
 
 

@@ -1,4 +1,4 @@
-"""Tokens of every script, mixed text, user dictionaries, and two engines that must agree."""
+"""Tokens of every script, mixed text, user dictionaries."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ import sys
 from collections.abc import Iterator
 from math import log
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.errors import UsageError
 from worker.page import segment
 from worker.page.normalise import normalise
-from worker.page.segment import NOISE_WORDS, Engine, Segmenter, characters_and_words, language
+from worker.page.segment import NOISE_WORDS, Segmenter, characters_and_words, language
 
 USER_WORDS = ("51区", "9架", "云计算平台", ("数据库系统", 10**6, "n"), ("安装程序", 3, None))
 MIXED = st.text(
@@ -33,16 +31,6 @@ MIXED = st.text(
 @pytest.fixture(scope="module")
 def plain() -> Segmenter:
     return Segmenter()
-
-
-@pytest.fixture(scope="module", params=["jieba", "rjieba"])
-def each_engine(request: pytest.FixtureRequest) -> Segmenter:
-    return Segmenter(engine=request.param)
-
-
-@pytest.fixture(scope="module", params=[(), USER_WORDS], ids=["own dictionary", "user dictionary"])
-def both_engines(request: pytest.FixtureRequest) -> tuple[Segmenter, Segmenter]:
-    return tuple(Segmenter(engine=engine, user_words=request.param) for engine in ("jieba", "rjieba"))  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize(
@@ -71,8 +59,8 @@ def both_engines(request: pytest.FixtureRequest) -> tuple[Segmenter, Segmenter]:
         ("١٢٣", ["١٢٣"]),
     ],
 )
-def test_each_script_gives_its_words(each_engine: Segmenter, text: str, tokens: list[str]) -> None:
-    assert each_engine.all_tokens(normalise(text)) == [normalise(token) for token in tokens]
+def test_each_script_gives_its_words(plain: Segmenter, text: str, tokens: list[str]) -> None:
+    assert plain.all_tokens(normalise(text)) == [normalise(token) for token in tokens]
 
 
 def test_noise_words_are_left_out_and_can_be_chosen(plain: Segmenter) -> None:
@@ -87,10 +75,9 @@ def test_noise_words_are_spelled_as_tokens_are(plain: Segmenter) -> None:
 
 
 def test_words_of_a_user_dictionary_come_out_whole_even_where_scripts_mix() -> None:
-    for engine in ("jieba", "rjieba"):
-        segmenter = Segmenter(engine=engine, user_words=("51区", ("9架", None, "m")))
-        assert segmenter.all_tokens("第51区有9架飞机") == ["第", "51区", "有", "9架", "飞机"]
-        assert segmenter.unused_words == ()
+    segmenter = Segmenter(user_words=("51区", ("9架", None, "m")))
+    assert segmenter.all_tokens("第51区有9架飞机") == ["第", "51区", "有", "9架", "飞机"]
+    assert segmenter.unused_words == ()
 
 
 def test_user_words_are_normalised_and_those_without_use_are_named() -> None:
@@ -99,28 +86,29 @@ def test_user_words_are_normalised_and_those_without_use_are_named() -> None:
     assert segmenter.unused_words == ("c++语言", "kubernetes", "阿尔·伯特")
 
 
-def test_a_user_dictionary_is_a_set_whatever_its_order(both_engines: tuple[Segmenter, Segmenter]) -> None:
+def test_a_user_dictionary_is_a_set_whatever_its_order() -> None:
     one, other = Segmenter(user_words=USER_WORDS), Segmenter(user_words=(*reversed(USER_WORDS), "51区"))
     assert one.name == other.name
     text = normalise("数据库系统的安装程序在云计算平台第51区")
     assert one.all_tokens(text) == other.all_tokens(text)
 
 
-def test_the_name_tells_rules_apart_but_not_engines() -> None:
+def test_the_name_tells_rules_apart() -> None:
     names = {
-        Segmenter(engine="jieba", hmm=True).name,
+        Segmenter().name,
+        Segmenter(hmm=True).name,
         Segmenter(user_words=["51区"]).name,
         Segmenter(user_words=[("51区", 5, None)]).name,
         Segmenter(noise=frozenset()).name,
     }
-    assert len(names) == 4
-    assert len(names | {Segmenter(engine=engine).name for engine in get_args(Engine)}) == 5
+    assert len(names) == 5
 
 
-@given(text=MIXED)
-def test_both_engines_give_the_same_tokens(both_engines: tuple[Segmenter, Segmenter], text: str) -> None:
-    jieba, rjieba = both_engines
-    assert jieba.all_tokens(text) == rjieba.all_tokens(text)
+def test_the_name_says_which_dictionary_it_was() -> None:
+    import jieba
+
+    frequencies, total = jieba.Tokenizer().gen_pfdict(jieba.Tokenizer().get_dict_file())
+    assert f"/jieba-{len(frequencies)}-{total}/" in Segmenter().name
 
 
 @given(text=MIXED)
@@ -140,17 +128,6 @@ def test_tokens_hold_letters_digits_and_marks_only_and_begin_with_no_mark(plain:
 
 
 @pytest.mark.data
-def test_both_engines_give_the_same_tokens_on_real_pages(
-    both_engines: tuple[Segmenter, Segmenter], labelled_pages_folder: Path
-) -> None:
-    jieba, rjieba = both_engines
-    chinese = [normalise(text) for text in _texts(labelled_pages_folder, "zh")]
-    assert len(chinese) > 2000
-    differing = [text[:60] for text in chinese if jieba.all_tokens(text) != rjieba.all_tokens(text)]
-    assert not differing
-
-
-@pytest.mark.data
 def test_the_language_of_real_pages_is_told_by_their_script(labelled_pages_folder: Path) -> None:
     chinese = [language(normalise(text)) for text in _texts(labelled_pages_folder, "zh") if len(text) > 1000]
     assert chinese.count("zh") > 0.9 * len(chinese)
@@ -164,34 +141,23 @@ def _texts(folder: Path, lang: str) -> Iterator[str]:
                 yield document["text"]
 
 
-def test_all_ways_to_cut_know_the_words_of_jiebas_dictionary() -> None:
+def test_the_dictionary_has_the_words_that_jieba_has() -> None:
     import jieba
-    import rjieba
 
     frequencies, total = jieba.Tokenizer().gen_pfdict(jieba.Tokenizer().get_dict_file())
-    assert f"{len(frequencies)}-{total}" == segment._DICTIONARY
-    assert all(rjieba.has_word(word) == bool(frequency) for word, frequency in frequencies.items())
     words = {word: frequency for word, frequency in frequencies.items() if frequency}
     scores = {word: log(frequency) - log(total) for word, frequency in words.items() if segment._USABLE.fullmatch(word)}
     assert segment.dictionary() == (scores, -log(total))
 
 
-def test_guessing_unknown_words_is_jiebas_alone() -> None:
-    assert Segmenter(hmm=True).engine == "jieba"
-    with pytest.raises(UsageError, match=r"segment\.hmm"):
-        Segmenter(engine="rjieba", hmm=True)
-
-
-def test_without_rjieba_jieba_serves_and_asking_for_it_names_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rjieba", None)
-    monkeypatch.setattr(segment.importlib.util, "find_spec", lambda name: None)
-    assert Segmenter().engine == "jieba"
-    with pytest.raises(UsageError, match="pip install rjieba"):
-        Segmenter(engine="rjieba")
+def test_only_with_hmm_words_are_guessed() -> None:
+    text = "他来到了网易杭研大厦"  # the example in jieba's own README
+    assert "杭研" not in Segmenter().all_tokens(text)
+    assert "杭研" in Segmenter(hmm=True).all_tokens(text)
 
 
 def test_loading_jieba_writes_no_file_and_logs_nothing(tmp_path: Path) -> None:
-    code = "from worker.page.segment import Segmenter; print(Segmenter(engine='jieba').all_tokens('网页'))"
+    code = "from worker.page.segment import Segmenter; print(Segmenter().all_tokens('网页'))"
     finished = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         env={"TMPDIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},

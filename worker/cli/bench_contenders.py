@@ -262,7 +262,7 @@ def chosen(names: list[str] | None) -> tuple[list[type[Contender]], list[str]]:
 def version_of(kind: type[Contender]) -> str:
     """Its name with the version that is installed, if one is."""
     if kind is ThisIndex:
-        return f"{kind.name} ({Shard(k=K).engine})"
+        return f"{kind.name} (numba)"
     try:
         return f"{kind.name} {metadata.version(kind.package)}" if kind.package else kind.name
     except metadata.PackageNotFoundError:

@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec import DecodeError
-
 from worker.cli.compose import near, recipe
 from worker.cli.side_by_side import as_object, as_text
 from worker.errors import PageError, UsageError
@@ -164,5 +162,5 @@ def _or_refuse(side: Side, outcome: bytes | PageError) -> Explained:
         raise UsageError(f"{side.name} has no fingerprint: {outcome}; {_MOVES.get(outcome.reason, _OTHER_MOVE)}")
     try:
         return Explained.decode(outcome)
-    except DecodeError as error:
+    except ValueError as error:
         raise UsageError(f"{side.name} made its parser answer what cannot be read ({error}); {_OTHER_MOVE}") from error

@@ -75,10 +75,11 @@ def recipe(settings: Settings) -> Recipe:
 def scheme(settings: Settings, made: Recipe) -> Scheme:
     """All that a verdict depends on, under the names of the settings where there are such.
 
-    ``made`` is ``recipe(settings)``. Both segmentation engines have one name, since they give the same words.
+    ``made`` is ``recipe(settings)``. Compiled or by jieba, words are cut by one rule, so ``segment.engine`` is no part
+    of it.
 
     Raises:
-        UsageError: the segmentation engine or the extractor is not installed here.
+        UsageError: the extractor is not installed here.
     """
     segmenter = made.segmenter()
     if segmenter.unused_words:
@@ -105,7 +106,6 @@ def scheme(settings: Settings, made: Recipe) -> Scheme:
             "features.idf_table": _idf_hash(made),
             "features.minimum": made.minimum,
             "fingerprint.hash": made.hash,
-            "fingerprint.bits": settings.fingerprint.bits,
             "fingerprint.key_file": None if made.key is None else f"{made.key.name}, {KEYED}",
             "equal pages": CONTENT,
             **_near_in_words(near(settings)),

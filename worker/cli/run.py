@@ -19,7 +19,6 @@ from worker.errors import Stop, Unavailable, UsageError
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.fingerprint.scheme import Scheme
-from worker.index.engine import choose
 from worker.index.layout import Layout
 from worker.observe.events import LoggedMetrics
 from worker.observe.health import HealthServer
@@ -187,7 +186,6 @@ def _metrics(settings: Settings, scheme: Scheme) -> LoggedMetrics:
     near, index = settings.near, settings.index
     return LoggedMetrics(
         Info(
-            engine=choose().NAME,
             scheme=scheme.id.hex(),
             predicate=near.predicate,
             k=near.k,

@@ -39,9 +39,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     with HealthServer(starting, settings.metrics.host, settings.metrics.port) as server:
         with compiling(starting.say):
             from worker.cli.run import work
-            from worker.index.engine import choose
+            from worker.index.shard import compiled_tables
 
-            choose()
+            compiled_tables()
         if asked.by_now():
             return 0
         starting.say(f"looking for the topics at kafka.bootstrap_servers={settings.kafka.bootstrap_servers}")

@@ -72,24 +72,17 @@ def _compile() -> str:
     Raises:
         UsageError: numba cannot run here.
     """
+    from worker.compiling import cpu_name
     from worker.index.layout import Layout
     from worker.index.shard import Queries, Shard
 
     one = np.ones(1, np.uint64)
-    try:
-        for module in OF_PAGES:
-            importlib.import_module(module)
-        for layout in Layout:
-            shard = Shard(layout=layout, compiled=True)
-            shard.earliest_near(Queries(fingerprint=one, bare=np.zeros(1, np.bool_), text_hash=one))
-        from llvmlite import binding
-        from numba import config
-    except ImportError as error:
-        raise UsageError(
-            f"numba cannot run here ({error}): install it or take NUMBA_DISABLE_JIT away; without it the index uses "
-            "numpy, and there is nothing to compile"
-        ) from error
-    return str(config.CPU_NAME or binding.get_host_cpu_name())
+    for module in OF_PAGES:
+        importlib.import_module(module)
+    for layout in Layout:
+        shard = Shard(layout=layout)
+        shard.earliest_near(Queries(fingerprint=one, bare=np.zeros(1, np.bool_), text_hash=one))
+    return cpu_name()
 
 
 def _compiled(folder: Path) -> dict[Path, int]:

@@ -17,7 +17,6 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     field_validator,
 )
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 REDACTED = "**********"
 """What stands for a secret wherever settings are shown."""
@@ -240,10 +239,10 @@ class PageSettings(Section):
 class SegmentSettings(Section):
     """From text to words."""
 
-    engine: Literal["auto", "jieba", "rjieba"] = setting(
+    engine: Literal["auto", "jieba"] = setting(
         "auto",
-        "Chinese word segmentation. auto takes rjieba where it is installed and jieba elsewhere; rjieba is faster, "
-        "and finds the same words while hmm is off.",
+        "Chinese word segmentation. auto takes compiled steps wherever they know the other settings, jieba elsewhere; "
+        "jieba takes it always. Both find the same words; jieba is many times slower.",
     )
     hmm: bool = setting(
         False,
@@ -294,9 +293,6 @@ class FingerprintSettings(Section):
         "File that holds a secret of at least 16 bytes, the same for all workers of a crawl; line ends at its end are "
         "left out. Without it anybody can make a page of which a later one is called a duplicate: see "
         "deploy/security.md. Another secret makes other fingerprints, and needs a topics.generation of its own.",
-    )
-    bits: int = setting(
-        64, "Width of a fingerprint. The index takes 64; `compare --bits` shows 8 to 128.", unit="bits", ge=64, le=64
     )
 
 
@@ -451,10 +447,10 @@ class ShutdownSettings(Section):
     )
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """All settings. Equal values, equal behaviour: nothing else configures a worker."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     kafka: KafkaSettings = KafkaSettings()
     topics: TopicSettings = TopicSettings()
@@ -469,15 +465,3 @@ class Settings(BaseSettings):
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
     shutdown: ShutdownSettings = ShutdownSettings()
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what the caller gives: this class by itself must not depend on the process's environment."""
-        return (init_settings,)

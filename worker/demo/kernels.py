@@ -7,25 +7,23 @@ from __future__ import annotations
 
 import importlib
 import sys
-from contextlib import suppress
 from typing import Final
 
-from worker.index.engine import choose
+from worker.index.shard import compiled_tables
 
 PARTS: Final = ("index", "pages")
 """Each takes a core about a quarter of a minute."""
-OF_PAGES: Final = ("worker.page.markup", "worker.page.content", "worker.fingerprint.compiled")
+OF_PAGES: Final = ("worker.page.markup", "worker.page.content", "worker.fingerprint.fast")
 """Their functions, and those they import, have signatures: they are compiled when these are read."""
 
 
 def main(part: str) -> None:
-    """Nothing, where numba cannot run: the workers then do without."""
+    """Compile one part."""
     if part == "index":
-        choose()
+        compiled_tables()
     else:
-        with suppress(ImportError):
-            for module in OF_PAGES:
-                importlib.import_module(module)
+        for module in OF_PAGES:
+            importlib.import_module(module)
 
 
 if __name__ == "__main__":

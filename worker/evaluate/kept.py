@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
 from worker.errors import PageError
 from worker.evaluate.labelled import META, Document, Field
 from worker.evaluate.methods import Method
@@ -109,7 +107,7 @@ def collect(
             while not pool.capacity:
                 take(_WAIT_SECONDS)
             body = document.body.encode("utf-8", "replace")
-            pool.submit(key, body, msgspec.structs.replace(meta, url=f"document:{key}"))
+            pool.submit(key, body, meta.at(f"document:{key}"))
         while pool.outstanding:
             take(_WAIT_SECONDS)
     return Collection(kept, unreadable)

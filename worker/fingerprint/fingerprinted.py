@@ -73,6 +73,9 @@ class Explained:
         """What ``encode`` wrote.
 
         Raises:
-            msgspec.DecodeError: anything else.
+            ValueError: anything else.
         """
-        return msgspec.json.decode(value, type=cls)
+        try:
+            return msgspec.json.decode(value, type=cls)
+        except msgspec.DecodeError as error:
+            raise ValueError(f"not an explained fingerprint: {error}") from error

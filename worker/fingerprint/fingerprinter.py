@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
+from worker.fingerprint.fast import Reader, sketch_and_bands
 from worker.fingerprint.fingerprinted import Explained, Fingerprinted
 from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_content, hash_words
 from worker.fingerprint.key import Key
@@ -18,16 +18,6 @@ from worker.page.extract import MAX_BYTES, Extractor, extract, from_text
 from worker.page.normalise import normalise
 from worker.page.segment import NOISE_WORDS, Engine, Segmenter, UserWord, characters_and_words, dictionary, language
 from worker.page.weigh import SCALE, Features, Weights, weigh_text
-
-_log = logging.getLogger(__name__)
-
-try:
-    from worker.fingerprint.compiled import Reader, sketch_and_bands
-except Exception as error:  # whatever keeps numba from running (no wheel, no LLVM) costs speed only
-    _log.warning("numba cannot run here (%s): texts are fingerprinted by numpy, ten times slower; install numba", error)
-    COMPILED = False
-else:
-    COMPILED = True
 
 MINIMUM: Final = 3
 """Least different features of a fingerprint, by default. The fingerprint of one feature is its hash, whatever else the
@@ -67,18 +57,13 @@ class Recipe:
     key: Key | None = field(default=None, repr=False)
 
     def segmenter(self) -> Segmenter:
-        """A new one, with its dictionary loaded.
-
-        Raises:
-            UsageError: an engine that is not installed here.
-        """
-        return Segmenter(engine=self.engine, hmm=self.hmm, user_words=self.user_words, noise=self.noise_words)
+        """A new one."""
+        return Segmenter(hmm=self.hmm, user_words=self.user_words, noise=self.noise_words)
 
 
 def _reader(recipe: Recipe) -> Reader | None:
-    """What takes the compiled steps, None where numba cannot run or the recipe wants what they do not know."""
-    known = recipe.engine == "auto" and not recipe.hmm and recipe.weights == "tf" and recipe.hash == "xxh3"
-    if not COMPILED or not known:
+    """What takes the compiled steps, None where the recipe wants what they do not know."""
+    if recipe.engine != "auto" or recipe.hmm or recipe.weights != "tf" or recipe.hash != "xxh3":
         return None
     words = dictionary(recipe.user_words) if recipe.units == "words" else None
     return Reader(words, recipe.noise_words, recipe.key)

@@ -84,7 +84,12 @@ def hash_words(
 
 def hash_text(text: str) -> int:
     """64 bits of XXH3 of a whole text in UTF-8: equal for equal texts, and for no others but by accident."""
-    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
+    return hash_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def hash_bytes(content: bytes) -> int:
+    """64 bits of XXH3."""
+    return xxhash.xxh3_64_intdigest(content)
 
 
 def hash_content(tokens: Hashes, body: bytes, url: str, key: bytes | None = None) -> int:

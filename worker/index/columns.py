@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
-from worker.index.plan import COLUMN_COUNT, COLUMN_WORDS, SCOPE, SKETCH, SKETCH_WORDS
+from worker.index.kernels.plan import COLUMN_COUNT, COLUMN_WORDS, SCOPE, SKETCH, SKETCH_WORDS
 
 _RING: Final = 1 << 15
 """Chunks that may be alive at once; with 2^16 entries each, 2^31 entries."""

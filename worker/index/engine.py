@@ -1,28 +1,23 @@
-"""What finds candidates: compiled tables, or numpy's where those cannot run. Both find the same."""
+"""What a shard asks of the tables that find candidates, and what these are told. ``tables`` has the compiled ones."""
 
 from __future__ import annotations
 
-import gc
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.index.columns import Columns
+from worker.index.kernels.plan import NO_SLOT
 from worker.index.layout import Arrangement
-from worker.index.plan import NO_SLOT
 
-__all__ = ["NO_SLOT", "Asked", "Engine", "Policy", "Rules", "SketchRule", "Tables", "choose"]
+__all__ = ["NO_SLOT", "Asked", "Engine", "Policy", "Rules", "SketchRule", "Tables"]
 
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -162,41 +157,6 @@ class Tables(Protocol):
 class Engine(Protocol):
     """Makes the tables of one shard."""
 
-    @property
-    def NAME(self) -> str:
-        """For logs and metrics."""
-
     def __call__(
         self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, policy: Policy, /
     ) -> Tables: ...
-
-
-def choose(compiled: bool | None = None) -> Engine:
-    """The compiled tables, or numpy's: True and False insist, None takes what runs here.
-
-    Raises:
-        ImportError: the compiled ones were insisted on and numba cannot run here.
-    """
-    from worker.index.reference import ReferenceTables
-
-    if compiled is False:
-        return ReferenceTables
-    try:
-        return _compiled()
-    except Exception as error:
-        if compiled:
-            raise
-        # Whatever keeps numba from running (no wheel, no LLVM, switched off) costs speed only.
-        _log.warning("numba cannot run here (%s): the index uses numpy, many times slower; install numba", error)
-        return ReferenceTables
-
-
-@cache
-def _compiled() -> Engine:
-    """Takes seconds where nothing is cached yet."""
-    from worker.index.compiled import CompiledTables
-
-    # What numba is made of, hundreds of thousands of objects, lives as long as the process: the garbage collector,
-    # which would walk through it every second and stop the worker for a tenth of one, need not look at it again.
-    gc.freeze()
-    return CompiledTables

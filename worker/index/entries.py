@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
+from worker.fingerprint.hashing import hash_bytes
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.urls import UrlRun
 
@@ -111,7 +111,7 @@ class Entries:
             bare=column("bare", (row.fingerprint is None for row in rows)),
             text_hash=column("text_hash", (row.text_hash for row in rows)),
             tokens=column("tokens", (row.tokens for row in rows)),
-            url_hash=column("url_hash", (xxhash.xxh3_64_intdigest(row.url.encode()) for row in rows)),
+            url_hash=column("url_hash", (hash_bytes(row.url.encode()) for row in rows)),
             fetched=column("fetched", (row.fetched for row in rows)),
             urls=tuple(row.url for row in rows),
             scope=np.fromiter((row.scope for row in rows), np.uint64, count)

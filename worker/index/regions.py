@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.index.native import READ_AHEAD
-from worker.index.plan import ROW_BYTES
+from worker.index.kernels.native import READ_AHEAD
+from worker.index.kernels.plan import ROW_BYTES
 
 _HUGE: Final = 1 << 21
 """Pages of 2 MB: with 4 kB pages every look-up would also wait for the tables that say where a page lies."""

@@ -11,8 +11,10 @@ hence shards of several threads run side by side. After a fork, each process has
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -23,10 +25,10 @@ from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, HAMMING, SKETCH, Ac
 from worker.fingerprint.scoped import ScopedNear, ScopedRecord
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.columns import Columns
-from worker.index.engine import NO_SLOT, Asked, Policy, Rules, SketchRule, choose
+from worker.index.engine import NO_SLOT, Asked, Engine, Policy, Rules, SketchRule
 from worker.index.entries import COLUMNS, Entries, Survivor
+from worker.index.kernels.plan import BANDS
 from worker.index.layout import MAX_K, Layout
-from worker.index.plan import BANDS
 from worker.index.urls import UrlStore
 from worker.messages import Order
 
@@ -111,6 +113,24 @@ class Found:
         return SKETCH if self.by_sketch[query] else HAMMING
 
 
+@cache
+def compiled_tables() -> Engine:
+    """The compiled tables. Takes seconds where nothing is cached yet.
+
+    Raises:
+        UsageError: numba cannot run here.
+    """
+    from worker.compiling import must_compile
+
+    must_compile()
+    from worker.index.tables import CompiledTables
+
+    # What numba is made of, hundreds of thousands of objects, lives as long as the process: the garbage collector,
+    # which would walk through it every second and stop the worker for a tenth of one, need not look at it again.
+    gc.freeze()
+    return CompiledTables
+
+
 Scoped = TypeVar("Scoped", Queries, Entries)
 _AT_ONCE: Final = 1 << 22
 """Entries that tables take up together: more take 8 bytes each meanwhile, fewer have each bucket grow more often."""
@@ -123,10 +143,11 @@ class Shard:
 
     ``k`` is the largest Hamming distance at which fingerprints are near (0 to 3), ``ratio`` (a, b) the least ratio
     a / b of token counts. With a ``sketch`` rule entries have bands and sketches, and are
-    near by it, too. ``compiled`` insists on numba (True) or on numpy (False); None takes numba where it can run.
+    near by it, too. ``engine`` makes the tables, None: the compiled ones.
 
     Raises:
         ValueError: a ``k`` for which the layouts would miss pairs, or a ratio above 1.
+        UsageError: numba cannot run here.
     """
 
     def __init__(
@@ -134,7 +155,7 @@ class Shard:
         *,
         k: int = 3,
         layout: Layout = Layout.L4x16,
-        compiled: bool | None = None,
+        engine: Engine | None = None,
         ratio: tuple[int, int] = (0, 1),
         sketch: SketchRule | None = None,
         policy: Policy | None = None,
@@ -144,15 +165,14 @@ class Shard:
         if not 0 <= ratio[0] <= ratio[1] < 2**16:
             raise ValueError(f"a ratio of token counts is {ratio}: it must lie between 0 and 1, in numbers below 65536")
         policy = policy or Policy()
-        engine = choose(compiled)
+        make = engine or compiled_tables()
         self.k: Final = k
         self.ratio: Final = ratio
         self.layout: Final = layout
-        self.engine: Final = engine.NAME
         self.look_ups = 0
         """Queries answered so far."""
         self._columns = Columns(policy.chunk_bits, policy.first_slot, sketch is not None)
-        self._tables = engine(self._columns, layout.arrangements, Rules(k, ratio, sketch), policy)
+        self._tables = make(self._columns, layout.arrangements, Rules(k, ratio, sketch), policy)
         self._urls = UrlStore()
         self._last_order = (-1, -1)
 
@@ -162,7 +182,7 @@ class Shard:
         near: ScopedNear,
         *,
         layout: Layout = Layout.L4x16,
-        compiled: bool | None = None,
+        engine: Engine | None = None,
         policy: Policy | None = None,
     ) -> Shard:
         """An empty shard that finds what ``near`` calls near."""
@@ -170,7 +190,7 @@ class Shard:
         sketch = None
         if isinstance(rule, AccurateNear):
             sketch = SketchRule(rule.agreement, rule.sketch_ratio, rule.hamming_agreement)
-        return cls(k=rule.k, ratio=rule.ratio, sketch=sketch, layout=layout, compiled=compiled, policy=policy)
+        return cls(k=rule.k, ratio=rule.ratio, sketch=sketch, layout=layout, engine=engine, policy=policy)
 
     def __len__(self) -> int:
         """Live entries."""

@@ -301,11 +301,10 @@ PARTITIONS: Final = _gauge(
 BUILD_INFO: Final = _gauge(
     "dedup_build_info",
     "always 1",
-    "What runs: versions of this program, Python and the Kafka client, and the engine of the index (numba or numpy).",
+    "What runs: versions of this program, Python and the Kafka client.",
     "version",
     "python",
     "kafka_client",
-    "engine",
 )
 SETTINGS_INFO: Final = _gauge(
     "dedup_settings_info",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Final
-
-import msgspec
 
 from worker.observe.counters import OTHER
 
@@ -51,7 +50,7 @@ def hosts_json(rows: list[tuple[str, tuple[int, ...]]]) -> bytes:
 
     Hosts with most pages come first.
     """
-    return msgspec.json.encode({"hosts": list(_objects(rows))}) + b"\n"
+    return json.dumps({"hosts": list(_objects(rows))}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def _objects(rows: list[tuple[str, tuple[int, ...]]]) -> Iterator[dict[str, str | int]]:

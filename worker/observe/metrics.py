@@ -48,10 +48,9 @@ NO_LANGUAGE: Final = "none"
 class Info:
     """What runs, with which settings: the labels of ``dedup_build_info`` and ``dedup_settings_info`` by name.
 
-    ``engine`` is the index's: numba or numpy. ``scheme`` is 16 hex digits. ``partitions`` are those of ``pages``.
+    ``scheme`` is 16 hex digits. ``partitions`` are those of ``pages``.
     """
 
-    engine: str
     scheme: str
     predicate: str
     k: int

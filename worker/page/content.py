@@ -26,7 +26,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from worker.page.compiled import compiled
 from worker.page.markup import BREAKS, FROM, KIND, MARK, NAME, OWNER, PARENT, TO, Rows, is_space, parse
 from worker.page.vocabulary import (
     ARTICLE,
@@ -53,6 +52,7 @@ from worker.page.vocabulary import (
     UNSEEN,
     VOCABULARY,
     WHOLE,
+    compiled,
 )
 
 CONTENT: Final = f"content-1/{VOCABULARY}"

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from worker.page.compiled import COMPILED, compiled
+from worker.compiling import COMPILED
 from worker.page.vocabulary import (
     ARIA_HIDDEN,
     ARTICLE,
@@ -49,6 +49,7 @@ from worker.page.vocabulary import (
     WORDS,
     Table,
     bits_of,
+    compiled,
     grown,
     hash_of,
 )

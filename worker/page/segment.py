@@ -8,19 +8,18 @@
 3. Scripts that are written without blanks (kana, Thai, Lao, Khmer, Burmese) give their overlapping pairs of characters;
    a single one gives itself. Korean words are written with blanks: rule 1.
 
-``rjieba`` (jieba-rs) cuts thirty times faster than ``jieba`` and gives the same tokens, user dictionary included, as
-long as the hidden Markov model, which guesses words that are not in the dictionary, is off.
+These are the readable steps. ``worker.fingerprint.kernels.cutting`` comes to the same tokens in compiled ones, but for
+words that jieba's hidden Markov model guesses.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import files
 from itertools import pairwise
 from math import log
@@ -29,22 +28,19 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from worker.errors import UsageError
 from worker.page.noise import NOISE_WORDS
 from worker.page.normalise import TABLE_END, code_points, normalise
 
 __all__ = ["NOISE_WORDS", "Segmenter", "UserWord", "language"]
 
-Engine = Literal["auto", "jieba", "rjieba"]
+Engine = Literal["auto", "jieba"]
+"""What cuts Chinese words: the compiled steps wherever they know how, or jieba itself."""
 UserWord = str | tuple[str, int | None, str | None]
 """A word, or (word, frequency, part of speech); without a frequency it gets one that makes it win."""
 
-_DICTIONARY: Final = "498113-60101967"
-"""Entries and total frequency of the dictionary of jieba 0.42.1, which rjieba has inside."""
-
 _SEPARATOR, _HAN, _PLAIN, _LETTER, _MARK, _UNSPACED, _IDEOGRAPH, _APOSTROPHE = 0, 1, 2, 4, 8, 16, 32, 64
 _BLANK: Final = 0x20
-_IN_PLACE: Final = "\ue000"  # for private use, so it separates where a text has it; each engine leaves it alone
+_IN_PLACE: Final = "\ue000"  # for private use, so it separates where a text has it; jieba leaves it alone
 
 _HAN_RANGE: Final = "\u4e00-\u9fd5"
 _IDEOGRAPH_RANGES: Final = (
@@ -72,42 +68,34 @@ Cut = Callable[[str], list[str]]
 class Segmenter:
     """Cuts normalised text into tokens; a pure function of the text once made.
 
-    Making one costs .1 s with rjieba and .6 s with jieba, which loads its dictionary; nothing is written or logged.
+    The first text loads jieba's dictionary, which takes .6 s; nothing is written or logged.
 
     Args:
-        engine: ``auto`` is rjieba where it is installed and gives the same tokens, else jieba.
-        hmm: let jieba guess words that are not in its dictionary. Only jieba does this: ``auto`` then means jieba.
+        hmm: let jieba guess words that are not in its dictionary.
         user_words: further words of the dictionary. They are normalised first; see ``unused_words``.
         noise: tokens that ``tokens`` leaves out.
 
     Attributes:
-        name: the rule that the tokens come from, for the scheme; the same for both engines.
-        engine: the engine in force.
+        name: the rule that the tokens come from, for the scheme.
         unused_words: user words that can never be a token, since they hold no Chinese character (then rule 1 has
             decided already) or something that separates.
-
-    Raises:
-        UsageError: an engine that is not installed, or ``rjieba`` with ``hmm``.
     """
 
     def __init__(
         self,
         *,
-        engine: Engine = "auto",
         hmm: bool = False,
         user_words: Iterable[UserWord] = (),
         noise: frozenset[str] = NOISE_WORDS,
     ) -> None:
-        usable, self.unused_words = _usable(user_words)
-        self.engine = _engine_in_force(engine, hmm)
-        if self.engine == "rjieba":
-            self._cut, dictionary = _rjieba(usable)
-        else:
-            self._cut, dictionary = _jieba(usable, hmm)
-        user = _digest(f"{word} {frequency}" for word, frequency in usable.items())
+        self._user_words, self.unused_words = _usable(user_words)
+        self._hmm: Final = hmm
+        self._noise: Final = noise | {" "}
+        user = _digest(f"{word} {frequency}" for word, frequency in self._user_words.items())
         guessing = "on" if hmm else "off"
-        self.name = f"words-1/jieba-{dictionary}/hmm-{guessing}/user-{user}/noise-{_digest(sorted(noise))}"
-        self._noise = noise | {" "}
+        self.name: Final = (
+            f"words-1/jieba-{_dictionary_name()}/hmm-{guessing}/user-{user}/noise-{_digest(sorted(noise))}"
+        )
 
     def tokens(self, normalised_text: str) -> list[str]:
         """The tokens in their order, noise words left out."""
@@ -121,6 +109,11 @@ class Segmenter:
     def all_tokens(self, text: str) -> list[str]:
         """The tokens in their order, noise words included."""
         return [token for token in self._all(text) if token != " "]
+
+    @cached_property
+    def _cut(self) -> Cut:
+        cutter, hmm = _tokenizer(self._user_words), self._hmm
+        return lambda text: list(cutter.cut(text, HMM=hmm))
 
     def _all(self, text: str) -> list[str]:
         """All tokens, perhaps with blanks between them; cut at once but for the words that rule 3 or marks concern."""
@@ -165,7 +158,7 @@ class Dictionary(NamedTuple):
 
 
 def dictionary(user_words: Iterable[UserWord] = ()) -> Dictionary:
-    """What both engines cut by, user words included: the words that normalised Chinese text can hold."""
+    """What Chinese is cut by, user words included: the words that normalised Chinese text can hold."""
     usable, _ = _usable(user_words)
     if usable:
         cutter = _tokenizer(usable)
@@ -301,33 +294,11 @@ def _without_leading_marks(word: str) -> str:
     return word if marks.size == 0 else "" if marks.all() else word[int(marks.argmin()) :].lstrip("'")
 
 
-def _engine_in_force(engine: Engine, hmm: bool) -> Literal["jieba", "rjieba"]:
-    if engine == "rjieba" and hmm:
-        raise UsageError(
-            "rjieba guesses other words than jieba does when segment.hmm is on; "
-            "set segment.hmm to false, or segment.engine to jieba"
-        )
-    installed = importlib.util.find_spec("rjieba") is not None
-    if engine == "rjieba" and not installed:
-        raise UsageError("segment.engine is rjieba, which is not installed; pip install rjieba, or set it to auto")
-    return "rjieba" if engine != "jieba" and installed and not hmm else "jieba"
-
-
-def _rjieba(words: dict[str, int | None]) -> tuple[Cut, str]:
-    from rjieba import Jieba
-
-    cutter = Jieba()
-    for word, frequency in words.items():
-        cutter.add_word(word, frequency, None)
-    return lambda text: cutter.cut(text, hmm=False), _DICTIONARY
-
-
-def _jieba(words: dict[str, int | None], hmm: bool) -> tuple[Cut, str]:
+@cache
+def _dictionary_name() -> str:
+    """Entries and total frequency of jieba's dictionary."""
     cutter = _tokenizer({})
-    dictionary = f"{len(cutter.FREQ)}-{cutter.total}"
-    for word, frequency in words.items():
-        cutter.add_word(word, frequency)
-    return lambda text: list(cutter.cut(text, HMM=hmm)), dictionary
+    return f"{len(cutter.FREQ)}-{cutter.total}"
 
 
 def _tokenizer(words: dict[str, int | None]) -> Any:

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from worker.page.compiled import compiled
+from worker.compiling import compiler_of
 
 VOCABULARY: Final = "words-1"
 """Name of these lists; a part of the scheme, so change it when they change."""
@@ -114,6 +114,9 @@ _ROLES: Final = {
 }
 
 _ATTRIBUTES: Final = ("class", "id", "role", "hidden", "style", "aria-hidden", "href")
+
+compiled: Final = compiler_of("worker.page", ("vocabulary", "markup", "content"))
+"""Makes the kernels of these files."""
 
 Table = npt.NDArray[np.int32]
 """Row i holds a hash and its bits, or zeros; found from row (hash % rows) on."""

@@ -26,7 +26,7 @@ def one_life(chance: np.random.Generator) -> None:
     layout = list(Layout)[int(chance.integers(0, 3))]
     policy = Policy(**TINY.__dict__ | {"first_slot": int(chance.choice([0, 2**32 - 300, 2**31 - 50]))})
     sketched = bool(chance.random() < 0.5)
-    shard = Shard(layout=layout, compiled=True, policy=policy, sketch=SketchRule() if sketched else None)
+    shard = Shard(layout=layout, policy=policy, sketch=SketchRule() if sketched else None)
     count = int(chance.integers(50, 1500))
     entries = _entries(chance, count)
     values = entries.fingerprint

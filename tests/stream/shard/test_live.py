@@ -24,7 +24,7 @@ from worker.verdict.decide import decide, home_shard
 NewIndex = Callable[[int], Index]
 INDEXES: dict[str, NewIndex] = {
     "plain": lambda k: PlainIndex(SimHashNear(k)),
-    "numpy": lambda k: Shard(k=k, compiled=False),
+    "compiled": lambda k: Shard(k=k),
 }
 
 

@@ -69,7 +69,7 @@ class KeepingStage(Stage):
         super().__init__(**{"shards": 1, **changes})
 
     def new_index(self) -> Any:
-        return Shard(k=1, compiled=False)
+        return Shard(k=1)
 
     def keep(self) -> KeepingStage:
         self.worker.flush(keep=True)

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
-from worker.fingerprint import cutting, siphash, sketching, spelling, voting, xxh3
-from worker.fingerprint.hashing import LONGEST_SIPPED, Hashes, hash_long, hash_words
+from worker.compiling import must_compile
+from worker.fingerprint.hashing import LONGEST_SIPPED, Hashes, hash_bytes, hash_long, hash_words
+from worker.fingerprint.kernels import cutting, siphash, sketching, spelling, voting, xxh3
 from worker.fingerprint.key import Key
 from worker.fingerprint.sketch import BANDS, BIGRAMS_UP_TO, SKETCH_BYTES, Numbering
 from worker.page.normalise import code_points, normalise_by_definition, table
@@ -41,9 +41,14 @@ class Read(NamedTuple):
 
 class Reader:
     """Reads texts into hashes of their tokens, by a dictionary; without one every unit is a word. With a key nobody
-    knows the hashes who lacks it."""
+    knows the hashes who lacks it.
+
+    Raises:
+        UsageError: numba's compilation is switched off.
+    """
 
     def __init__(self, dictionary: Dictionary | None, noise_words: frozenset[str], key: Key | None = None) -> None:
+        must_compile()
         self._noise: Final = _set_of(hash_words(sorted(noise_words), key=key.features if key else None))
         self._trie: Final = _trie(dictionary) if dictionary else _NO_TRIE
         self._hashing: Final = _PublicHashing() if key is None else _KeyedHashing(key)
@@ -126,7 +131,7 @@ class _PublicHashing:
 
     def _with_long(self, hashes: Hashes, slices: _Slices, long: npt.NDArray[np.int64]) -> Hashes:
         for number in long.tolist():
-            hashes[number] = xxhash.xxh3_64_intdigest(slices.bytes_of(number))
+            hashes[number] = hash_bytes(slices.bytes_of(number))
         return hashes
 
 

@@ -19,29 +19,18 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from worker.page.compiled import Function, cached, digest_of
-
-if numba.config.DISABLE_JIT:
-    raise ImportError("numba's compilation is switched off by NUMBA_DISABLE_JIT")
+from worker.compiling import Function, compiler_of
 
 _KERNELS: Final = ("native", "plan", "slabs", "growth", "bulk", "nearness", "scan", "banded")
-_DIGEST: Final = digest_of("worker.index", _KERNELS)
+_compile: Final = compiler_of("worker.index.kernels", _KERNELS)
 
 
 def compiled(signature: str, *, inner: bool = False, inline: bool = False) -> Callable[[Function], Function]:
     """Compile for these types, or take it from numba's cache; it releases the GIL.
 
     ``inner`` ones are for other kernels, Python cannot call them; ``inline`` ones become part of each that calls them.
-
-    Where numba finds no folder for its cache that it may write to, see ``cached``.
     """
-
-    def compile_it(function: Function) -> Function:
-        function.__qualname__ = f"{function.__name__}_{_DIGEST}"  # the name of its file in the cache
-        options = {"no_cpython_wrapper": inner or inline, "no_cfunc_wrapper": True, "forceinline": inline}
-        return cached(function, signature, **options)
-
-    return compile_it
+    return _compile(signature, inline=inline, no_cpython_wrapper=inner or inline, no_cfunc_wrapper=True)
 
 
 def _pointer_to(bits: int, numba_type: Any) -> Callable[[Any], Any]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.fingerprint.native import GOLDEN64, Array, kernel
+from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel
 
 FREE: Final = 0
 """A free place in a set of hashes (XXH3 of no noise word is 0)."""

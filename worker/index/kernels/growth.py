@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.index.native import compiled, fetch, i64_at, u16_at, u32_at, u64_at
-from worker.index.plan import (
+from worker.index.kernels.native import compiled, fetch, i64_at, u16_at, u32_at, u64_at
+from worker.index.kernels.plan import (
     CAPACITY,
     COPIED,
     FORM_SHIFT,
@@ -66,7 +66,7 @@ from worker.index.plan import (
     WANTED_PARENT,
     WANTED_ROW,
 )
-from worker.index.slabs import (
+from worker.index.kernels.slabs import (
     State,
     expired_in,
     form_of,

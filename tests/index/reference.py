@@ -1,4 +1,4 @@
-"""The tables in numpy: the readable definition of what the compiled ones find, and what runs where numba cannot.
+"""The tables in numpy: the readable definition of what the compiled ones find.
 
 A table is a few runs, each sorted by key and inside a key by slot; a new run is merged with those before it that are no
 longer than itself, so there are as many as the logarithm of the entries (O'Neil et al., The Log-Structured Merge-Tree,
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from worker.fingerprint.sketch import agreement
 from worker.index.columns import Columns
 from worker.index.engine import I64, NO_SLOT, U32, U64, Asked, Policy, Rules
+from worker.index.kernels.plan import BANDS, SKETCH_WORDS
 from worker.index.layout import WHOLE, Arrangement
-from worker.index.plan import BANDS, SKETCH_WORDS
 
 CANDIDATES_AT_ONCE: Final = 1 << 20
 """Bounds the memory of a look-up at about 100 MB, however full the buckets are."""
@@ -103,8 +103,6 @@ class _Table:
 
 class ReferenceTables:
     """See ``worker.index.engine.Tables``."""
-
-    NAME = "numpy"
 
     def __init__(self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, policy: Policy) -> None:
         self.splits = 0

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.index.native import compiled, i64_at, u8_at, u16_at, u32_at, u64_at
-from worker.index.plan import (
+from worker.index.kernels.native import compiled, i64_at, u8_at, u16_at, u32_at, u64_at
+from worker.index.kernels.plan import (
     BASES,
     CAPACITY,
     CHUNK_BITS,

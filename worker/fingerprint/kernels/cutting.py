@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from worker.fingerprint.native import GOLDEN64, Array, kernel
-from worker.fingerprint.xxh3 import A_CHARACTER, A_WORD
+from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel
+from worker.fingerprint.kernels.xxh3 import A_CHARACTER, A_WORD
 
 _SEPARATOR, _HAN, _PLAIN, _LETTER, _MARK, _UNSPACED, _IDEOGRAPH, _APOSTROPHE = 0, 1, 2, 4, 8, 16, 32, 64
 _SPECIAL = _HAN | _UNSPACED | _IDEOGRAPH

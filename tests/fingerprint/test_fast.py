@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.hashing import siphash
+from worker.fingerprint.kernels import siphash as sipped
+from worker.fingerprint.kernels import xxh3
 from worker.fingerprint.key import Key
-
-xxh3 = pytest.importorskip("worker.fingerprint.xxh3", reason="numba cannot run here")
-sipped = pytest.importorskip("worker.fingerprint.siphash", reason="numba cannot run here")
 
 URL = "https://example.org/a"
 KEY = Key.of(b"the secret of a test")

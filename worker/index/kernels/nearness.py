@@ -16,9 +16,9 @@ from worker.fingerprint.sketch import (
     SIXTEEN_BITS,
     SLOTTED,
 )
-from worker.index.native import compiled, popcount, u64_at
-from worker.index.plan import HAMMING_ALIKE, RADIUS, RATIO_LEAST, RATIO_MOST, SCOPE, SKETCH_WORDS, TEXT, TOKENS
-from worker.index.slabs import State, sketch_at, value_at
+from worker.index.kernels.native import compiled, popcount, u64_at
+from worker.index.kernels.plan import HAMMING_ALIKE, RADIUS, RATIO_LEAST, RATIO_MOST, SCOPE, SKETCH_WORDS, TEXT, TOKENS
+from worker.index.kernels.slabs import State, sketch_at, value_at
 
 U64 = NDArray[np.uint64]
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numba import types
 
-from worker.fingerprint.native import Array, kernel
+from worker.fingerprint.kernels.native import Array, kernel
 
 TOO_LONG: Final = -2
 """What ``spell`` returns where the spelling does not fit."""

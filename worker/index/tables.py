@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.index import banded, bulk, growth, plan, scan, slabs
 from worker.index.columns import Columns
 from worker.index.engine import I64, U32, U64, Asked, Policy, Rules
+from worker.index.kernels import banded, bulk, growth, plan, scan, slabs
 from worker.index.layout import WHOLE, Arrangement
 from worker.index.regions import Chunks, Regions
 
@@ -64,8 +64,6 @@ class _Values(NamedTuple):
 
 class CompiledTables:
     """See ``worker.index.engine.Tables``."""
-
-    NAME = "numba"
 
     def __init__(self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, policy: Policy) -> None:
         self.splits = 0

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.index.growth import address_of, table_of
-from worker.index.native import compiled, equal_32, fetch, lowest, u32_at, u64_at
-from worker.index.nearness import agreement_of, in_ratio
-from worker.index.plan import (
+from worker.index.kernels.growth import address_of, table_of
+from worker.index.kernels.native import compiled, equal_32, fetch, lowest, u32_at, u64_at
+from worker.index.kernels.nearness import agreement_of, in_ratio
+from worker.index.kernels.plan import (
     ANSWERS,
     BAND_TABLES,
     BANDS,
@@ -32,8 +32,8 @@ from worker.index.plan import (
     TABLE_ROW,
     TOKENS,
 )
-from worker.index.scan import ROWS_AHEAD, SLABS_AHEAD, fetch_slab
-from worker.index.slabs import Row, State, form_of, row_of, sketch_at, slab_at, slots_after, value_at
+from worker.index.kernels.scan import ROWS_AHEAD, SLABS_AHEAD, fetch_slab
+from worker.index.kernels.slabs import Row, State, form_of, row_of, sketch_at, slab_at, slots_after, value_at
 
 U64 = NDArray[np.uint64]
 U32 = NDArray[np.uint32]

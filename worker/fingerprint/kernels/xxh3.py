@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from worker.fingerprint.native import Array, kernel
+from worker.fingerprint.kernels.native import Array, kernel
 
 LONGEST: Final = 128
 """Bytes of the longest token or pair that ``hash_slices`` hashes itself."""

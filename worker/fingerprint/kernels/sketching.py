@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from worker.fingerprint.native import GOLDEN64, Array, kernel
+from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel
 
 _GOLDEN32 = np.uint32(0x9E3779B1)
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.index.growth import address_of, arrange, leaves, row_for, table_of, tag_for
-from worker.index.native import (
+from worker.index.kernels.growth import address_of, arrange, leaves, row_for, table_of, tag_for
+from worker.index.kernels.native import (
     compiled,
     fetch,
     i64_at,
@@ -26,8 +26,8 @@ from worker.index.native import (
     popcount,
     u32_at,
 )
-from worker.index.nearness import in_ratio, is_near, sketches_allow
-from worker.index.plan import (
+from worker.index.kernels.nearness import in_ratio, is_near, sketches_allow
+from worker.index.kernels.plan import (
     ANSWERS,
     BARE,
     BATCH,
@@ -70,7 +70,7 @@ from worker.index.plan import (
     TEXT,
     TOKENS,
 )
-from worker.index.slabs import Row, State, chunk_of, form_of, row_of, slab_at, slots_after, value_at
+from worker.index.kernels.slabs import Row, State, chunk_of, form_of, row_of, slab_at, slots_after, value_at
 
 ROWS_AHEAD = 28
 SLABS_AHEAD = 18

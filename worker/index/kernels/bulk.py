@@ -17,9 +17,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.index.growth import arrange, row_for, table_of
-from worker.index.native import compiled, u16_at, u32_at, u64_at
-from worker.index.plan import (
+from worker.index.kernels.growth import arrange, row_for, table_of
+from worker.index.kernels.native import compiled, u16_at, u32_at, u64_at
+from worker.index.kernels.plan import (
     BANDS,
     CAPACITY,
     COPIED,
@@ -33,7 +33,7 @@ from worker.index.plan import (
     TABLE_SPLIT_FROM,
     TAGGED,
 )
-from worker.index.slabs import State, form_of, move, row_of, slab_at, slots_after
+from worker.index.kernels.slabs import State, form_of, move, row_of, slab_at, slots_after
 
 _HEAP_BITS = 8
 """Rows a heap, as bits: 256 of them with 150 entries each are 300 kB, which a core's own cache holds."""

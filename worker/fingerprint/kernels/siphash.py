@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from worker.fingerprint.native import Array, kernel
-from worker.fingerprint.xxh3 import A_CHARACTER, A_WORD, load64
+from worker.fingerprint.kernels.native import Array, kernel
+from worker.fingerprint.kernels.xxh3 import A_CHARACTER, A_WORD, load64
 
 ROOM = 8
 """Bytes that must be there to be read behind the last slice of a text."""

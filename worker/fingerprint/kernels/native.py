@@ -1,0 +1,15 @@
+"""What makes a kernel of a function. ``KERNELS`` are the files that kernels stand in."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from worker.compiling import compiler_of
+
+KERNELS: Final = ("spelling", "cutting", "xxh3", "siphash", "voting", "sketching")
+GOLDEN64 = np.uint64(0x9E3779B97F4A7C15)
+Array = Any
+
+kernel: Final = compiler_of("worker.fingerprint.kernels", ("native", *KERNELS))
