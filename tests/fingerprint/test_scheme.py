@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from worker.errors import UnreadableRecord
-from worker.fingerprint.scheme import ABSENT, Difference, Scheme, Value, content_hash
+from worker.fingerprint.scheme import ABSENT, Scheme, SchemeDifference, Value, content_hash
 
 VALUES: dict[str, Value] = {"extractor": "resiliparse-1", "k": 3, "ttl_ms": None, "hmm": False, "words": "ß飞碟"}
 OURS = Scheme.of(VALUES)
@@ -27,7 +27,7 @@ def test_equal_settings_have_equal_ids_in_any_order() -> None:
 def test_any_other_value_makes_another_id(name: str, value: Value) -> None:
     theirs = Scheme.of(VALUES | {name: value})
     assert theirs.id != OURS.id
-    assert OURS.differences(theirs) == [Difference(name, VALUES.get(name, ABSENT), value)]
+    assert OURS.differences(theirs) == [SchemeDifference(name, VALUES.get(name, ABSENT), value)]
 
 
 def test_the_id_is_the_same_on_every_machine() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from worker.fingerprint.sketch import agreement
 from worker.index.columns import Columns
-from worker.index.engine import I64, NO_SLOT, U32, U64, Asked, Policy, Rules
+from worker.index.engine import I64, NO_SLOT, U32, U64, Asked, Rules, TableSizes
 from worker.index.kernels.plan import BANDS, SKETCH_WORDS
 from worker.index.layout import WHOLE, Arrangement
 
@@ -104,7 +104,7 @@ class _Table:
 class ReferenceTables:
     """See ``worker.index.engine.Tables``."""
 
-    def __init__(self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, policy: Policy) -> None:
+    def __init__(self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, sizes: TableSizes) -> None:
         self.splits = 0
         self.candidates = 0
         self._columns = columns

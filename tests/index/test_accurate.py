@@ -18,7 +18,7 @@ from worker.fingerprint.near import AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import agreement, bands, sketch
 from worker.index.blocks import pack, unpack
-from worker.index.engine import Engine, Policy
+from worker.index.engine import Engine, TableSizes
 from worker.index.entries import Entries, Survivor
 from worker.index.shard import Queries, Shard
 
@@ -84,7 +84,7 @@ def test_a_shard_and_the_plain_index_say_the_same(
     accurate: bool,
 ) -> None:
     near = ScopedNear(AccurateNear(k) if accurate else SimHashNear(k))
-    shard, plain = Shard.by(near, engine=engine, policy=TINY), PlainIndex(near)
+    shard, plain = Shard.by(near, engine=engine, sizes=TINY), PlainIndex(near)
     for number, pages in enumerate(batches):
         rows = placed(pages if scoped else [page._replace(scope=0) for page in pages], number)
         shard.store(rows)
@@ -132,7 +132,7 @@ def test_thousands_that_share_a_bands_key_are_all_found_and_none_is_lost_by_expi
     count = 6000
     shared = bands(ENDLESS[:50])[:4]
     near = ScopedNear(AccurateNear(3))
-    shard = Shard.by(near, engine=engine, policy=Policy(copy_from=256))
+    shard = Shard.by(near, engine=engine, sizes=TableSizes(copy_from=256))
     sketches = chance.integers(0, 2**64, (count, 4), np.uint64)
     sketches[:, 3] &= np.uint64(2**62 - 1)
     rows = [

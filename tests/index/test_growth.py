@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tests.index.worlds import ENGINES, TINY, columns_of, first_near, flipped
 from worker.fingerprint.near import Ratio
-from worker.index.engine import Engine, Policy, SketchRule
+from worker.index.engine import Engine, SketchRule, TableSizes
 from worker.index.entries import COLUMNS, Entries
 from worker.index.layout import Layout
 from worker.index.shard import Queries, Shard
@@ -23,7 +23,7 @@ from worker.messages import MAX_U64
 
 every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 
-WRAPPING = Policy(**TINY.__dict__ | {"first_slot": 2**32 - 700})
+WRAPPING = TableSizes(**TINY.__dict__ | {"first_slot": 2**32 - 700})
 """Slot numbers, modulo 2^32, begin again in the middle of a test."""
 
 
@@ -70,7 +70,7 @@ KINDS = [random, hot, hot_twice, far_apart, clustered, few_values]
 
 @every_engine
 @pytest.mark.parametrize("layout", Layout)
-@pytest.mark.parametrize("policy", [TINY, WRAPPING], ids=["tiny", "wrapping"])
+@pytest.mark.parametrize("sizes", [TINY, WRAPPING], ids=["tiny", "wrapping"])
 @settings(max_examples=5, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
@@ -83,7 +83,7 @@ KINDS = [random, hot, hot_twice, far_apart, clustered, few_values]
 def test_an_index_that_grows_splits_sweeps_and_wraps_finds_what_a_plain_search_finds(
     engine: Engine | None,
     layout: Layout,
-    policy: Policy,
+    sizes: TableSizes,
     seed: int,
     kind: object,
     portions: list[int],
@@ -96,7 +96,7 @@ def test_an_index_that_grows_splits_sweeps_and_wraps_finds_what_a_plain_search_f
     values = kind(chance, sum(portions))
     tokens = chance.choice([3, 5, 6, 10, 70_000], len(values)).astype(np.uint32)
     entries = columns_of(values, a_batch=20, tokens=tokens)
-    shard = Shard(k=k, layout=layout, engine=engine, ratio=ratio, policy=policy)
+    shard = Shard(k=k, layout=layout, engine=engine, ratio=ratio, sizes=sizes)
     begin = end = 0
     for portion in portions:
         shard.store(entries[end : end + portion])
@@ -116,7 +116,7 @@ def test_an_index_that_grows_splits_sweeps_and_wraps_finds_what_a_plain_search_f
         assert found.places.tolist() == [-1 if index < 0 else (lower + index) % 20 for index in wanted]
         first = first_near(values[begin:end], tokens[begin:end], asked, asked_tokens, k, Ratio(*ratio))
         alone = [shard.earliest_slot(int(value), int(count)) for value, count in zip(asked, asked_tokens, strict=True)]
-        assert alone == [-1 if index < 0 else policy.first_slot + begin + index for index in first]
+        assert alone == [-1 if index < 0 else sizes.first_slot + begin + index for index in first]
     kept = shard.entries()
     for name in COLUMNS:
         assert kept.column(name).tolist() == entries[begin:end].column(name).tolist()
@@ -139,8 +139,8 @@ def _asked_for(
 def test_what_slabs_leave_behind_is_used_again_while_entries_come() -> None:
     count = 100_000
     entries = columns_of(random(np.random.default_rng(1), count))
-    policy = Policy(least_region=1 << 10, most_region=1 << 14, entries_a_row=100)
-    grown, at_once = Shard(policy=policy), Shard(policy=policy)
+    sizes = TableSizes(least_region=1 << 10, most_region=1 << 14, entries_a_row=100)
+    grown, at_once = Shard(sizes=sizes), Shard(sizes=sizes)
     at_once.store(entries)
     for begin in range(0, count, 500):
         grown.store(entries[begin : begin + 500])
@@ -153,7 +153,7 @@ def test_what_slabs_leave_behind_is_used_again_while_entries_come() -> None:
 def test_a_hot_block_is_split_and_a_look_up_of_it_reads_few_entries() -> None:
     chance = np.random.default_rng(4)
     values = far_apart(chance, 20_000)
-    shard = Shard(policy=Policy(split_from=64, entries_a_row=2))
+    shard = Shard(sizes=TableSizes(split_from=64, entries_a_row=2))
     shard.load(columns_of(values))
     assert shard.splits >= 1
     assert shard.largest_bucket < 1000
@@ -167,7 +167,7 @@ def test_a_hot_block_is_split_and_a_look_up_of_it_reads_few_entries() -> None:
 def test_equal_fingerprints_are_found_though_no_split_can_part_them() -> None:
     values = np.full(3000, 0x0123_4567_89AB_CDEF, np.uint64)
     values[::3] = np.arange(1000, dtype=np.uint64) << np.uint64(20)
-    shard = Shard(policy=TINY)
+    shard = Shard(sizes=TINY)
     shard.load(columns_of(values))
     asked = np.array([flipped(0x0123_4567_89AB_CDEF, (1, 30, 60)), 999 << 20], np.uint64)
     found = shard.earliest_near(Queries(asked, np.zeros(2, np.bool_), asked))
@@ -175,7 +175,7 @@ def test_equal_fingerprints_are_found_though_no_split_can_part_them() -> None:
 
 
 @every_engine
-@pytest.mark.parametrize("policy", [TINY, WRAPPING], ids=["tiny", "wrapping"])
+@pytest.mark.parametrize("sizes", [TINY, WRAPPING], ids=["tiny", "wrapping"])
 @settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
@@ -184,13 +184,13 @@ def test_equal_fingerprints_are_found_though_no_split_can_part_them() -> None:
     expiring=st.sampled_from([0.0, 0.5]),
 )
 def test_pages_are_found_by_bands_and_sketches_too(
-    engine: Engine | None, policy: Policy, seed: int, portions: list[int], common: float, expiring: float
+    engine: Engine | None, sizes: TableSizes, seed: int, portions: list[int], common: float, expiring: float
 ) -> None:
     chance = np.random.default_rng(seed)
     count = sum(portions)
     entries = _sketched(chance, count, common)
     rule = SketchRule(agreement=90, ratio=(3, 4))
-    shard = Shard(engine=engine, ratio=(3, 5), sketch=rule, policy=policy)
+    shard = Shard(engine=engine, ratio=(3, 5), sketch=rule, sizes=sizes)
     begin = end = 0
     for portion in portions:
         shard.store(entries[end : end + portion])
@@ -202,7 +202,7 @@ def test_pages_are_found_by_bands_and_sketches_too(
         asked = _changed(chance, entries[0:end], 12)
         found = shard.earliest_near(asked)
         wanted, reasons = _by_definition(entries[begin:end], asked, rule)
-        assert found.slots.tolist() == [-1 if index < 0 else policy.first_slot + begin + index for index in wanted]
+        assert found.slots.tolist() == [-1 if index < 0 else sizes.first_slot + begin + index for index in wanted]
         assert [found.reason(query) for query in found.hits()] == [reason for reason in reasons if reason]
     kept = shard.entries()
     expected = entries[begin:end]
@@ -213,7 +213,7 @@ def test_pages_are_found_by_bands_and_sketches_too(
 
 
 @every_engine
-@pytest.mark.parametrize("policy", [TINY, WRAPPING], ids=["tiny", "wrapping"])
+@pytest.mark.parametrize("sizes", [TINY, WRAPPING], ids=["tiny", "wrapping"])
 @settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
@@ -225,7 +225,7 @@ def test_pages_are_found_by_bands_and_sketches_too(
     share=st.sampled_from([0.0, 0.5, 1.0, 3.0]),
 )
 def test_whatever_is_loaded_in_parts_is_found_however_much_was_expected(
-    engine: Engine | None, policy: Policy, seed: int, before: int, parts: list[int], common: float, expired: int,
+    engine: Engine | None, sizes: TableSizes, seed: int, before: int, parts: list[int], common: float, expired: int,
     at_once: int, share: float,
 ) -> None:  # fmt: skip
     chance = np.random.default_rng(seed)
@@ -233,7 +233,7 @@ def test_whatever_is_loaded_in_parts_is_found_however_much_was_expected(
     hot_block = chance.random(len(entries)) < common
     entries.fingerprint[hot_block] &= np.uint64(0xFFFF_FFFF_FFFF_0000)
     rule = SketchRule(agreement=90, ratio=(3, 4))
-    shard = Shard(engine=engine, ratio=(3, 5), sketch=rule, policy=policy)
+    shard = Shard(engine=engine, ratio=(3, 5), sketch=rule, sizes=sizes)
     shard.store(entries[:before])
     begin = shard.expire(expired)
 
@@ -245,7 +245,7 @@ def test_whatever_is_loaded_in_parts_is_found_however_much_was_expected(
     asked = _changed(chance, entries, 40)
     found = shard.earliest_near(asked)
     wanted, reasons = _by_definition(entries[begin:], asked, rule)
-    assert found.slots.tolist() == [-1 if index < 0 else policy.first_slot + begin + index for index in wanted]
+    assert found.slots.tolist() == [-1 if index < 0 else sizes.first_slot + begin + index for index in wanted]
     assert [found.reason(query) for query in found.hits()] == [reason for reason in reasons if reason]
     kept = shard.entries()
     assert list(kept) == list(entries[begin:])
@@ -255,7 +255,7 @@ def test_whatever_is_loaded_in_parts_is_found_however_much_was_expected(
 def test_a_part_that_cannot_be_stored_ends_the_loading_and_those_before_it_are_found(engine: Engine | None) -> None:
     values = random(np.random.default_rng(8), 600)
     entries = columns_of(values)
-    shard = Shard(engine=engine, policy=TINY)
+    shard = Shard(engine=engine, sizes=TINY)
     with pytest.raises(ValueError, match="do not ascend"):
         shard.load([entries[:200], entries[200:400], entries[100:200], entries[400:]], 600)
     asked = Queries(values, np.zeros(600, np.bool_), values)
@@ -376,13 +376,13 @@ def test_what_the_rules_need_must_be_given() -> None:
 def test_shards_of_several_threads_work_side_by_side_and_one_shard_under_a_lock() -> None:
     chance = np.random.default_rng(8)
     values = [random(chance, 6000) for _ in range(3)]
-    shared, lock = Shard(policy=TINY), threading.Lock()
+    shared, lock = Shard(sizes=TINY), threading.Lock()
     wrong: list[str] = []
     stored = 0
 
     def write(own: int) -> None:
         nonlocal stored
-        shard = Shard(policy=TINY)
+        shard = Shard(sizes=TINY)
         for begin in range(0, 6000, 100):
             shard.store(columns_of(values[own])[begin : begin + 100])
             if own == 0:
@@ -413,7 +413,7 @@ def _check(shard: Shard, values: NDArray[np.uint64], stored: int, wrong: list[st
 
 
 def test_after_a_fork_each_process_has_a_shard_of_its_own() -> None:
-    shard = Shard(policy=TINY)
+    shard = Shard(sizes=TINY)
     values = random(np.random.default_rng(6), 900)
     entries = columns_of(values)
     shard.store(entries[:500])

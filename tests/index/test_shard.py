@@ -21,7 +21,7 @@ from tests.index.worlds import (
     survivors_of,
     text_hashes,
 )
-from worker.index.engine import Engine, Policy
+from worker.index.engine import Engine, TableSizes
 from worker.index.entries import Entries, Survivor
 from worker.index.layout import Layout
 from worker.index.shard import Found, Queries, Shard
@@ -306,7 +306,7 @@ def test_what_is_not_needed_any_more_is_given_back_in_steps(engine: Engine | Non
     entries = columns_of(np.random.default_rng(5).integers(0, 2**64, 32_000, np.uint64))
     tracemalloc.start()
     try:
-        shard = Shard(engine=engine, policy=Policy(chunk_bits=8))
+        shard = Shard(engine=engine, sizes=TableSizes(chunk_bits=8))
         shard.load(entries)
         held = [tracemalloc.get_traced_memory()[0]]
         held += [tracemalloc.get_traced_memory()[0] for _ in shard.dismantle()]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tests.index.reference import ReferenceTables
 from worker.fingerprint.near import Ratio, SimHashNear
-from worker.index.engine import Policy
+from worker.index.engine import TableSizes
 from worker.index.entries import Entries, Survivor
 from worker.index.shard import Found, Queries
 from worker.messages import MAX_U64, Claim
@@ -43,7 +43,7 @@ def survivors_of(fingerprints: Sequence[int | None], batch: int = 0) -> list[Sur
     return [page(value, order=(batch, place)) for place, value in enumerate(fingerprints)]
 
 
-TINY = Policy(
+TINY = TableSizes(
     chunk_bits=5,
     least_region=512,
     most_region=4096,

@@ -60,9 +60,14 @@ class PlainIndex:
     def __init__(self, near: Near) -> None:
         self.near = near
         self.survivors: list[Survivor] = []
+        self.look_ups = 0
+        self.answers = 0
+        self.splits = 0
 
     def earliest_near(self, queries: Queries, expired_up_to: int = -1) -> PlainFound:
         found = {}
+        self.look_ups += len(queries)
+        self.answers += len(queries) * len(self.survivors)
         for number, query in enumerate(records_of(queries)):
             for slot, survivor in enumerate(self.survivors):
                 if survivor.order[0] > expired_up_to and (match := self.near(query, survivor)):
@@ -92,6 +97,10 @@ class PlainIndex:
         return Entries.from_rows([survivor for survivor in self.survivors if survivor.order[0] > after])
 
     def __len__(self) -> int:
+        return len(self.survivors)
+
+    @property
+    def largest_bucket(self) -> int:
         return len(self.survivors)
 
     @property

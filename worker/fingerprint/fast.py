@@ -39,7 +39,7 @@ class Read(NamedTuple):
         return language_of(tallies)
 
 
-class Reader:
+class TextReader:
     """Reads texts into hashes of their tokens, by a dictionary; without one every unit is a word. With a key nobody
     knows the hashes who lacks it.
 

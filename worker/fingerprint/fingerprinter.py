@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
-from worker.fingerprint.fast import Reader, sketch_and_bands
+from worker.fingerprint.fast import TextReader, sketch_and_bands
 from worker.fingerprint.fingerprinted import Explained, Fingerprinted
 from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_content, hash_words
 from worker.fingerprint.key import Key
@@ -61,12 +61,12 @@ class Recipe:
         return Segmenter(hmm=self.hmm, user_words=self.user_words, noise=self.noise_words)
 
 
-def _reader(recipe: Recipe) -> Reader | None:
+def _reader(recipe: Recipe) -> TextReader | None:
     """What takes the compiled steps, None where the recipe wants what they do not know."""
     if recipe.engine != "auto" or recipe.hmm or recipe.weights != "tf" or recipe.hash != "xxh3":
         return None
     words = dictionary(recipe.user_words) if recipe.units == "words" else None
-    return Reader(words, recipe.noise_words, recipe.key)
+    return TextReader(words, recipe.noise_words, recipe.key)
 
 
 class _Reading(NamedTuple):

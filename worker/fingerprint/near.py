@@ -74,7 +74,7 @@ HAMMING_RATIO: Final = Ratio(3, 5)
 SKETCH_RATIO: Final = Ratio(3, 4)
 
 
-class Record(Protocol):
+class NearRecord(Protocol):
     """What ``near`` reads of a page."""
 
     @property
@@ -90,7 +90,7 @@ class Record(Protocol):
         """How many tokens the page has."""
 
 
-class SketchedRecord(Record, Protocol):
+class SketchedRecord(NearRecord, Protocol):
     """What ``AccurateNear`` reads of a page; both are empty where it has no sketch."""
 
     @property
@@ -116,7 +116,7 @@ class SimHashNear:
     k: int = 3
     ratio: Ratio = ANY_RATIO
 
-    def __call__(self, a: Record, b: Record) -> Match | None:
+    def __call__(self, a: NearRecord, b: NearRecord) -> Match | None:
         """How ``a`` and ``b`` are near, or None."""
         same_text = a.text_hash == b.text_hash
         if a.fingerprint is None or b.fingerprint is None:
@@ -128,7 +128,7 @@ class SimHashNear:
             return None
         return Match(distance, EXACT_TEXT if same_text and distance == 0 else HAMMING)
 
-    def earlier_in_batch(self, records: Sequence[Record]) -> list[list[int]]:
+    def earlier_in_batch(self, records: Sequence[NearRecord]) -> list[list[int]]:
         """For each record the indices of the records before it that are near to it, ascending.
 
         The same as calling the predicate on all pairs.
@@ -236,7 +236,7 @@ def _earlier(pairs: Pairs, count: int) -> list[list[int]]:
 class _Columns:
     """A batch column by column."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
+    def __init__(self, records: Sequence[NearRecord]) -> None:
         count = len(records)
         self.bare = np.fromiter((record.fingerprint is None for record in records), np.bool_, count)
         self.fingerprints = np.fromiter((record.fingerprint or 0 for record in records), np.uint64, count)

@@ -22,7 +22,7 @@ ABSENT: Final = "(unknown there)"
 """Stands for the value of a name that only the other scheme has, as after an upgrade."""
 
 
-class Difference(NamedTuple):
+class SchemeDifference(NamedTuple):
     """One name whose values differ."""
 
     name: str
@@ -74,10 +74,10 @@ class Scheme:
             raise UnreadableRecord(f"not a scheme: {encoded[:200]!r}")
         return cls.of(values)
 
-    def differences(self, other: Scheme) -> list[Difference]:
+    def differences(self, other: Scheme) -> list[SchemeDifference]:
         """The names whose values are not the same: first ours in our order, then those that only ``other`` has."""
         ours, theirs = dict(self.entries), dict(other.entries)
-        rows = (Difference(name, ours.get(name, ABSENT), theirs.get(name, ABSENT)) for name in ours | theirs)
+        rows = (SchemeDifference(name, ours.get(name, ABSENT), theirs.get(name, ABSENT)) for name in ours | theirs)
         return [row for row in rows if _json(row.ours) != _json(row.theirs)]
 
 

@@ -13,7 +13,7 @@ from worker.index.columns import Columns
 from worker.index.kernels.plan import NO_SLOT
 from worker.index.layout import Arrangement
 
-__all__ = ["NO_SLOT", "Asked", "Engine", "Policy", "Rules", "SketchRule", "Tables"]
+__all__ = ["NO_SLOT", "Asked", "Engine", "Rules", "SketchRule", "TableSizes", "Tables"]
 
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
@@ -47,7 +47,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Policy:
+class TableSizes:
     """Sizes at which the index changes its shape. Tests make them small, so that every path is taken.
 
     ``split_from``: a bucket of so many entries is split, or of eight times the usual if that is more; fewer cost memory
@@ -158,5 +158,5 @@ class Engine(Protocol):
     """Makes the tables of one shard."""
 
     def __call__(
-        self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, policy: Policy, /
+        self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, sizes: TableSizes, /
     ) -> Tables: ...

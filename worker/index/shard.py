@@ -25,7 +25,7 @@ from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, HAMMING, SKETCH, Ac
 from worker.fingerprint.scoped import ScopedNear, ScopedRecord
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.columns import Columns
-from worker.index.engine import NO_SLOT, Asked, Engine, Policy, Rules, SketchRule
+from worker.index.engine import NO_SLOT, Asked, Engine, Rules, SketchRule, TableSizes
 from worker.index.entries import COLUMNS, Entries, Survivor
 from worker.index.kernels.plan import BANDS
 from worker.index.layout import MAX_K, Layout
@@ -158,21 +158,21 @@ class Shard:
         engine: Engine | None = None,
         ratio: tuple[int, int] = (0, 1),
         sketch: SketchRule | None = None,
-        policy: Policy | None = None,
+        sizes: TableSizes | None = None,
     ) -> None:
         if not 0 <= k <= MAX_K:
             raise ValueError(f"near.k is {k}: the index finds every pair for 0 to {MAX_K} only")
         if not 0 <= ratio[0] <= ratio[1] < 2**16:
             raise ValueError(f"a ratio of token counts is {ratio}: it must lie between 0 and 1, in numbers below 65536")
-        policy = policy or Policy()
+        sizes = sizes or TableSizes()
         make = engine or compiled_tables()
         self.k: Final = k
         self.ratio: Final = ratio
         self.layout: Final = layout
         self.look_ups = 0
         """Queries answered so far."""
-        self._columns = Columns(policy.chunk_bits, policy.first_slot, sketch is not None)
-        self._tables = make(self._columns, layout.arrangements, Rules(k, ratio, sketch), policy)
+        self._columns = Columns(sizes.chunk_bits, sizes.first_slot, sketch is not None)
+        self._tables = make(self._columns, layout.arrangements, Rules(k, ratio, sketch), sizes)
         self._urls = UrlStore()
         self._last_order = (-1, -1)
 
@@ -183,14 +183,14 @@ class Shard:
         *,
         layout: Layout = Layout.L4x16,
         engine: Engine | None = None,
-        policy: Policy | None = None,
+        sizes: TableSizes | None = None,
     ) -> Shard:
         """An empty shard that finds what ``near`` calls near."""
         rule = near.near
         sketch = None
         if isinstance(rule, AccurateNear):
             sketch = SketchRule(rule.agreement, rule.sketch_ratio, rule.hamming_agreement)
-        return cls(k=rule.k, ratio=rule.ratio, sketch=sketch, layout=layout, engine=engine, policy=policy)
+        return cls(k=rule.k, ratio=rule.ratio, sketch=sketch, layout=layout, engine=engine, sizes=sizes)
 
     def __len__(self) -> int:
         """Live entries."""

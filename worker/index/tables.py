@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.index.columns import Columns
-from worker.index.engine import I64, U32, U64, Asked, Policy, Rules
+from worker.index.engine import I64, U32, U64, Asked, Rules, TableSizes
 from worker.index.kernels import banded, bulk, growth, plan, scan, slabs
 from worker.index.layout import WHOLE, Arrangement
 from worker.index.regions import Chunks, Regions
@@ -65,16 +65,16 @@ class _Values(NamedTuple):
 class CompiledTables:
     """See ``worker.index.engine.Tables``."""
 
-    def __init__(self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, policy: Policy) -> None:
+    def __init__(self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, sizes: TableSizes) -> None:
         self.splits = 0
         self._columns = columns
-        self._policy = policy
+        self._sizes = sizes
         self._arrangements = [*arrangements, WHOLE]
         self._texts = len(arrangements)
         self._bands = range(len(self._arrangements), len(self._arrangements) + (plan.BANDS if rules.sketch else 0))
         count = len(self._arrangements) + len(self._bands)
         self._counts = [0] * count
-        self._regions = Regions(policy.least_region, policy.most_region)
+        self._regions = Regions(sizes.least_region, sizes.most_region)
         self._state = np.zeros(plan.STATE_WORDS, np.int64)
         self._address: int = self._state.ctypes.data
         self._tables = np.zeros((count, plan.TABLE_WORDS), np.int64)
@@ -106,7 +106,7 @@ class CompiledTables:
         begin = columns.end - count
         bare = columns.between("bare", begin, columns.end)
         some_bare = bool(bare.any())
-        new = _New(begin, count, coming, np.empty(count if count >= self._policy.bulk_from else 0, np.uint64))
+        new = _New(begin, count, coming, np.empty(count if count >= self._sizes.bulk_from else 0, np.uint64))
         prints = _Values(columns.parts_of("fingerprint", begin, columns.end), bare if some_bare else _NONE)
         for table in range(self._texts):
             self._take_in(table, new, prints)
@@ -117,7 +117,7 @@ class CompiledTables:
             without = _without_bands(parts)
             for band, table in enumerate(self._bands):
                 self._take_in(table, new, _Values(parts, without, band))
-        self._reclaim(self._policy.cleaned * count * len(self._tables))
+        self._reclaim(self._sizes.cleaned * count * len(self._tables))
         self._sweep()
 
     def forget(self) -> None:
@@ -133,7 +133,7 @@ class CompiledTables:
     def tidy(self) -> bool:
         """See ``Tables``."""
         busy = self._sweep()
-        return self._reclaim(self._policy.most_region) or busy
+        return self._reclaim(self._sizes.most_region) or busy
 
     def earliest(self, asked: Asked, lower: int, best: I64) -> None:
         """See ``Tables``."""
@@ -255,7 +255,7 @@ class CompiledTables:
         if values.band is None:
             self._grow(table, before, new.coming)
         self._set_limits(table)
-        if count < self._policy.bulk_from:
+        if count < self._sizes.bulk_from:
             chosen = ~values.left_out if len(values.left_out) else slice(None)
             slots = _slots(new.begin, np.arange(new.entries)[chosen])
             if values.band is None:
@@ -299,7 +299,7 @@ class CompiledTables:
         """Rows for the entries that came, where ``before`` are there, and for those that are still ``coming``."""
         words = self._tables[table]
         most = 1 << min(self._arrangements[table].key_bits, 24)
-        wanted = min(most, -(-(self._counts[table] + coming) // self._policy.entries_a_row))
+        wanted = min(most, -(-(self._counts[table] + coming) // self._sizes.entries_a_row))
         if before == 0 and wanted > words[plan.TABLE_ROWS]:
             self._set_rows(table, wanted)
         elif wanted > words[plan.TABLE_ROWS]:
@@ -311,9 +311,9 @@ class CompiledTables:
     def _set_limits(self, table: int) -> None:
         usual = 8 * self._counts[table] // int(self._tables[table, plan.TABLE_ROWS])
         if table in self._bands:
-            self._tables[table, plan.TABLE_SPLIT_FROM] = max(self._policy.copy_from, usual)
+            self._tables[table, plan.TABLE_SPLIT_FROM] = max(self._sizes.copy_from, usual)
         elif table != self._texts:
-            self._tables[table, plan.TABLE_SPLIT_FROM] = max(self._policy.split_from, usual)
+            self._tables[table, plan.TABLE_SPLIT_FROM] = max(self._sizes.split_from, usual)
 
     def _repeat(self, table: int, kernel: Callable[[int], int], end: int) -> None:
         """Call a kernel, which says how far it came, until it came to the end."""
@@ -388,7 +388,7 @@ class CompiledTables:
         """Choose a region to clean; false if too little is dead."""
         regions = self._regions
         self._dead_before = regions.dead_bytes
-        if self._dead_before <= regions.live_bytes // _DEAD_SHARE + self._policy.least_region:
+        if self._dead_before <= regions.live_bytes // _DEAD_SHARE + self._sizes.least_region:
             return False
         self._emptied = 0
         regions.emptying = regions.emptiest()
@@ -402,7 +402,7 @@ class CompiledTables:
             self._unswept = 0
             rows = [(int(table[plan.TABLE_ROW]), int(table[plan.TABLE_ROWS])) for table in self._tables]
             self._sweeping = [(row, row + count) for row, count in rows + self._node_rows()]
-        budget = self._policy.swept_rows
+        budget = self._sizes.swept_rows
         while self._sweeping and budget > 0:
             row, end = self._sweeping.pop()
             until = min(end, row + budget)

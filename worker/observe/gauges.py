@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 from weakref import ref
 
-from worker.index.shard import Shard
 from worker.observe import catalogue
 from worker.observe.catalogue import Gauge, Labels
 from worker.observe.counters import Counters
@@ -30,7 +29,7 @@ PARTITION_STATES: Final = tuple(state for state in PartitionState if state is no
 class Looked(NamedTuple):
     """A shard's index and its two counts when it was last seen. Weak: once it is lost, its memory is given back."""
 
-    shard: ref[Shard]
+    index_ref: ref[Index]
     look_ups: int
     candidates: int
 
@@ -100,10 +99,9 @@ class Gauges:
                 continue
             entries[name,] = len(shard.live.index)
             unflushed[name,] = shard.live.unflushed
-            if isinstance(shard.live.index, Shard):
-                sizes[name, "tables"] = shard.live.nbytes
-                sizes[name, "urls"] = shard.live.index.url_bytes
-                splits[name,] = shard.live.index.splits
+            sizes[name, "tables"] = shard.live.nbytes
+            sizes[name, "urls"] = shard.live.index.url_bytes
+            splits[name,] = shard.live.index.splits
             if shard.number in self._measured:
                 buckets[name,] = self._measured[shard.number]
         return {
@@ -151,14 +149,14 @@ class Gauges:
         return 0.0 if first_look is lags else max(0.0, now - since)
 
     def _looked(self, worker: Worker) -> tuple[int, int]:
-        """Look-ups and candidates since the last time. A shard that was lost meanwhile takes at most a second along."""
+        """Look-ups and candidates since the last time, but for those of a lost shard since it was last seen."""
         look_ups = candidates = 0
         seen = {}
         for number, index in _indexes(worker).items():
             before = self._seen.get(number)
-            if before is None or before.shard() is not index:
+            if before is None or before.index_ref() is not index:
                 before = Looked(ref(index), 0, 0)
-            seen[number] = Looked(before.shard, index.look_ups, index.candidates)
+            seen[number] = Looked(before.index_ref, index.look_ups, index.candidates)
             look_ups += index.look_ups - before.look_ups
             candidates += index.candidates - before.candidates
         self._seen = seen
@@ -238,9 +236,5 @@ def _margin(place: int, bounds: Bounds) -> float:
     return (place - bounds.begin) / (bounds.end - bounds.begin) if place > bounds.begin else 0.0
 
 
-def _indexes(worker: Worker) -> dict[int, Shard]:
-    return {
-        number: shard.live.index
-        for number, shard in worker.shards.items()
-        if shard.live is not None and isinstance(shard.live.index, Shard)
-    }
+def _indexes(worker: Worker) -> dict[int, Index]:
+    return {number: shard.live.index for number, shard in worker.shards.items() if shard.live is not None}

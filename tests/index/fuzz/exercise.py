@@ -15,7 +15,7 @@ import numpy as np
 
 from tests.index.worlds import TINY, columns_of, first_near
 from worker.fingerprint.near import Ratio
-from worker.index.engine import Policy, SketchRule
+from worker.index.engine import SketchRule, TableSizes
 from worker.index.entries import COLUMNS, Entries
 from worker.index.layout import Layout
 from worker.index.shard import Queries, Shard
@@ -24,9 +24,9 @@ from worker.index.shard import Queries, Shard
 def one_life(chance: np.random.Generator) -> None:
     """A shard from its first entry to its last."""
     layout = list(Layout)[int(chance.integers(0, 3))]
-    policy = Policy(**TINY.__dict__ | {"first_slot": int(chance.choice([0, 2**32 - 300, 2**31 - 50]))})
+    sizes = TableSizes(**TINY.__dict__ | {"first_slot": int(chance.choice([0, 2**32 - 300, 2**31 - 50]))})
     sketched = bool(chance.random() < 0.5)
-    shard = Shard(layout=layout, policy=policy, sketch=SketchRule() if sketched else None)
+    shard = Shard(layout=layout, sizes=sizes, sketch=SketchRule() if sketched else None)
     count = int(chance.integers(50, 1500))
     entries = _entries(chance, count)
     values = entries.fingerprint
@@ -49,7 +49,7 @@ def one_life(chance: np.random.Generator) -> None:
         if not sketched:
             wanted = first_near(values[begin:end], None, asked, None, 3, Ratio(0, 1))
             alone = [shard.earliest_slot(int(value)) for value in asked]
-            if alone != [-1 if index < 0 else policy.first_slot + begin + index for index in wanted]:
+            if alone != [-1 if index < 0 else sizes.first_slot + begin + index for index in wanted]:
                 raise AssertionError(f"{layout} {alone} {wanted}")
         elif (found.slots[picked >= begin] < 0).any():
             raise AssertionError("a page was not found that is there itself, but for one bit")

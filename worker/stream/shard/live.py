@@ -57,6 +57,22 @@ class Index(Protocol):
     def url_bytes(self) -> int:
         """Bytes of compressed URLs."""
 
+    @property
+    def look_ups(self) -> int:
+        """Queries answered so far."""
+
+    @property
+    def answers(self) -> int:
+        """Entries compared for the look-ups so far."""
+
+    @property
+    def splits(self) -> int:
+        """Buckets that became so full that they were split."""
+
+    @property
+    def largest_bucket(self) -> int:
+        """Entries in the fullest bucket: what the slowest look-up reads."""
+
 
 IndexFactory = Callable[[], Index]
 

@@ -1,0 +1,47 @@
+"""One name, one thing: no public class is called like another one."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+STILL_TWICE: Final = {
+    "Child",
+    "KafkaSettings",
+    "Kind",
+    "Measured",
+    "Outcome",
+    "Page",
+    "Parser",
+    "Report",
+    "Share",
+    "Stopwatch",
+}
+"""Names that stand for two things; to be emptied."""
+
+
+def classes(path: Path) -> list[str]:
+    """Public classes that a file defines; one that it imports is the other one."""
+    body = ast.parse(path.read_bytes()).body
+    return [node.name for node in body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+
+
+def test_no_public_class_is_called_like_another_one() -> None:
+    homes = defaultdict(set)
+    for package in ("worker", "crawler_plugin"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for name in classes(path):
+                homes[name].add(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    twice = {name: modules for name, modules in homes.items() if len(modules) > 1}
+    assert {name: modules for name, modules in twice.items() if name not in STILL_TWICE} == {}
+    assert twice.keys() >= STILL_TWICE, "what is no longer twice is taken out of the list"
+
+
+def test_classes_that_are_imported_or_private_are_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text("from other import Shared\nclass Own:\n    class Inner: ...\nclass _Private: ...\n")
+    assert classes(path) == ["Own"]
