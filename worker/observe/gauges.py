@@ -13,6 +13,7 @@ from worker.observe.counters import Counters
 from worker.stream.log import Bounds
 from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.partition.owned import OwnedPartition
+from worker.stream.shard.live import Index
 from worker.stream.shard.owned import OwnedShard
 from worker.stream.states import PartitionState, ShardState
 from worker.stream.worker import Worker

@@ -62,7 +62,7 @@ class Index(Protocol):
         """Queries answered so far."""
 
     @property
-    def answers(self) -> int:
+    def candidates(self) -> int:
         """Entries compared for the look-ups so far."""
 
     @property
