@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from worker.cli.stopping import AskedToStop
+from worker.compose.stopping import AskedToStop
 
 if __name__ == "__main__":
     asked = AskedToStop()

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from worker.cli import compose, idf
+from worker.cli import idf
+from worker.compose import parts
 from worker.config import Settings, load
 from worker.errors import UsageError
 from worker.page.weigh import IdfTable
@@ -50,7 +51,7 @@ def test_the_settings_that_it_prints_read_the_table_that_it_wrote(
     assert yaml.safe_load(fragment)["features"]["weights"] == "tf-idf"
     config = tmp_path / "config.yaml"
     config.write_text(fragment, encoding="utf-8")
-    made = compose.recipe(load(config=config, overrides=[], environ={}).settings)
+    made = parts.recipe(load(config=config, overrides=[], environ={}).settings)
     assert isinstance(made.idf, IdfTable)
     tokens = [token for row in DOCUMENTS for token in made.segmenter().tokens(str(row["text"]).casefold())]
     assert {"苹果", "梨子", "naïve", "full"} <= made.idf.keys()

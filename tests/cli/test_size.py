@@ -7,7 +7,8 @@ import argparse
 import numpy as np
 import pytest
 
-from worker.cli import compose, size
+from worker.cli import size
+from worker.compose import parts
 from worker.config import Settings, load_settings
 from worker.errors import UsageError
 from worker.index.layout import Layout
@@ -54,7 +55,7 @@ def test_an_entry_as_measured_holds_its_hashes_and_takes_less_than_twice_what_wa
 def test_what_a_shard_takes_is_what_its_growth_says(predicate: str) -> None:
     settings = load_settings(config=None, overrides=[f"near.predicate={predicate}"], environ={})
     growth = size.measured(100_000, settings)
-    shard = compose.new_index(settings)()
+    shard = parts.new_index(settings)()
     size.store_random(shard, np.random.default_rng(2), 0, 200_000, predicate == "accurate")
     assert 0.8 * shard.nbytes < growth.of(200_000, 1) < 1.3 * shard.nbytes
 

@@ -18,7 +18,7 @@ from kafka import KafkaAdminClient, errors
 from tests.cluster.outside import committed_ends, last_ends
 from tests.cluster.shifted_clock import ShiftedClock
 from tests.waiting import DEADLINE_SECONDS, wait_for
-from worker.cli.topology import specs
+from worker.compose.topology import specs
 from worker.config import load_settings
 from worker.messages import PageMeta
 from worker.stream.kafka.connection import client_options

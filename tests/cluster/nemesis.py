@@ -41,7 +41,7 @@ from tests.oracle import verdicts
 from tests.waiting import wait_for
 from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
-from worker.cli.bench_pipeline import pages_of
+from worker.sizing.pages import pages_of
 from worker.topics import DAY_MS, INDEX
 
 ROUND_SECONDS: Final = 240.0

@@ -12,9 +12,9 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read, traces
 from tests.crawler_plugin.crawling import Site, crawl, serve, to_kafka
 from tests.guarantees import check_guarantees
-from worker.cli import compose
-from worker.cli.bench_pipeline import pages_of
+from worker.compose import parts
 from worker.messages import VerdictRecord
+from worker.sizing.pages import pages_of
 from worker.topics import DEAD_LETTERS, VERDICTS
 
 pytestmark = pytest.mark.cluster
@@ -77,7 +77,7 @@ def crawl_three_times(cluster: Cluster, site: Site) -> Verdicts:
 
     dead = read(cluster.bootstrap, cluster.prefix + DEAD_LETTERS)
     assert len(first) + len(dead) // 3 == len(site.pages)
-    committed = check_guarantees(traces(cluster.bootstrap, cluster.prefix, near=compose.near(cluster.settings)))
+    committed = check_guarantees(traces(cluster.bootstrap, cluster.prefix, near=parts.near(cluster.settings)))
     assert len(committed) == 3 * len(site.pages)
     assert cluster.stop() == [0]
     return first

@@ -22,8 +22,8 @@ from tests.cluster.outside import read, traces
 from tests.guarantees import Traces, check_guarantees
 from tests.waiting import wait_for
 from worker.broker.server import LocalBroker
-from worker.cli.bench_pipeline import pages_of
 from worker.messages import VerdictRecord
+from worker.sizing.pages import pages_of
 from worker.topics import DAY_MS, INDEX, PAGES
 
 pytestmark = pytest.mark.cluster

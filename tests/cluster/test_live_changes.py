@@ -21,8 +21,9 @@ from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import read, traces
 from tests.guarantees import Traces, check_accounts, check_guarantees, check_verdicts
 from tests.waiting import wait_for
-from worker.cli import compose, index, switch, topics
-from worker.cli.topology import specs
+from worker.cli import index, switch, topics
+from worker.compose import parts
+from worker.compose.topology import specs
 from worker.errors import Refused
 from worker.messages import VerdictRecord
 from worker.stream.kafka.outsider import ClusterView
@@ -80,7 +81,7 @@ def left_by(cluster: Cluster) -> Traces:
     """What a generation left on its topics, to be judged by its own predicate."""
     generation = cluster.settings.topics.generation
     found = traces(cluster.bootstrap, cluster.prefix, generation=generation)
-    return replace(found, near=compose.near(cluster.settings))
+    return replace(found, near=parts.near(cluster.settings))
 
 
 def verdicts_of(cluster: Cluster) -> list[VerdictRecord]:

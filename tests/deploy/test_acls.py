@@ -21,7 +21,7 @@ from worker.broker.configuration import HOST, server_properties
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
 from worker.cli import switch
-from worker.cli.topology import specs
+from worker.compose.topology import specs
 from worker.config import load_settings
 from worker.errors import UsageError
 from worker.stream.kafka.connection import client_options

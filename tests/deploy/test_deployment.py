@@ -16,8 +16,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from worker.cli.machine import MemoryLimit, index_memory
 from worker.cli.main import COMMANDS
+from worker.compose.machine import MemoryLimit, index_memory
 from worker.config import Settings, load_settings
 from worker.config.catalogue import catalogue
 from worker.observe.health import PATHS

@@ -9,8 +9,8 @@ import pytest
 
 from tests.observe.exposed import INFO, series
 from tests.stream.script import COMMIT, FLUSH, Page, Stage
-from worker.cli.logs import JsonLines
 from worker.observe.events import LoggedMetrics
+from worker.observe.log_lines import JsonLines
 from worker.stream.states import PartitionState, ShardState
 
 PAGES = (Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://dead/", "dead"))

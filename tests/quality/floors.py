@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.quality import own_pages
-from worker.cli.compose import recipe
 from worker.cli.evaluate import method, parsers
+from worker.compose.parts import recipe
 from worker.config import Settings
 from worker.evaluate.evaluation import evaluate
 from worker.evaluate.labelled import Field, read_labelled

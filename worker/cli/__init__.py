@@ -1,1 +1,1 @@
-"""One file a command; the only place where the parts are put together."""
+"""The command line: one file a command, and ``main``, which finds it."""

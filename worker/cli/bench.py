@@ -1,48 +1,84 @@
-"""``python -m worker bench KIND``: measures this program where it stands."""
+"""``python -m worker bench pipeline|scaling``: measures this program where it stands, so that machines can be sized."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
-from collections.abc import Callable
-from typing import Final, NamedTuple
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
 
 from worker.config import Settings
+from worker.sizing import pipeline
+from worker.sizing.pages import Page, pages_of, repeated
+from worker.sizing.scaling import Scaling, measure_workers, scaling_lines
 
-SUMMARY: Final = "measure: pages a second and core from HTML in Kafka to verdicts"
-
-
-class Kind(NamedTuple):
-    """A measurement's module, which has ``configure(parser)`` and ``run(arguments, load)`` as a command has.
-
-    Every kind is imported for the help, so a library that only one of them needs is imported where it is used.
-    """
-
-    module: str
-    summary: str
-
-
+SUMMARY: Final = "measure: pages a second and core from HTML in Kafka to verdicts, and what one more worker brings"
+PIPELINE: Final = "pipeline"
+SCALING: Final = "scaling"
 KINDS: Final = {
-    "pipeline": Kind("worker.cli.bench_pipeline", "the whole way: HTML, text, fingerprint, index, verdict"),
-    "fingerprint": Kind("worker.cli.bench_fingerprint", "text to fingerprint, beside what pip installs for the same"),
-    "index": Kind("worker.cli.bench_index", "store and look up, beside other indexes that pip installs"),
-    "protocol": Kind("worker.cli.bench_protocol", "what a claim costs every worker, however many there are"),
-    "restore": Kind("worker.cli.bench_restore", "rebuild the index from a real topic, and from snapshots"),
-    "skew": Kind("worker.cli.bench_skew", "look-ups in a crowded block, beside other indexes"),
+    PIPELINE: "the whole way: HTML, text, fingerprint, index, verdict",
+    SCALING: "the same with so many workers in turn, as processes with one parser and one core each",
 }
 """What can be measured, by name."""
+WORKERS: Final = (1, 2)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """What to measure, and the options of each."""
+    """What to measure, with which pages, how often."""
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="WHAT")
-    for name, kind in KINDS.items():
-        importlib.import_module(kind.module).configure(
-            kinds.add_parser(name, help=kind.summary, description=kind.summary)
-        )
+    one, several = (kinds.add_parser(name, help=told, description=told) for name, told in KINDS.items())
+    for kind in (one, several):
+        kind.add_argument("--docs", type=Path, required=True, help="folder with docs.jsonl.xz (id, url, html a line)")
+        kind.add_argument("--pages", type=int, help="so many of its pages (default: all)")
+        kind.add_argument("--laps", type=int, default=1, help="each page so many times, under another URL (default: 1)")
+        kind.add_argument("--runs", type=int, default=1, help="measure so many times (default: 1)")
+        kind.add_argument("--json", action="store_true", help="an object a run and line")
+    one.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="parsers (default: one a core)")
+    several.add_argument(
+        "--workers",
+        type=_counts,
+        default=WORKERS,
+        metavar="N,N,…",
+        help=f"how many workers (default: {','.join(map(str, WORKERS))})",
+    )
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """Measure and print; the exit code of the kind."""
-    code: int = importlib.import_module(KINDS[arguments.kind].module).run(arguments, load)
-    return code
+    """Measure and print."""
+    settings = load()
+    once = pages_of(arguments.docs, arguments.pages)
+    pages = list(repeated(once, arguments.laps)) if arguments.laps > 1 else once
+    (_measure_scaling if arguments.kind == SCALING else _measure_pipeline)(settings, pages, arguments)
+    return 0
+
+
+def _measure_pipeline(settings: Settings, pages: Sequence[Page], arguments: argparse.Namespace) -> None:
+    for _ in range(arguments.runs):
+        done = pipeline.measure(settings, pages, arguments.processes)
+        if arguments.json:
+            figures = dataclasses.asdict(done) | {"pages_a_second_and_core": done.pages_a_second_and_core}
+            print(json.dumps(figures | {"shares": done.shares()}), flush=True)
+        else:
+            print(*pipeline.run_lines(done), sep="\n", flush=True)
+
+
+def _measure_scaling(settings: Settings, pages: Sequence[Page], arguments: argparse.Namespace) -> None:
+    """In turn, so that whatever else the machine does meets all alike."""
+    done: list[Scaling] = []
+    for _ in range(arguments.runs):
+        for count in arguments.workers:
+            done.append(measure_workers(settings, pages, count))
+            if arguments.json:
+                print(done[-1].as_json(), flush=True)
+    if not arguments.json:
+        print(*scaling_lines(done), sep="\n", flush=True)
+
+
+def _counts(text: str) -> list[int]:
+    counts = [int(count) for count in text.split(",")]
+    if min(counts) < 1:
+        raise argparse.ArgumentTypeError("write numbers above 0 with commas between them, such as 1,2,4")
+    return counts

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from worker.cli.compose import recipe
 from worker.cli.evaluate import add_labelled_options, method, parsers
+from worker.compose.parts import recipe
 from worker.errors import UsageError
 from worker.evaluate.calibration import FOLDS, Calibration, Candidate, Outcome, calibrate
 from worker.evaluate.kept import collect

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from worker.cli.compose import near, recipe
-from worker.cli.side_by_side import as_object, as_text
+from worker.compose.parts import near, recipe
 from worker.errors import PageError, UsageError
+from worker.evaluate.side_by_side import as_object, as_text
 from worker.fingerprint.comparison import compare
 from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.fingerprinter import Explainer, Recipe

@@ -231,14 +231,14 @@ class Demo:
         return Reckoning.of(site.site, counts, read_outputs(options, PREFIX)), watching
 
     def _show(self, reckoning: Reckoning, watching: Watching, shares: Mapping[str, Share], servers: str) -> None:
-        from worker.cli import compose
+        from worker.compose import parts
         from worker.config import Settings
         from worker.demo import tables
         from worker.demo.site import Kind
         from worker.fingerprint.fingerprinter import Fingerprinter
         from worker.messages import PageMeta
 
-        fingerprinter = Fingerprinter(compose.recipe(Settings()))
+        fingerprinter = Fingerprinter(parts.recipe(Settings()))
 
         def text_of(page: Page) -> str:
             return fingerprinter.text_of(page.body, PageMeta(url=page.url, content_type=page.content_type))
@@ -258,7 +258,7 @@ class Demo:
         for page, original in reposts[:1]:
             self._rule("5. Two of them side by side, as python -m worker compare shows them")
             sides = [(side.url, fingerprinter.explain(text_of(side), side.url)) for side in (page, original)]
-            self.console.print(_side_by_side(sides, compose.near(Settings()).near), markup=False, soft_wrap=True)
+            self.console.print(_side_by_side(sides, parts.near(Settings()).near), markup=False, soft_wrap=True)
         self._rule("Where to look")
         for address in watching.addresses:
             self.console.print(f"metrics: {address}", soft_wrap=True)
@@ -276,7 +276,7 @@ class Demo:
 
 
 def _side_by_side(sides: Sequence[tuple[str, Any]], near: Any) -> str:
-    from worker.cli.side_by_side import as_text
+    from worker.evaluate.side_by_side import as_text
     from worker.fingerprint.comparison import compare
     from worker.fingerprint.measures import BlockLayout
 

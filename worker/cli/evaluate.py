@@ -11,11 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from worker.cli.bench_report import machine
-from worker.cli.compose import near, recipe, scheme
+from worker.compose.parts import near, recipe, scheme
 from worker.errors import UsageError
 from worker.evaluate import plots, report
 from worker.evaluate.baselines import Exact, Jaccard, LongestSentences, Shingles
+from worker.evaluate.circumstances import machine
 from worker.evaluate.curves import curves
 from worker.evaluate.evaluation import Evaluation, evaluate
 from worker.evaluate.kept import Parsers

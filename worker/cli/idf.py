@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worker.cli.compose import recipe
+from worker.compose.parts import recipe
 from worker.errors import PageError, UsageError
 from worker.evaluate.idf import count_documents, table
 from worker.evaluate.labelled import META, Document, Field, read_documents

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from worker.cli.size import in_units
-from worker.cli.topology import cluster, specs
+from worker.compose.topology import cluster, specs
+from worker.config.generations import in_generation
 from worker.errors import CheckFailed, UsageError
+from worker.operations.copy_index import copy, drained, lines, refuse_used
 from worker.operations.inspect import ShardReport, inspect
 from worker.stream.kafka.connection import client_options
-from worker.stream.kafka.topic_admin import compare_topics
+from worker.stream.kafka.topic_admin import compare_topics, create_topics
 from worker.stream.preflight import check_topics
+from worker.urls import canonical_url
 
 if TYPE_CHECKING:
     from worker.config import Settings
+    from worker.stream.policy import Policy
 
 SUMMARY: Final = "show what the index topic holds and whether all is well, or copy it to another generation"
 INSPECT: Final = "inspect"
@@ -61,9 +67,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         raise UsageError("copy needs --to GENERATION and may have --shards and --without; inspect has none of them")
     settings = load()
     if copies:
-        from worker.cli import index_copy  # imports the worker, which inspect need not wait for
-
-        return index_copy.run(arguments, settings)
+        return _copy(arguments, settings)
     check_topics(compare_topics(client_options(settings.kafka), specs(settings)))
     with cluster(settings) as broker:
         reports = inspect(broker, range(settings.topics.shards))
@@ -71,6 +75,62 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if problems := [f"  shard {report.shard}: {problem}" for report in reports for problem in report.problems]:
         raise CheckFailed("the index needs a look:\n" + "\n".join(problems))
     return 0
+
+
+def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
+    """0 if the new generation is ready for its workers.
+
+    Raises:
+        Refused: something is not at rest, or the new generation was used before; the message says what to do.
+        Unavailable: the broker is not there, or a transaction is pending.
+        UsageError: a file or a name that cannot be used.
+    """
+    from worker.compose import parts
+    from worker.compose.worker import policy  # imports the worker, which inspect need not wait for
+
+    def rules_of(of: Settings) -> Policy:
+        return policy(of, parts.scheme(of, parts.recipe(of)), secrets.token_bytes(8))
+
+    without = _urls(arguments.without)
+    after = in_generation(settings, arguments.to, **({} if arguments.shards is None else {"shards": arguments.shards}))
+    if after.topics.generation == settings.topics.generation:
+        raise UsageError("--to names the generation that is copied: take another name")
+    options = client_options(settings.kafka)
+    check_topics(compare_topics(options, specs(settings)))
+    with cluster(settings) as source:
+        found = drained(source, settings.topics.generation, rules_of(settings), range(settings.topics.partitions))
+        create_topics(options, specs(after), after.topics.replication_factor)
+        check_topics(compare_topics(options, specs(after)))
+        with cluster(after) as target:
+            names = settings.topics.generation, after.topics.generation
+            rules = rules_of(after)
+            refuse_used(target, names[1], rules)
+            result = copy(source, target, names, found, rules, partial(secrets.token_bytes, 16), frozenset(without))
+    print("\n".join(lines(result, without)))
+    print(f"start workers with topics.generation={names[1]} and topics.shards={after.topics.shards}")
+    return 0
+
+
+def _urls(file: Path | None) -> list[str]:
+    """The canonical URLs of a file, one a line.
+
+    Raises:
+        UsageError: it cannot be read, or a line is no URL.
+    """
+    if file is None:
+        return []
+    try:
+        text = file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--without {file} cannot be read ({error}): name a UTF-8 file, a URL a line") from error
+    urls = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            try:
+                urls.append(canonical_url(line))
+            except ValueError as error:
+                raise UsageError(f"--without {file}, line {number}: {error}") from error
+    return list(dict.fromkeys(urls))
 
 
 def as_json(reports: Sequence[ShardReport]) -> Iterator[str]:

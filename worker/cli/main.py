@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from worker import __version__
 from worker.cli.installed import require_worker
-from worker.cli.logs import log_to_stderr
-from worker.cli.stopping import AskedToStop
+from worker.compose.stopping import AskedToStop
 from worker.errors import UNEXPECTED, Stop, UsageError
+from worker.observe.log_lines import log_to_stderr
 
 if TYPE_CHECKING:
     from worker.config import Loaded, Settings
@@ -62,7 +62,10 @@ COMMANDS: Final = {
         "worker.cli.calibrate", "choose k and threshold by labelled pages, and say what to expect of them"
     ),
     "idf": Command("worker.cli.idf", "build the table that the weights tf-idf need from your own pages"),
-    "bench": Command("worker.cli.bench", "measure: pages a second and core from HTML in Kafka to verdicts"),
+    "bench": Command(
+        "worker.cli.bench",
+        "measure: pages a second and core from HTML in Kafka to verdicts, and what one more worker brings",
+    ),
     "warmup": Command(
         "worker.cli.warmup", "compile what workers run into the folder named by NUMBA_CACHE_DIR, for an image"
     ),
@@ -87,7 +90,7 @@ INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """Raises ``UsageError`` for a wrong command line, so that all errors look alike and end in one place."""
 
     def error(self, message: str) -> NoReturn:
@@ -101,9 +104,17 @@ def main(argv: Sequence[str], asked: AskedToStop | None = None) -> int:
     ``asked`` has heard signals since before this module was imported: they are the worker's. Other commands are ended
     by them as any program is, unless they say otherwise.
     """
+    return exit_code(lambda: _run(argv, asked))
+
+
+def exit_code(command: Callable[[], int]) -> int:
+    """What a program ends with that runs this command: its own code, or one that says what went wrong, as ``main``'s.
+
+    What went wrong is said on standard error.
+    """
     try:
         try:
-            code = _run(argv, asked)
+            code = command()
         except SystemExit as ended:  # argparse, after --help or --version
             code = int(ended.code or 0)
         sys.stdout.flush()
@@ -139,11 +150,11 @@ def _run(argv: Sequence[str], asked: AskedToStop | None) -> int:
         raise UsageError("--check-config and --print-config go without a command; leave one of the two out")
     name = argv[place]
     module = _command(name)
-    parser = Parser(prog=f"{PROGRAM} {name}", description=module.SUMMARY, allow_abbrev=False)
+    parser = CommandParser(prog=f"{PROGRAM} {name}", description=module.SUMMARY, allow_abbrev=False)
     module.configure(parser)
-    _add_settings_options(parser)
+    add_settings_options(parser)
     after = parser.parse_args(argv[place + 1 :])
-    return _call(module, after, _loader(before, after))
+    return _call(module, after, loader(before, after))
 
 
 def _place_of_command(argv: Sequence[str]) -> int | None:
@@ -157,10 +168,10 @@ def _place_of_command(argv: Sequence[str]) -> int | None:
     return None
 
 
-def _top_parser() -> Parser:
+def _top_parser() -> CommandParser:
     width = max(map(len, COMMANDS))
     commands = "".join(f"  {name:{width}}  {command.summary}\n" for name, command in COMMANDS.items())
-    parser = Parser(
+    parser = CommandParser(
         prog=PROGRAM,
         usage=f"{PROGRAM} [options] [command] ...",
         description="Keeps near-duplicate pages out of a crawl while the crawl runs.",
@@ -171,11 +182,12 @@ def _top_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"crawl-dedup {__version__}")
     parser.add_argument("--check-config", action="store_true", help="say whether the settings are right, and end")
     parser.add_argument("--print-config", action="store_true", help="print the settings and their origins, and end")
-    _add_settings_options(parser)
+    add_settings_options(parser)
     return parser
 
 
-def _add_settings_options(parser: argparse.ArgumentParser) -> None:
+def add_settings_options(parser: argparse.ArgumentParser) -> None:
+    """Those that every command has."""
     group = parser.add_argument_group("settings", "before or after the command")
     group.add_argument("--config", type=Path, metavar="FILE", help="instead of DEDUP_CONFIG or ./config.yaml")
     group.add_argument(
@@ -186,7 +198,7 @@ def _add_settings_options(parser: argparse.ArgumentParser) -> None:
 
 def _without_command(options: argparse.Namespace, asked: AskedToStop | None) -> int:
     if options.check_config or options.print_config:
-        from worker.cli.machine import index_memory, memory_limit
+        from worker.compose.machine import index_memory, memory_limit
         from worker.config.show import effective_yaml
 
         loaded = _load(options)
@@ -199,7 +211,7 @@ def _without_command(options: argparse.Namespace, asked: AskedToStop | None) -> 
         print(effective_yaml(loaded, here) if options.print_config else f"ok: {loaded.file or 'no config file'}")
         return 0
     options.asked = asked or AskedToStop()
-    return _call(importlib.import_module(RUN), options, _loader(options))
+    return _call(importlib.import_module(RUN), options, loader(options))
 
 
 def _command(name: str) -> ModuleType:
@@ -216,7 +228,7 @@ def _call(module: ModuleType, arguments: argparse.Namespace, load: Callable[[], 
     return code
 
 
-def _loader(*options: argparse.Namespace) -> Callable[[], Settings]:
+def loader(*options: argparse.Namespace) -> Callable[[], Settings]:
     """What a command calls for its settings. Log messages go as these say from then on."""
 
     def load() -> Settings:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from worker.cli import compose
-from worker.cli.run import policy
-from worker.cli.topology import cluster, specs
+from worker.compose import parts
+from worker.compose.topology import cluster, specs
+from worker.compose.worker import policy
 from worker.errors import CheckFailed, UsageError
 from worker.operations.repair import PartitionPlace, Plan, Survey, barrier, carry_out, plan, survey
 from worker.operations.skip import Spot, skip
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     topics = settings.topics
     options = client_options(settings.kafka)
     check_topics(compare_topics(options, specs(settings)))
-    rules = policy(settings, compose.scheme(settings, compose.recipe(settings)), secrets.token_bytes(8))
+    rules = policy(settings, parts.scheme(settings, parts.recipe(settings)), secrets.token_bytes(8))
     if outside := [str(asked) for asked in arguments.skip if asked.partition >= topics.partitions]:
         raise UsageError(f"{PAGES} has {topics.partitions} partitions, so there is no page {outside[0]}")
     with cluster(settings) as broker:

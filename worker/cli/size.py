@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.cli import compose
-from worker.cli.sizing import LOAD, PAGES_A_SECOND_AND_CORE, PARSER_BYTES, PEAK, WORKER_BYTES, Crawl, Growth
+from worker.compose import parts
+from worker.compose.machine import PARSER_BYTES
 from worker.errors import UsageError
 from worker.fingerprint.sketch import BANDS, SKETCH_BYTES
 from worker.index.entries import COLUMNS, Entries
 from worker.index.layout import Layout
+from worker.sizing.needs import LOAD, PAGES_A_SECOND_AND_CORE, PEAK, WORKER_BYTES, Crawl, Growth
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -124,7 +125,7 @@ def measured(sample: int, settings: Settings) -> Growth:
     """
     random = np.random.default_rng(1)
     sketched = settings.near.predicate == "accurate"
-    shard = compose.new_index(settings)()
+    shard = parts.new_index(settings)()
     half = sample // 2
     store_random(shard, random, 0, half, sketched)
     by_half = shard.nbytes

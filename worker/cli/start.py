@@ -10,8 +10,8 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from worker.cli.compiling import compiling
-from worker.cli.stopping import AskedToStop
+from worker.compose.stopping import AskedToStop
+from worker.observe.compiling import compiling
 from worker.observe.health import HealthServer, Starting
 from worker.stream.kafka.connection import client_options
 
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     starting = Starting()
     with HealthServer(starting, settings.metrics.host, settings.metrics.port) as server:
         with compiling(starting.say):
-            from worker.cli.run import work
+            from worker.compose.worker import work
             from worker.index.shard import compiled_tables
 
             compiled_tables()

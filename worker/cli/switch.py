@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from worker.cli.topology import cluster, specs
+from worker.compose.topology import cluster, specs
 from worker.config.generations import in_generation
 from worker.operations.switch import Generation, Passing, plan_switch, switch
 from worker.stream.kafka.connection import client_options

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from worker.cli.topology import cluster, specs
+from worker.compose.topology import cluster, specs
 from worker.config import in_generation
 from worker.errors import CheckFailed, UsageError
 from worker.operations.switch import Generation, refuse_running

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.stream.script import COMMIT, FLUSH, Page, Stage
-from worker.cli.compose import new_index
+from worker.compose.parts import new_index
 from worker.config import load_settings
 from worker.errors import Refused
 from worker.stream.resources import WorkerResources

@@ -1,0 +1,86 @@
+"""``python -m benchmarks crowded-block``: look-ups where many entries, a tenth or a quarter, share a block of 16 bits.
+
+Codes of real pages are not uniform: templates and short texts crowd into few blocks. What is looked up here lies in the
+crowd, all of it: the worst that a page can meet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from benchmarks import index, index_codes, index_contenders, report
+from benchmarks.index import ASKED, IndexSpeed
+from benchmarks.index_contenders import PORTION, ThisIndex
+from worker.config import Settings
+from worker.errors import UsageError
+from worker.evaluate.circumstances import machine
+
+SHARES: Final = (0.10, 0.25)
+ENTRIES: Final = 1_000_000
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """How many entries, against whom, and where the results go."""
+    parser.add_argument("--entries", type=int, default=ENTRIES, metavar="N", help=f"entries (default: {ENTRIES:,})")
+    index.add_common_options(parser)
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """Measure uniform codes and crowded ones, print and write both and their ratio."""
+    load()
+    entries = arguments.entries
+    if entries < PORTION or arguments.rounds < 1:
+        raise UsageError(f"--entries must be at least {PORTION} and --rounds at least 1; give larger numbers")
+    contenders, absent = index_contenders.chosen(arguments.against)
+    taking_part = [kind for kind in contenders if kind.at_most >= entries]
+    results: list[IndexSpeed] = []
+    inputs = {"uniform": index_codes.uniform(entries, ASKED)}
+    inputs |= {f"{share:.0%} in one block": index_codes.crowded(entries, share, ASKED) for share in SHARES}
+    for name, codes in inputs.items():
+        for measured in index.measure(name, codes, taking_part, arguments.rounds):
+            results.append(measured)
+            line = json.dumps(dataclasses.asdict(measured)) if arguments.json else index.line_of(measured)
+            print(line, flush=True)
+    versions = [index_contenders.version_of(kind) for kind in taking_part]
+    if arguments.out:
+        _write(arguments.out, results, versions, absent, arguments.rounds)
+    if not arguments.json:
+        print(*absent, machine(versions), sep="\n")
+    return 0
+
+
+def _write(out: Path, results: Sequence[IndexSpeed], versions: list[str], absent: list[str], rounds: int) -> None:
+    columns = ("", "adds/s", "longest, ms", "batch/s", "single/s", "p99, µs", "slower than uniform", "×")
+    uniform = {each.contender: each for each in results if each.codes == "uniform"}
+    sections = []
+    for name in dict.fromkeys(each.codes for each in results):
+        here = {each.contender: each for each in results if each.codes == name}
+        mine = here[ThisIndex.name]
+        rows = [
+            (
+                each.contender,
+                report.short(each.adds),
+                f"{each.pause_ms:.1f}",
+                report.short(each.batch),
+                report.short(each.singles),
+                f"{each.single_p99_us:,.1f}",
+                f"{uniform[each.contender].batch / each.batch:,.1f}",
+                "1" if each is mine else f"{mine.batch / each.batch:,.0f}",
+            )
+            for each in here.values()
+        ]
+        sections.append((f"{mine.entries:,} entries, {name}", report.table(columns, rows)))
+    report.write(
+        out,
+        title="Look-ups in a crowded block",
+        how=f"`python -m benchmarks crowded-block`, {rounds} rounds, medians: CPU time of one thread, all in one "
+        "process in turn. Part of the entries share their lowest 16 bits, and so does all that is looked up.",
+        versions=versions,
+        absent=absent,
+        sections=sections,
+    )

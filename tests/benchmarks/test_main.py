@@ -1,0 +1,45 @@
+"""``python -m benchmarks``: which benchmarks there are, and how a wrong command line ends."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import benchmarks
+from benchmarks.__main__ import BENCHMARKS, main
+
+FOLDER: Final = Path(benchmarks.__file__).parent
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_benchmark_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert f"python -m benchmarks {name}" in out
+    assert "--set KEY=VALUE" in out
+
+
+def test_every_file_that_is_a_benchmark_has_its_name() -> None:
+    modules = {path.stem: importlib.import_module(f"benchmarks.{path.stem}") for path in FOLDER.glob("[!_]*.py")}
+    runnable = {name: module for name, module in modules.items() if hasattr(module, "configure")}
+    named = {name.replace("_", "-"): module.__name__ for name, module in runnable.items()}
+    assert named == {name: benchmark.module for name, benchmark in BENCHMARKS.items()}
+
+
+def test_a_name_that_is_none_is_answered_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["indexes"]) == 2
+    told = capsys.readouterr().err
+    assert all(name in told for name in BENCHMARKS)
+    assert "python -m benchmarks --help" in told
+
+
+def test_python_m_benchmarks_is_this_command_line() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--help"], capture_output=True, text=True, check=True, cwd=FOLDER.parent
+    )
+    assert all(benchmark.summary in ended.stdout for benchmark in BENCHMARKS.values())

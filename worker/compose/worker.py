@@ -1,0 +1,199 @@
+"""``python -m worker``: the worker itself."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import secrets
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+
+from worker.compose import parts
+from worker.compose.machine import give_back_freed_memory, index_memory, memory_limit, parsers
+from worker.compose.stopping import AskedToStop
+from worker.compose.topology import specs
+from worker.config import Settings
+from worker.errors import Stop, Unavailable, UsageError
+from worker.fingerprint.fingerprinted import Fingerprinted
+from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.fingerprint.scheme import Scheme
+from worker.index.layout import Layout
+from worker.observe.events import LoggedMetrics
+from worker.observe.health import HealthServer
+from worker.observe.metrics import Info
+from worker.pool.process_pool import ProcessPool
+from worker.stream.kafka.connection import Options, client_options
+from worker.stream.kafka.log import KafkaLog
+from worker.stream.kafka.topic_admin import compare_topics
+from worker.stream.partition.fingerprint_pool import FingerprintPool, Source
+from worker.stream.policy import Policy, within
+from worker.stream.preflight import check_scheme, check_topics, limits
+from worker.stream.resources import WorkerResources
+from worker.stream.runner import Rhythm, Runner
+from worker.stream.shard.memory_limit import MemoryLimit
+from worker.stream.shard.snapshots import SnapshotFolder
+from worker.stream.watchdog import Watch
+from worker.stream.worker import Worker
+from worker.topics import DAY_MS
+
+MIB = 1 << 20
+
+_log = logging.getLogger(__name__)
+
+
+def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
+    """Work until told to stop, then drain; 0 unless something stops the worker. ``server`` is told what to show."""
+    give_back_freed_memory()
+    made = parts.recipe(settings)
+    scheme = parts.scheme(settings, made)
+    options = client_options(settings.kafka)
+    _log.info("looking for the topics at %s", settings.kafka.bootstrap_servers)
+    try:
+        differences = compare_topics(options, specs(settings))
+        check_topics(differences)
+    except Unavailable:
+        if asked.by_now():
+            return 0  # who waits no longer need not hear why it took so long
+        raise
+    writer = secrets.token_bytes(8)
+    most = limits(specs(settings), differences)
+    rules = policy(settings, scheme, writer, most.logs)
+    metrics = _metrics(settings, scheme)
+    with (
+        ProcessPool[Source, Fingerprinted](
+            partial(Fingerprinter, made),
+            Fingerprinted,
+            processes=parsers(settings),
+            timeout_seconds=settings.page.timeout_seconds,
+            memory_bytes=settings.page.memory_mb * MIB,
+        ) as pool,
+        this_machine(settings) as local,
+    ):
+        metrics.health.report(["joining the groups of the workers"])
+        server.show(metrics)
+        print(f"metrics: {server.address}/metrics", flush=True)
+        log = kafka_log(settings, options, writer)
+        parsing = FingerprintPool(pool, most.outputs, scope_of=parts.scope_of(settings, made), ttl=rules.ttl)
+        new_index = parts.new_index(settings)
+        worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), metrics, local)
+        try:
+            check_scheme(log, rules)
+            log.prepare()
+            watch = Watch(log, worker, settings.kafka.patience_seconds)
+            runner = Runner(worker, parsing, watch, rhythm(settings), metrics)
+            asked.tell(runner.stop)
+            gc.collect()
+            gc.freeze()  # what is here now stays, and looking through it once more would hold up answers
+            _log.info("worker %s runs, scheme %s", writer.hex(), rules.scheme.hex())
+            print("worker is running", flush=True)
+            if not runner.run():
+                _log.warning(
+                    "shutdown.seconds are over before all pages were committed; whoever owns them next does them again"
+                )
+        except Stop as stop:
+            metrics.health.report([str(stop)])  # who asks hears it until the logs are closed
+            raise
+        finally:
+            worker.close()
+            log.close(settings.shutdown.seconds)
+    _log.info("worker %s has ended", writer.hex())
+    return 0
+
+
+def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | None = None) -> Policy:
+    """What the step needs to know; ``log_bytes`` where the logs take smaller records than the settings say."""
+    ttl = settings.near.ttl_days
+    return Policy(
+        scheme=scheme.id,
+        scheme_text=scheme.encode(),
+        shards=settings.topics.shards,
+        partitions=settings.topics.partitions,
+        near=parts.near(settings),
+        writer=writer,
+        ttl=None if ttl is None else int(ttl * DAY_MS),
+        output=settings.output.mode,
+        **within(log_bytes or settings.topics.max_message_bytes, settings.index.flush_entries),
+        held_bytes=settings.commit.megabytes * MIB,
+        commit_pages=settings.commit.pages,
+        commit_bytes=settings.commit.megabytes * MIB // 2,
+    )
+
+
+def rhythm(settings: Settings) -> Rhythm:
+    """When the loop commits, flushes and gives up draining."""
+    return Rhythm(
+        commit_seconds=settings.commit.seconds,
+        commit_pages=settings.commit.pages,
+        flush_seconds=settings.index.flush_seconds,
+        keep_seconds=settings.index.snapshot_seconds,
+        drain_seconds=settings.shutdown.seconds,
+    )
+
+
+@contextmanager
+def this_machine(settings: Settings) -> Iterator[WorkerResources]:
+    """A thread, the folder for snapshots and the memory for the index, by these settings.
+
+    Raises:
+        UsageError: the folder cannot be made.
+    """
+    index = settings.index
+    snapshots = None
+    if index.state_dir is not None:
+        snapshots = SnapshotFolder(index.state_dir, settings.topics.prefix, settings.topics.generation)
+        try:
+            snapshots.make()
+        except OSError as error:
+            raise UsageError(
+                f"index.state_dir: {index.state_dir} cannot be made ({error.strerror}); name a folder that this "
+                "program may write to, or leave the setting out"
+            ) from error
+    memory = index_memory(settings, memory_limit())
+    if memory.warning:
+        _log.warning("%s", memory.warning)
+    _log.info("the index may take %s MiB (index.memory_mb): %s", memory.mib or "any number of", memory.account)
+    background = ThreadPoolExecutor(1, thread_name_prefix="shards")
+    try:
+        tables = len(Layout(index.layout).arrangements)
+        sketched = settings.near.predicate == "accurate"
+        yield WorkerResources(background.submit, snapshots, MemoryLimit(memory.mib * MIB, tables, sketched))
+    finally:
+        background.shutdown(wait=False, cancel_futures=True)
+
+
+def kafka_log(settings: Settings, options: Options, writer: bytes) -> KafkaLog:
+    """This worker's side of the broker; joins both groups."""
+    kafka = settings.kafka
+    return KafkaLog(
+        options,
+        prefix=settings.topics.prefix,
+        group=kafka.group,
+        generation=settings.topics.generation,
+        writer=writer.hex(),
+        instance=kafka.instance_id,
+        max_message_bytes=settings.topics.max_message_bytes,
+        session_seconds=kafka.session_timeout_seconds,
+        heartbeat_seconds=kafka.heartbeat_seconds,
+        transaction_seconds=kafka.transaction_timeout_seconds,
+        delivery_seconds=kafka.request_timeout_seconds,
+        patience_seconds=kafka.patience_seconds,
+    )
+
+
+def _metrics(settings: Settings, scheme: Scheme) -> LoggedMetrics:
+    near, index = settings.near, settings.index
+    return LoggedMetrics(
+        Info(
+            scheme=scheme.id.hex(),
+            predicate=near.predicate,
+            k=near.k,
+            layout=index.layout,
+            shards=settings.topics.shards,
+            partitions=settings.topics.partitions,
+            output=settings.output.mode,
+            generation=settings.topics.generation,
+        ),
+        hosts=settings.metrics.hosts,
+    )

@@ -1,0 +1,1 @@
+"""How large: measures this program where it stands, and reckons what a crawl needs."""
