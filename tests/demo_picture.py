@@ -1,4 +1,4 @@
-"""``python -m tests.demo_picture``: runs the demo and draws its result as deploy/images/demo.svg for the README."""
+"""``python -m tests.demo_picture``: runs the demo and draws its result as docs/images/demo.svg for the README."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-PICTURE: Final = Path(__file__).resolve().parent.parent / "deploy" / "images" / "demo.svg"
+PICTURE: Final = Path(__file__).resolve().parent.parent / "docs" / "images" / "demo.svg"
 FIRST: Final = "4. What came out"
 AFTER: Final = "5. Two of them side by side"
 COLUMNS: Final = 110

@@ -1,6 +1,6 @@
-"""``python -m tests.docs``: what the README and config.yaml repeat from the code is as the code says.
+"""``python -m tests.docs``: what the README, the handbook and config.yaml repeat from the code is as the code says.
 
-``--write`` brings them up to date: config.yaml as a whole, and in the README what stands between
+``--write`` brings them up to date: config.yaml as a whole, and on the pages what stands between
 ``<!-- NAME:begin -->`` and ``<!-- NAME:end -->``.
 """
 
@@ -21,8 +21,6 @@ from worker.observe.catalogue import catalogue_table
 from worker.topics import topic_specs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-README: Final = ROOT / "README.md"
-CONFIG: Final = ROOT / "config.yaml"
 
 
 def commands() -> str:
@@ -52,43 +50,59 @@ def plugin_stats() -> str:
     return "\n".join(["| Stat | Counts |", "|---|---|", *rows]) + "\n"
 
 
-PARTS: Final[dict[str, Callable[[], str]]] = {
-    "settings": table,
-    "commands": commands,
-    "topics": topics,
-    "metrics": catalogue_table,
-    "plugin-settings": plugin_settings,
-    "plugin-stats": plugin_stats,
-    "quality": published.table,
+README: Final = ROOT / "README.md"
+CONFIG: Final = ROOT / "config.yaml"
+HANDBOOK: Final = ROOT / "docs"
+PAGES: Final = [
+    README,
+    *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "deploy/README.md")),
+    *sorted(HANDBOOK.rglob("*.md")),
+]
+"""All that is written for people, but for the changelog."""
+
+PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
+    "quality-headline": (README, published.headline),
+    "commands": (HANDBOOK / "reference" / "commands.md", commands),
+    "settings": (HANDBOOK / "reference" / "settings.md", table),
+    "plugin-settings": (HANDBOOK / "reference" / "plugin.md", plugin_settings),
+    "plugin-stats": (HANDBOOK / "reference" / "plugin.md", plugin_stats),
+    "metrics": (HANDBOOK / "reference" / "metrics.md", catalogue_table),
+    "topics": (HANDBOOK / "reference" / "topics.md", topics),
+    "quality": (HANDBOOK / "quality" / "index.md", published.table),
 }
-"""Parts of the README by the name in their markers."""
+"""What is written in the docs by the code: the page and the text, by the name in the page's markers."""
 
 
-def renewed(readme: str) -> str:
-    """The README with every part as the code says.
+def renewed(page: Path, text: str) -> str:
+    """The page's text with every part of it as the code says.
 
     Raises:
         ValueError: the markers of a part are not there exactly once.
     """
-    for name, part in PARTS.items():
+    for name, (place, part) in PARTS.items():
+        if place != page:
+            continue
         markers = re.compile(rf"(<!-- {name}:begin -->\n).*?(<!-- {name}:end -->)", re.DOTALL)
-        text = part()
-        readme, count = markers.subn(lambda found, text=text: found[1] + text + found[2], readme)
+        made = part()
+        text, count = markers.subn(lambda found, made=made: found[1] + made + found[2], text)
         if count != 1:
-            raise ValueError(f"README.md has the markers {name}:begin and {name}:end {count} times; write them once")
-    return readme
+            where = page.relative_to(ROOT)
+            raise ValueError(f"{where} has the markers {name}:begin and {name}:end {count} times; write them once")
+    return text
 
 
 def main(arguments: list[str]) -> int:
-    """0 if both files are as they should be, or have been brought there."""
-    wanted = {README: renewed(README.read_text(encoding="utf-8")), CONFIG: default_yaml()}
+    """0 if all pages and config.yaml are as they should be, or have been brought there."""
+    pages = {place for place, _ in PARTS.values()}
+    wanted = {page: renewed(page, page.read_text(encoding="utf-8")) for page in sorted(pages)}
+    wanted[CONFIG] = default_yaml()
     stale = [path for path, text in wanted.items() if path.read_text(encoding="utf-8") != text]
     if "--write" in arguments:
         for path in stale:
             path.write_text(wanted[path], encoding="utf-8")
         return 0
     for path in stale:
-        print(f"{path.name} is behind the code: run python -m tests.docs --write", file=sys.stderr)
+        print(f"{path.relative_to(ROOT)} is behind the code: run python -m tests.docs --write", file=sys.stderr)
     return 1 if stale else 0
 
 

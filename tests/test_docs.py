@@ -1,146 +1,294 @@
-"""The README says what the code does, in both directions, and its commands are the ones that are run."""
+"""README, handbook and CONTRIBUTING say what the code does, in both directions, and the handbook can be built."""
 
 from __future__ import annotations
 
+import html
 import re
+import shlex
 import subprocess
+import sys
 import tomllib
+from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
 
 import pytest
+import yaml
 
 from crawler_plugin.catalogue import SETTINGS
+from crawler_plugin.stats import FINISH_REASONS
 from tests import docs
+from tests.docs import HANDBOOK, PAGES, PARTS, README, ROOT
 from worker import __version__, errors
-from worker.cli.main import COMMANDS
+from worker.cli.main import COMMANDS, main
 from worker.config.catalogue import catalogue, sections
 from worker.messages import PageMeta, VerdictRecord, dead_letter_headers
+from worker.observe.catalogue import CATALOGUE
 
-ROOT: Final = docs.ROOT
-TEXT: Final = docs.README.read_text(encoding="utf-8")
-FENCE: Final = re.compile(r"^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE: Final = re.compile(r"^```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK: Final = re.compile(r"(?<!`)\]\(([^)\s]+)\)")
+TOPICS: Final = HANDBOOK / "reference" / "topics.md"
+MEASURED: Final = HANDBOOK / "benchmarks" / "index.md"
+
+ON_EVERY_PAGE: Final = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
-def part(name: str) -> str:
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def fences(page: Path) -> list[tuple[str, str]]:
+    """Language and text of each fenced block."""
+    return [(block["kind"], block["text"]) for block in FENCE.finditer(text_of(page))]
+
+
+def code(page: Path) -> list[str]:
+    """All that a page shows as code, in blocks and within its sentences."""
+    text = text_of(page)
+    return [block["text"] for block in FENCE.finditer(text)] + re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
+
+
+def part(page: Path, name: str) -> str:
     """What stands between the markers of this name."""
-    found = re.findall(rf"<!-- {name}:begin -->\n(.*?)<!-- {name}:end -->", TEXT, re.DOTALL)
-    assert len(found) == 1, f"README.md needs the markers {name}:begin and {name}:end once"
+    found = re.findall(rf"<!-- {name}:begin -->\n(.*?)<!-- {name}:end -->", text_of(page), re.DOTALL)
+    assert len(found) == 1, f"{page.name} needs the markers {name}:begin and {name}:end once"
     return str(found[0])
 
 
-def first_column(name: str) -> list[str]:
-    return re.findall(r"^\| `([^`]+)` \|", part(name), re.MULTILINE)
+def first_column(page: Path, name: str) -> list[str]:
+    return re.findall(r"^\| `([^`]+)` \|", part(page, name), re.MULTILINE)
 
 
-def first_block() -> list[str]:
-    block = FENCE.search(TEXT)
-    assert block is not None
-    return block["text"].splitlines()
+def anchors(page: Path) -> set[str]:
+    """Names by which a page's headings are reached, here and on the built site."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", text_of(page)), re.MULTILINE)
+    return {re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-")) for heading in headings}
 
 
-def test_the_first_block_is_two_commands_each_with_an_environment_of_its_own() -> None:
-    demo, tests = first_block()
-    for command, environment, ends in ((demo, ".venv-demo", "-m worker demo"), (tests, ".venv-test", "-m tests")):
-        assert command.startswith(f"python3 -m venv {environment} && {environment}/bin/pip install ")
-        assert command.endswith(f" && {environment}/bin/python {ends}")
+def command_lines() -> list[str]:
+    """Every line with a command of the worker on any page."""
+    found = set()
+    for page in PAGES:
+        for shown in code(page):
+            found |= {line.split(" && ")[-1].rstrip(" &") for line in re.findall(r"python -m worker[^`\n]*", shown)}
+    return sorted(found)
 
 
-def test_ci_runs_the_second_command_word_by_word() -> None:
-    shown = subprocess.run([ROOT / ".ci" / "run", "--show"], capture_output=True, text=True, check=True)
-    assert shown.stdout == first_block()[1] + "\n"
+class TestReadme:
+    def first_block(self) -> list[str]:
+        return fences(README)[0][1].splitlines()
+
+    def test_the_first_block_is_two_commands_each_with_an_environment_of_its_own(self) -> None:
+        demo, tests = self.first_block()
+        for command, environment, ends in ((demo, ".venv-demo", "-m worker demo"), (tests, ".venv-test", "-m tests")):
+            assert command.startswith(f"python3 -m venv {environment} && {environment}/bin/pip install ")
+            assert command.endswith(f" && {environment}/bin/python {ends}")
+
+    def test_ci_runs_the_second_command_word_by_word(self) -> None:
+        shown = subprocess.run([ROOT / ".ci" / "run", "--show"], capture_output=True, text=True, check=True)
+        assert shown.stdout == self.first_block()[1] + "\n"
+
+    def test_it_is_read_in_a_few_minutes(self) -> None:
+        assert len(text_of(README).splitlines()) <= 150
+
+    def test_its_figures_stand_on_the_page_that_says_how_they_were_measured(self) -> None:
+        measured = text_of(MEASURED)
+        tables = text_of(README).partition("**Pages a second**")[2].partition("## Read on")[0]
+        figures = {
+            figure
+            for row in re.findall(r"^\|.*\d.*\|$", tables, re.MULTILINE)
+            for figure in re.findall(r"\d[\d.,]*M?", row.partition("|")[2].partition("|")[2])
+        }
+        assert len(figures) > 10
+        assert {
+            figure for figure in figures if not re.search(rf"(?<![\d.,]){re.escape(figure)}(?![\d])", measured)
+        } == set()
 
 
-def test_tables_and_the_config_file_are_as_the_code_says() -> None:
-    assert docs.main([]) == 0
+class TestTables:
+    def test_tables_and_the_config_file_are_as_the_code_says(self) -> None:
+        assert docs.main([]) == 0
+
+    def test_every_setting_is_in_the_table_and_every_line_of_it_is_a_setting(self) -> None:
+        assert first_column(PARTS["settings"][0], "settings") == list(catalogue())
+
+    def test_every_command_is_in_the_table_and_every_line_of_it_is_a_command(self) -> None:
+        assert first_column(PARTS["commands"][0], "commands") == [f"python -m worker {name}" for name in COMMANDS]
+
+    @pytest.mark.parametrize(
+        ("name", "fields"),
+        [
+            ("page-headers", PageMeta.__struct_fields__),
+            ("verdict-fields", VerdictRecord.__struct_fields__),
+            ("dead-letter-headers", [header for header, _ in dead_letter_headers("", "", (0, 0))]),
+            (
+                "verdict-headers",
+                [
+                    header
+                    for header, _ in VerdictRecord(
+                        url="",
+                        verdict="duplicate",
+                        duplicate_of="",
+                        distance=0,
+                        reason="",
+                        fingerprint="",
+                        order=(0, 0),
+                        source=(0, 0),
+                        fetched=0,
+                        scheme="",
+                    ).to_headers()
+                ],
+            ),
+        ],
+    )
+    def test_every_field_of_a_record_is_in_its_table_and_the_other_way_round(
+        self, name: str, fields: list[str]
+    ) -> None:
+        assert first_column(TOPICS, name) == list(fields)
+
+    def test_the_exit_codes_are_those_of_the_errors(self) -> None:
+        kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.Stop)]
+        codes = {kind.exit_code for kind in kinds}
+        told = re.findall(r"^\| (\d+) \|", text_of(HANDBOOK / "reference" / "commands.md"), re.MULTILINE)
+        assert {int(code) for code in told} == codes | {0, errors.UNEXPECTED}
+
+    def test_every_extra_is_in_the_table_and_every_line_of_it_is_an_extra(self) -> None:
+        extras = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
+        rows = text_of(HANDBOOK / "reference" / "commands.md").partition("\n## Extras\n")[2]
+        assert set(re.findall(r"^\| `([a-z]+)` \|", rows, re.MULTILINE)) == extras.keys()
+
+    def test_every_term_of_the_glossary_stands_there_once(self) -> None:
+        terms = re.findall(r"^\| ([^|]+) \| [^|]+\.? \|$", text_of(HANDBOOK / "glossary.md"), re.MULTILINE)
+        terms = [term for term in terms if term != "Term"]
+        assert len(terms) > 50
+        assert sorted(terms) == sorted(set(terms))
 
 
-def test_every_setting_is_in_the_table_and_every_line_of_it_is_a_setting() -> None:
-    assert first_column("settings") == list(catalogue())
+class TestNames:
+    @pytest.mark.parametrize("line", command_lines())
+    def test_every_command_shown_takes_the_options_shown(self, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+        words = [word for word in shlex.split(line, comments=True)[3:] if word not in ("…", "...")]
+        start = next((place for place, word in enumerate(words) if word in COMMANDS), len(words))
+        options = {word.partition("=")[0] for word in words if word.startswith("--")}
+        before = [word for first, word in pairwise(["", *words[:start]]) if first not in ("--config", "--set")]
+        assert [word for word in before if not word.startswith("-")] == [], "no such command"
+        kind = words[start + 1 : start + 2] if words[start : start + 1] == ["bench"] else []
+        assert main([*words[start : start + 1], *kind, "--help"]) == 0
+        assert options <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+
+    @ON_EVERY_PAGE
+    def test_modules_that_are_run_exist(self, page: Path) -> None:
+        ours = {
+            name for shown in code(page) for name in re.findall(r"python -m ((?:tests|crawler_plugin)[\w.]*)", shown)
+        }
+        assert {name for name in ours if find_spec(name.rstrip(".")) is None} == set()
+
+    @ON_EVERY_PAGE
+    def test_settings_exist(self, page: Path) -> None:
+        named = {
+            name
+            for shown in code(page)
+            if "import " not in shown
+            for name in re.findall(rf"(?<![\w./-])((?:{'|'.join(sections())})\.[a-z_]+)\b", shown)
+        } - {"fingerprint.key"}
+        assert named <= catalogue().keys()
+        variables = {entry.environment for entry in catalogue().values()} | {"DEDUP_CONFIG", "DEDUP_TEST_DATA"}
+        shown = {name for each in code(page) for name in re.findall(r"\b(DEDUP_[A-Z_]+)\b", each)}
+        assert shown <= variables | SETTINGS.keys()
+
+    @ON_EVERY_PAGE
+    def test_metrics_exist(self, page: Path) -> None:
+        exposed = {f"{metric.name}{part}" for metric in CATALOGUE for part in ("", "_bucket", "_sum", "_count")}
+        others = {*FINISH_REASONS, "dedup_runbook"}
+        assert set(re.findall(r"(?<![\w:/.])dedup_\w+", text_of(page))) <= exposed | others
+        recorded = set(re.findall(r"record: (\S+)", text_of(ROOT / "deploy" / "prometheus" / "recording.yml")))
+        assert set(re.findall(r"\b[a-z_]+:dedup_[\w:]+", text_of(page))) <= recorded
+
+    @ON_EVERY_PAGE
+    def test_paths_exist(self, page: Path) -> None:
+        folders = "worker|crawler_plugin|tests|deploy|docs"
+        inline = re.findall(r"`([^`\n]+)`", FENCE.sub("", text_of(page)))
+        named = {path for shown in inline for path in re.findall(rf"^(?:{folders})/[\w./@-]+$", shown)}
+        assert {path for path in named if not (ROOT / path).exists()} == set()
+
+    @ON_EVERY_PAGE
+    def test_python_and_yaml_can_be_read(self, page: Path) -> None:
+        for kind, text in fences(page):
+            if kind == "python":
+                compile(text, str(page), "exec")
+            elif kind == "yaml":
+                yaml.safe_load(text)
+
+    def test_folders_in_the_layout_exist(self) -> None:
+        layout = next(text for _, text in fences(ROOT / "CONTRIBUTING.md") if text.startswith("worker/\n"))
+        for line in layout.splitlines():
+            for name in re.findall(r"[a-z_]+(?:/|\.py)(?= |$)", line):
+                assert any((folder / name).exists() for folder in (ROOT, ROOT / "worker")), name
 
 
-def test_every_command_is_in_the_table_and_every_line_of_it_is_a_command() -> None:
-    assert first_column("commands") == [f"python -m worker {name}" for name in COMMANDS]
+class TestLinks:
+    @ON_EVERY_PAGE
+    def test_every_link_leads_to_a_file_and_to_a_heading(self, page: Path) -> None:
+        for target in LINK.findall(text_of(page)):
+            if urlsplit(target).scheme:
+                continue
+            path, _, anchor = target.partition("#")
+            file = page.parent / path if path else page
+            assert file.exists(), target
+            if anchor:
+                assert anchor in anchors(file), target
+
+    @pytest.mark.parametrize("path", sorted((HANDBOOK / "images").glob("*.svg")), ids=lambda path: path.name)
+    def test_every_picture_has_a_title_and_description_and_loads_nothing(self, path: Path) -> None:
+        root = ET.parse(path).getroot()
+        space = "{http://www.w3.org/2000/svg}"
+        assert root.find(f"{space}title") is not None
+        assert root.find(f"{space}desc") is not None
+        assert not re.search(r"(?:href|src|@import|url\((?!#))", path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("name", "fields"),
-    [
-        ("page-headers", PageMeta.__struct_fields__),
-        ("verdict-fields", VerdictRecord.__struct_fields__),
-        ("dead-letter-headers", [header for header, _ in dead_letter_headers("", "", (0, 0))]),
-        (
-            "verdict-headers",
-            [
-                header
-                for header, _ in VerdictRecord(
-                    url="",
-                    verdict="duplicate",
-                    duplicate_of="",
-                    distance=0,
-                    reason="",
-                    fingerprint="",
-                    order=(0, 0),
-                    source=(0, 0),
-                    fetched=0,
-                    scheme="",
-                ).to_headers()
-            ],
-        ),
-    ],
-)
-def test_every_field_of_a_record_is_in_its_table_and_the_other_way_round(name: str, fields: list[str]) -> None:
-    assert first_column(name) == list(fields)
+class TestSite:
+    @pytest.fixture(scope="class")
+    def site(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        """The handbook, built; ``strict`` makes an error of a page that is in no menu, and of a link without target."""
+        folder = tmp_path_factory.mktemp("site")
+        built = subprocess.run(
+            [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert built.returncode == 0, built.stdout + built.stderr
+        return folder
+
+    def test_each_page_of_the_handbook_is_a_page_of_the_site(self, site: Path) -> None:
+        for page in sorted(HANDBOOK.rglob("*.md")):
+            path = page.relative_to(HANDBOOK)
+            built = path.with_suffix(".html") if path.name == "index.md" else path.with_suffix("") / "index.html"
+            assert (site / built).is_file(), path
+
+    def test_it_needs_no_network(self, site: Path) -> None:
+        for page in sorted(site.rglob("*.html")):
+            loaded = re.findall(r"<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)=[\"']?([^\"'\s>]+)", text_of(page))
+            assert [url for url in loaded if html.unescape(url).startswith(("http:", "https:", "//"))] == [], page
+
+    def test_alerts_lead_to_their_part_of_the_runbook(self, site: Path) -> None:
+        runbook = text_of(site / "how-to" / "runbook" / "index.html")
+        named = re.findall(r"runbook\.md\{\{ end \}\}#(\w+)", text_of(ROOT / "deploy" / "prometheus" / "alerts.yml"))
+        assert named
+        assert [name for name in named if f'id="{name}"' not in runbook] == []
 
 
-def test_the_exit_codes_are_those_of_the_errors() -> None:
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.Stop)]
-    codes = {kind.exit_code for kind in kinds}
-    told = {int(code) for code in re.findall(r"^\| (\d) \|", TEXT, re.MULTILINE)}
-    assert told == codes | {0}
+class TestVersion:
+    def test_the_changelog_speaks_of_it(self) -> None:
+        assert f"## {__version__}" in text_of(ROOT / "CHANGELOG.md")
 
-
-def test_names_of_settings_and_commands_in_the_text_exist() -> None:
-    text = FENCE.sub("", TEXT)
-    dotted = set(re.findall(rf"`((?:{'|'.join(sections())})\.[a-z_]+)`", text)) - {f"{name}.py" for name in sections()}
-    assert dotted <= catalogue().keys()
-    assert set(re.findall(r"`python -m worker ([a-z]+)", text)) <= COMMANDS.keys()
-    names = {entry.environment for entry in catalogue().values()} | {"DEDUP_CONFIG", "DEDUP_TEST_DATA"}
-    assert set(re.findall(r"`(DEDUP_[A-Z_]+)`", text)) <= names | SETTINGS.keys()
-
-
-def test_every_link_leads_to_a_file() -> None:
-    targets = re.findall(r"\]\(([^)]+)\)", TEXT)
-    assert targets
-    for target in targets:
-        if not urlsplit(target).scheme:
-            assert (ROOT / target.partition("#")[0]).exists(), target
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "deploy" / "images").glob("*.svg")), ids=lambda path: path.name)
-def test_every_picture_has_a_title_and_description_and_loads_nothing(path: Path) -> None:
-    root = ET.parse(path).getroot()
-    space = "{http://www.w3.org/2000/svg}"
-    assert root.find(f"{space}title") is not None
-    assert root.find(f"{space}desc") is not None
-    assert not re.search(r"(?:href|src|@import|url\((?!#))", path.read_text(encoding="utf-8"))
-
-
-def test_folders_in_the_layout_exist() -> None:
-    layout = next(block["text"] for block in FENCE.finditer(TEXT) if block["text"].startswith("worker/\n"))
-    for line in layout.splitlines():
-        for name in re.findall(r"[a-z_]+(?:/|\.py)(?= |$)", line):
-            assert any((folder / name).exists() for folder in (ROOT, ROOT / "worker")), name
-
-
-def test_the_changelog_speaks_of_this_version() -> None:
-    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-
-def test_the_version_stands_in_one_place_and_the_code_reads_it_from_the_installed_package() -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    assert version == __version__
-    code = [path for package in ("worker", "crawler_plugin") for path in (ROOT / package).rglob("*.py")]
-    assert not [path for path in code if f'"{version}"' in path.read_text(encoding="utf-8")]
+    def test_it_is_written_down_in_the_project_alone(self) -> None:
+        project = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]
+        assert project["version"] == __version__
+        sources = [path for folder in ("worker", "crawler_plugin") for path in (ROOT / folder).rglob("*.py")]
+        assert [path for path in sources if f'"{__version__}"' in text_of(path)] == []

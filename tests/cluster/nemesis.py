@@ -6,7 +6,7 @@ are committed, the guarantees are checked from the topics, with another client. 
 workers and adds one at five moments of a crawl of all the pages.
 
 The faults and their moments follow from the seed; what they meet does not, since processes run as they like.
-``--out deploy/faults.md`` puts what was found between the markers there, ``rounds`` or ``moments``.
+``--out docs/faults.md`` puts what was found between the markers there, ``rounds`` or ``moments``.
 Exit code 1 on any violation; the broker's data and the workers' output then stay where they are.
 """
 

@@ -13,7 +13,7 @@ are removed from the ``JOBDIR``; the spool stays there. That run fetches every p
 topic: each run writes its own name into its records, which tells those that another run had published, too, from those
 that one run sent twice, as a confirmation was lost with the broker or the process.
 
-``--out deploy/faults.md`` puts what was found between the markers ``crawl`` there.
+``--out docs/faults.md`` puts what was found between the markers ``crawl`` there.
 Exit code 1 if a page is missing on the topic or left in the spool.
 """
 

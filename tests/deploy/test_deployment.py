@@ -224,7 +224,7 @@ def test_probes_ask_for_paths_that_are_served() -> None:
 
 
 def test_the_secret_of_the_fingerprints_is_mounted_where_it_is_said_to_be() -> None:
-    security = (DEPLOY / "security.md").read_text()
+    security = (ROOT / "docs" / "how-to" / "security.md").read_text()
     pod = PODS["statefulset"]
     (secret,) = [volume["secret"] for volume in pod["volumes"] if volume["name"] == "fingerprint-key"]
     (mount,) = [mount for mount in pod["containers"][0]["volumeMounts"] if mount["name"] == "fingerprint-key"]

@@ -17,7 +17,7 @@ from worker.observe.catalogue import CATALOGUE, Kind
 ROOT: Final = Path(__file__).resolve().parents[2]
 RULES: Final = ROOT / "deploy" / "prometheus"
 UNIT_TESTS: Final = sorted(Path(__file__).parent.glob("*_test.yml"))
-RUNBOOK: Final = ROOT / "deploy" / "runbook.md"
+RUNBOOK: Final = ROOT / "docs" / "how-to" / "runbook.md"
 
 needs_promtool = pytest.mark.skipif(
     not shutil.which("promtool"), reason="promtool is not on PATH (Debian's package prometheus)"
@@ -66,7 +66,7 @@ def test_every_alert_says_what_it_is_about_and_leads_to_its_part_of_the_runbook(
     annotations, labels = ALERTS[name]["annotations"], ALERTS[name]["labels"]
     assert annotations.keys() == {"summary", "description", "runbook_url"}
     assert labels["severity"] in ("critical", "warning")
-    assert annotations["runbook_url"].endswith(f"deploy/runbook.md{{{{ end }}}}#{name.lower()}")
+    assert annotations["runbook_url"].endswith(f"docs/how-to/runbook.md{{{{ end }}}}#{name.lower()}")
     assert f"\n### {name}\n" in RUNBOOK.read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The README's table of recall and false positives, from the reports that are stored beside the curves."""
+"""The tables of recall and false positives in the docs, from the reports that are stored beside the curves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-REPORTS: Final = Path(__file__).resolve().parents[2] / "deploy" / "quality"
+REPORTS: Final = Path(__file__).resolve().parents[2] / "docs" / "quality"
 """What ``python -m worker evaluate --out`` wrote of each field, without the predictions."""
 
 SHORT: Final = ("length", "< 30")
@@ -51,6 +51,40 @@ def table() -> str:
             ]
         )
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{_caption(text, html)}\n"
+
+
+HEADLINE: Final = {
+    "accurate": "`accurate`, the default",
+    "simhash": "`simhash`",
+    "shingles": "MinHash, 128 slots",
+    "exact": "equal text",
+}
+
+
+def headline() -> str:
+    """The few figures that the README has, as Markdown."""
+    text, html = report("text"), report("html")
+    others = f"{text['pairs']['other']:,} and {html['pairs']['other']:,}"
+    head = ["", "found by text", "of edited copies", "found by HTML", f"false, of {others} others", "bytes a page"]
+    lines = [head, ["---", *["---:"] * (len(head) - 1)]]
+    for name, shown in HEADLINE.items():
+        row, other = text["methods"][name], html["methods"][name]
+        called = [str(each["false_positives"]["called"]) for each in (row, other)]
+        lines.append(
+            [
+                shown,
+                _share(row["recall"]),
+                _share(row["recall_edited"]),
+                _share(other["recall"]),
+                " and ".join(called),
+                f"{row['bytes_a_page']:,.0f}",
+            ]
+        )
+    pairs = (
+        f"{text['pairs']['near_duplicate']:,} pairs by their text and {html['pairs']['near_duplicate']:,} by their HTML"
+    )
+    rows = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return f"{rows}\n\nShares of {pairs}, measured on {text['measured_on']}.\n"
 
 
 def _caption(text: Any, html: Any) -> str:

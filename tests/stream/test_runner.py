@@ -317,7 +317,7 @@ class NoListener(Observer):
 
 
 class Idle:
-    """FingerprintPool that is never busy, and a watch that never barks."""
+    """Parsing that is never busy, and a watch that never barks."""
 
     busy = False
 

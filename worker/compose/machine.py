@@ -48,7 +48,7 @@ class IndexMemory(NamedTuple):
 
 
 def parsers(settings: Settings) -> int:
-    """FingerprintPool processes: ``page.processes``, or one a core."""
+    """Parsing processes: ``page.processes``, or one a core."""
     return settings.page.processes or os.cpu_count() or 1
 
 

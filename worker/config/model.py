@@ -230,7 +230,7 @@ class PageSettings(Section):
     )
     processes: int = setting(
         0,
-        "FingerprintPool processes, which can be killed without harm to the worker; 0 means one a core.",
+        "Parsing processes, which can be killed without harm to the worker; 0 means one a core.",
         ge=0,
         le=1024,
     )
@@ -292,7 +292,7 @@ class FingerprintSettings(Section):
         None,
         "File that holds a secret of at least 16 bytes, the same for all workers of a crawl; line ends at its end are "
         "left out. Without it anybody can make a page of which a later one is called a duplicate: see "
-        "deploy/security.md. Another secret makes other fingerprints, and needs a topics.generation of its own.",
+        "docs/how-to/security.md. Another secret makes other fingerprints, and needs a topics.generation of its own.",
     )
 
 

@@ -280,7 +280,7 @@ STAGE_SECONDS: Final = _counter(
     "stage",
 )
 PARSER_REPLACEMENTS: Final = _counter(
-    "dedup_parser_replacements_total", "processes", "FingerprintPool processes that crashed, hung or ran out of memory."
+    "dedup_parser_replacements_total", "processes", "Parsing processes that crashed, hung or ran out of memory."
 )
 OBSERVER_ERRORS: Final = _counter(
     "dedup_observer_errors_total",

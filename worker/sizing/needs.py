@@ -15,7 +15,7 @@ PEAK: Final = 3.0
 LOAD: Final = 0.7
 """Share of a core that is planned for: the rest is for catching up after a restart."""
 PAGES_A_SECOND_AND_CORE: Final = 400
-"""Measured: 450 with two workers and their broker on two cores (deploy/benchmarks/pipeline.md), rounded down."""
+"""Measured: 450 with two workers and their broker on two cores (docs/benchmarks/pipeline.md), rounded down."""
 ENTRIES_A_SHARD: Final = 10_000_000
 """A larger shard takes longer to restore, and while one restores no page gets a verdict."""
 FEWEST: Final = 8

@@ -119,7 +119,7 @@ class Runner:
         return self.worker.drained
 
     def _finish_before_the_barrier(self) -> None:
-        """Settle what is ruled, write what is decided: all workers then end at the same place."""
+        """Commit what is decided, write what is decided: all workers then end at the same place."""
         worker, deadline = self.worker, self.clock() + self.rhythm.drain_seconds
         worker.drain()
         worker.flush(seal=True)

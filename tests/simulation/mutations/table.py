@@ -1,4 +1,4 @@
-"""``deploy/mutations.md``: each mutation with what it loses and what has noticed it; tests begin to look there."""
+"""``docs/mutations.md``: each mutation with what it loses and what has noticed it; tests begin to look there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from tests.simulation.mutations.catching import PLAYED, caught
 from tests.simulation.mutations.mutation import Mutation
 
-TABLE: Final = Path(__file__).resolve().parents[3] / "deploy" / "mutations.md"
+TABLE: Final = Path(__file__).resolve().parents[3] / "docs" / "mutations.md"
 SEARCHED: Final = 20_000
 _SEED: Final = re.compile(r"^\| `(?P<name>\w+)` \|.*\| `(?P<play>[a-z-]+)`, seed (?P<seed>\d+):", re.MULTILINE)
 
@@ -62,7 +62,7 @@ repair goes on. J1 to J10 are the promises, as `tests/guarantees.py` and `tests/
 number them.
 
 `python -m tests.simulation --play small --seed 5` plays one schedule again. This file is renewed by
-`python -m tests.simulation --mutations --out deploy/mutations.md`.
+`python -m tests.simulation --mutations --out docs/mutations.md`.
 
 | Mutation | What it loses | Noticed by |
 |---|---|---|

@@ -100,7 +100,7 @@ class Committer:
     def begin(
         self, places: Mapping[int, ReplayPoint], owned: Sequence[OwnedPartition], *, refresh: bool = False
     ) -> bool:
-        """Settle what is ruled; false if there is nothing to commit or it may not be done now.
+        """Commit what is decided; false if there is nothing to commit or it may not be done now.
 
         ``owned`` are the partitions that claim, ``places`` tells where the follower of each stands. With ``refresh``
         those without anything undecided commit the same offset with a newer replay point, so that it does not outlive

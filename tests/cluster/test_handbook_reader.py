@@ -1,4 +1,4 @@
-"""The README's reader of ``deduplicated``, as it stands there, reads what a worker wrote."""
+"""The handbook's reader of ``deduplicated``, as it stands there, reads what a worker wrote."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tests.cluster.cluster import Cluster
 from tests.waiting import wait_for
 from worker.messages import PageMeta
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "read-verdicts.md"
 TEXT = "A heron stood in the shallows for an hour before it struck, and then the pond was quiet again until evening."
 
 
 @pytest.mark.cluster
-def test_the_reader_of_the_readme_prints_each_page_with_its_verdict(
+def test_the_reader_of_the_handbook_prints_each_page_with_its_verdict(
     broker: str, topic_prefix: str, tmp_path: Path
 ) -> None:
-    (code,) = re.findall(r"```python\n(from kafka import .*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = re.findall(r"```python\n(from kafka import .*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(code.strip().splitlines()) <= 14
     code = code.replace("127.0.0.1:9092", broker).replace("dedup.deduplicated", f"{topic_prefix}deduplicated")
     urls = [f"http://{name}.example/heron" for name in ("one", "two")]

@@ -1,4 +1,4 @@
-"""What the README tells a Scrapy project to write, run as it stands on a site with more than pages."""
+"""What README and handbook tell a Scrapy project to write, run as it stands on a site with more than pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -17,12 +16,22 @@ from tests.crawler_plugin.odd_site import odd_site
 
 pytestmark = pytest.mark.cluster
 
-SECTION: Final = (ROOT / "README.md").read_text(encoding="utf-8").partition("## In a Scrapy project\n")[2]
-SETTINGS, SPIDER, *_ = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
+
+def shown(page: str) -> list[str]:
+    """The Python of a page."""
+    return re.findall(r"```python[^\n]*\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+(README_SETTINGS,) = shown("README.md")
+SETTINGS, SPIDER = shown("docs/how-to/crawl.md")
+
+
+def test_readme_and_handbook_tell_the_same_settings() -> None:
+    assert README_SETTINGS == SETTINGS
 
 
 @pytest.mark.parametrize("captures", [True, False])
-def test_the_readmes_spider_meets_pictures_pdf_and_json_and_its_items_are_exported(
+def test_the_handbooks_spider_meets_pictures_pdf_and_json_and_its_items_are_exported(
     broker: str, topic_prefix: str, tmp_path: Path, captures: bool
 ) -> None:
     make_topic(broker, topic_prefix)
@@ -31,7 +40,7 @@ def test_the_readmes_spider_meets_pictures_pdf_and_json_and_its_items_are_export
     assert told["DEDUP_CAPTURE"] is True
     with serve(odd_site()) as site:
         (tmp_path / "spider.py").write_text(
-            f"import scrapy\n{SPIDER}\n\nclass Readme(scrapy.Spider):\n    name = 'readme'\n"
+            f"import scrapy\n{SPIDER}\n\nclass Handbook(scrapy.Spider):\n    name = 'handbook'\n"
             f"    start_urls = [{site.url('/')!r}]\n    parse = parse\n"
         )
         options = {
