@@ -250,21 +250,22 @@ class TestLinks:
         assert not re.search(r"(?:href|src|@import|url\((?!#))", path.read_text(encoding="utf-8"))
 
 
-class TestSite:
-    @pytest.fixture(scope="class")
-    def site(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """The handbook, built; ``strict`` makes an error of a page that is in no menu, and of a link without target."""
-        folder = tmp_path_factory.mktemp("site")
-        built = subprocess.run(
-            [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert built.returncode == 0, built.stdout + built.stderr
-        return folder
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The handbook, built; ``strict`` makes an error of a page that is in no menu, and of a link without target."""
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
 
+
+class TestSite:
     def test_each_page_of_the_handbook_is_a_page_of_the_site(self, site: Path) -> None:
         for page in sorted(HANDBOOK.rglob("*.md")):
             path = page.relative_to(HANDBOOK)
