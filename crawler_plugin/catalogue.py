@@ -1,4 +1,4 @@
-"""The plugin's settings as a list that can be walked: what errors and the README's table are made of."""
+"""The plugin's settings as a list that can be walked: what errors and the handbook's table are made of."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OUR_FIELDS: Final = ("url", "body", "text", "status", "encoding", "content_type"
 
 
 class Setting(NamedTuple):
-    """One line of the README's table."""
+    """One line of the handbook's table."""
 
     default: Any
     allowed: str

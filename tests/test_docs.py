@@ -155,6 +155,17 @@ class TestTables:
         told = re.findall(r"^\| (\d+) \|", text_of(HANDBOOK / "reference" / "commands.md"), re.MULTILINE)
         assert {int(code) for code in told} == codes | {0, errors.UNEXPECTED}
 
+    def test_every_reason_of_a_dead_letter_in_the_table_is_given_by_the_code(self) -> None:
+        rows = text_of(TOPICS).partition("\nThe reasons:\n")[2].partition("\n## ")[0]
+        reasons = [
+            reason
+            for row in re.findall(r"^\| (`[^|]+) \|", rows, re.MULTILINE)
+            for reason in re.findall(r"`([a-z-]+)`", row)
+        ]
+        assert len(reasons) > 10
+        sources = "".join(text_of(path) for path in sorted((ROOT / "worker").rglob("*.py")))
+        assert [reason for reason in reasons if f'"{reason}"' not in sources] == []
+
     def test_every_extra_is_in_the_table_and_every_line_of_it_is_an_extra(self) -> None:
         extras = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
         rows = text_of(HANDBOOK / "reference" / "commands.md").partition("\n## Extras\n")[2]

@@ -1,4 +1,4 @@
-"""The settings as a list that can be walked: what errors, the README's table and ``--print-config`` are made of."""
+"""The settings as a list that can be walked: what errors, the handbook's table and ``--print-config`` are made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings as people read them: the YAML of ``--print-config``, config.yaml with all defaults, the README's table."""
+"""Settings as people read them: the YAML of ``--print-config``, config.yaml with all defaults, the handbook's table."""
 
 from __future__ import annotations
 

@@ -325,7 +325,7 @@ CATALOGUE: Final[tuple[Metric, ...]] = tuple(_declared)
 
 
 def catalogue_table() -> str:
-    """The catalogue as a Markdown table, for the README."""
+    """The catalogue as a Markdown table, for the handbook."""
     rows = ["| Metric | Type | Labels | Unit | Meaning |", "|---|---|---|---|---|"]
     for metric in CATALOGUE:
         labels = ", ".join(f"`{label}`" for label in metric.labels)
