@@ -30,7 +30,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
             raise ValueError(f"{page.file.src_uri}: there is no {path}; correct the link")
         if not config["repo_url"]:
             text = link["text"]
-            return text if text.startswith("`") or " " in text else f"`{text}`"
+            return f"`{text}`" if re.fullmatch(r"[\w@./-]*[./][\w@./-]*", text) else text
         return f"[{link['text']}]({config['repo_url'].rstrip('/')}/blob/main/{path}{link['anchor'] or ''})"
 
     return _LINK.sub(led, markdown)
