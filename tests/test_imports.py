@@ -94,31 +94,29 @@ def test_help_comes_without_the_heavy_libraries(argument: str) -> None:
     assert imported_by(program, of=heavy) == set()
 
 
-@pytest.mark.parametrize("name", ["evaluate", "compare", "calibrate", "idf"])
-def test_a_command_that_needs_no_broker_loads_neither_kafka_nor_what_speaks_with_it(name: str, tmp_path: Path) -> None:
-    arguments = offline(name, tmp_path)
-    program = (
-        f"import sys\nfrom worker.cli.main import main\ncode = main({arguments!r})\n"
-        "print(code, [name for name in sys.modules if name.partition('.')[0] == 'kafka' or name.startswith("
-        "('worker.stream.kafka', 'worker.stream.kafka.connection', 'worker.stream.log'))], file=sys.stderr)"
-    )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert ended.stderr.splitlines()[-1] == "0 []", ended.stderr[-2000:]
-
-
-def offline(name: str, folder: Path) -> list[str]:
-    """A command line of this command that does all of its work, on pages of its own."""
+def test_commands_that_need_no_broker_load_neither_kafka_nor_what_speaks_with_it(tmp_path: Path) -> None:
     texts = [f"Saucers {word} over the old harbour {word} at night, says the master {number}" for number, word in WORDS]
-    docs, pairs = folder / "docs.jsonl", folder / "pairs.jsonl"
+    docs, pairs = tmp_path / "docs.jsonl", tmp_path / "pairs.jsonl"
     docs.write_text("".join(json.dumps({"id": str(n), "text": text}) + "\n" for n, text in enumerate(texts)))
     pairs.write_text("".join(json.dumps({"a": str(n), "b": str(n + 1), "label": n % 2}) + "\n" for n in range(7)))
     labelled = ["--docs", str(docs), "--pairs", str(pairs), "--processes", "1"]
-    return {
-        "evaluate": ["evaluate", *labelled, "--methods", "simhash,accurate"],
-        "compare": ["compare", "--text", texts[0], texts[1]],
-        "calibrate": ["calibrate", *labelled],
-        "idf": ["idf", "--docs", str(docs), "--least", "1", "--out", str(folder / "idf.txt")],
-    }[name]
+    commands = [
+        ["evaluate", *labelled, "--methods", "simhash,accurate"],
+        ["calibrate", *labelled],
+        ["compare", "--text", texts[0], texts[1]],
+        ["idf", "--docs", str(docs), "--least", "1", "--out", str(tmp_path / "idf.txt")],
+    ]
+    program = f"""
+import sys
+from worker.cli.main import main
+for arguments in {commands!r}:
+    code = main(arguments)
+    loaded = [name for name in sys.modules if name.partition(".")[0] == "kafka" or name.startswith(
+        ("worker.stream.kafka", "worker.stream.kafka.connection", "worker.stream.log"))]
+    print(arguments[0], code, loaded, file=sys.stderr)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert ended.stderr.splitlines() == [f"{command[0]} 0 []" for command in commands]
 
 
 def test_the_plugin_can_be_imported_without_the_worker_s_libraries() -> None:

@@ -8,12 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import handover
 from benchmarks.__main__ import main
 from benchmarks.handover import leave_first_core
 
 
 @pytest.mark.cluster
-def test_a_handover_is_seen_in_the_answers_of_both_workers(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_handover_is_seen_in_the_answers_of_both_workers(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handover, "BEFORE_SECONDS", 1.0)
+    monkeypatch.setattr(handover, "AFTER_SECONDS", 1.0)
     out = tmp_path / "handover.md"
     assert main(["restore", "--handover", "--entries", "8192", "--json", "--out", str(out)]) == 0
     measured = json.loads(capfd.readouterr().out.splitlines()[-1])

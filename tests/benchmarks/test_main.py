@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -43,3 +45,15 @@ def test_python_m_benchmarks_is_this_command_line() -> None:
         [sys.executable, "-m", "benchmarks", "--help"], capture_output=True, text=True, check=True, cwd=FOLDER.parent
     )
     assert all(benchmark.summary in ended.stdout for benchmark in BENCHMARKS.values())
+
+
+def test_the_options_that_the_documentation_gives_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [
+        FOLDER.parent / "README.md",
+        *(path for name in ("docs", "deploy") for path in (FOLDER.parent / name).rglob("*.md")),
+    ]
+    lines = {line for path in files for line in re.findall(r"python -m benchmarks ([^\n`]+)", path.read_text("utf-8"))}
+    for words in (shlex.split(line, comments=True) for line in lines):
+        assert main([words[0], "--help"]) == 0
+        named = {word for word in words if word.startswith("--")}
+        assert named <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out)), words
