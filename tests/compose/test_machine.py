@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from worker.compose.machine import MIB, PARSER_BYTES, MemoryLimit, index_memory, memory_limit
+from worker.compose.machine import MIB, PARSER_BYTES, MachineMemory, index_memory, memory_limit
 from worker.config import Settings, load_settings
 
 PHYSICAL: Final = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -24,7 +24,7 @@ def settings(*overrides: str) -> Settings:
     return load_settings(config=None, overrides=overrides, environ={})
 
 
-def found(folder: Path, own: str, files: dict[str, str]) -> MemoryLimit:
+def found(folder: Path, own: str, files: dict[str, str]) -> MachineMemory:
     """The limit of a process whose /proc/self/cgroup says ``own``, with these files in /sys/fs/cgroup."""
     proc, groups = folder / "proc", folder / "cgroup"
     (proc / "self").mkdir(parents=True)
@@ -98,13 +98,13 @@ def test_here_the_limit_is_no_more_than_the_machine_has() -> None:
     ids=["a pod", "a machine", "one parser"],
 )
 def test_auto_is_seven_tenths_less_what_the_parsers_may_take(limit: int, processes: int, expected: int) -> None:
-    memory = index_memory(settings(f"page.processes={processes}"), MemoryLimit(limit * MIB, "here"))
+    memory = index_memory(settings(f"page.processes={processes}"), MachineMemory(limit * MIB, "here"))
     assert (memory.mib, memory.warning, memory.computed) == (expected, "", True)
     assert memory.account == f"70% of {limit} MiB (here), less {processes} parsers of up to {PARSER_MIB} MiB"
 
 
 def test_where_the_parsers_could_take_everything_the_index_may_take_a_fifth_and_somebody_hears_of_it() -> None:
-    memory = index_memory(settings("page.processes=8"), MemoryLimit(2 * GIB * MIB, "here"))
+    memory = index_memory(settings("page.processes=8"), MachineMemory(2 * GIB * MIB, "here"))
     assert memory.mib == 409
     assert "auto: 70% of 2048 MiB (here), less 8 parsers of up to 692 MiB leaves 0 MiB" in memory.warning
     assert "Set page.processes or page.memory_mb lower, or index.memory_mb itself" in memory.warning
@@ -113,13 +113,13 @@ def test_where_the_parsers_could_take_everything_the_index_may_take_a_fifth_and_
 @pytest.mark.parametrize("cores", [1, 3, 64])
 def test_without_page_processes_there_is_a_parser_a_core(cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    memory = index_memory(settings(), MemoryLimit(100 * GIB * MIB, "here"))
+    memory = index_memory(settings(), MachineMemory(100 * GIB * MIB, "here"))
     assert memory.mib == int(0.7 * 102400) - cores * PARSER_MIB
 
 
 @pytest.mark.parametrize("given", [0, 1, 5000])
 def test_a_number_is_taken_as_it_is(given: int) -> None:
-    memory = index_memory(settings(f"index.memory_mb={given}"), MemoryLimit(MIB, "here"))
+    memory = index_memory(settings(f"index.memory_mb={given}"), MachineMemory(MIB, "here"))
     assert (memory.mib, memory.warning, memory.computed) == (given, "", False)
 
 

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from worker.cli.main import COMMANDS
-from worker.compose.machine import MemoryLimit, index_memory
+from worker.compose.machine import MachineMemory, index_memory
 from worker.config import Settings, load_settings
 from worker.config.catalogue import catalogue
 from worker.observe.health import PATHS
@@ -202,7 +202,7 @@ def limits() -> Iterator[Any]:
 def test_a_worker_has_a_limit_that_leaves_its_index_room_beside_the_parsers(memory: int, processes: str) -> None:
     assert "DEDUP_INDEX__MEMORY_MB" not in {name for found in environments() for name in found.values[0]}
     found = index_memory(
-        load_settings(config=None, overrides=[], environ={PROCESSES: processes}), MemoryLimit(memory, "the limit")
+        load_settings(config=None, overrides=[], environ={PROCESSES: processes}), MachineMemory(memory, "the limit")
     )
     assert (found.computed, found.warning) == (True, "")
     assert 900 <= found.mib <= (memory >> 20) // 2

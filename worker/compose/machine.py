@@ -28,7 +28,7 @@ _KEPT_AT_THE_TOP: Final = 1 << 20
 _ARENAS: Final = 2
 
 
-class MemoryLimit(NamedTuple):
+class MachineMemory(NamedTuple):
     """Bytes, and who sets them: a file of the control group, or the machine."""
 
     bytes: int
@@ -52,17 +52,17 @@ def parsers(settings: Settings) -> int:
     return settings.page.processes or os.cpu_count() or 1
 
 
-def memory_limit(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> MemoryLimit:
+def memory_limit(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> MachineMemory:
     """The least of what the control groups of this process and the machine allow.
 
     A control group is bounded by those above it, too. In a container it may be shown as the root, or under a name that
     only the host can see (version 1): the root is looked at in any case.
     """
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min([MemoryLimit(physical, "this machine"), *_group_limits(proc, groups)], key=lambda limit: limit.bytes)
+    return min([MachineMemory(physical, "this machine"), *_group_limits(proc, groups)], key=lambda limit: limit.bytes)
 
 
-def index_memory(settings: Settings, limit: MemoryLimit) -> IndexMemory:
+def index_memory(settings: Settings, limit: MachineMemory) -> IndexMemory:
     """``index.memory_mb`` as a number, for a worker that has so much memory for itself."""
     given = settings.index.memory_mb
     if given != AUTO:
@@ -97,7 +97,7 @@ def give_back_freed_memory() -> None:
     set_option(_M_ARENA_MAX, _ARENAS)
 
 
-def _group_limits(proc: Path, groups: Path) -> Iterator[MemoryLimit]:
+def _group_limits(proc: Path, groups: Path) -> Iterator[MachineMemory]:
     try:
         lines = (proc / "self" / "cgroup").read_text().splitlines()
     except OSError:
@@ -110,7 +110,7 @@ def _group_limits(proc: Path, groups: Path) -> Iterator[MemoryLimit]:
             yield from _limits_up(groups / "memory", path, ("memory.limit_in_bytes",))
 
 
-def _limits_up(root: Path, path: str, names: tuple[str, ...]) -> Iterator[MemoryLimit]:
+def _limits_up(root: Path, path: str, names: tuple[str, ...]) -> Iterator[MachineMemory]:
     """Of a group and all above it; 'max' and files that are not there set none."""
     group = root / path.lstrip("/")
     for folder in (group, *group.parents):
@@ -118,6 +118,6 @@ def _limits_up(root: Path, path: str, names: tuple[str, ...]) -> Iterator[Memory
             return
         for name in names:
             try:
-                yield MemoryLimit(int((folder / name).read_text()), str(folder / name))
+                yield MachineMemory(int((folder / name).read_text()), str(folder / name))
             except (OSError, ValueError):
                 continue

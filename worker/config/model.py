@@ -1,4 +1,4 @@
-"""Every setting: its section, name, type, bounds, default, unit and reason. The one source of file, handbook and errors.
+"""Every setting: its section, name, type, bounds, default, unit and reason. The one source of file, docs and errors.
 
 Building ``Settings()`` reads no file and no environment: it is the defaults. ``worker.config.load`` adds the layers.
 """
