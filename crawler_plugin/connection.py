@@ -1,13 +1,11 @@
-"""kafka-python as the plugin uses it: options, a look at the topic, a producer's making and end, what it complains of.
+"""kafka-python as the plugin uses it: options, a look at the topic, a producer's making, what it complains of.
 
-The only place of the plugin that knows it.
+The only place of the plugin that imports it; what workers need of it, too, is in ``worker.kafka_client``.
 """
 
 from __future__ import annotations
 
-import importlib
 import logging
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,9 +13,10 @@ from typing import Any, Final
 
 from kafka import KafkaAdminClient, KafkaProducer, codec, errors
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.net.compat import KafkaNetClient
 
 from worker.errors import Unavailable, UsageError
+from worker.kafka_client.connection import LOGGER, LOGIN_ERRORS, RECONNECT_BACKOFF_MAX_MS, Complaints
+from worker.kafka_client.private import AttentiveClient, make_admin
 
 BATCH_BYTES: Final = 512 * 1024
 """kafka-python sends one batch a partition at a time, so its default of 16 KiB makes one round trip a page."""
@@ -29,7 +28,6 @@ DELIVERY_MS: Final = 120_000
 """After so long without an answer kafka-python gives a page back as failed."""
 REQUEST_MS: Final = 30_000
 LINGER_MS: Final = 10
-CLOSE_S: Final = 5.0
 
 _CODECS: Final[Mapping[str, Callable[[], bool]]] = {
     "gzip": codec.has_gzip,
@@ -42,21 +40,6 @@ _CODECS: Final[Mapping[str, Callable[[], bool]]] = {
 def codec_is_installed(name: str) -> bool:
     """Whether kafka-python can compress with it here."""
     return bool(_CODECS[name]())
-
-
-def require_crc32c() -> None:
-    """Refuse kafka-python's checksum in pure Python, with which pages of 20 kB go 38 times slower.
-
-    Raises:
-        UsageError: the crc32c wheel is not installed.
-    """
-    try:
-        importlib.import_module("crc32c")
-    except ImportError as error:
-        raise UsageError(
-            "the crc32c wheel is missing, and without it Kafka records are written many times slower: "
-            "pip install 'kafka-python[crc32c]'"
-        ) from error
 
 
 def producer_options(
@@ -80,7 +63,7 @@ def producer_options(
         "max_request_size": max(1024 * 1024, max_page_bytes + 4096),
         "max_block_ms": BLOCK_MS,
         "bootstrap_timeout_ms": BLOCK_MS,
-        "reconnect_backoff_max_ms": 1_000,  # it doubles up to 30 s by default: a broker that is back goes unseen
+        "reconnect_backoff_max_ms": RECONNECT_BACKOFF_MAX_MS,
         "allow_auto_create_topics": False,  # a topic that the broker makes by itself has the wrong partitions
         "metrics_enabled": False,
     }
@@ -96,53 +79,26 @@ def connect(options: Mapping[str, Any], limit: int | None) -> Any:
     return KafkaProducer(**{**options, "batch_size": batch})
 
 
-class _LastWords(KafkaNetClient):  # type: ignore[misc]
-    """Hears what a broker says right before it hangs up: that is how it refuses a login.
-
-    kafka-python throws away what it has read if the end of the connection is read with it.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        build = self._manager._build_transport
-
-        async def build_attentive(*arguments: Any, **named: Any) -> Any:
-            transport = await build(*arguments, **named)
-            receive = transport._sock_recv
-
-            def receive_first() -> tuple[bytes, Exception | None]:
-                received, error = receive()
-                return (received, None) if received else (received, error)  # the end is read again
-
-            transport._sock_recv = receive_first
-            return transport
-
-        self._manager._build_transport = build_attentive
-
-
-_LOGIN_ERRORS: Final = (errors.SaslAuthenticationFailedError, errors.UnsupportedSaslMechanismError)
 _ADMIN_OPTIONS: Final = frozenset(KafkaAdminClient.DEFAULT_CONFIG)
 """The options of ours that it takes, too."""
 
 
-def look_at(options: Mapping[str, Any], topic: str, heard: list[str]) -> int | None:
+def look_at(options: Mapping[str, Any], topic: str, heard: Complaints) -> int | None:
     """See that the topic is there and may be written; the largest page it takes, None where we may not ask.
 
-    Blocks for seconds where no broker is. ``heard`` holds what ``complaints`` collects meanwhile.
+    Blocks for seconds where no broker is. ``heard`` is what ``quiet`` fills meanwhile.
 
     Raises:
         Unavailable: no broker answers, or it has no such topic.
         UsageError: the broker refuses the login, or its user may not write to the topic.
     """
-    heard.clear()
-    admin = KafkaAdminClient.__new__(KafkaAdminClient)  # apart from its start, which leaves a thread where it fails
+    heard.forget()
+    ours = {name: value for name, value in options.items() if name in _ADMIN_OPTIONS}
     try:
-        ours = {name: value for name, value in options.items() if name in _ADMIN_OPTIONS}
-        admin.__init__(**ours, kafka_client=_LastWords)
-    except (errors.KafkaTimeoutError, errors.KafkaConnectionError, *_LOGIN_ERRORS) as error:
-        admin._net.stop()
-        why = heard[-1] if heard else f"{type(error).__name__}: {error}"
-        if _is_about_a_login(why):
+        admin = make_admin(**ours, kafka_client=AttentiveClient)
+    except (errors.KafkaTimeoutError, errors.KafkaConnectionError, *LOGIN_ERRORS) as error:
+        why = heard.why or f"{type(error).__name__}: {error}"
+        if heard.refusal is not None or isinstance(error, LOGIN_ERRORS):
             raise UsageError(
                 f"the broker refused the login of {options.get('sasl_plain_username') or 'this client'} ({why}); "
                 "correct user, password and mechanism in DEDUP_KAFKA_OPTIONS"
@@ -154,10 +110,6 @@ def look_at(options: Mapping[str, Any], topic: str, heard: list[str]) -> int | N
     finally:
         with suppress(Exception):
             admin.close()
-
-
-def _is_about_a_login(said: str) -> bool:
-    return any(refusal.__name__ in said for refusal in _LOGIN_ERRORS)
 
 
 def _see_that_it_may_be_written(described: Mapping[str, Any], topic: str, options: Mapping[str, Any]) -> None:
@@ -186,57 +138,31 @@ def is_too_large(error: Exception) -> bool:
     return isinstance(error, errors.MessageSizeTooLargeError | errors.RecordListTooLargeError)
 
 
-def let_go(producer: Any, *, in_order: bool) -> None:
-    """Close, and cut off what is not delivered.
-
-    ``close`` flushes first, and where that times out it raises before it gets to stop the network thread, which then
-    runs for ever, and sends the pages late. So that thread is told to stop by itself; kafka-python has no public way.
-    """
-    if not in_order:
-        producer._sender.force_close()
-    with suppress(Exception):
-        producer.close(timeout=CLOSE_S)
-
-
-_LOGGER: Final = logging.getLogger("kafka")
-_listening: Final = threading.Lock()
-_listeners: Final[list[list[str]]] = []
-
-
-class _Listener(logging.Handler):
-    """Keeps the last error of kafka-python's network layer: its exceptions do not say why a broker was not reached."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        message = re.sub(r"^<[^>]*>: | \(backoff .*\)$", "", record.getMessage())
-        if record.levelno >= logging.ERROR and not message.startswith("Bootstrap failed"):
-            for heard in _listeners:
-                if not any(map(_is_about_a_login, heard)):  # what comes after that are only consequences
-                    heard[:] = [message]
-
-
-_listener: Final = _Listener()
+_quieting: Final = threading.Lock()
+_quiet: Final[list[Complaints]] = []
 
 
 @contextmanager
-def complaints(heard: list[str]) -> Iterator[None]:
-    """Meanwhile ``heard`` holds kafka-python's last complaint, and what it logs does not fill the crawl's log.
+def quiet(heard: Complaints) -> Iterator[None]:
+    """Meanwhile ``heard`` takes in kafka-python's complaints, and what it logs does not fill the crawl's log.
 
     While a broker is away it writes ten lines a second, and at the level DEBUG, which is Scrapy's default, it writes
     every page as a whole. Where the user has given the logger ``kafka`` a level, it is left as it is.
     """
-    with _listening:
-        is_ours = bool(_listeners) or _LOGGER.level == logging.NOTSET
+    with _quieting:
+        is_ours = bool(_quiet) or LOGGER.level == logging.NOTSET
         if is_ours:
-            _LOGGER.setLevel(logging.WARNING)
-            _LOGGER.propagate = False
-            _LOGGER.addHandler(_listener)
-            _listeners.append(heard)
+            LOGGER.setLevel(logging.WARNING)
+            LOGGER.propagate = False
+            LOGGER.addHandler(heard)
+            _quiet.append(heard)
     try:
         yield
     finally:
-        with _listening:
-            _listeners[:] = [listener for listener in _listeners if listener is not heard]
-            if is_ours and not _listeners:
-                _LOGGER.removeHandler(_listener)
-                _LOGGER.propagate = True
-                _LOGGER.setLevel(logging.NOTSET)
+        with _quieting:
+            if is_ours:
+                LOGGER.removeHandler(heard)
+                _quiet.remove(heard)
+            if is_ours and not _quiet:
+                LOGGER.propagate = True
+                LOGGER.setLevel(logging.NOTSET)

@@ -24,11 +24,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from crawler_plugin.connection import complaints, connect, is_too_large, let_go, look_at
+from crawler_plugin.connection import connect, is_too_large, look_at, quiet
 from crawler_plugin.outbox import Notice, Outbox, Report, Sending
 from crawler_plugin.record import Page, cut_to
 from crawler_plugin.spool.file import Spool
 from worker.errors import Stop
+from worker.kafka_client.connection import Complaints
+from worker.kafka_client.private import cut_off
 
 STALL_MARGIN_S: Final = 15.0
 """After the delivery timeout and so much more, it owes news that it will never give: its thread is stuck."""
@@ -72,7 +74,7 @@ class Publisher:
         self._deadline: float | None = None
         self._ended = threading.Event()
         self._said_at: float | None = None
-        self._heard: list[str] = []
+        self._heard = Complaints()
         self._confirmed_when_said = 0
         self._limit: int | None = None
         self._misread_limit: int | None = None
@@ -151,7 +153,7 @@ class Publisher:
     @property
     def last_heard(self) -> str | None:
         """kafka-python's last complaint, for people."""
-        return self._heard[-1] if self._heard else None
+        return self._heard.why
 
     @property
     def _has_unread(self) -> bool:
@@ -164,7 +166,7 @@ class Publisher:
     def _run(self) -> None:
         pause = FIRST_PAUSE_S
         try:
-            with complaints(self._heard):
+            with quiet(self._heard):
                 while not self._is_over():
                     before = self._outbox.confirmed
                     try:
@@ -194,7 +196,7 @@ class Publisher:
                 self._watch(min(self._outbox.silence, time.monotonic() - began))
         finally:
             self._outbox.take_back()
-            let_go(producer, in_order=self._outbox.is_empty)
+            cut_off(producer)
             self.mark_sent()
 
     def _look(self) -> None:
@@ -278,7 +280,8 @@ class Publisher:
             return
         self._said_at = now
         self._confirmed_when_said = self._outbox.confirmed
-        why = "; ".join([what, *(heard for heard in self._heard if heard not in what)])
+        heard = self._heard.why
+        why = what if heard is None or heard in what else f"{what}; {heard}"
         self._outbox.note(
             Notice(
                 True,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +18,10 @@ from typing import Any, Final, Literal, TypeVar
 from scrapy.settings import BaseSettings
 
 from crawler_plugin.catalogue import KAFKA_OPTIONS, OUR_FIELDS, PREFIX, SETTINGS
-from crawler_plugin.connection import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed, require_crc32c
+from crawler_plugin.connection import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed
 from crawler_plugin.wanted import Wanted, media_types, status_ranges
 from worker.errors import UsageError
+from worker.kafka_client.connection import require_crc32c, tls_context
 from worker.topics import DEFAULT_PREFIX, PAGES, topic_name
 
 Fallback = TypeVar("Fallback")
@@ -288,17 +288,16 @@ class _Reader:
             )
 
     def _load_tls(self, name: str, options: dict[str, Any]) -> None:
-        """Made here and not by kafka-python, which reads the files anew at each connection and hides what is wrong."""
         try:
-            context = ssl.create_default_context(cafile=options.get("ssl_cafile"))
-            if "ssl_certfile" in options:
-                # Without a password at hand OpenSSL would ask for one on the terminal, where nobody sits.
-                password = options.get("ssl_password", "")
-                context.load_cert_chain(options["ssl_certfile"], options.get("ssl_keyfile"), password)
-            if "ssl_ciphers" in options:
-                context.set_ciphers(options["ssl_ciphers"])
-            context.check_hostname = options.get("ssl_check_hostname", True)
-        except OSError as error:  # ssl.SSLError is one
+            context = tls_context(
+                cafile=options.get("ssl_cafile"),
+                certfile=options.get("ssl_certfile"),
+                keyfile=options.get("ssl_keyfile"),
+                password=options.get("ssl_password"),
+                ciphers=options.get("ssl_ciphers"),
+                check_hostname=options.get("ssl_check_hostname", True),
+            )
+        except OSError as error:
             self._problems.append(
                 f"{name}: cannot use the TLS files ({error}), "
                 "check ssl_cafile, ssl_certfile, ssl_keyfile, ssl_password and ssl_ciphers"

@@ -265,6 +265,10 @@ def test_a_broken_file_does_not_hide_what_is_wrong_elsewhere(tmp_path: Path) -> 
     ("overrides", "told"),
     [
         (["kafka.heartbeat_seconds=11"], ["kafka.heartbeat_seconds", "third"]),
+        (
+            ["kafka.request_timeout_seconds=15.1"],
+            ["kafka.delivery_timeout_seconds", "less than twice kafka.request_timeout_seconds"],
+        ),
         (["commit.seconds=60"], ["commit.seconds", "kafka.transaction_timeout_seconds"]),
         (["features.weights=tf-idf"], ["features.weights", "features.idf_table"]),
         (
@@ -292,8 +296,9 @@ def test_a_key_of_a_certificate_needs_the_certificate(tmp_path: Path) -> None:
     assert "kafka.ssl_certfile" in message
 
 
-def test_the_largest_heartbeat_and_commit_time_are_accepted() -> None:
-    settings = loaded(overrides=["kafka.heartbeat_seconds=10", "commit.seconds=19.9"]).settings
+def test_the_largest_heartbeat_request_and_commit_time_are_accepted() -> None:
+    largest = ["kafka.heartbeat_seconds=10", "kafka.request_timeout_seconds=15", "commit.seconds=19.9"]
+    settings = loaded(overrides=largest).settings
     assert settings.kafka.heartbeat_seconds == 10
 
 

@@ -177,7 +177,7 @@ def kafka_log(settings: Settings, options: Options, writer: bytes) -> KafkaLog:
         session_seconds=kafka.session_timeout_seconds,
         heartbeat_seconds=kafka.heartbeat_seconds,
         transaction_seconds=kafka.transaction_timeout_seconds,
-        delivery_seconds=kafka.request_timeout_seconds,
+        delivery_seconds=kafka.delivery_timeout_seconds,
         patience_seconds=kafka.patience_seconds,
     )
 

@@ -135,7 +135,20 @@ class KafkaSettings(Section):
         le=900,
     )
     request_timeout_seconds: float = setting(
-        30, "How long one request to the broker may take before it is tried again.", unit="seconds", ge=1, le=300
+        15,
+        "How long one request to the broker may take before it is tried again; within a transaction at most half of "
+        "the transaction timeout, so that a second try fits.",
+        unit="seconds",
+        ge=1,
+        le=300,
+    )
+    delivery_timeout_seconds: float = setting(
+        30,
+        "How long a record may be tried to be sent, all requests for it together, before it counts as failed. At least "
+        "twice the request timeout, so that a second try fits. Within a transaction its timeout stands for this one.",
+        unit="seconds",
+        ge=2,
+        le=600,
     )
     patience_seconds: float = setting(
         60,

@@ -26,6 +26,11 @@ def conflicts(settings: Settings) -> Iterator[Conflict]:
             ("kafka.heartbeat_seconds", "kafka.session_timeout_seconds"),
             "more than a third of kafka.session_timeout_seconds; one lost heartbeat would look like a crash",
         )
+    if kafka.delivery_timeout_seconds < 2 * kafka.request_timeout_seconds:
+        yield Conflict(
+            ("kafka.delivery_timeout_seconds", "kafka.request_timeout_seconds"),
+            "less than twice kafka.request_timeout_seconds; a request without an answer would not be tried again",
+        )
     if settings.commit.seconds >= kafka.transaction_timeout_seconds:
         yield Conflict(
             ("commit.seconds", "kafka.transaction_timeout_seconds"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -45,6 +44,10 @@ def test_a_login_is_handed_over_in_the_clear() -> None:
     assert options["sasl_plain_username"] == "crawler"
     assert options["sasl_plain_password"] == "open sesame"
     assert "ssl_context" not in options
+
+
+def test_every_client_gives_a_request_the_time_that_the_settings_say() -> None:
+    assert client_options(KafkaSettings(request_timeout_seconds=2.5))["request_timeout_ms"] == 2500
 
 
 @pytest.mark.parametrize("client", [KafkaAdminClient, KafkaConsumer, KafkaProducer])
@@ -100,12 +103,6 @@ def self_signed(path: Path, *, password: bytes) -> Path:
     )
     path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM) + secret)
     return path
-
-
-def test_without_the_crc32c_wheel_nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "crc32c", None)
-    with pytest.raises(UsageError, match=r"pip install 'kafka-python\[crc32c\]'"):
-        client_options(KafkaSettings())
 
 
 def test_a_broker_that_is_away_is_named_with_the_reason_and_the_next_move() -> None:

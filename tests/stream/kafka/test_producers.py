@@ -20,7 +20,7 @@ from worker.stream.kafka import producers
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.failing_sends import LEAST_FAILURES
 from worker.stream.kafka.log import KafkaLog
-from worker.stream.kafka.producers import Appender
+from worker.stream.kafka.producers import Appender, request_ms
 from worker.stream.kafka.topic_admin import create_topics
 from worker.stream.log import Committed, Sent
 from worker.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, PAGES, topic_specs
@@ -62,6 +62,12 @@ def test_a_record_that_is_too_large_for_the_client_fails_alone(world: KafkaUnder
     finally:
         appender.close(5)
     assert states == [Sent.DONE, Sent.FAILED, Sent.DONE]
+
+
+@pytest.mark.parametrize(("told", "within", "used"), [(15, 30, 15_000), (15, 20, 10_000), (2.5, 20, 2_500)])
+def test_a_request_takes_as_long_as_it_may_and_a_second_one_fits(told: float, within: float, used: int) -> None:
+    options = client_options(KafkaSettings(request_timeout_seconds=told))
+    assert request_ms(options, within) == used
 
 
 def test_an_append_to_a_prepared_topic_asks_the_broker_nothing_first(tmp_path: Path) -> None:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
-import logging
 import os
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from kafka import errors
-from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 from worker.errors import Stop, Unavailable, UsageError
-
-BOOTSTRAP_TIMEOUT_MS: Final = 10_000
-"""How long a client looks for a broker when it is made: kafka-python's own 30 s is too long to wait."""
-RECONNECT_BACKOFF_MAX_MS: Final = 1_000
-"""Longest pause between two tries to connect. It doubles up to 30 s by default: a broker that is back goes unseen."""
-
-_SAYS_WHY: Final = ("Bootstrap connection to", "Bootstrap attempt to")
-
-LOGIN_ERRORS: Final = (errors.SaslAuthenticationFailedError, errors.UnsupportedSaslMechanismError)
+from worker.kafka_client.connection import (
+    BOOTSTRAP_TIMEOUT_MS,
+    LOGIN_ERRORS,
+    RECONNECT_BACKOFF_MAX_MS,
+    Complaints,
+    complaints,
+    require_crc32c,
+    tls_context,
+)
+from worker.kafka_client.private import AttentiveClient, login_failures
 
 Options = Mapping[str, Any]
 """Keyword arguments for KafkaConsumer, KafkaProducer and KafkaAdminClient alike."""
@@ -45,6 +43,10 @@ class KafkaSettings(Protocol):
     @property
     def client_id(self) -> str:
         """Name in the broker's logs and quotas."""
+
+    @property
+    def request_timeout_seconds(self) -> float:
+        """How long one request may take."""
 
     @property
     def security_protocol(self) -> str:
@@ -79,24 +81,6 @@ class KafkaSettings(Protocol):
         """Password of the key."""
 
 
-def _hear_last_words(transport: Any) -> None:
-    """Let a transport deliver what came together with the end of its connection, and see the end with its next look.
-
-    kafka-python throws it away. It is how a broker refuses a login: by an answer that says why, and hanging up.
-    """
-    receive = transport._sock_recv
-
-    def receive_first(self: Any) -> tuple[bytes, Exception | None]:
-        data, error = receive(self)
-        return data, None if data else error
-
-    transport._sock_recv = receive_first
-
-
-for _transport in (KafkaTCPTransport, KafkaSSLTransport):
-    _hear_last_words(_transport)
-
-
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     """Keyword arguments that every client takes; settings that are None are left to kafka-python's defaults.
 
@@ -107,6 +91,8 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     options: dict[str, Any] = {
         "bootstrap_servers": [server.strip() for server in kafka.bootstrap_servers.split(",")],
         "client_id": kafka.client_id,
+        "kafka_client": AttentiveClient,
+        "request_timeout_ms": int(kafka.request_timeout_seconds * 1000),
         "bootstrap_timeout_ms": BOOTSTRAP_TIMEOUT_MS,
         "reconnect_backoff_max_ms": RECONNECT_BACKOFF_MAX_MS,
         "security_protocol": kafka.security_protocol,
@@ -118,21 +104,6 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def require_crc32c() -> None:
-    """Refuse kafka-python's checksum in pure Python, with which pages of 20 kB go 38 times slower.
-
-    Raises:
-        UsageError: the crc32c wheel is not installed.
-    """
-    try:
-        importlib.import_module("crc32c")
-    except ImportError as error:
-        raise UsageError(
-            "the crc32c wheel is missing, and without it Kafka records are read and written many times slower: "
-            "pip install 'kafka-python[crc32c]'"
-        ) from error
-
-
 @contextmanager
 def reaching(options: Options) -> Iterator[None]:
     """Around the making and first use of a client: what kafka-python raises becomes an error with a next move.
@@ -141,7 +112,7 @@ def reaching(options: Options) -> Iterator[None]:
         Unavailable: no broker answers.
         UsageError: the broker does not let the user in, or he may not do what the block does.
     """
-    with _listening() as heard:
+    with complaints() as heard:
         try:
             yield
         except (errors.KafkaTimeoutError, errors.KafkaConnectionError, errors.NodeNotReadyError) as error:
@@ -176,12 +147,12 @@ def check_login(options: Options, client: Any) -> None:
     Raises:
         UsageError: it was.
     """
-    for error in list(client._manager._auth_failures.values()):
+    for error in login_failures(client):
         if isinstance(error, LOGIN_ERRORS):
             raise login_refused(options, error) from error
 
 
-def _unreachable(options: Options, heard: Heard, error: Exception) -> Stop:
+def _unreachable(options: Options, heard: Complaints, error: Exception) -> Stop:
     if heard.refusal is not None:
         return login_refused(options, heard.refusal)
     servers = ",".join(options["bootstrap_servers"])
@@ -192,53 +163,20 @@ def _unreachable(options: Options, heard: Heard, error: Exception) -> Stop:
     )
 
 
-class Heard(logging.Handler):
-    """What kafka-python's network layer warns of: its exceptions do not say why a broker was not reached.
-
-    A login that was refused is kept: the broker answers the next tries by hanging up.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.why = ""
-        self.refusal: Exception | None = None
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Take in one warning."""
-        message = record.getMessage()
-        if message.startswith(_SAYS_WHY):
-            self.why = message.partition(" (backoff")[0]
-            for part in record.args or ():
-                if isinstance(part, LOGIN_ERRORS):
-                    self.refusal = part
-
-
-@contextmanager
-def _listening() -> Iterator[Heard]:
-    logger = logging.getLogger("kafka.net.manager")
-    heard = Heard()
-    logger.addHandler(heard)
-    try:
-        yield heard
-    finally:
-        logger.removeHandler(heard)
-
-
 def _reveal(secret: Secret | None) -> str | None:
     return None if secret is None else secret.get_secret_value()
 
 
 def _tls(kafka: KafkaSettings) -> ssl.SSLContext:
-    """Made here and not by kafka-python, which reads the files anew at each connection and hides what is wrong."""
     try:
-        context = ssl.create_default_context(cafile=kafka.ssl_cafile)
-        if kafka.ssl_certfile is not None:
-            # Without a password at hand OpenSSL would ask for one on the terminal, where nobody sits.
-            password = _reveal(kafka.ssl_password) or ""
-            context.load_cert_chain(kafka.ssl_certfile, kafka.ssl_keyfile, password)
-    except OSError as error:  # ssl.SSLError is one
+        return tls_context(
+            cafile=kafka.ssl_cafile,
+            certfile=kafka.ssl_certfile,
+            keyfile=kafka.ssl_keyfile,
+            password=_reveal(kafka.ssl_password),
+        )
+    except OSError as error:
         raise UsageError(
             f"cannot use the TLS files ({error}): "
             "check kafka.ssl_cafile, kafka.ssl_certfile, kafka.ssl_keyfile and the key's password"
         ) from error
-    return context

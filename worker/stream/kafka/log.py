@@ -159,9 +159,7 @@ class KafkaLog(Log):
         )
         self.transactor.start()
         with reaching(options):
-            self._asker: Any = KafkaConsumer(
-                **options, group_id=None, enable_auto_commit=False, request_timeout_ms=15_000
-            )
+            self._asker: Any = KafkaConsumer(**options, group_id=None, enable_auto_commit=False)
         page_member = Member(
             options,
             prefix + PAGES,

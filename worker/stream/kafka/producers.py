@@ -19,6 +19,7 @@ from typing import Any, Final
 from kafka import KafkaProducer, TopicPartition, errors
 from kafka.structs import OffsetAndMetadata
 
+from worker.kafka_client.private import cut_off
 from worker.messages import Headers
 from worker.stream.kafka.connection import Options
 from worker.stream.kafka.failing_sends import Failures
@@ -29,8 +30,6 @@ BATCH_BYTES: Final = 1 << 20
 """kafka-python's 16 KiB would make a request of every page."""
 BLOCK_MS: Final = 2000
 """How long an append may hold up the worker's loop while no broker answers."""
-CLOSE_SECONDS: Final = 1.0
-"""For a network thread that was told to stop."""
 OUTPUTS_AT_A_TIME: Final = 8
 BREATH_SECONDS: Final = 0.0005
 """A transaction gives its producer so many records at a time, .6 ms of work, and leaves core and interpreter to the
@@ -78,7 +77,7 @@ class Appender:
             "linger_ms": 0,  # a round of the protocol waits for each of these
             "batch_size": BATCH_BYTES,
             "max_request_size": max_bytes,
-            "request_timeout_ms": int(delivery_seconds * 500),
+            "request_timeout_ms": request_ms(options, delivery_seconds),
             "delivery_timeout_ms": int(delivery_seconds * 1000),
             "max_block_ms": BLOCK_MS,
             "bootstrap_timeout_ms": BLOCK_MS,
@@ -163,20 +162,14 @@ class Appender:
 
 
 def let_go(producer: Any, seconds: float) -> None:
-    """Close a producer, for at most so long, and cut off what is not delivered by then.
-
-    ``close`` begins with a flush, and where that times out it raises before it stops the network thread, which then
-    runs for ever and sends its records late. So that thread is told by itself; kafka-python has no public way.
-    """
+    """Close a producer, for at most so long, and cut off what is not delivered by then."""
     try:
         if seconds:
             producer.flush(timeout=seconds)
     except errors.KafkaError as error:
         _log.warning("what was still to be sent is given up (%s): the next owner does it again", error)
     finally:
-        producer._sender.force_close()
-        with suppress(Exception):
-            producer.close(timeout=CLOSE_SECONDS)
+        cut_off(producer)
 
 
 @dataclass
@@ -229,7 +222,7 @@ class Transactor(threading.Thread):
             "batch_size": BATCH_BYTES,
             "max_request_size": max_bytes,
             "delivery_timeout_ms": int(timeout_seconds * 1000),
-            "request_timeout_ms": int(timeout_seconds * 500),
+            "request_timeout_ms": request_ms(options, timeout_seconds),
             "max_block_ms": int(timeout_seconds * 1000),
         }
         self._timeout_seconds = timeout_seconds
@@ -341,6 +334,11 @@ class Transactor(threading.Thread):
         if self._producer is not None:
             let_go(self._producer, timeout)
             self._producer = None
+
+
+def request_ms(options: Options, seconds: float) -> int:
+    """How long a request may take of which a second try must fit into so many seconds."""
+    return int(min(options.get("request_timeout_ms", float("inf")), seconds * 500))
 
 
 def _failed(refused: list[tuple[Output, Exception]], output: Output, error: Exception) -> None:
