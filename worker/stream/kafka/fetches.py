@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from worker.stream.kafka.private import fetches_under_way, has_records
+
 ASK_SECONDS: Final = 0.1
 """A consumer is polled this often at least, whatever it shows: only then does it look at its group and its positions,
 and ask anew where nothing is under way."""
@@ -22,7 +24,7 @@ class Fetches:
     """
 
     def __init__(self, consumer: Any, clock: Callable[[], float] = time.monotonic) -> None:
-        self._fetcher = consumer._fetcher
+        self._consumer = consumer
         self._clock = clock
         self._ask_at = 0.0
 
@@ -45,7 +47,7 @@ class Fetches:
             came.wait(min(seconds, ASK_SECONDS))
 
     def _under_way(self) -> list[Any]:
-        return list(self._fetcher._fetch_futures)
+        return fetches_under_way(self._consumer)
 
     def _has_come(self) -> bool:
-        return bool(self._fetcher._completed_fetches or self._fetcher._next_partition_records)
+        return has_records(self._consumer)

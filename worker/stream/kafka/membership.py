@@ -15,7 +15,8 @@ from kafka.structs import MemberState, OffsetAndMetadata
 from worker.stream.kafka.connection import Options, reaching
 from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
-from worker.stream.kafka.rebalance import Joining, is_at_rest
+from worker.stream.kafka.private import is_at_rest
+from worker.stream.kafka.rebalance import Joining
 from worker.stream.kafka.unpacking import unpack_bounded
 from worker.stream.log import Committed, Membership, NotYet, PageGroup, Polled, Record, ShardGroup
 

@@ -23,6 +23,7 @@ from worker.kafka_client.private import cut_off
 from worker.messages import Headers
 from worker.stream.kafka.connection import Options
 from worker.stream.kafka.failing_sends import Failures
+from worker.stream.kafka.private import transactions_of, wake
 from worker.stream.log import Committed, Membership, Output, Sent
 from worker.topics import topic_name
 
@@ -284,7 +285,7 @@ class Transactor(threading.Thread):
         if self._producer is None:
             self._producer = self._new_producer()
         deadline = time.monotonic() + self._timeout_seconds
-        manager = self._producer._transaction_manager
+        manager = transactions_of(self._producer)
         self._producer.begin_transaction()
         for number, output in enumerate(job.outputs):
             if number and number % OUTPUTS_AT_A_TIME == 0:
@@ -303,7 +304,7 @@ class Transactor(threading.Thread):
         self._wait(manager.begin_commit(), deadline)
 
     def _wait(self, result: Any, deadline: float) -> None:
-        self._producer._sender.wakeup()
+        wake(self._producer)
         if not result.wait(timeout_ms=max(0.0, deadline - time.monotonic()) * 1000):
             raise errors.KafkaTimeoutError(f"no answer within {self._timeout_seconds:g} s")
 

@@ -8,16 +8,13 @@ from typing import Any, Final
 
 from kafka.structs import MemberState
 
+from worker.stream.kafka.private import is_at_rest, join_anew
+
 SLICE_MS: Final = 100
 """How long the thread polls at a time. kafka-python throws away what it agreed on with the broker between two polls and
 joins anew: with shorter polls that happens more often. A poll goes on to its end although the group has come to rest,
 so with longer ones the worker hears later of what it has lost and gained."""
 CLOSE_SECONDS: Final = 5.0
-
-
-def is_at_rest(consumer: Any) -> bool:
-    """Whether the consumer is a member of its group and need not join anew."""
-    return bool(consumer.group_metadata().state == MemberState.STABLE and not consumer._coordinator.need_rejoin())
 
 
 class Joining:
@@ -75,7 +72,7 @@ class Joining:
                 if self._consumer.group_metadata().state != MemberState.STABLE:
                     # One that joins because a topic has grown forgets why as soon as it leads the group, and if a poll
                     # ends between that and the end of the rebalance, no later one would go on with it.
-                    self._consumer._coordinator.request_rejoin()
+                    join_anew(self._consumer)
                 self._consumer.poll(timeout_ms=SLICE_MS)
         except BaseException as error:  # for the thread that asks whether this one has ended
             self._error = error

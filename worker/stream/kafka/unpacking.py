@@ -28,6 +28,7 @@ from kafka.record.default_records import DefaultRecordBatch
 from kafka.record.util import decode_varint
 
 from worker.stream.kafka.decompression import NONE, unpacked
+from worker.stream.kafka.private import fetcher_as, packed_content
 from worker.stream.log import Record
 
 POLL_BYTES: Final = 16 << 20
@@ -69,7 +70,7 @@ class Window:
     """What a batch unpacks to, as far as it is needed: ``data`` from ``place`` on."""
 
     def __init__(self, batch: DefaultRecordBatch, budget: PollBudget) -> None:
-        packed = memoryview(batch._buffer)[batch.HEADER_STRUCT.size :]
+        packed = packed_content(batch)
         self.data: memoryview | bytes = packed if batch.compression_type == NONE else b""
         self.place = 0
         self._pieces = iter(()) if batch.compression_type == NONE else unpacked(batch.compression_type, packed)
@@ -300,7 +301,6 @@ class BoundedFetcher(Fetcher):  # type: ignore[misc]
 
 def unpack_bounded(consumer: Any, most_bytes: int) -> None:
     """Let a new consumer deliver ``Record``; one of more bytes than these comes without content."""
-    fetcher = consumer._fetcher
-    fetcher.__class__ = BoundedFetcher
+    fetcher = fetcher_as(consumer, BoundedFetcher)
     fetcher.most_bytes = most_bytes
     fetcher.budget = PollBudget()

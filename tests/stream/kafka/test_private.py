@@ -1,0 +1,52 @@
+"""Parts of kafka-python without a public name stand in two files, and the installed version has them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from worker.kafka_client.private import lacking
+from worker.stream.kafka.private import PARTS
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+FOLDERS: Final = ("worker/stream/kafka", "worker/kafka_client", "crawler_plugin")
+OF_TUPLES: Final = {"_replace", "_asdict", "_fields"}
+
+
+def test_the_installed_kafka_python_has_every_part_that_is_touched() -> None:
+    assert lacking(PARTS) == []
+
+
+def foreign_privates(path: Path) -> list[str]:
+    """Private attributes that a file touches of objects of classes that it does not define."""
+    tree = ast.parse(path.read_bytes())
+    own = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+    } | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr.startswith("_")
+        and not node.attr.endswith("__")
+        and node.attr not in own | OF_TUPLES
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))], ids=lambda path: path.name
+)
+def test_nothing_private_of_kafka_python_is_touched_elsewhere(path: Path) -> None:
+    assert foreign_privates(path) == [] or path.name == "private.py"
+
+
+def test_what_is_touched_elsewhere_would_be_seen() -> None:
+    touched = foreign_privates(ROOT / "worker" / "stream" / "kafka" / "private.py")
+    assert {part.name for part in PARTS if part.name.startswith("_")} - {"_append"} <= {
+        line.rpartition(" ")[2] for line in touched
+    }
