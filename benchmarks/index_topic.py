@@ -49,7 +49,7 @@ def fill(settings: Settings, rules: Policy, entries: int) -> int:
             sent.append(log.append(FINGERPRINTS, 0, None, empty, headers))
         for number in range(rules.shards):
             share = entries // rules.shards + (number < entries % rules.shards)
-            for key, block in enumerate(_blocks(rules, number, share, batches)):
+            for key, block in enumerate(blocks(rules, number, share, batches)):
                 _wait(sent, _OUTSTANDING)
                 sent.append(log.append(INDEX, number, key.to_bytes(16, "big"), encode(block), headers))
         _wait(sent, 0)
@@ -58,7 +58,7 @@ def fill(settings: Settings, rules: Policy, entries: int) -> int:
     return batches
 
 
-def _blocks(rules: Policy, shard: int, entries: int, batches: int) -> Iterator[Block]:
+def blocks(rules: Policy, shard: int, entries: int, batches: int) -> Iterator[Block]:
     """A block a batch, whether it has entries or not: all shards stand at the same batch in the end."""
     random = np.random.default_rng(shard)
     template = pack(

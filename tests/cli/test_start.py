@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import logging
+import os
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
-import numba
 import pytest
 
-from worker.observe.compiling import compiling
 from worker.observe.health import HealthServer, Starting
+
+ROOT: Final = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -35,37 +37,6 @@ def answer(server: HealthServer, path: str) -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
-def test_compiling_is_told_once_at_its_beginning_and_at_its_end_and_shown_meanwhile(
-    starting: Starting, server: HealthServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    seen: list[tuple[int, str]] = []
-
-    def say(step: str) -> None:
-        starting.say(step)
-        seen.append(answer(server, "/readyz"))
-        assert answer(server, "/livez") == (200, "alive\n")
-
-    with caplog.at_level(logging.INFO), compiling(say):
-        first = numba.njit("int64(int64)")(lambda number: number + 1)
-        second = numba.njit("int64(int64)")(lambda number: number + 2)
-    assert (first(1), second(1)) == (2, 3)
-    begins, ends = [record.getMessage() for record in caplog.records if record.name == "worker.observe.compiling"]
-    assert begins.startswith("compiling for this machine")
-    assert "NUMBA_CACHE_DIR" in begins
-    assert ends.startswith("compiled 2 functions in ")
-    assert all(status == 503 for status, _ in seen)
-    assert seen[0][1].startswith("compiling for this machine: 0 functions done")
-    assert seen[-1][1].startswith("compiling for this machine: 2 functions done")
-
-
-def test_where_nothing_is_compiled_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    told: list[str] = []
-    with caplog.at_level(logging.INFO), compiling(told.append):
-        pass
-    assert not told
-    assert not caplog.records
-
-
 def test_before_there_is_anything_to_count_there_are_no_metrics(starting: Starting, server: HealthServer) -> None:
     starting.say("looking for the topics")
     assert answer(server, "/metrics") == (200, "")
@@ -81,3 +52,32 @@ def test_what_is_imported_before_the_server_listens_compiles_nothing() -> None:
     code = "import sys, worker.cli.main, worker.cli.start, worker.config; print('numba' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "False\n"
+
+
+def worker(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "worker", *arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_without_the_crc32c_wheel_it_ends_with_2_and_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "crc32c.py").write_text("raise ImportError('not installed')\n")
+    ended = worker(PYTHONPATH=str(tmp_path))
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("worker: error: the crc32c wheel is missing")
+    assert "pip install 'kafka-python[crc32c]'" in ended.stderr
+    assert ended.stdout == ""
+
+
+@pytest.mark.parametrize("override", ["near.k=9", "kafka.patience_seconds=0", "commit.pages=0"])
+def test_a_setting_that_is_not_allowed_ends_it_with_2(override: str) -> None:
+    ended = worker("--set", override)
+    assert ended.returncode == 2
+    assert override.partition("=")[0] in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,93 @@
+"""``python -m worker switch`` against the real broker: who writes the outputs from where on."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from tests.waiting import wait_for
+from worker.cli import switch
+from worker.compose.topology import cluster, specs
+from worker.config import KafkaSettings, Settings, TopicSettings
+from worker.errors import Refused
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.topic_admin import create_topics
+from worker.stream.log import Committed
+from worker.stream.policy import NOTHING, Note, ReplayPoint
+
+pytestmark = pytest.mark.cluster
+
+NOTE = Note(ReplayPoint(0, 0))
+
+
+@pytest.fixture
+def generations(broker: str, topic_prefix: str) -> tuple[Settings, Settings]:
+    """The settings of an old and of a new generation whose topics are there, with two partitions of pages."""
+    old, new = (
+        Settings(
+            kafka=KafkaSettings(bootstrap_servers=broker),
+            topics=TopicSettings(prefix=topic_prefix, generation=name, partitions=2, shards=1),
+        )
+        for name in ("old", "new")
+    )
+    create_topics(client_options(old.kafka), specs(old), 1)
+    create_topics(client_options(new.kafka), specs(new), 1)
+    return old, new
+
+
+def run(settings: Settings) -> int:
+    parser = argparse.ArgumentParser()
+    switch.configure(parser)
+    return switch.run(parser.parse_args(["--from", "old"]), lambda: settings)
+
+
+def commit(settings: Settings, *offsets: int, note: Note) -> None:
+    """As workers that have stopped have left it; a broker that is new takes none until it knows who coordinates."""
+    left = {number: Committed(offset, note.to_metadata()) for number, offset in enumerate(offsets)}
+
+    def taken() -> bool:
+        with cluster(settings) as here:
+            try:
+                here.commit(left)
+            except Refused:
+                return False
+        return True
+
+    wait_for(taken, "the broker to take consumed offsets", seconds=60)
+
+
+def notes(settings: Settings) -> list[tuple[int, Note]]:
+    with cluster(settings) as here:
+        found = [here.committed(number) for number in (0, 1)]
+    return [(each.offset, Note.from_metadata(each.metadata, "test")) for each in found if each is not None]
+
+
+def writing_from(offset: int) -> Note:
+    return NOTE._replace(written_from=offset)
+
+
+def test_the_outputs_pass_where_the_old_generation_ended_and_again_nothing_changes(
+    generations: tuple[Settings, Settings], capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = generations
+    commit(old, 7, 4, note=NOTE)
+    commit(new, 5, 4, note=writing_from(NOTHING))
+    for _ in range(2):
+        assert run(new) == 0
+        told = capsys.readouterr().out.splitlines()
+        assert told[0] == "partition 0 of pages: from offset 7 on; 2 pages before it are still to be counted"
+        assert told[1] == "partition 1 of pages: from offset 4 on; 0 pages before it are still to be counted"
+        assert "topics.generation='new' writes from there on" in told[2]
+        assert notes(old) == [(7, NOTE._replace(successor="new")), (4, NOTE._replace(successor="new"))]
+        assert notes(new) == [(5, writing_from(7)), (4, writing_from(4))]
+
+
+def test_a_generation_that_has_consumed_nothing_is_refused_and_nothing_changes(
+    generations: tuple[Settings, Settings],
+) -> None:
+    old, new = generations
+    commit(old, 7, 4, note=NOTE)
+    with pytest.raises(Refused, match=r"topics\.generation='new' has no consumed offset for partition 0"):
+        run(new)
+    assert notes(old) == [(7, NOTE), (4, NOTE)]
