@@ -158,11 +158,11 @@ def report(distinct: int, settings: Settings, growth: Growth | None, sample: int
         (f"{distinct:,} signatures of 64 bits", distinct * SIGNATURE_BYTES),
         (f"in {TABLES_IN_LITERATURE} tables", distinct * SIGNATURE_BYTES * TABLES_IN_LITERATURE),
     ]
-    parts = [(f"column {name}", dtype.itemsize) for name, dtype in COLUMNS.items()]
-    parts.append((f"{tables} tables of a tag and a slot each", tables * (TAG_BYTES + SLOT_BYTES)))
+    of_an_entry = [(f"column {name}", dtype.itemsize) for name, dtype in COLUMNS.items()]
+    of_an_entry.append((f"{tables} tables of a tag and a slot each", tables * (TAG_BYTES + SLOT_BYTES)))
     if sketched:
-        parts.append(("sketch", SKETCH_BYTES))
-        parts.append((f"{BANDS} tables of half a key and a slot each", BANDS * (KEY_BYTES + SLOT_BYTES)))
+        of_an_entry.append(("sketch", SKETCH_BYTES))
+        of_an_entry.append((f"{BANDS} tables of half a key and a slot each", BANDS * (KEY_BYTES + SLOT_BYTES)))
     lines = ["The literature's arithmetic (signatures alone: no URL, no order, no time), computed"]
     lines += [f"  {label:44}{in_units(size):>12}" for label, size in literature]
     lines += [
@@ -170,7 +170,7 @@ def report(distinct: int, settings: Settings, growth: Growth | None, sample: int
         f"This index, predicate {settings.near.predicate}, layout {layout.value}, bytes an entry before it is packed, "
         "computed from its columns' types",
     ]
-    lines += [f"  {label:44}{size:>12}" for label, size in parts]
+    lines += [f"  {label:44}{size:>12}" for label, size in of_an_entry]
     lines += [f"  {'together':44}{total:>12}", f"  {f'{distinct:,} entries':44}{in_units(distinct * total):>12}"]
     if growth is not None:
         lines += [
