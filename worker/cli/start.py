@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from worker.compose.stopping import AskedToStop
-from worker.observe.compiling import compiling
+from worker.observe.compile_progress import compiling
 from worker.observe.health import HealthServer, Starting
 from worker.stream.kafka.connection import client_options
 

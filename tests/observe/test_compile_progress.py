@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numba
 import pytest
 
-from worker.observe.compiling import compiling
+from worker.observe.compile_progress import compiling
 from worker.observe.health import HealthServer, Starting
 
 
@@ -47,7 +47,9 @@ def test_compiling_is_told_once_at_its_beginning_and_at_its_end_and_shown_meanwh
         first = numba.njit("int64(int64)")(lambda number: number + 1)
         second = numba.njit("int64(int64)")(lambda number: number + 2)
     assert (first(1), second(1)) == (2, 3)
-    begins, ends = [record.getMessage() for record in caplog.records if record.name == "worker.observe.compiling"]
+    begins, ends = [
+        record.getMessage() for record in caplog.records if record.name == "worker.observe.compile_progress"
+    ]
     assert begins.startswith("compiling for this machine")
     assert "NUMBA_CACHE_DIR" in begins
     assert ends.startswith("compiled 2 functions in ")
