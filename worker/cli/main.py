@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from worker import __version__
-from worker.cli.installed import require_worker
+from worker.compose.installed import require_worker
 from worker.compose.stopping import AskedToStop
 from worker.errors import UNEXPECTED, Stop, UsageError
 from worker.observe.log_lines import log_to_stderr
