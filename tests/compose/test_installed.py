@@ -6,8 +6,8 @@ import importlib.metadata
 
 import pytest
 
-from worker.cli import installed
 from worker.cli.main import main
+from worker.compose import installed
 
 LINES = [
     "scrapy>=2.14",
