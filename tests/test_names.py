@@ -9,20 +9,6 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
-STILL_TWICE: Final = {
-    "Child",
-    "KafkaSettings",
-    "Kind",
-    "Measured",
-    "Outcome",
-    "Page",
-    "Parser",
-    "Report",
-    "Share",
-    "Stopwatch",
-}
-"""Names that stand for two things; to be emptied."""
-
 
 def classes(path: Path) -> list[str]:
     """Public classes that a file defines; one that it imports is the other one."""
@@ -37,8 +23,7 @@ def test_no_public_class_is_called_like_another_one() -> None:
             for name in classes(path):
                 homes[name].add(".".join(path.relative_to(ROOT).with_suffix("").parts))
     twice = {name: modules for name, modules in homes.items() if len(modules) > 1}
-    assert {name: modules for name, modules in twice.items() if name not in STILL_TWICE} == {}
-    assert twice.keys() >= STILL_TWICE, "what is no longer twice is taken out of the list"
+    assert twice == {}
 
 
 def test_classes_that_are_imported_or_private_are_not_counted(tmp_path: Path) -> None:

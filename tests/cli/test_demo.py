@@ -20,7 +20,7 @@ import pytest
 
 from worker.cli import demo
 from worker.cli.main import main
-from worker.demo.site import Kind, build_site
+from worker.demo.site import PageKind, build_site
 from worker.errors import CheckFailed
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -104,7 +104,7 @@ def test_the_demo_adds_up_on_a_real_broker_and_leaves_nothing_behind(tmp_path: P
     outcomes = {outcome: cell(output, outcome) for outcome in ("unique", "duplicate", "refetch", "dead letter")}
     assert {cell(output, station) for station in stations} == {sum(outcomes.values())} == {SITE.visits}
     assert outcomes["unique"] == len(SITE.groups)
-    assert outcomes["dead letter"] == sum(page.kind is Kind.FILE for page in SITE.pages)
+    assert outcomes["dead letter"] == sum(page.kind is PageKind.FILE for page in SITE.pages)
     rules = [cell(output, f"by {rule}") for rule in ("exact-text", "exact-bytes", "hamming", "sketch")]
     assert sum(rules) == outcomes["duplicate"]
     assert all(rules)

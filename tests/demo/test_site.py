@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 
 from worker.demo import articles
-from worker.demo.site import UNDECLARED, Kind, Page, Site, build_site
+from worker.demo.site import UNDECLARED, PageKind, Site, SitePage, build_site
 from worker.errors import PageError
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
@@ -44,19 +44,21 @@ def fingerprinter() -> Fingerprinter:
 
 
 @pytest.fixture(scope="module")
-def fingerprinted(site: Site, fingerprinter: Fingerprinter) -> list[tuple[Page, Fingerprinted]]:
-    return [(page, fingerprinter.of_page(page.body, meta(page))) for page in site.pages if page.kind is not Kind.FILE]
+def fingerprinted(site: Site, fingerprinter: Fingerprinter) -> list[tuple[SitePage, Fingerprinted]]:
+    return [
+        (page, fingerprinter.of_page(page.body, meta(page))) for page in site.pages if page.kind is not PageKind.FILE
+    ]
 
 
-def meta(page: Page) -> PageMeta:
+def meta(page: SitePage) -> PageMeta:
     return PageMeta(url=page.url, content_type=page.content_type)
 
 
-def of_kind(site: Site, kind: Kind) -> list[Page]:
+def of_kind(site: Site, kind: PageKind) -> list[SitePage]:
     return [page for page in site.pages if page.kind is kind]
 
 
-def links(page: Page) -> set[str]:
+def links(page: SitePage) -> set[str]:
     """Absolute, without fragments. A link is ASCII in every encoding that the site uses."""
     anchors = Anchors()
     anchors.feed(page.body.decode("ascii", "replace"))
@@ -76,24 +78,29 @@ def test_every_page_is_reached_by_links_from_the_start_and_every_link_leads_to_a
     while waiting:
         url = waiting.pop()
         reached.add(url)
-        if pages[url].kind is not Kind.FILE:
+        if pages[url].kind is not PageKind.FILE:
             waiting |= links(pages[url]) - reached
     assert reached == pages.keys()
 
 
 def test_every_family_is_there_on_two_hosts_and_in_several_sections(site: Site) -> None:
     kinds = Counter(page.kind for page in site.pages)
-    assert kinds.keys() == set(Kind)
-    assert all(kinds[kind] >= 40 for kind in (Kind.ARTICLE, Kind.PRINT, Kind.SESSION, Kind.MIRROR, Kind.GONE))
-    assert kinds[Kind.REPOST] >= 15
+    assert kinds.keys() == set(PageKind)
+    assert all(
+        kinds[kind] >= 40
+        for kind in (PageKind.ARTICLE, PageKind.PRINT, PageKind.SESSION, PageKind.MIRROR, PageKind.GONE)
+    )
+    assert kinds[PageKind.REPOST] >= 15
     assert {urlsplit(page.url).netloc for page in site.pages} == {urlsplit(PAPER).netloc, urlsplit(COPIER).netloc}
-    assert {urlsplit(page.url).netloc for page in of_kind(site, Kind.MIRROR)} == {urlsplit(COPIER).netloc}
+    assert {urlsplit(page.url).netloc for page in of_kind(site, PageKind.MIRROR)} == {urlsplit(COPIER).netloc}
     assert len({page.section for page in site.pages}) >= 6
-    assert all("sid=" in page.url for page in of_kind(site, Kind.SESSION))
-    assert len({page.body for page in of_kind(site, Kind.GONE)}) == 1
+    assert all("sid=" in page.url for page in of_kind(site, PageKind.SESSION))
+    assert len({page.body for page in of_kind(site, PageKind.GONE)}) == 1
 
 
-def test_pages_are_near_if_and_only_if_they_are_of_one_group(fingerprinted: list[tuple[Page, Fingerprinted]]) -> None:
+def test_pages_are_near_if_and_only_if_they_are_of_one_group(
+    fingerprinted: list[tuple[SitePage, Fingerprinted]],
+) -> None:
     near = AccurateNear(3)
     wrong = [
         (a.url, b.url)
@@ -104,9 +111,9 @@ def test_pages_are_near_if_and_only_if_they_are_of_one_group(fingerprinted: list
     assert wrong == []
 
 
-def test_some_reposts_are_found_by_their_sketches_only(fingerprinted: list[tuple[Page, Fingerprinted]]) -> None:
-    originals = {page.group: of for page, of in fingerprinted if page.kind is Kind.ARTICLE}
-    reposted = [(of, originals[page.group]) for page, of in fingerprinted if page.kind is Kind.REPOST]
+def test_some_reposts_are_found_by_their_sketches_only(fingerprinted: list[tuple[SitePage, Fingerprinted]]) -> None:
+    originals = {page.group: of for page, of in fingerprinted if page.kind is PageKind.ARTICLE}
+    reposted = [(of, originals[page.group]) for page, of in fingerprinted if page.kind is PageKind.REPOST]
     by_fingerprint = [SimHashNear(3, HAMMING_RATIO)(*pair) is not None for pair in reposted]
     assert any(by_fingerprint)
     assert not all(by_fingerprint)
@@ -114,13 +121,13 @@ def test_some_reposts_are_found_by_their_sketches_only(fingerprinted: list[tuple
 
 
 def test_reposts_differ_from_their_originals_in_words_and_mirrors_in_markup_only(
-    fingerprinted: list[tuple[Page, Fingerprinted]],
+    fingerprinted: list[tuple[SitePage, Fingerprinted]],
 ) -> None:
-    originals = {page.group: of for page, of in fingerprinted if page.kind is Kind.ARTICLE}
+    originals = {page.group: of for page, of in fingerprinted if page.kind is PageKind.ARTICLE}
     for page, of in fingerprinted:
-        if page.kind in (Kind.PRINT, Kind.SESSION, Kind.MIRROR):
+        if page.kind in (PageKind.PRINT, PageKind.SESSION, PageKind.MIRROR):
             assert of.text_hash == originals[page.group].text_hash, page.url
-        elif page.kind is Kind.REPOST:
+        elif page.kind is PageKind.REPOST:
             assert of.text_hash != originals[page.group].text_hash, page.url
 
 
@@ -129,7 +136,7 @@ def test_mirrors_of_chinese_articles_are_in_gbk_and_some_do_not_say_so(
 ) -> None:
     texts = {article.slug: article for article in articles.articles()}
     chinese = [
-        page for page in of_kind(site, Kind.MIRROR) if page.group in texts and texts[page.group].language == "zh"
+        page for page in of_kind(site, PageKind.MIRROR) if page.group in texts and texts[page.group].language == "zh"
     ]
     declared = {page.group: b"charset=gbk" in page.body for page in chinese}
     assert {slug for slug, is_declared in declared.items() if not is_declared} == UNDECLARED
@@ -142,18 +149,20 @@ def test_mirrors_of_chinese_articles_are_in_gbk_and_some_do_not_say_so(
 
 
 def test_short_and_empty_pages_have_no_fingerprint_and_files_no_text(
-    site: Site, fingerprinted: list[tuple[Page, Fingerprinted]], fingerprinter: Fingerprinter
+    site: Site, fingerprinted: list[tuple[SitePage, Fingerprinted]], fingerprinter: Fingerprinter
 ) -> None:
-    assert {page.kind for page, of in fingerprinted if of.fingerprint is None} == {Kind.SHORT, Kind.EMPTY}
-    for page in of_kind(site, Kind.FILE):
+    assert {page.kind for page, of in fingerprinted if of.fingerprint is None} == {PageKind.SHORT, PageKind.EMPTY}
+    for page in of_kind(site, PageKind.FILE):
         with pytest.raises(PageError, match="not-text"):
             fingerprinter.of_page(page.body, meta(page))
 
 
 def test_groups_hold_all_pages_with_a_text_once(site: Site) -> None:
     grouped = [page for pages in site.groups.values() for page in pages]
-    assert sorted(page.url for page in grouped) == sorted(page.url for page in site.pages if page.kind is not Kind.FILE)
-    assert site.visits == len(site.pages) + len(of_kind(site, Kind.FRONT))
+    assert sorted(page.url for page in grouped) == sorted(
+        page.url for page in site.pages if page.kind is not PageKind.FILE
+    )
+    assert site.visits == len(site.pages) + len(of_kind(site, PageKind.FRONT))
 
 
 def test_texts_are_sentences_of_both_languages() -> None:

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import pytest
 from rich.console import Console
 
-from tests.demo.test_reckoning import FIRST_VISITS, judged, reckoned
+from tests.demo.test_expected_counts import FIRST_VISITS, judged, reckoned
 from worker.config import KafkaSettings
 from worker.demo import tables
-from worker.demo.children import Child
+from worker.demo.children import DemoProcess
 from worker.demo.progress import Progress, Stations
 from worker.demo.scrape import (
     CLAIMED,
@@ -26,7 +26,7 @@ from worker.demo.scrape import (
     SETTLED,
     SHARD_STATE,
     SURVIVORS,
-    Share,
+    WorkerShare,
     are_shared_out,
     is_ready,
     samples,
@@ -34,7 +34,7 @@ from worker.demo.scrape import (
     share_of,
 )
 from worker.demo.server import SiteServer
-from worker.demo.site import Kind, Page
+from worker.demo.site import PageKind, SitePage
 from worker.demo.watching import Watching
 from worker.errors import Unavailable
 from worker.messages import PageMeta, VerdictRecord
@@ -85,7 +85,7 @@ def test_metrics_are_summed_over_labels_and_workers_and_a_silent_worker_counts_n
         addresses = [f"{one.address}/metrics", silent, f"{other.address}/metrics"]
         assert scrape(addresses) == Counter({"x_total": 9, "x_created": 1_700_000_000})
         assert scrape([silent]) == Counter()
-        assert share_of(samples(silent)) == Share()
+        assert share_of(samples(silent)) == WorkerShare()
         assert not is_ready(silent)
 
 
@@ -119,22 +119,24 @@ dedup_pages_total{outcome="unique",language="zh"} 5.0
 dedup_pages_total{outcome="duplicate",language="zh"} 2.0
 """
     with showing(shown) as server:
-        assert share_of(samples(f"{server.address}/metrics")) == Share((9, 10), (4,), survivors=42, committed=7)
+        assert share_of(samples(f"{server.address}/metrics")) == WorkerShare((9, 10), (4,), survivors=42, committed=7)
 
 
 @pytest.mark.parametrize(
     ("shares", "shared_out"),
     [
-        ([Share((0, 1), (0, 1))], True),
-        ([Share((0,), (1,)), Share((1,), (0,))], True),
-        ([Share((0, 1), (0, 1)), Share()], False),
-        ([Share((0, 1), (0,)), Share((), (1,))], False),
-        ([Share((0, 1), (0,)), Share((1,), (1,))], False),
-        ([Share((0,), (0, 1))], False),
+        ([WorkerShare((0, 1), (0, 1))], True),
+        ([WorkerShare((0,), (1,)), WorkerShare((1,), (0,))], True),
+        ([WorkerShare((0, 1), (0, 1)), WorkerShare()], False),
+        ([WorkerShare((0, 1), (0,)), WorkerShare((), (1,))], False),
+        ([WorkerShare((0, 1), (0,)), WorkerShare((1,), (1,))], False),
+        ([WorkerShare((0,), (0, 1))], False),
         ([], False),
     ],
 )
-def test_all_is_shared_out_when_each_has_one_owner_and_no_worker_none(shares: list[Share], shared_out: bool) -> None:
+def test_all_is_shared_out_when_each_has_one_owner_and_no_worker_none(
+    shares: list[WorkerShare], shared_out: bool
+) -> None:
     assert are_shared_out(shares, shards=2, partitions=2) is shared_out
 
 
@@ -152,7 +154,7 @@ def test_a_child_sees_no_settings_of_ours_and_says_what_it_printed(
     (module_folder / "child_says.py").write_text(
         "import json, os, sys, worker\nprint('found:', json.dumps([dict(os.environ), sys.argv[1:]]))\nsys.exit(3)\n"
     )
-    with Child("a child", "child_says", ["one"], module_folder) as child:
+    with DemoProcess("a child", "child_says", ["one"], module_folder) as child:
         assert child._process.wait(60) == 3
     environment, arguments = json.loads(child.find("found: ") or "")
     assert not [name for name in environment if name.startswith("DEDUP_")]
@@ -163,7 +165,7 @@ def test_a_child_sees_no_settings_of_ours_and_says_what_it_printed(
 
 def test_a_child_is_ended_with_its_block(module_folder: Path) -> None:
     (module_folder / "child_waits.py").write_text("import signal\nprint('waiting', flush=True)\nsignal.pause()\n")
-    with Child("child", "child_waits", [], module_folder) as child:
+    with DemoProcess("child", "child_waits", [], module_folder) as child:
         assert child.status is None
     assert child.status == -signal.SIGTERM
 
@@ -184,9 +186,9 @@ def test_off_a_terminal_progress_is_lines_and_the_last_one_is_not_repeated() -> 
 def test_owners_are_told_when_they_change_and_not_when_their_counts_do() -> None:
     out = io.StringIO()
     with Progress(Console(file=out, width=200), 9) as progress:
-        progress.show(Stations(shares={"worker 1": Share((0, 1), (0,))}))
-        progress.show(Stations(shares={"worker 1": Share((0, 1), (0,), survivors=3, committed=4)}))
-        progress.show(Stations(shares={"worker 1": Share((0,), ()), "worker 2": Share((1,), (0,))}))
+        progress.show(Stations(shares={"worker 1": WorkerShare((0, 1), (0,))}))
+        progress.show(Stations(shares={"worker 1": WorkerShare((0, 1), (0,), survivors=3, committed=4)}))
+        progress.show(Stations(shares={"worker 1": WorkerShare((0,), ()), "worker 2": WorkerShare((1,), (0,))}))
     assert [line for line in out.getvalue().splitlines() if "owns" in line] == [
         "worker 1 owns shards 0 1 of the index, partitions 0 of pages",
         "worker 1 owns shards 0 of the index, partitions none of pages",
@@ -203,13 +205,13 @@ def test_on_a_terminal_progress_is_bars() -> None:
 
 
 def test_examples_are_of_every_kind_and_show_where_two_texts_part() -> None:
-    reckoning = reckoned(judged(FIRST_VISITS))
-    found = tables.examples(reckoning)
+    expected = reckoned(judged(FIRST_VISITS))
+    found = tables.examples(expected)
     assert [kind for _, page, original in found for kind in [tables._shows(page, original)]] == list(tables.EXAMPLES)
     assert len({page.group for _, page, _ in found}) == len(found)
-    verdict, page, original = next(example for example in found if example[1].kind is Kind.REPOST)
+    verdict, page, original = next(example for example in found if example[1].kind is PageKind.REPOST)
 
-    def text_of(side: Page) -> str:
+    def text_of(side: SitePage) -> str:
         return "all the same until " + ("here" if side is page else "there") + " and after it again " * 9
 
     heading, a, b = tables.example(verdict, page, original, text_of)
@@ -220,7 +222,7 @@ def test_examples_are_of_every_kind_and_show_where_two_texts_part() -> None:
 
 def test_a_pair_without_distance_and_equal_texts_is_shown_from_the_beginning() -> None:
     verdict, page, original = next(
-        pair for pair in tables.examples(reckoned(judged(FIRST_VISITS))) if pair[1].kind is Kind.SHORT
+        pair for pair in tables.examples(reckoned(judged(FIRST_VISITS))) if pair[1].kind is PageKind.SHORT
     )
     bare = VerdictRecord(**{name: getattr(verdict, name) for name in verdict.__struct_fields__} | {"distance": None})
     heading, a, b = tables.example(bare, page, original, lambda side: "Moved.")
@@ -230,7 +232,7 @@ def test_a_pair_without_distance_and_equal_texts_is_shown_from_the_beginning() -
 
 def test_the_table_of_owners_adds_up_what_their_shards_hold() -> None:
     out = io.StringIO()
-    shares = {"worker 1": Share((0, 2), (1,), 20, 5), "worker 2": Share((1,), (0,), 22, 4)}
+    shares = {"worker 1": WorkerShare((0, 2), (1,), 20, 5), "worker 2": WorkerShare((1,), (0,), 22, 4)}
     Console(file=out, width=120).print(tables.owners(shares))
     rows = [line.replace("│", " ").split() for line in out.getvalue().splitlines()]
     assert ["worker", "1", "0", "2", "20", "1", "5"] in rows
@@ -238,13 +240,13 @@ def test_the_table_of_owners_adds_up_what_their_shards_hold() -> None:
 
 
 def test_tables_show_each_section_and_outcome() -> None:
-    reckoning = reckoned(judged(FIRST_VISITS))
+    expected = reckoned(judged(FIRST_VISITS))
     out = io.StringIO()
     console = Console(file=out, width=120)
-    console.print(tables.sums(reckoning), tables.sections(reckoning))
-    for section in reckoning.by_section():
+    console.print(tables.sums(expected), tables.sections(expected))
+    for section in expected.by_section():
         assert section in out.getvalue()
-    assert str(reckoning.outcomes["duplicate"]) in out.getvalue()
+    assert str(expected.outcomes["duplicate"]) in out.getvalue()
 
 
 @pytest.mark.cluster
@@ -257,8 +259,8 @@ def test_a_worker_that_ends_and_a_crawl_that_stands_still_are_told_with_what_the
     (module_folder / "child_fails.py").write_text("raise SystemExit('scheme mismatch')\n")
     with (
         SiteServer() as site,
-        Child("spider", "child_waits", [], module_folder) as spider,
-        Child("worker 1", "child_fails", [], module_folder) as failing,
+        DemoProcess("spider", "child_waits", [], module_folder) as spider,
+        DemoProcess("worker 1", "child_fails", [], module_folder) as failing,
         Watching(options, topic_prefix, site, spider, []) as without_worker,
         Watching(options, topic_prefix, site, spider, [failing]) as with_worker,
     ):

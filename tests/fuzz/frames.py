@@ -11,8 +11,8 @@ from worker.pool.frames import (
     OUTCOME,
     RESULT_BYTES,
     Complaint,
+    FrameKind,
     Hindrance,
-    Kind,
     Malformed,
     Spent,
     head_of,
@@ -21,10 +21,10 @@ from worker.pool.frames import (
 )
 
 DECODERS = {
-    Kind.RESULT: msgspec.msgpack.Decoder(Fingerprinted),
-    Kind.PAGE_ERROR: msgspec.msgpack.Decoder(Complaint),
-    Kind.CANNOT_START: msgspec.msgpack.Decoder(Hindrance),
-    Kind.SPENT: msgspec.msgpack.Decoder(Spent),
+    FrameKind.RESULT: msgspec.msgpack.Decoder(Fingerprinted),
+    FrameKind.PAGE_ERROR: msgspec.msgpack.Decoder(Complaint),
+    FrameKind.CANNOT_START: msgspec.msgpack.Decoder(Hindrance),
+    FrameKind.SPENT: msgspec.msgpack.Decoder(Spent),
 }
 
 

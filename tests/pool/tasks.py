@@ -16,7 +16,7 @@ from typing import Any
 from worker.errors import PageError, UsageError
 from worker.messages import PageMeta
 from worker.page.extract import extract
-from worker.pool.frames import OUTCOME, Kind
+from worker.pool.frames import OUTCOME, FrameKind
 
 Task = Callable[[bytes, PageMeta], object]
 RESULT: Any = int | bytes | PageMeta | None
@@ -122,11 +122,11 @@ def _obey(body: bytes, meta: PageMeta) -> object:
             os.write(_outcomes_pipe(), bytes.fromhex(rest.decode()))
         case b"write-for-ever":
             while True:
-                os.write(_outcomes_pipe(), OUTCOME.pack(Kind.SPENT, 0, 1) + b"\x80")
+                os.write(_outcomes_pipe(), OUTCOME.pack(FrameKind.SPENT, 0, 1) + b"\x80")
         case b"forge":
             # As a page would that has taken its parser over: objects that run code where they are unpickled.
             payload = pickle.dumps(_Forged(os.fsdecode(rest)))
-            os.write(_outcomes_pipe(), OUTCOME.pack(Kind.RESULT, 1, len(payload)) + payload)
+            os.write(_outcomes_pipe(), OUTCOME.pack(FrameKind.RESULT, 1, len(payload)) + payload)
         case b"large":
             return b"x" * int(rest)
         case b"die-once":

@@ -21,7 +21,7 @@ from tests.pool import tasks
 from worker.errors import PageError, Stop, Unavailable, UsageError
 from worker.messages import PageMeta
 from worker.pool import process_pool
-from worker.pool.frames import OUTCOME, Kind
+from worker.pool.frames import OUTCOME, FrameKind
 from worker.pool.process_pool import PAGES_AHEAD, ProcessPool
 from worker.pool.stopwatch import PIPES, START
 
@@ -230,19 +230,25 @@ def frame(kind: int, number: int, payload: bytes, length: int | None = None) -> 
 
 MALFORMED: dict[str, tuple[bytes, str]] = {
     "a kind that there is not": (frame(99, 0, b""), "a frame of kind 99"),
-    "a payload without end": (frame(Kind.RESULT, 1, b"", 1 << 62), "4611686018427387904 bytes, at most 4194304"),
-    "a ready child that has a payload": (frame(Kind.READY, 0, b"x"), "READY with 1 bytes, at most 0"),
-    "ready once more": (frame(Kind.READY, 0, b""), "READY out of turn"),
-    "no start in the middle": (frame(Kind.CANNOT_START, 0, packed(["Refused", "stop it"])), "CANNOT_START out of turn"),
-    "an answer to a page that was not given": (frame(Kind.RESULT, 10**9, packed(1)), "an answer to page 1000000000"),
-    "no MessagePack": (frame(Kind.RESULT, 1, b"\xc1"), "cannot be read"),
-    "another type": (frame(Kind.RESULT, 1, packed([1.5])), "cannot be read"),
-    "lists in lists in lists": (frame(Kind.RESULT, 1, b"\x91" * 100_000), "cannot be read"),
-    "a reason for a whole line of a log": (frame(Kind.PAGE_ERROR, 1, packed(["a\nb", ""])), "cannot be read"),
-    "a detail of a thousand characters": (frame(Kind.PAGE_ERROR, 1, packed(["a", "x" * 1000])), "cannot be read"),
-    "time that runs backwards": (frame(Kind.SPENT, 0, packed({"extract": -1.0})), "cannot be read"),
-    "no time at all": (frame(Kind.SPENT, 0, packed({"extract": math.nan})), "cannot be read"),
-    "a hundred stages": (frame(Kind.SPENT, 0, packed({str(n): 1.0 for n in range(100)})), "cannot be read"),
+    "a payload without end": (frame(FrameKind.RESULT, 1, b"", 1 << 62), "4611686018427387904 bytes, at most 4194304"),
+    "a ready child that has a payload": (frame(FrameKind.READY, 0, b"x"), "READY with 1 bytes, at most 0"),
+    "ready once more": (frame(FrameKind.READY, 0, b""), "READY out of turn"),
+    "no start in the middle": (
+        frame(FrameKind.CANNOT_START, 0, packed(["Refused", "stop it"])),
+        "CANNOT_START out of turn",
+    ),
+    "an answer to a page that was not given": (
+        frame(FrameKind.RESULT, 10**9, packed(1)),
+        "an answer to page 1000000000",
+    ),
+    "no MessagePack": (frame(FrameKind.RESULT, 1, b"\xc1"), "cannot be read"),
+    "another type": (frame(FrameKind.RESULT, 1, packed([1.5])), "cannot be read"),
+    "lists in lists in lists": (frame(FrameKind.RESULT, 1, b"\x91" * 100_000), "cannot be read"),
+    "a reason for a whole line of a log": (frame(FrameKind.PAGE_ERROR, 1, packed(["a\nb", ""])), "cannot be read"),
+    "a detail of a thousand characters": (frame(FrameKind.PAGE_ERROR, 1, packed(["a", "x" * 1000])), "cannot be read"),
+    "time that runs backwards": (frame(FrameKind.SPENT, 0, packed({"extract": -1.0})), "cannot be read"),
+    "no time at all": (frame(FrameKind.SPENT, 0, packed({"extract": math.nan})), "cannot be read"),
+    "a hundred stages": (frame(FrameKind.SPENT, 0, packed({str(n): 1.0 for n in range(100)})), "cannot be read"),
 }
 
 

@@ -28,11 +28,11 @@ from worker.errors import CheckFailed, Unavailable, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from worker.demo.children import Child
-    from worker.demo.expected_counts import Reckoning
-    from worker.demo.scrape import Share
+    from worker.demo.children import DemoProcess
+    from worker.demo.expected_counts import ExpectedCounts
+    from worker.demo.scrape import WorkerShare
     from worker.demo.server import SiteServer
-    from worker.demo.site import Page
+    from worker.demo.site import SitePage
     from worker.demo.watching import Watching
 
 SUMMARY: Final = "crawl a small site through a real Kafka to verdicts, show the progress, check the sums"
@@ -120,14 +120,14 @@ class Demo:
             wait_until_ready(workers, topics.shards, topics.partitions, STALL_SECONDS)
             spider = running.enter_context(self._spider(site, servers))
             self._rule("3. The crawl")
-            reckoning, watching = self._watched(options, site, spider, workers)
+            expected, watching = self._watched(options, site, spider, workers)
             self._rule("4. What came out")
-            unique = reckoning.outcomes[UNIQUE]
+            unique = expected.outcomes[UNIQUE]
             shares = watching.shares_holding(unique, STALL_SECONDS)
-            wrong = reckoning.disagreements()
+            wrong = expected.disagreements()
             if (held := sum(share.survivors for share in shares.values())) != unique:
                 wrong.append(f"the workers' shards hold {held} pages, but {unique} are unique")
-            self._show(reckoning, watching, shares, servers)
+            self._show(expected, watching, shares, servers)
             if self.keep:
                 self._stay(servers, watching.addresses, workers)
             wrong += [
@@ -142,16 +142,16 @@ class Demo:
     def _rule(self, title: str) -> None:
         self.console.rule(title, align="left")
 
-    def _kernels(self, running: ExitStack) -> list[Child]:
-        from worker.demo.children import Child
+    def _kernels(self, running: ExitStack) -> list[DemoProcess]:
+        from worker.demo.children import DemoProcess
         from worker.demo.kernels import PARTS
 
         return [
-            running.enter_context(Child(f"kernels of {part}", "worker.demo.kernels", [part], self.folder))
+            running.enter_context(DemoProcess(f"kernels of {part}", "worker.demo.kernels", [part], self.folder))
             for part in PARTS
         ]
 
-    def _wait_for(self, kernels: Sequence[Child]) -> None:
+    def _wait_for(self, kernels: Sequence[DemoProcess]) -> None:
         """However long it takes: only a worker that stands still is a reason to give up."""
         if any(child.status is None for child in kernels):
             self.console.print("compiling what workers run for this CPU, which is done once")
@@ -179,8 +179,8 @@ class Demo:
         self.console.print(", ".join(f"{spec.name} ({spec.partitions})" for spec in specs), soft_wrap=True)
         return options
 
-    def _worker(self, number: int, servers: str) -> Child:
-        from worker.demo.children import Child
+    def _worker(self, number: int, servers: str) -> DemoProcess:
+        from worker.demo.children import DemoProcess
 
         settings = {
             "kafka.bootstrap_servers": servers,
@@ -191,24 +191,24 @@ class Demo:
         }
         arguments = [argument for key, value in settings.items() for argument in ("--set", f"{key}={value}")]
         self.console.print(f"worker {number}: python -m worker {' '.join(arguments)}", markup=False, soft_wrap=True)
-        return Child(f"worker {number}", "worker", arguments, self.folder)
+        return DemoProcess(f"worker {number}", "worker", arguments, self.folder)
 
-    def _spider(self, site: SiteServer, servers: str) -> Child:
-        from worker.demo.children import Child
+    def _spider(self, site: SiteServer, servers: str) -> DemoProcess:
+        from worker.demo.children import DemoProcess
 
         pages, start = len(site.site.pages), site.site.start
         self.console.print(f"site: {start} and a copier, {pages} pages; spider: ADDONS = crawler_plugin.Addon")
-        return Child("spider", "worker.demo.spider", [start, servers, PREFIX, str(self._stats_file)], self.folder)
+        return DemoProcess("spider", "worker.demo.spider", [start, servers, PREFIX, str(self._stats_file)], self.folder)
 
     @property
     def _stats_file(self) -> Path:
         return self.folder / "stats.json"
 
     def _watched(
-        self, options: dict[str, Any], site: SiteServer, spider: Child, workers: Sequence[Child]
-    ) -> tuple[Reckoning, Watching]:
+        self, options: dict[str, Any], site: SiteServer, spider: DemoProcess, workers: Sequence[DemoProcess]
+    ) -> tuple[ExpectedCounts, Watching]:
         """Wait until everything that was published is committed, and read it once more from the beginning."""
-        from worker.demo.expected_counts import Counts, Reckoning
+        from worker.demo.expected_counts import Counts, ExpectedCounts
         from worker.demo.progress import Progress
         from worker.demo.watching import Watching
         from worker.stream.kafka.output_reader import PageCount, read_outputs
@@ -228,33 +228,35 @@ class Demo:
         stats = json.loads(self._stats_file.read_text(encoding="utf-8"))
         with PageCount(options, PREFIX) as pages:
             counts = Counts(fetched=site.served, confirmed=stats.get("dedup/confirmed", 0), in_pages=pages.now())
-        return Reckoning.of(site.site, counts, read_outputs(options, PREFIX)), watching
+        return ExpectedCounts.of(site.site, counts, read_outputs(options, PREFIX)), watching
 
-    def _show(self, reckoning: Reckoning, watching: Watching, shares: Mapping[str, Share], servers: str) -> None:
+    def _show(
+        self, expected: ExpectedCounts, watching: Watching, shares: Mapping[str, WorkerShare], servers: str
+    ) -> None:
         from worker.compose import parts
         from worker.config import Settings
         from worker.demo import tables
-        from worker.demo.site import Kind
+        from worker.demo.site import PageKind
         from worker.fingerprint.fingerprinter import Fingerprinter
         from worker.messages import PageMeta
 
         fingerprinter = Fingerprinter(parts.recipe(Settings()))
 
-        def text_of(page: Page) -> str:
+        def text_of(page: SitePage) -> str:
             return fingerprinter.text_of(page.body, PageMeta(url=page.url, content_type=page.content_type))
 
-        self.console.print(tables.sums(reckoning))
-        self.console.print(tables.sections(reckoning))
+        self.console.print(tables.sums(expected))
+        self.console.print(tables.sections(expected))
         self.console.print(tables.owners(shares))
-        rate = reckoning.outcomes.total() / watching.seconds
+        rate = expected.outcomes.total() / watching.seconds
         self.console.print(
             f"{watching.seconds:.1f} s from the first page to the last verdict, {rate:.0f} pages a second"
         )
-        examples = tables.examples(reckoning)
+        examples = tables.examples(expected)
         for example in examples:
             lines = tables.example(*example, text_of)
             self.console.print("\n".join(lines), markup=False, soft_wrap=True)
-        reposts = [(page, original) for _, page, original in examples if Kind.REPOST in (page.kind, original.kind)]
+        reposts = [(page, original) for _, page, original in examples if PageKind.REPOST in (page.kind, original.kind)]
         for page, original in reposts[:1]:
             self._rule("5. Two of them side by side, as python -m worker compare shows them")
             sides = [(side.url, fingerprinter.explain(text_of(side), side.url)) for side in (page, original)]
@@ -264,7 +266,7 @@ class Demo:
             self.console.print(f"metrics: {address}", soft_wrap=True)
         self.console.print(f"bootstrap.servers={servers}, topics {PREFIX}*", soft_wrap=True)
 
-    def _stay(self, servers: str, addresses: Sequence[str], workers: Sequence[Child]) -> None:
+    def _stay(self, servers: str, addresses: Sequence[str], workers: Sequence[DemoProcess]) -> None:
         """Let everything run until Ctrl-C or SIGTERM, which are the ways to end this and no failure."""
         self.console.print(f"logs: {self.folder}", soft_wrap=True)
         for address in addresses:

@@ -17,7 +17,7 @@ STOP_SECONDS: Final = 40.0
 """A worker drains for ``shutdown.seconds``, 20 by default, and closes its connections then."""
 
 
-class Child:
+class DemoProcess:
     """A Python module that runs as a process, without settings of the environment or of a file near by.
 
     It is of a session of its own, so that Ctrl-C reaches the demo only, which ends it in order. Should the demo be

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.demo.site import Kind, Page, Site
+from worker.demo.site import PageKind, Site, SitePage
 from worker.messages import VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output
 from worker.urls import canonical_url
@@ -34,7 +34,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Reckoning:
+class ExpectedCounts:
     """All that came out, beside the site that went in."""
 
     site: Site
@@ -44,7 +44,7 @@ class Reckoning:
     dead_letters: tuple[DeadLetter, ...]
 
     @classmethod
-    def of(cls, site: Site, counts: Counts, outputs: Iterable[Output]) -> Reckoning:
+    def of(cls, site: Site, counts: Counts, outputs: Iterable[Output]) -> ExpectedCounts:
         """Sort what was read of the three output topics."""
         read = list(outputs)
         verdicts = [output for output in read if isinstance(output, VerdictRecord)]
@@ -112,7 +112,7 @@ class Reckoning:
 
     def _files(self) -> Iterable[str]:
         dead = Counter(canonical_url(letter.url) for letter in self.dead_letters if letter.url)
-        files = {page.canonical for page in self.site.pages if page.kind is Kind.FILE}
+        files = {page.canonical for page in self.site.pages if page.kind is PageKind.FILE}
         yield from (f"the file {url} should be a dead letter, and is none" for url in files - dead.keys())
         for letter in self.dead_letters:
             if not letter.url or canonical_url(letter.url) not in files:
@@ -128,7 +128,7 @@ class Reckoning:
             yield from _group(pages, by_url)
 
 
-def _group(pages: Sequence[Page], by_url: dict[str, list[VerdictRecord]]) -> Iterable[str]:
+def _group(pages: Sequence[SitePage], by_url: dict[str, list[VerdictRecord]]) -> Iterable[str]:
     """One is unique, the others are duplicates of it."""
     first_visits = {page: by_url.get(page.canonical, [])[:1] for page in pages}
     unique = [page for page, verdicts in first_visits.items() if any(verdict.verdict == UNIQUE for verdict in verdicts)]

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from worker.demo.expected_counts import OUTCOMES
-from worker.demo.scrape import Share
+from worker.demo.scrape import WorkerShare
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +28,7 @@ class Stations:
     published: int = 0
     claimed: int = 0
     committed: Mapping[str, int] = field(default_factory=dict)
-    shares: Mapping[str, Share] = field(default_factory=dict)
+    shares: Mapping[str, WorkerShare] = field(default_factory=dict)
 
     @property
     def total_committed(self) -> int:
@@ -46,7 +46,7 @@ class Stations:
         return f"{stations}, {self.total_committed} committed: {outcomes}"
 
 
-def shards_and_partitions(share: Share) -> str:
+def shards_and_partitions(share: WorkerShare) -> str:
     """What a worker owns, in words."""
     shards, partitions = (" ".join(map(str, owned)) or "none" for owned in share[:2])
     return f"shards {shards} of the index, partitions {partitions} of pages"

@@ -29,7 +29,7 @@ class Sample(NamedTuple):
     value: float
 
 
-class Share(NamedTuple):
+class WorkerShare(NamedTuple):
     """What a worker says of itself: the shards for which it answers and the partitions from which it claims, in order.
 
     ``survivors`` are the pages that its shards hold, ``committed`` those whose verdict it has written.
@@ -63,10 +63,10 @@ def scrape(addresses: Iterable[str]) -> Counter[str]:
     return summed(sample for address in addresses for sample in samples(address))
 
 
-def share_of(found: Sequence[Sample]) -> Share:
+def share_of(found: Sequence[Sample]) -> WorkerShare:
     """One worker's share, as of its last look at itself, which it takes every second or two."""
     sums = summed(found)
-    return Share(
+    return WorkerShare(
         shards=_in_state(found, SHARD_STATE, "shard", "answering"),
         partitions=_in_state(found, PARTITION_STATE, "partition", "claiming"),
         survivors=sums[SURVIVORS],
@@ -74,7 +74,7 @@ def share_of(found: Sequence[Sample]) -> Share:
     )
 
 
-def are_shared_out(shares: Sequence[Share], shards: int, partitions: int) -> bool:
+def are_shared_out(shares: Sequence[WorkerShare], shards: int, partitions: int) -> bool:
     """Whether every shard and every partition has exactly one owner, and every worker has some of both."""
     return (
         sorted(number for share in shares for number in share.shards) == list(range(shards))

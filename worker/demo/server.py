@@ -9,7 +9,7 @@ from socketserver import TCPServer, ThreadingMixIn
 from types import TracebackType
 from typing import Final, Self
 
-from worker.demo.site import Page, Site, build_site
+from worker.demo.site import Site, SitePage, build_site
 
 HOST: Final = "127.0.0.1"
 
@@ -54,7 +54,7 @@ class _Host(ThreadingMixIn, TCPServer):
     request_queue_size = 64
 
     def __init__(self) -> None:
-        self.pages: dict[str, Page] = {}
+        self.pages: dict[str, SitePage] = {}
         self._served = 0
         self._lock = threading.Lock()
         super().__init__((HOST, 0), _Request)
@@ -68,7 +68,7 @@ class _Host(ThreadingMixIn, TCPServer):
     def served(self) -> int:
         return self._served
 
-    def find(self, path: str) -> Page | None:
+    def find(self, path: str) -> SitePage | None:
         """The page at a path with its query, counted as served."""
         page = self.pages.get(path)
         if page is not None:

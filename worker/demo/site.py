@@ -41,7 +41,7 @@ INTRODUCTIONS: Final = {
 """Sections of the paper, and a sentence or two on the front page of each."""
 
 
-class Kind(Enum):
+class PageKind(Enum):
     """What a page is there to show."""
 
     FRONT = "front page"
@@ -57,7 +57,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Page:
+class SitePage:
     """A page as it is served.
 
     Pages of one ``group`` repeat each other: whichever is met first is unique, and the others are its duplicates. A
@@ -65,7 +65,7 @@ class Page:
     """
 
     url: str
-    kind: Kind
+    kind: PageKind
     section: str
     group: str
     body: bytes
@@ -74,7 +74,7 @@ class Page:
     @property
     def visits(self) -> int:
         """A crawl comes back to front pages, which change often."""
-        return 2 if self.kind is Kind.FRONT else 1
+        return 2 if self.kind is PageKind.FRONT else 1
 
     @cached_property
     def canonical(self) -> str:
@@ -87,7 +87,7 @@ class Site:
     """All pages, and where to begin."""
 
     start: str
-    pages: tuple[Page, ...]
+    pages: tuple[SitePage, ...]
 
     @property
     def visits(self) -> int:
@@ -95,15 +95,15 @@ class Site:
         return sum(page.visits for page in self.pages)
 
     @property
-    def groups(self) -> dict[str, list[Page]]:
+    def groups(self) -> dict[str, list[SitePage]]:
         """Pages with a text by group, in the order of the site."""
-        found: dict[str, list[Page]] = {}
+        found: dict[str, list[SitePage]] = {}
         for page in self.pages:
-            if page.kind is not Kind.FILE:
+            if page.kind is not PageKind.FILE:
                 found.setdefault(page.group, []).append(page)
         return found
 
-    def by_canonical_url(self) -> dict[str, Page]:
+    def by_canonical_url(self) -> dict[str, SitePage]:
         """Pages by the URL that verdicts name."""
         return {page.canonical: page for page in self.pages}
 
@@ -121,7 +121,7 @@ class _Paper:
         self._copier = copier
         self._menu = [Link("/", "Home"), *(Link(f"/{section}/", section) for section in (*INTRODUCTIONS, ARCHIVE))]
 
-    def pages(self) -> Iterator[Page]:
+    def pages(self) -> Iterator[SitePage]:
         yield self._home()
         texts = [*articles(), *briefs()]
         for section, introduction in INTRODUCTIONS.items():
@@ -132,7 +132,7 @@ class _Paper:
         yield from self._archive()
         yield from self._files()
 
-    def _home(self) -> Page:
+    def _home(self) -> SitePage:
         introduction = (
             "A paper for slow readers, made by a handful of people beside a harbour, in two languages and without ads.",
             "Everything that we have printed since the first number can be found here, except what was lost when the "
@@ -144,25 +144,25 @@ class _Paper:
             *(Link(f"{self._copier}{path}", "elsewhere") for path in ("/", "/board/")),
         ]
         body = templates.front("The Cape Courier", introduction, self._menu, links)
-        return self._page("/", Kind.FRONT, FRONTS, body)
+        return self._page("/", PageKind.FRONT, FRONTS, body)
 
-    def _front(self, section: str, introduction: str, links: Sequence[Link]) -> Page:
+    def _front(self, section: str, introduction: str, links: Sequence[Link]) -> SitePage:
         body = templates.front(section.capitalize(), [introduction], self._menu, links)
-        return self._page(f"/{section}/", Kind.FRONT, FRONTS if section == ARCHIVE else section, body)
+        return self._page(f"/{section}/", PageKind.FRONT, FRONTS if section == ARCHIVE else section, body)
 
-    def _article(self, text: Article, following: Article) -> Iterator[Page]:
+    def _article(self, text: Article, following: Article) -> Iterator[SitePage]:
         """The article, its print version and the same page under a session id, to which the article before it links."""
         more = [Link(_session(following), following.title)]
         if text.section != BRIEFS:
             more.append(Link(f"{_path(text)}?print=1", "Print"))
         body = templates.newspaper(text, self._menu, more)
-        yield self._page(_path(text), Kind.ARTICLE, text.section, body, _group(text))
-        yield self._page(_session(text), Kind.SESSION, text.section, body, _group(text))
+        yield self._page(_path(text), PageKind.ARTICLE, text.section, body, _group(text))
+        yield self._page(_session(text), PageKind.SESSION, text.section, body, _group(text))
         if text.section != BRIEFS:
             body = templates.print_version(text)
-            yield self._page(f"{_path(text)}?print=1", Kind.PRINT, text.section, body, _group(text))
+            yield self._page(f"{_path(text)}?print=1", PageKind.PRINT, text.section, body, _group(text))
 
-    def _archive(self) -> Iterator[Page]:
+    def _archive(self) -> Iterator[SitePage]:
         """Pages that are gone without a status that says so, and pages without much on them."""
         gone = [f"/{ARCHIVE}/2009/{number:03}-{name}.html" for number, name in zip(range(GONE), _names(), strict=False)]
         moved = [f"/{ARCHIVE}/moved-{number}" for number in range(4)]
@@ -173,13 +173,13 @@ class _Paper:
         )
         yield replace(self._front(ARCHIVE, introduction, links), section=ARCHIVE)
         for path in gone:
-            yield self._page(path, Kind.GONE, ARCHIVE, templates.not_found(self._menu), "soft 404")
+            yield self._page(path, PageKind.GONE, ARCHIVE, templates.not_found(self._menu), "soft 404")
         for path in moved:
-            yield self._page(path, Kind.SHORT, ARCHIVE, templates.bare("Moved", "Moved."), "moved")
+            yield self._page(path, PageKind.SHORT, ARCHIVE, templates.bare("Moved", "Moved."), "moved")
         for path in empty:
-            yield self._page(path, Kind.EMPTY, ARCHIVE, templates.bare("", ""), "no words")
+            yield self._page(path, PageKind.EMPTY, ARCHIVE, templates.bare("", ""), "no words")
 
-    def _files(self) -> Iterator[Page]:
+    def _files(self) -> Iterator[SitePage]:
         """What a crawl picks up besides pages."""
         contents = {
             "cover.png": ("image/png", _png()),
@@ -191,11 +191,11 @@ class _Paper:
         }
         for name, (content_type, content) in contents.items():
             url = f"{self._paper}/files/{name}"
-            yield Page(url, Kind.FILE, FRONTS, url, content, content_type)
+            yield SitePage(url, PageKind.FILE, FRONTS, url, content, content_type)
 
-    def _page(self, path: str, kind: Kind, section: str, body: str, group: str | None = None) -> Page:
+    def _page(self, path: str, kind: PageKind, section: str, body: str, group: str | None = None) -> SitePage:
         url = self._paper + path
-        return Page(url, kind, section, group or url, body.encode())
+        return SitePage(url, kind, section, group or url, body.encode())
 
 
 class _Copier:
@@ -204,7 +204,7 @@ class _Copier:
     def __init__(self, copier: str) -> None:
         self._copier = copier
 
-    def pages(self) -> Iterator[Page]:
+    def pages(self) -> Iterator[SitePage]:
         mirrored = [*articles(), *(text for text in briefs() if int(text.slug[-2:]) <= MIRRORED_BRIEFS)]
         addresses = [f"/a?id={1001 + 7 * place}" for place in range(len(mirrored))]
         links = [Link(address, text.title) for address, text in zip(addresses, mirrored, strict=True)]
@@ -214,31 +214,31 @@ class _Copier:
             yield self._mirror(address, text, links[place + 1 : place + 4])
         yield from self._board()
 
-    def _mirror(self, path: str, text: Article, more: Iterable[Link]) -> Page:
+    def _mirror(self, path: str, text: Article, more: Iterable[Link]) -> SitePage:
         is_gbk = text.language == "zh" and text.section != BRIEFS
         charset = None if text.slug in UNDECLARED else "gbk" if is_gbk else "utf-8"
         markup = templates.mirror(text, [] if is_gbk else more, charset)
-        return Page(
+        return SitePage(
             self._copier + path,
-            Kind.MIRROR,
+            PageKind.MIRROR,
             text.section,
             _group(text),
             markup.encode("gbk" if is_gbk else "utf-8"),
             HTML_UNDECLARED if is_gbk else HTML,
         )
 
-    def _board(self) -> Iterator[Page]:
+    def _board(self) -> Iterator[SitePage]:
         posts = reposts()
         links = [Link(f"/board/{number}", text.title) for number, text in enumerate(posts)]
         introduction = "A board for whatever struck you as worth passing on; say where you found it, and be kind."
         yield self._front("/board/", "Board", introduction, links)
         for number, text in enumerate(posts):
             body = templates.board(text, links[number + 1 : number + 3])
-            yield Page(f"{self._copier}/board/{number}", Kind.REPOST, text.section, _group(text), body.encode())
+            yield SitePage(f"{self._copier}/board/{number}", PageKind.REPOST, text.section, _group(text), body.encode())
 
-    def _front(self, path: str, title: str, introduction: str, links: Iterable[Link]) -> Page:
+    def _front(self, path: str, title: str, introduction: str, links: Iterable[Link]) -> SitePage:
         url = self._copier + path
-        return Page(url, Kind.FRONT, FRONTS, url, templates.front(title, [introduction], [], links).encode())
+        return SitePage(url, PageKind.FRONT, FRONTS, url, templates.front(title, [introduction], [], links).encode())
 
 
 def _path(text: Article) -> str:

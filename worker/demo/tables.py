@@ -6,57 +6,65 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from worker.demo.expected_counts import DEAD, DUPLICATE, OUTCOMES, REFETCH, UNIQUE, Reckoning
-from worker.demo.scrape import Share
-from worker.demo.site import Kind, Page
+from worker.demo.expected_counts import DEAD, DUPLICATE, OUTCOMES, REFETCH, UNIQUE, ExpectedCounts
+from worker.demo.scrape import WorkerShare
+from worker.demo.site import PageKind, SitePage
 from worker.messages import VerdictRecord
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-EXAMPLES: Final = (Kind.REPOST, Kind.REPOST, Kind.MIRROR, Kind.PRINT, Kind.SESSION, Kind.GONE, Kind.SHORT)
+EXAMPLES: Final = (
+    PageKind.REPOST,
+    PageKind.REPOST,
+    PageKind.MIRROR,
+    PageKind.PRINT,
+    PageKind.SESSION,
+    PageKind.GONE,
+    PageKind.SHORT,
+)
 """Kinds of pairs that are shown, each as often as it stands here; a pair of two kinds counts as the first of them."""
 SNIPPET: Final = 44
 """Characters of a text that are shown around the place where it differs from the other one."""
 
 
-def sums(reckoning: Reckoning) -> Table:
+def sums(expected: ExpectedCounts) -> Table:
     """Pages by outcome, and duplicates by reason; what stands above the line is what stands below it added up."""
     from rich.table import Table
 
-    outcomes = reckoning.outcomes
+    outcomes = expected.outcomes
     table = Table("what became of the pages", ("pages"), show_footer=False)
     table.columns[1].justify = "right"
-    table.add_row("fetched by the spider", str(reckoning.counts.fetched))
-    table.add_row("confirmed to the spider by Kafka (dedup/confirmed)", str(reckoning.counts.confirmed))
-    table.add_row("records on the topic pages", str(reckoning.counts.in_pages))
+    table.add_row("fetched by the spider", str(expected.counts.fetched))
+    table.add_row("confirmed to the spider by Kafka (dedup/confirmed)", str(expected.counts.confirmed))
+    table.add_row("records on the topic pages", str(expected.counts.in_pages))
     table.add_row("committed", str(outcomes.total()), end_section=True)
     table.add_row(UNIQUE, str(outcomes[UNIQUE]))
     table.add_row(DUPLICATE, str(outcomes[DUPLICATE]))
-    for reason, count in sorted(reckoning.reasons.items()):
+    for reason, count in sorted(expected.reasons.items()):
         table.add_row(f"  by {reason}", f"({count})", style="dim")
     table.add_row(REFETCH, str(outcomes[REFETCH]))
     table.add_row(DEAD, str(outcomes[DEAD]))
-    for letter in reckoning.dead_letters:
+    for letter in expected.dead_letters:
         table.add_row(f"  {(letter.url or '').rpartition('/')[2]}: {letter.reason}", "", style="dim")
     return table
 
 
-def sections(reckoning: Reckoning) -> Table:
+def sections(expected: ExpectedCounts) -> Table:
     """How much of each section repeats what was there before."""
     from rich.table import Table
 
     table = Table("section", *(f"{outcome}" for outcome in OUTCOMES), "pages", "rate of duplicates")
     for column in table.columns[1:]:
         column.justify = "right"
-    for section, counts in reckoning.by_section().items():
+    for section, counts in expected.by_section().items():
         pages = counts.total()
         rate = f"{counts[DUPLICATE] / pages:.0%}" if pages else ""
         table.add_row(section, *(str(counts[outcome]) for outcome in OUTCOMES), str(pages), rate)
     return table
 
 
-def owners(shares: Mapping[str, Share]) -> Table:
+def owners(shares: Mapping[str, WorkerShare]) -> Table:
     """Who owns which shards and partitions, what the shards hold, and how many pages each has committed."""
     from rich.table import Table
 
@@ -71,17 +79,17 @@ def owners(shares: Mapping[str, Share]) -> Table:
     return table
 
 
-def examples(reckoning: Reckoning) -> list[tuple[VerdictRecord, Page, Page]]:
+def examples(expected: ExpectedCounts) -> list[tuple[VerdictRecord, SitePage, SitePage]]:
     """Duplicates to be shown, each with its page and the page that it repeats: kinds as in ``EXAMPLES``."""
-    pages = reckoning.site.by_canonical_url()
+    pages = expected.site.by_canonical_url()
     pairs = [
         (verdict, pages[verdict.url], pages[verdict.duplicate_of or ""])
-        for verdict in reckoning.verdicts
+        for verdict in expected.verdicts
         if verdict.verdict == DUPLICATE and verdict.url in pages and verdict.duplicate_of in pages
     ]
     # The farthest apart first: they show most.
     pairs.sort(key=lambda pair: (-(pair[0].distance or 0), pair[0].order))
-    found: list[tuple[VerdictRecord, Page, Page]] = []
+    found: list[tuple[VerdictRecord, SitePage, SitePage]] = []
     for kind in EXAMPLES:
         taken = {page.group for _, page, _ in found}
         fitting = (pair for pair in pairs if kind is _shows(pair[1], pair[2]) and pair[1].group not in taken)
@@ -89,7 +97,9 @@ def examples(reckoning: Reckoning) -> list[tuple[VerdictRecord, Page, Page]]:
     return found
 
 
-def example(verdict: VerdictRecord, page: Page, original: Page, text_of: Callable[[Page], str]) -> list[str]:
+def example(
+    verdict: VerdictRecord, page: SitePage, original: SitePage, text_of: Callable[[SitePage], str]
+) -> list[str]:
     """Three lines: who duplicates whom at which distance, and both texts where they begin to differ."""
     distance = "" if verdict.distance is None else f" at distance {verdict.distance}"
     heading = f"{page.url} ({page.kind.value}) duplicates {original.url} ({original.kind.value}){distance}"
@@ -97,7 +107,7 @@ def example(verdict: VerdictRecord, page: Page, original: Page, text_of: Callabl
     return [f"{heading}, {verdict.reason}", f"  A  {a}", f"  B  {b}"]
 
 
-def _shows(page: Page, original: Page) -> Kind:
+def _shows(page: SitePage, original: SitePage) -> PageKind:
     """What a pair is an example of: the kind of the page that is less like the article, whichever came first."""
     return next((kind for kind in EXAMPLES if kind in (page.kind, original.kind)), page.kind)
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Final, Self
 
-from worker.demo.children import Child
+from worker.demo.children import DemoProcess
 from worker.demo.expected_counts import DEAD
 from worker.demo.progress import Stations
-from worker.demo.scrape import CLAIMED, Sample, Share, are_shared_out, is_ready, samples, share_of, summed
+from worker.demo.scrape import CLAIMED, Sample, WorkerShare, are_shared_out, is_ready, samples, share_of, summed
 from worker.demo.server import SiteServer
 from worker.errors import Unavailable
 from worker.messages import VerdictRecord
@@ -25,7 +25,7 @@ METRICS: Final = "metrics: "
 _LOOK_SECONDS: Final = 0.2
 
 
-def wait_until_ready(workers: Sequence[Child], shards: int, partitions: int, patience: float) -> None:
+def wait_until_ready(workers: Sequence[DemoProcess], shards: int, partitions: int, patience: float) -> None:
     """Come back when the workers have shared pages and index out, so that what follows is work and no start-up.
 
     The first to come owns all of it for a moment, and is ready; it is not over before each has its share.
@@ -50,12 +50,12 @@ def wait_until_ready(workers: Sequence[Child], shards: int, partitions: int, pat
         time.sleep(_LOOK_SECONDS)
 
 
-def addresses_of(workers: Sequence[Child]) -> list[str]:
+def addresses_of(workers: Sequence[DemoProcess]) -> list[str]:
     """Where the workers show their metrics, of those that have said so."""
     return [address for worker in workers if (address := worker.find(METRICS)) is not None]
 
 
-def see_that_it_runs(worker: Child) -> None:
+def see_that_it_runs(worker: DemoProcess) -> None:
     """Raises ``Unavailable`` with the end of its output if it does not."""
     if worker.status is not None:
         raise Unavailable(
@@ -64,7 +64,7 @@ def see_that_it_runs(worker: Child) -> None:
         )
 
 
-def _are_ready(workers: Sequence[Child], shards: int, partitions: int) -> bool:
+def _are_ready(workers: Sequence[DemoProcess], shards: int, partitions: int) -> bool:
     addresses = addresses_of(workers)
     return (
         len(addresses) == len(workers)
@@ -82,7 +82,7 @@ class Watching:
     """
 
     def __init__(
-        self, options: Options, prefix: str, site: SiteServer, spider: Child, workers: Sequence[Child]
+        self, options: Options, prefix: str, site: SiteServer, spider: DemoProcess, workers: Sequence[DemoProcess]
     ) -> None:
         self._site = site
         self._spider = spider
@@ -141,7 +141,7 @@ class Watching:
                 "Try again when the machine is less busy"
             )
 
-    def shares_holding(self, survivors: int, patience: float) -> dict[str, Share]:
+    def shares_holding(self, survivors: int, patience: float) -> dict[str, WorkerShare]:
         """Each worker's share, once their shards hold so many pages; after ``patience`` seconds whatever they hold."""
         deadline = time.monotonic() + patience
         while True:

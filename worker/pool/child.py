@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Generic, TypeVar
 
-from worker.pool.frames import LENGTH, OUTCOME, PAGE, Malformed, Outcome, head_of
+from worker.pool.frames import LENGTH, OUTCOME, PAGE, Frame, Malformed, head_of
 from worker.pool.limits import CpuClock, PageLimits, Spell
 
 K = TypeVar("K", bound=Hashable)
@@ -38,7 +38,7 @@ _MAIN: Final = (
 
 
 @dataclass(eq=False, slots=True)
-class Page(Generic[K]):
+class SubmittedPage(Generic[K]):
     """A page under way. ``meta`` is MessagePack; ``deaths`` is how many children died on it."""
 
     number: int
@@ -53,7 +53,7 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if _KEPT_NAMES.fullmatch(name)}
 
 
-class Child(Generic[K]):
+class ParserProcess(Generic[K]):
     """A parsing process that has just been started with its spec.
 
     ``ahead`` are the pages given and not answered, in order. ``spell`` is when the first of them came to have the child
@@ -83,12 +83,12 @@ class Child(Generic[K]):
         self.cpu: Final = CpuClock(self.process.pid)
         self.ready = False
         self.killed = False
-        self.killed_for: tuple[Page[K], str] | None = None
+        self.killed_for: tuple[SubmittedPage[K], str] | None = None
         """The page that it was killed for, and why."""
         self.alone = False
-        self.ahead: deque[Page[K]] = deque()
+        self.ahead: deque[SubmittedPage[K]] = deque()
         self.spell = Spell(0.0, watched)
-        self._timed: Page[K] | None = None
+        self._timed: SubmittedPage[K] | None = None
         self._result_bytes = result_bytes
         self._unsent = deque([memoryview(LENGTH.pack(len(spec))), memoryview(spec)])
         self._given = LENGTH.size + len(spec)
@@ -96,7 +96,7 @@ class Child(Generic[K]):
         self._ends: deque[int] = deque()  # of the pages ahead: where each ends in what was given
         self._received = bytearray()
 
-    def give(self, page: Page[K]) -> None:
+    def give(self, page: SubmittedPage[K]) -> None:
         """Put a page behind those ahead; ``send`` sends it."""
         head = PAGE.pack(page.number, len(page.meta), len(page.body)) + page.meta
         self._unsent += (memoryview(head), memoryview(page.body))
@@ -127,7 +127,7 @@ class Child(Generic[K]):
         self._received += some
         return bool(some)
 
-    def answers(self) -> Iterator[Outcome]:
+    def answers(self) -> Iterator[Frame]:
         """The frames received. An answer takes its page, the first ahead, out of ``ahead`` only by ``answered``.
 
         Raises:
@@ -140,11 +140,11 @@ class Child(Generic[K]):
             end = start + OUTCOME.size + length
             if len(received) < end:
                 break
-            yield Outcome(kind, number, bytes(received[start + OUTCOME.size : end]))
+            yield Frame(kind, number, bytes(received[start + OUTCOME.size : end]))
             start = end
         del received[:start]
 
-    def answered(self, outcome: Outcome) -> Page[K]:
+    def answered(self, outcome: Frame) -> SubmittedPage[K]:
         """The page that the outcome belongs to.
 
         Raises:

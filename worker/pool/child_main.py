@@ -29,8 +29,8 @@ from worker.pool.frames import (
     OUTCOME,
     PAGE,
     Complaint,
+    FrameKind,
     Hindrance,
-    Kind,
     pack,
 )
 from worker.pool.stopwatch import PIPES, Stopwatch
@@ -66,45 +66,45 @@ def serve(pages_fd: int, outcomes_fd: int, parent: int) -> None:
             spec: TaskSpec = pickle.loads(errand_bytes)
             task = spec.task_factory()
         except Exception as error:
-            _send(outcomes_fd, Kind.CANNOT_START, 0, pack(_hindrance(error)))
+            _send(outcomes_fd, FrameKind.CANNOT_START, 0, pack(_hindrance(error)))
             return
         del errand_bytes
         _keep_time(task, watch)
         gc.freeze()  # dictionaries and tables are never garbage
         _limit_memory(spec.memory_bytes)
         watch.begin(PIPES)
-        _send(outcomes_fd, Kind.READY, 0, b"")
+        _send(outcomes_fd, FrameKind.READY, 0, b"")
         with contextlib.suppress(EOFError):
             while True:
                 if watch.due:
-                    _send(outcomes_fd, Kind.SPENT, 0, pack(watch.report()))
+                    _send(outcomes_fd, FrameKind.SPENT, 0, pack(watch.report()))
                 number, meta_length, body_length = PAGE.unpack(_exactly(pages, PAGE.size))
                 meta_bytes = _exactly(pages, meta_length)
                 kind, payload = _run(task, pages, meta_bytes, body_length, spec.result_bytes)
                 watch.end_page()
                 _send(outcomes_fd, kind, number, payload)
-                if kind is Kind.OUT_OF_MEMORY:
+                if kind is FrameKind.OUT_OF_MEMORY:
                     return  # what is left of the heap may be too fragmented for the next page
 
 
 def _run(
     task: Callable[[bytes, PageMeta], Any], pages: BinaryIO, meta: bytes, body_length: int, most: int
-) -> tuple[Kind, bytes]:
+) -> tuple[FrameKind, bytes]:
     try:
         body = _exactly(pages, body_length)
         payload = pack(task(body, msgspec.msgpack.decode(meta, type=PageMeta)))
         if len(payload) <= most:
-            return Kind.RESULT, payload
+            return FrameKind.RESULT, payload
         reason, detail = "parser-raised", f"its result has {len(payload)} bytes, at most {most} are passed on"
     except PageError as error:
         reason, detail = error.reason, error.detail
     except EOFError:
         raise
     except MemoryError:
-        return Kind.OUT_OF_MEMORY, b""
+        return FrameKind.OUT_OF_MEMORY, b""
     except BaseException as error:  # a panic in Rust, SystemExit
         reason, detail = "parser-raised", f"{type(error).__name__}: {error}"
-    return Kind.PAGE_ERROR, pack(Complaint(reason, _plain(detail, DETAIL_CHARACTERS)))
+    return FrameKind.PAGE_ERROR, pack(Complaint(reason, _plain(detail, DETAIL_CHARACTERS)))
 
 
 def _keep_time(task: object, watch: Stopwatch) -> None:
@@ -119,7 +119,7 @@ def _exactly(stream: BinaryIO, length: int) -> bytes:
     return read
 
 
-def _send(fd: int, kind: Kind, number: int, payload: bytes) -> None:
+def _send(fd: int, kind: FrameKind, number: int, payload: bytes) -> None:
     frame = memoryview(OUTCOME.pack(kind, number, len(payload)) + payload)
     while frame:
         frame = frame[os.write(fd, frame) :]

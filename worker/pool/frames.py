@@ -31,7 +31,7 @@ _OTHER_BYTES: Final = 16 * 1024
 """No other payload is longer than that. A page's detail of 500 characters has 2,000 bytes."""
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What an ``OUTCOME`` says."""
 
     READY = 0
@@ -48,10 +48,10 @@ class Kind(IntEnum):
     """``Spent``: CPU seconds by stage since the last of these. It belongs to no page."""
 
 
-class Outcome(NamedTuple):
+class Frame(NamedTuple):
     """One frame from a parsing process."""
 
-    kind: Kind
+    kind: FrameKind
     number: int
     payload: bytes
 
@@ -85,14 +85,14 @@ class Malformed(Exception):
     """A parsing process wrote what this program's does not write."""
 
 
-def most_bytes(kind: Kind, result_bytes: int) -> int:
+def most_bytes(kind: FrameKind, result_bytes: int) -> int:
     """How long the payload of a kind may be."""
-    if kind is Kind.RESULT:
+    if kind is FrameKind.RESULT:
         return result_bytes
-    return 0 if kind in (Kind.READY, Kind.OUT_OF_MEMORY) else _OTHER_BYTES
+    return 0 if kind in (FrameKind.READY, FrameKind.OUT_OF_MEMORY) else _OTHER_BYTES
 
 
-def head_of(received: bytearray, start: int, result_bytes: int) -> tuple[Kind, int, int] | None:
+def head_of(received: bytearray, start: int, result_bytes: int) -> tuple[FrameKind, int, int] | None:
     """Kind, number and length of the frame that begins there; None while its head is not whole.
 
     Raises:
@@ -102,7 +102,7 @@ def head_of(received: bytearray, start: int, result_bytes: int) -> tuple[Kind, i
         return None
     code, number, length = OUTCOME.unpack_from(received, start)
     try:
-        kind = Kind(code)
+        kind = FrameKind(code)
     except ValueError as error:
         raise Malformed(f"a frame of kind {code}, which there is not") from error
     if length > most_bytes(kind, result_bytes):

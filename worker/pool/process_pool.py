@@ -30,9 +30,9 @@ import numpy as np
 
 from worker.errors import PageError, Unavailable
 from worker.messages import PageMeta
-from worker.pool.child import Child, Page
+from worker.pool.child import ParserProcess, SubmittedPage
 from worker.pool.child_main import TaskSpec
-from worker.pool.frames import RESULT_BYTES, Complaint, Hindrance, Kind, Malformed, Outcome, Spent, read
+from worker.pool.frames import RESULT_BYTES, Complaint, Frame, FrameKind, Hindrance, Malformed, Spent, read
 from worker.pool.limits import LOOK_SECONDS, PageLimits, Watched
 
 K = TypeVar("K", bound=Hashable)
@@ -94,7 +94,7 @@ class ProcessPool(Generic[K, T]):
         self._memory = memory_bytes
         self._clock = clock
         self._most = processes * PAGES_AHEAD
-        self._line: deque[Page[K]] = deque()
+        self._line: deque[SubmittedPage[K]] = deque()
         self._done: list[tuple[K, T | PageError]] = []
         self._selector = selectors.DefaultSelector()
         self._submitted = 0
@@ -104,8 +104,8 @@ class ProcessPool(Generic[K, T]):
         self.stage_seconds: defaultdict[str, float] = defaultdict(float)
         """CPU seconds of the children by stage, as far as they told: each tells ten times a second while pages come.
         What one had not told when it died is missing: most of all what the page took that it died on."""
-        self._children: list[Child[K]] = []
-        self._sending: set[Child[K]] = set()
+        self._children: list[ParserProcess[K]] = []
+        self._sending: set[ParserProcess[K]] = set()
         for _ in range(processes):
             self._start_child()
 
@@ -133,7 +133,7 @@ class ProcessPool(Generic[K, T]):
         if not self.capacity:
             raise ValueError("the pool is full: collect results() until capacity is above 0")
         self._submitted += 1
-        self._line.append(Page(self._submitted, key, msgspec.msgpack.encode(meta), body))
+        self._line.append(SubmittedPage(self._submitted, key, msgspec.msgpack.encode(meta), body))
         self._hand_out()
 
     def results(self, timeout: float = 0.0) -> list[tuple[K, T | PageError]]:
@@ -148,7 +148,7 @@ class ProcessPool(Generic[K, T]):
         give_up = self._clock() + timeout
         while True:
             for ready, events in self._selector.select(self._patience(give_up)):
-                child: Child[K] = ready.data
+                child: ParserProcess[K] = ready.data
                 if child not in self._children:
                     continue  # its other pipe has just told of its end
                 if events & selectors.EVENT_WRITE:
@@ -186,7 +186,7 @@ class ProcessPool(Generic[K, T]):
             if child not in self._sending:
                 self._send(child)
 
-    def _send(self, child: Child[K]) -> None:
+    def _send(self, child: ParserProcess[K]) -> None:
         """Send what the pipe takes, and have the selector tell when it takes the rest."""
         if child.send():
             if child not in self._sending:
@@ -196,11 +196,11 @@ class ProcessPool(Generic[K, T]):
             self._selector.unregister(child.pages)
             self._sending.remove(child)
 
-    def _receive(self, child: Child[K]) -> None:
+    def _receive(self, child: ParserProcess[K]) -> None:
         alive = child.receive()
         try:
             for outcome in child.answers():
-                if outcome.kind is Kind.OUT_OF_MEMORY and child.ready:
+                if outcome.kind is FrameKind.OUT_OF_MEMORY and child.ready:
                     allowed = f"it needs more than {self._memory >> 20} MiB (page.memory_mb)"
                     self._replace(child, "parser-memory", allowed)
                     return
@@ -211,24 +211,24 @@ class ProcessPool(Generic[K, T]):
             if not alive:
                 self._replace(child, "parser-crashed")
 
-    def _take(self, child: Child[K], outcome: Outcome) -> None:
+    def _take(self, child: ParserProcess[K], outcome: Frame) -> None:
         """What a child says before it is ready, no page has had a hand in."""
-        if outcome.kind is Kind.READY and not child.ready:
+        if outcome.kind is FrameKind.READY and not child.ready:
             child.ready = True
             self._failed_starts = 0
-        elif outcome.kind is Kind.CANNOT_START and not child.ready:
+        elif outcome.kind is FrameKind.CANNOT_START and not child.ready:
             hindrance: Hindrance = read(outcome.payload, _HINDRANCES)
             raise hindrance.as_stop()
-        elif outcome.kind is Kind.SPENT and child.ready:
+        elif outcome.kind is FrameKind.SPENT and child.ready:
             spent: dict[str, float] = read(outcome.payload, _SPENT)
             if len(self.stage_seconds.keys() | spent) > _MOST_STAGES:
                 raise Malformed(f"the times of more than {_MOST_STAGES} stages")
             for stage, seconds in spent.items():
                 self.stage_seconds[stage] += seconds
-        elif outcome.kind is Kind.RESULT:
+        elif outcome.kind is FrameKind.RESULT:
             result = read(outcome.payload, self._results)
             self._done.append((child.answered(outcome).key, result))
-        elif outcome.kind is Kind.PAGE_ERROR:
+        elif outcome.kind is FrameKind.PAGE_ERROR:
             complaint: Complaint = read(outcome.payload, _COMPLAINTS)
             self._done.append((child.answered(outcome).key, PageError(complaint.reason, complaint.detail)))
         else:
@@ -241,7 +241,7 @@ class ProcessPool(Generic[K, T]):
             if why := child.overdue(watched, self._limits):
                 child.kill(why)
 
-    def _replace(self, child: Child[K], reason: str, detail: str = "") -> None:
+    def _replace(self, child: ParserProcess[K], reason: str, detail: str = "") -> None:
         end = self._remove(child)
         self.replaced += 1
         if not child.ready:
@@ -266,8 +266,8 @@ class ProcessPool(Generic[K, T]):
                 "see what they wrote to standard error, and whether the machine is out of memory"
             )
 
-    def _start_child(self, suspect: Page[K] | None = None) -> None:
-        child: Child[K] = Child(self._errand, self._result_bytes, self._watched.seconds)
+    def _start_child(self, suspect: SubmittedPage[K] | None = None) -> None:
+        child: ParserProcess[K] = ParserProcess(self._errand, self._result_bytes, self._watched.seconds)
         self._children.append(child)
         self._selector.register(child.outcomes, selectors.EVENT_READ, child)
         if suspect:
@@ -275,7 +275,7 @@ class ProcessPool(Generic[K, T]):
             child.alone = True
         self._send(child)
 
-    def _remove(self, child: Child[K]) -> str:
+    def _remove(self, child: ParserProcess[K]) -> str:
         self._children.remove(child)
         self._selector.unregister(child.outcomes)
         if child in self._sending:

@@ -25,7 +25,7 @@ from typing import Final
 from worker.broker.server import LocalBroker
 from worker.compose.topology import specs
 from worker.config import Settings
-from worker.demo.children import Child
+from worker.demo.children import DemoProcess
 from worker.demo.scrape import SETTLED, samples, scrape
 from worker.demo.watching import addresses_of, see_that_it_runs, wait_until_ready
 from worker.errors import Unavailable
@@ -166,10 +166,10 @@ def _middle(runs: Sequence[Scaling]) -> Scaling:
     return sorted(runs, key=lambda run: run.pages_a_second)[len(runs) // 2]
 
 
-def _worker(number: int, folder: Path) -> Child:
+def _worker(number: int, folder: Path) -> DemoProcess:
     overrides = ("metrics.port=0", "page.processes=1")
     arguments = [argument for pair in overrides for argument in ("--set", pair)]
-    return Child(f"worker {number + 1}", "worker", ["--config", "config.yaml", *arguments], folder)
+    return DemoProcess(f"worker {number + 1}", "worker", ["--config", "config.yaml", *arguments], folder)
 
 
 def bind(pid: int, cores: Sequence[int]) -> None:
@@ -179,7 +179,7 @@ def bind(pid: int, cores: Sequence[int]) -> None:
             os.sched_setaffinity(int(thread.name), cores)
 
 
-def _wait_until_committed(workers: Sequence[Child], pages: int) -> None:
+def _wait_until_committed(workers: Sequence[DemoProcess], pages: int) -> None:
     addresses = addresses_of(workers)
     moved, last = time.monotonic(), -1
     while (committed := scrape(addresses)[SETTLED]) < pages:
@@ -196,7 +196,7 @@ def _wait_until_committed(workers: Sequence[Child], pages: int) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def _spent(workers: Sequence[Child], broker: LocalBroker) -> Spent:
+def _spent(workers: Sequence[DemoProcess], broker: LocalBroker) -> Spent:
     parsers = [pid for worker in workers for pid in _parsers_of(worker.pid)]
     steps: dict[str, float] = {}
     for address in addresses_of(workers):

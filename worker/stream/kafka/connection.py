@@ -33,7 +33,7 @@ class Secret(Protocol):
         """The text itself."""
 
 
-class KafkaSettings(Protocol):
+class ClientSettings(Protocol):
     """What a connection needs of the settings' ``kafka`` section."""
 
     @property
@@ -81,7 +81,7 @@ class KafkaSettings(Protocol):
         """Password of the key."""
 
 
-def client_options(kafka: KafkaSettings) -> dict[str, Any]:
+def client_options(kafka: ClientSettings) -> dict[str, Any]:
     """Keyword arguments that every client takes; settings that are None are left to kafka-python's defaults.
 
     Raises:
@@ -167,7 +167,7 @@ def _reveal(secret: Secret | None) -> str | None:
     return None if secret is None else secret.get_secret_value()
 
 
-def _tls(kafka: KafkaSettings) -> ssl.SSLContext:
+def _tls(kafka: ClientSettings) -> ssl.SSLContext:
     try:
         return tls_context(
             cafile=kafka.ssl_cafile,

@@ -68,7 +68,7 @@ def verdict_record(record: Record, decision: Decision, scheme: bytes) -> Verdict
     )
 
 
-class Part(NamedTuple):
+class PartitionCommit(NamedTuple):
     """What one partition contributes to the transaction in flight."""
 
     partition: OwnedPartition
@@ -89,7 +89,7 @@ class Committer:
         self.log = log
         self.policy = policy
         self.observer = observer
-        self.parts: list[Part] = []
+        self.parts: list[PartitionCommit] = []
         self.ticket: Ticket | None = None
 
     @property
@@ -121,7 +121,7 @@ class Committer:
                 outputs.extend(outputs_of(record, decision, self.policy, counted=counted))
                 size -= record_bytes(record.key, record.value, record.headers)
             pages -= len(ready)
-            self.parts.append(Part(partition, ready, committed))
+            self.parts.append(PartitionCommit(partition, ready, committed))
             if pages <= 0 or size <= 0:
                 break
         if not self.parts:

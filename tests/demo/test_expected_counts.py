@@ -10,27 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.demo.expected_counts import DEAD, DUPLICATE, REFETCH, UNIQUE, Counts, Reckoning
-from worker.demo.site import Kind, Page, Site, build_site
+from worker.demo.expected_counts import DEAD, DUPLICATE, REFETCH, UNIQUE, Counts, ExpectedCounts
+from worker.demo.site import PageKind, Site, SitePage, build_site
 from worker.messages import PageMeta, VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output
 
 SITE: Final = build_site("http://127.0.0.1:8001", "http://127.0.0.1:8002")
 FIRST_VISITS: Final = list(SITE.pages)
 COUNTS: Final = Counts(fetched=SITE.visits, confirmed=SITE.visits, in_pages=SITE.visits)
-ARTICLE: Final = next(page for page in SITE.pages if page.kind is Kind.ARTICLE)
-MIRROR: Final = next(page for page in SITE.pages if page.kind is Kind.MIRROR and page.group == ARTICLE.group)
-FRONT: Final = next(page for page in SITE.pages if page.kind is Kind.FRONT)
-FILE: Final = next(page for page in SITE.pages if page.kind is Kind.FILE)
+ARTICLE: Final = next(page for page in SITE.pages if page.kind is PageKind.ARTICLE)
+MIRROR: Final = next(page for page in SITE.pages if page.kind is PageKind.MIRROR and page.group == ARTICLE.group)
+FRONT: Final = next(page for page in SITE.pages if page.kind is PageKind.FRONT)
+FILE: Final = next(page for page in SITE.pages if page.kind is PageKind.FILE)
 
 
-def judged(order: Iterable[Page]) -> list[Output]:
+def judged(order: Iterable[SitePage]) -> list[Output]:
     """What a right crawl puts out when pages come in this order, second visits last."""
     first = list(order)
     survivors: dict[str, str] = {}
     outputs: list[Output] = []
     for place, page in enumerate([*first, *(page for page in first if page.visits == 2)]):
-        if page.kind is Kind.FILE:
+        if page.kind is PageKind.FILE:
             outputs.append(DeadLetter(page.url, "not-text", "", (0, place), page.body))
             continue
         original = survivors.get(page.group)
@@ -40,7 +40,7 @@ def judged(order: Iterable[Page]) -> list[Output]:
     return outputs
 
 
-def both(page: Page, verdict: str, original: str | None, place: int) -> list[Output]:
+def both(page: SitePage, verdict: str, original: str | None, place: int) -> list[Output]:
     record = VerdictRecord(
         url=page.canonical,
         verdict=cast(Literal["unique", "duplicate", "refetch"], verdict),
@@ -56,20 +56,20 @@ def both(page: Page, verdict: str, original: str | None, place: int) -> list[Out
     return [record, Delivered(PageMeta(url=page.url), page.body, verdict, original, record.distance, record.reason)]
 
 
-def reckoned(outputs: Iterable[Output], counts: Counts = COUNTS, site: Site = SITE) -> Reckoning:
-    return Reckoning.of(site, counts, outputs)
+def reckoned(outputs: Iterable[Output], counts: Counts = COUNTS, site: Site = SITE) -> ExpectedCounts:
+    return ExpectedCounts.of(site, counts, outputs)
 
 
 @given(st.permutations(FIRST_VISITS))
-def test_a_right_crawl_adds_up_in_any_order(order: list[Page]) -> None:
-    reckoning = reckoned(judged(order))
-    assert reckoning.disagreements() == []
-    assert reckoning.outcomes.total() == SITE.visits
-    assert reckoning.outcomes[UNIQUE] == len(SITE.groups)
-    assert sum(reckoning.by_section().values(), reckoning.outcomes - reckoning.outcomes) == reckoning.outcomes
+def test_a_right_crawl_adds_up_in_any_order(order: list[SitePage]) -> None:
+    expected = reckoned(judged(order))
+    assert expected.disagreements() == []
+    assert expected.outcomes.total() == SITE.visits
+    assert expected.outcomes[UNIQUE] == len(SITE.groups)
+    assert sum(expected.by_section().values(), expected.outcomes - expected.outcomes) == expected.outcomes
 
 
-def without(page: Page) -> Callable[[list[Output]], list[Output]]:
+def without(page: SitePage) -> Callable[[list[Output]], list[Output]]:
     """As if the page had never come out."""
 
     def spoil(outputs: list[Output]) -> list[Output]:
@@ -82,7 +82,7 @@ def url_of(output: Output) -> str | None:
     return output.page.url if isinstance(output, Delivered) else output.url
 
 
-def judged_otherwise(page: Page, verdict: str, original: str | None) -> Callable[[list[Output]], list[Output]]:
+def judged_otherwise(page: SitePage, verdict: str, original: str | None) -> Callable[[list[Output]], list[Output]]:
     """As if the page's first verdict had been another one."""
 
     def spoil(outputs: list[Output]) -> list[Output]:
@@ -91,7 +91,7 @@ def judged_otherwise(page: Page, verdict: str, original: str | None) -> Callable
     return spoil
 
 
-def only_verdict_of(page: Page, outputs: Sequence[Output]) -> list[Output]:
+def only_verdict_of(page: SitePage, outputs: Sequence[Output]) -> list[Output]:
     return [
         output
         for output in outputs
