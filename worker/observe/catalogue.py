@@ -210,7 +210,7 @@ INDEX_BYTES: Final = _gauge(
     "part",
 )
 MEMORY_LIMIT: Final = _gauge(
-    "dedup_memory_memory_limit_bytes",
+    "dedup_memory_limit_bytes",
     "bytes",
     "Memory that the index of this worker may take (index.memory_mb); 0 is no limit. The worker ends with exit code 4 "
     "before the sum of dedup_index_bytes goes above it.",
