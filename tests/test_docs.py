@@ -193,7 +193,9 @@ class TestNames:
     @ON_EVERY_PAGE
     def test_modules_that_are_run_exist(self, page: Path) -> None:
         ours = {
-            name for shown in code(page) for name in re.findall(r"python -m ((?:tests|crawler_plugin)[\w.]*)", shown)
+            name
+            for shown in code(page)
+            for name in re.findall(r"python -m ((?:tests|benchmarks|crawler_plugin)[\w.]*)", shown)
         }
         assert {name for name in ours if find_spec(name.rstrip(".")) is None} == set()
 
