@@ -61,13 +61,13 @@ class PlainIndex:
         self.near = near
         self.survivors: list[Survivor] = []
         self.look_ups = 0
-        self.answers = 0
+        self.candidates = 0
         self.splits = 0
 
     def earliest_near(self, queries: Queries, expired_up_to: int = -1) -> PlainFound:
         found = {}
         self.look_ups += len(queries)
-        self.answers += len(queries) * len(self.survivors)
+        self.candidates += len(queries) * len(self.survivors)
         for number, query in enumerate(records_of(queries)):
             for slot, survivor in enumerate(self.survivors):
                 if survivor.order[0] > expired_up_to and (match := self.near(query, survivor)):
