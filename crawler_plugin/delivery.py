@@ -1,7 +1,7 @@
 """All that one crawl sends to Kafka, whichever of the plugin's Scrapy components a page comes through.
 
-Nothing here blocks the event loop: Kafka is met in the publisher's thread, the disk in that of the storage. Stats and
-logs are written in the event loop's thread alone. What becomes of a page:
+Nothing here blocks the event loop: Kafka is met in the publisher's thread, the disk in that of the storage. What
+becomes of a page:
 
 1. It is *handed over* with ``publish``, which waits for room in the budget of unconfirmed bytes, so that a slow or
    absent broker slows the crawl instead of filling its memory. ``DEDUP_ON_FULL`` and ``DEDUP_GIVE_UP_SECONDS`` say
@@ -19,17 +19,15 @@ from __future__ import annotations
 
 import atexit
 import logging
-import shlex
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 from weakref import WeakValueDictionary
 
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
@@ -37,12 +35,13 @@ from twisted.internet.defer import Deferred
 from crawler_plugin import stats
 from crawler_plugin.budget import Budget
 from crawler_plugin.connection import producer_options
+from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.publisher import Publisher
 from crawler_plugin.record import Origin, Page, cut_to
 from crawler_plugin.refusal import closed_at_once, fail, said_alone
 from crawler_plugin.running import event_loop, is_closing
 from crawler_plugin.settings import PluginSettings, is_enabled
-from crawler_plugin.spool.file import Spool, named
+from crawler_plugin.spool.file import Appended, Spool
 from crawler_plugin.spool.storage import Call, Storage
 from crawler_plugin.wanted import Wanted
 from worker.errors import Stop, Unavailable, UsageError
@@ -51,11 +50,8 @@ CLOSING_LOOK_S: Final = 0.5
 """How often a crawl that waits for the budget is asked whether it is closing."""
 GRACE_S: Final = 2.0
 """After the flush timeout, for the publisher's thread to come to an end."""
-NAMED_PAGES: Final = 5
 SAY_S: Final = 5.0
 """Between two lines of a crawl that waits for confirmations at its end."""
-
-_log = logging.getLogger(__name__)
 
 
 class Delivery:
@@ -75,10 +71,10 @@ class Delivery:
         self._end: Deferred[None] | None = None
         self._waiting: dict[int, Page] = {}
         self._is_asked_to_close = False
-        self._lost = 0
+        self._has_lost = False
         self._behind = 0
         self._held_back: list[Deferred[None]] = []
-        self._warned: set[str] = set()
+        self.log = CrawlLog(crawler, settings)
 
     @classmethod
     def of(cls, crawler: Crawler) -> Self:
@@ -131,11 +127,13 @@ class Delivery:
         self._collect()
         unspooled = publisher.unspooled
         stored = await self._storage.store_all(unspooled)
-        self._count_stored(stored.pages, stored.trouble)
+        self.log.stored(stored)
         await self._storage.close(publisher.mark_sent)
         self._collect()
         atexit.unregister(self._store_at_exit)
-        self._sum_up(unspooled[stored.pages :], publisher.last_heard)
+        lost = unspooled[stored.pages :]
+        self._has_lost = bool(lost)
+        self.log.sum_up(lost, self._storage.spool, most_buffered=self._budget.most, heard=publisher.last_heard)
 
     @property
     def origin(self) -> Origin:
@@ -161,7 +159,7 @@ class Delivery:
         cost = self._budget.cost(fitting.size)
         if self._budget.take(cost) or await self._find_room(fitting, cost):
             self._submit(fitting, cost)
-        self._count_published(fitting)
+        self.log.published(fitting)
 
     def publish_at_once(self, page: Page) -> None:
         """Hand the page over without waiting: one that finds no room waits by itself, and ``room`` waits for it."""
@@ -171,7 +169,7 @@ class Delivery:
         cost = self._budget.cost(fitting.size)
         if self._budget.take(cost):
             self._submit(fitting, cost)
-            self._count_published(fitting)
+            self.log.published(fitting)
         else:
             self._behind += 1
             self._waiting[id(fitting)] = fitting  # from here on: its coroutine begins later
@@ -184,40 +182,20 @@ class Delivery:
             self._held_back.append(turn)
             await maybe_deferred_to_future(turn)
 
-    def skip(self, name: str, message: str, level: int = logging.WARNING) -> None:
-        """Count something under this name, and log the first one of its kind."""
-        self.count(name)
-        self.warn_once(name, message, level)
-
-    def warn_once(self, kind: str, message: str, level: int = logging.WARNING) -> None:
-        """Log the first message of its kind; the stat of this name counts the others."""
-        if kind not in self._warned:
-            self._warned.add(kind)
-            _log.log(level, f"{message}. Further ones are only counted, as {kind}", extra=self._extra())
-
-    def count(self, name: str, by: int = 1) -> None:
-        """Add to one of Scrapy's stats."""
-        self._collector.inc_value(name, by)
-
     def _fit(self, page: Page) -> Page | None:
         """The page, or as much of it as may be sent, or None where it is left out."""
         limit = self._settings.max_page_bytes
         if page.size <= limit:
             return page
         fitting = cut_to(page, limit) if self._settings.oversize == "truncate" else None
-        name, what = (stats.OVERSIZE, "not sent") if fitting is None else (stats.TRUNCATED, "cut off there")
-        self.skip(
-            name,
-            f"{page.url}: {page.size} bytes are more than DEDUP_MAX_PAGE_BYTES={limit}, the page is {what}. "
-            "Raise that setting (and the worker's topics.max_message_bytes) or change DEDUP_OVERSIZE",
-        )
+        self.log.too_large(page, is_cut=fitting is not None)
         return fitting
 
     async def _catch_up(self, page: Page, cost: int) -> None:
         try:
             if await self._find_room(page, cost):
                 self._submit(page, cost)
-            self._count_published(page)
+            self.log.published(page)
         finally:
             self._behind -= 1
             if not self._behind:
@@ -228,10 +206,6 @@ class Delivery:
     def _submit(self, page: Page, cost: int) -> None:
         assert self._publisher is not None, "open comes first"
         self._publisher.submit(page, cost)
-
-    def _count_published(self, page: Page) -> None:
-        self.count(stats.PUBLISHED)
-        self.count(stats.PUBLISHED_BYTES, page.size)
 
     def _begin(self, call: Call, spool: Spool | None) -> None:
         settings = self._settings
@@ -263,18 +237,10 @@ class Delivery:
                 "not confirm would be lost; name a file in a folder that is there and can be written, or write none"
             )
             if self._crawler.settings.get("DEDUP_SPOOL") is None:  # a crawl that has its place by default goes on
-                _log.warning(problem, extra=self._extra())
+                self.log.say(logging.WARNING, problem)
                 return None
             raise UsageError(problem) from error
-        self._collector.set_value(stats.SPOOL_FOUND, spool.left)
-        if spool.left:
-            _log.info(
-                f"{spool.left} pages that an earlier crawl left in {spool.path} are sent, too", extra=self._extra()
-            )
-        if spool.damaged:
-            self.count(stats.SPOOL_DAMAGED, len(spool.damaged))
-            for line in named(spool.damaged, spool.path):
-                _log.error(line, extra=self._extra())
+        self.log.found_in(spool)
         return spool
 
     async def _require(self) -> None:
@@ -311,28 +277,15 @@ class Delivery:
             return False
         finally:
             del self._waiting[id(page)]
-            self.count(stats.WAITED_PAGES)
-            self._add_seconds(stats.WAITED_SECONDS, time.monotonic() - began)
+            self.log.waited(time.monotonic() - began)
 
     async def _store_instead(self, page: Page) -> bool:
         on_full = self._settings.on_full
         if on_full == "fail" or (on_full == "block" and not self._has_given_up) or self._storage.spool is None:
             return False
         trouble = await self._storage.store(page)
-        self._count_stored(0 if trouble else 1, trouble)
+        self.log.stored(Appended(0 if trouble else 1, trouble))
         return trouble is None
-
-    def _count_stored(self, pages: int, trouble: str | None) -> None:
-        if pages:
-            self.count(stats.SPOOL_WRITTEN, pages)
-        if trouble is not None:
-            self.count(stats.SPOOL_ERRORS)
-            self.warn_once(
-                stats.SPOOL_ERRORS,
-                f"the spool does not take a page ({trouble}): make room there or raise DEDUP_SPOOL_BYTES. Meanwhile "
-                "the crawl waits for Kafka",
-                level=logging.ERROR,
-            )
 
     @property
     def _has_given_up(self) -> bool:
@@ -344,12 +297,7 @@ class Delivery:
         if self._is_asked_to_close or is_closing(self._crawler) or engine is None:
             return
         self._is_asked_to_close = True
-        _log.error(
-            f"DEDUP_BUFFER_BYTES={self._settings.buffer_bytes} of pages are not confirmed by Kafka and no more can "
-            f"be taken, so the crawl is closed ({stats.FULL}). See that the broker at "
-            f"{','.join(self._settings.bootstrap_servers)} runs; DEDUP_ON_FULL and DEDUP_SPOOL say where pages go else",
-            extra=self._extra(),
-        )
+        self.log.full()
         deferred_from_coro(engine.close_spider_async(reason=stats.FULL))
 
     def _look_after_those_who_wait(self) -> None:
@@ -381,11 +329,7 @@ class Delivery:
         if self._end.called or left <= 0:
             return
         if (count := self._publisher.unconfirmed) and left < self._settings.flush_timeout - SAY_S / 2:
-            then = "they go to the spool" if self._storage.spool else "they are lost"
-            _log.info(
-                f"waiting for Kafka to confirm {count} pages, {left:.0f} s more; then {then} (DEDUP_FLUSH_TIMEOUT)",
-                extra=self._extra(),
-            )
+            self.log.waits_at_its_end(count, left, has_spool=self._storage.spool is not None)
         call_later(SAY_S, self._say_how_long, deadline)
 
     def _store_at_exit(self) -> None:
@@ -393,96 +337,19 @@ class Delivery:
         assert self._publisher is not None
         pages = [*self._publisher.unspooled, *self._waiting.values()]
         stored = self._storage.store_at_exit(pages)
-        lost = len(pages) - stored.pages
-        if stored.pages and self._storage.spool is not None:
-            _log.warning(
-                f"the crawl was stopped by force; {stored.pages} pages that Kafka had not confirmed are in "
-                f"{self._storage.spool.path}, {_sending(self._storage.spool.path)}",
-                extra=self._extra(),
-            )
-        if lost:
-            _log.error(
-                f"the crawl was stopped by force and {lost} pages that Kafka had not confirmed are lost"
-                f"{f' ({stored.trouble})' if stored.trouble else ''}: {_some(pages[stored.pages :])}. Crawl them again",
-                extra=self._extra(),
-            )
+        self.log.stopped_by_force(pages, stored, self._storage.spool)
 
     def _tell_reason(self) -> None:
         """After Scrapy's own stats, which were connected before."""
-        if self._lost:
-            self._collector.set_value("finish_reason", stats.LOST)
+        if self._has_lost:
+            self.log.failed()
 
     def _tell_failure(self) -> None:
-        if self._lost:
+        if self._has_lost:
             fail(self._crawler)
 
     def _collect(self) -> None:
         assert self._publisher is not None
         report = self._publisher.collect()
-        if report.confirmed:
-            self.count(stats.CONFIRMED, report.confirmed)
-        if report.send_errors:
-            self.count(stats.SEND_ERRORS, report.send_errors)
-        for page in report.cut:
-            self.count(stats.TRUNCATED)
-            self.warn_once(
-                f"{stats.TRUNCATED} for the topic",
-                f"{page.url}: {page.size} bytes are more than {self._settings.topic} takes, the page is cut off there. "
-                "Raise max.message.bytes of that topic (the worker's topics.max_message_bytes) or change "
-                "DEDUP_OVERSIZE",
-            )
-        for page in report.refused:
-            self.count(stats.OVERSIZE)
-            self.skip(
-                stats.OVERSIZE_AT_BROKER,
-                f"{page.url}: {page.size} bytes are too large for {self._settings.topic}, the page is left out. "
-                "Lower DEDUP_MAX_PAGE_BYTES or raise max.message.bytes of that topic (the worker's "
-                "topics.max_message_bytes)",
-            )
-        for notice in report.notices:
-            _log.log(logging.WARNING if notice.is_trouble else logging.INFO, notice.message, extra=self._extra())
+        self.log.collected(report)
         self._budget.give_back(report.freed)
-
-    def _sum_up(self, lost: list[Page], heard: str | None) -> None:
-        self._lost = len(lost)
-        self._collector.set_value(stats.UNCONFIRMED, len(lost))
-        self._collector.set_value(stats.MOST_BUFFERED, self._budget.most)
-        spool, heard = self._storage.spool, f" (the last that was heard: {heard})" if heard else ""
-        if spool is not None:
-            self._collector.set_value(stats.SPOOL_LEFT, spool.left)
-            if spool.left:
-                _log.warning(
-                    f"{spool.left} pages that Kafka has not confirmed{heard} are in {spool.path}, "
-                    f"{_sending(spool.path)}",
-                    extra=self._extra(),
-                )
-        if lost:
-            _log.error(
-                f"{len(lost)} pages were not confirmed by Kafka within DEDUP_FLUSH_TIMEOUT="
-                f"{self._settings.flush_timeout:g} s, are in no spool and may be missing on {self._settings.topic}: "
-                f"{_some(lost)}{heard}. See that the broker at {','.join(self._settings.bootstrap_servers)} runs and "
-                "has that topic, and crawl them again; a spool with room would have kept them (DEDUP_SPOOL)",
-                extra=self._extra(),
-            )
-
-    def _extra(self) -> dict[str, Any]:
-        return {"spider": self._crawler.spider}
-
-    def _add_seconds(self, name: str, seconds: float) -> None:
-        self._collector.set_value(name, self._collector.get_value(name, 0.0) + seconds)
-
-    @property
-    def _collector(self) -> StatsCollector:
-        collector = self._crawler.stats
-        assert collector is not None, "Scrapy makes the stats before its components"
-        return collector
-
-
-def _some(pages: list[Page]) -> str:
-    """URLs of the first ones, and how many more there are."""
-    named = ", ".join(page.url for page in pages[:NAMED_PAGES])
-    return named if len(pages) <= NAMED_PAGES else f"{named} and {len(pages) - NAMED_PAGES} more"
-
-
-def _sending(path: Path) -> str:
-    return f"the next crawl with that spool sends them, or now: python -m crawler_plugin.spool {shlex.quote(str(path))}"

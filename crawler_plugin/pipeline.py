@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Self
-
-from scrapy.crawler import Crawler
+from typing import Any
 
 from crawler_plugin import stats
-from crawler_plugin.capture import captured_by_addon
-from crawler_plugin.delivery import Delivery
+from crawler_plugin.component import Component
 from crawler_plugin.record import Page, Unusable
 
 
-class Pipeline:
-    """Made by Scrapy for each crawl. It opens and closes the delivery, also where pages do not come in items."""
-
-    def __init__(self, delivery: Delivery) -> None:
-        self._delivery = delivery
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy before the first request.
-
-        Raises:
-            NotConfigured: the plugin is switched off.
-            Refusal: a setting is wrong, or the add-on is missing.
-        """
-        delivery = Delivery.of(crawler)
-        if delivery.captured is not None:
-            captured_by_addon(crawler, delivery)
-        return cls(delivery)
+class Pipeline(Component):
+    """Opens and closes the delivery, also where pages do not come in items."""
 
     async def open_spider(self) -> None:
         """Begin to connect; the crawl does not wait for it, unless ``DEDUP_REQUIRED`` says so."""
@@ -42,7 +23,7 @@ class Pipeline:
         Where responses are captured, the item's page was published already: the item passes on without a look.
         """
         if self._delivery.captured is not None:
-            self._delivery.count(stats.SKIPPED + "captured")
+            self._delivery.log.count(stats.SKIPPED + "captured")
             return item
         page = self._page(item)
         if page is not None:
@@ -61,9 +42,9 @@ class Pipeline:
         except Unusable as unusable:
             name = stats.SKIPPED + unusable.reason
             if unusable.reason == "switched_off":
-                self._delivery.count(name)
+                self._delivery.log.count(name)
             else:
-                self._delivery.skip(
+                self._delivery.log.skip(
                     name,
                     f"an item passes on without being published: {unusable}. "
                     "If what is missing is in another field, name that in DEDUP_FIELDS",
@@ -71,7 +52,7 @@ class Pipeline:
                 )
             return None
         for name in page.unread:
-            self._delivery.skip(
+            self._delivery.log.skip(
                 stats.UNREAD + name,
                 f"{page.url}: the value of field {origin.fields[name]!r} cannot be used as {name}, the page "
                 f"goes without it. Correct the value, or name another field (or None) for {name!r} in DEDUP_FIELDS",

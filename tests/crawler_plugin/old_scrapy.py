@@ -20,12 +20,15 @@ from packaging.requirements import Requirement
 ROOT: Final = Path(__file__).resolve().parents[2]
 CRAWLS: Final = [
     "tests/crawler_plugin/test_crawl.py",
-    "tests/crawler_plugin/test_faults.py",
+    "tests/crawler_plugin/test_addon.py",
     "tests/crawler_plugin/test_capture.py",
+    "tests/crawler_plugin/test_component.py",
+    "tests/crawler_plugin/test_delivery.py",
+    "tests/crawler_plugin/test_pipeline.py",
     "tests/crawler_plugin/test_refusal.py",
     "tests/crawler_plugin/test_spooling.py",
     # Of the faults and spools those that meet Scrapy's inside; the others are between the publisher and Kafka.
-    "-k=not (test_faults.py or test_spooling.py) or closed_while_it_waits or interrupted_while_it_waits "
+    "-k=not (test_delivery.py or test_spooling.py) or closed_while_it_waits or interrupted_while_it_waits "
     "or ends_as_a_failure or cannot_share_a_spool",
     # It needs what the oldest Scrapy does not have.
     "--deselect=tests/crawler_plugin/test_crawl.py::test_a_crawl_without_a_twisted_reactor_publishes_too",

@@ -13,36 +13,12 @@ from confluent_kafka import Producer
 
 from tests.crawler_plugin.crawling import ROOT, Site, article, crawl, make_topic, numbered, records, serve, to_kafka
 from worker.topics import PAGES
-from worker.urls import canonical_url
 
 pytestmark = pytest.mark.cluster
 
 ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 SELECT = "twisted.internet.selectreactor.SelectReactor"
 SCRAPY = tuple(int(part) for part in scrapy.__version__.split(".")[:2])
-
-
-def test_every_page_is_on_the_topic_whatever_kind_of_item_it_came_in(
-    broker: str, topic_prefix: str, tmp_path: Path
-) -> None:
-    make_topic(broker, topic_prefix)
-    with serve(Site(numbered(40))) as site:
-        ended = crawl(tmp_path, site, "kinds", **to_kafka(broker, topic_prefix), DEDUP_JOB="monday")
-    found = records(broker, topic_prefix)
-    assert len(found) == 40
-    assert {record.meta.url: record.value for record in found} == {
-        site.url(path): body for path, body in site.pages.items()
-    }
-    for record in found:
-        assert record.key == canonical_url(record.meta.url)
-        assert record.meta.status == 200
-        assert record.meta.content_type == "text/html; charset=utf-8"
-        assert record.meta.form == "bytes"
-        assert (record.meta.spider, record.meta.job) == ("kinds", "monday")
-    stats = ended.dedup
-    assert stats.pop("published_bytes") > sum(map(len, site.pages.values()))
-    assert stats == {"published": 40, "confirmed": 40, "unconfirmed": 0, "spool/found": 0, "spool/left": 0}
-    assert ended.stats["item_scraped_count"] == 40
 
 
 def test_a_crawl_leaves_nothing_of_kafka_in_its_log(broker: str, topic_prefix: str, tmp_path: Path) -> None:
@@ -53,26 +29,6 @@ def test_a_crawl_leaves_nothing_of_kafka_in_its_log(broker: str, topic_prefix: s
     assert "[kafka" not in ended.log
     assert "Exception ignored" not in ended.log
     assert "Traceback" not in ended.log
-
-
-@pytest.mark.parametrize("reactor", [ASYNCIO, SELECT])
-@pytest.mark.parametrize(
-    "plugin",
-    [{"ADDONS": {"crawler_plugin.Addon": 500}}, {"ITEM_PIPELINES": {"crawler_plugin.Pipeline": 300}}],
-    ids=["addon", "pipeline"],
-)
-def test_addon_and_pipeline_line_do_the_same_on_either_reactor(
-    broker: str, topic_prefix: str, tmp_path: Path, plugin: dict[str, object], reactor: str
-) -> None:
-    make_topic(broker, topic_prefix)
-    with serve(Site(numbered(12, size=20_000))) as site:
-        # So small a budget that the crawl waits for confirmations again and again.
-        little = {"DEDUP_MAX_PAGE_BYTES": 30_000, "DEDUP_BUFFER_BYTES": 50_000}
-        ended = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **plugin, **little, TWISTED_REACTOR=reactor)
-    assert {record.meta.url for record in records(broker, topic_prefix)} == site.urls
-    assert ended.dedup["confirmed"] == ended.dedup["published"] == 12
-    assert ended.stats["dedup/waited_pages"] > 0
-    assert ended.stats["dedup/buffered_bytes_max"] <= 50_000
 
 
 @pytest.mark.skipif(SCRAPY < (2, 15), reason="Scrapy below 2.15 always has a Twisted reactor")
@@ -94,43 +50,6 @@ def test_compressed_pages_arrive_as_they_were(broker: str, topic_prefix: str, tm
         site.url(path): body for path, body in site.pages.items()
     }
     assert ended.dedup["confirmed"] == 10
-
-
-def test_both_lines_together_publish_a_page_once(broker: str, topic_prefix: str, tmp_path: Path) -> None:
-    make_topic(broker, topic_prefix)
-    both = {"ADDONS": {"crawler_plugin.Addon": 500}, "ITEM_PIPELINES": {"crawler_plugin.Pipeline": 800}}
-    with serve(Site(numbered(3))) as site:
-        crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **both)
-    assert len(records(broker, topic_prefix)) == 3
-
-
-def test_text_is_published_as_text_and_what_is_no_page_passes_on_and_is_counted(
-    broker: str, topic_prefix: str, tmp_path: Path
-) -> None:
-    make_topic(broker, topic_prefix)
-    with serve(Site(numbered(5))) as site:
-        ended = crawl(tmp_path, site, "text", **to_kafka(broker, topic_prefix))
-    found = records(broker, topic_prefix)
-    assert {record.meta.form for record in found} == {"text"}
-    assert {record.value.decode() for record in found} == {f"天气 Page {n} of the site, 第{n}页" for n in range(5)}
-    skipped = {name: count for name, count in ended.dedup.items() if name.startswith("skipped/")}
-    assert skipped == {"skipped/no_body": 5, "skipped/bad_url": 5, "skipped/bad_body": 5}
-    assert ended.stats["item_scraped_count"] == 20
-    assert ended.log.count("dedup/skipped/bad_url") == 2, "once in a warning, once among the stats"
-    assert "give it with its scheme" in ended.log
-
-
-def test_a_project_keeps_its_own_field_names(broker: str, topic_prefix: str, tmp_path: Path) -> None:
-    make_topic(broker, topic_prefix)
-    fields = {"url": "link", "body": "html", "status": None, "fetched": "when"}
-    with serve(Site(numbered(2))) as site:
-        ended = crawl(tmp_path, site, "renamed", **to_kafka(broker, topic_prefix), DEDUP_FIELDS=fields)
-    for record in records(broker, topic_prefix):
-        assert record.value == site.pages[record.meta.url.removeprefix(site.url(""))]
-        assert (record.meta.encoding, record.meta.form) == ("utf-8", "bytes")
-        assert record.meta.status is None
-        assert record.meta.fetched == 1_700_000_000_000
-    assert ended.dedup["confirmed"] == 2
 
 
 def test_a_page_that_is_too_large_is_cut_off(broker: str, topic_prefix: str, tmp_path: Path) -> None:

@@ -140,18 +140,3 @@ def test_whether_it_is_switched_off_must_be_said_plainly(tmp_path: Path) -> None
         ended = crawl(tmp_path, site, DEDUP_ENABLED="flase")
     assert "DEDUP_ENABLED='flase': write True or False" in ended.log
     assert (site.asked, ended.returncode) == ([], 1)
-
-
-@pytest.mark.parametrize(
-    "components",
-    [
-        {"ITEM_PIPELINES": {"crawler_plugin.Pipeline": 300}, "DEDUP_CAPTURE": True},
-        {"ITEM_PIPELINES": {}, "SPIDER_MIDDLEWARES": {"crawler_plugin.CaptureMiddleware": 1000}},
-    ],
-    ids=["setting without the add-on", "middleware without the add-on"],
-)
-def test_capture_without_the_addon_is_refused(tmp_path: Path, components: dict[str, object]) -> None:
-    with serve(Site(numbered(3))) as site:
-        ended = crawl(tmp_path, site, **components)
-    assert 'write ADDONS = {"crawler_plugin.Addon": 500} and DEDUP_CAPTURE = True' in ended.log
-    assert (site.asked, ended.returncode) == ([], 1)

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka import KafkaProducer
 from scrapy.settings import Settings
 
-from crawler_plugin.catalogue import KAFKA_OPTIONS, SETTINGS
-from crawler_plugin.connection import producer_options
+from crawler_plugin.catalogue import SETTINGS
 from crawler_plugin.settings import PluginSettings, is_enabled
 from crawler_plugin.wanted import Wanted
 from worker.errors import UsageError
@@ -207,16 +205,3 @@ def test_a_file_that_is_no_certificate_is_refused_at_the_start(tmp_path: Path) -
     pem.write_text("no certificate")
     with pytest.raises(UsageError, match="cannot use the TLS files"):
         read(DEDUP_KAFKA_OPTIONS={"security_protocol": "SSL", "ssl_certfile": str(pem)})
-
-
-def test_what_is_passed_through_is_known_to_the_client_and_leaves_delivery_alone() -> None:
-    assert set(KAFKA_OPTIONS) <= set(KafkaProducer.DEFAULT_CONFIG)
-    connection: dict[str, Any] = dict.fromkeys(KAFKA_OPTIONS, "the user's")
-    options = producer_options(
-        bootstrap_servers=("a:1",), max_page_bytes=10_000, compression=None, connection=connection
-    )
-    assert set(options) <= set(KafkaProducer.DEFAULT_CONFIG)
-    assert (options["acks"], options["enable_idempotence"]) == ("all", True)
-    assert options["batch_size"] <= 10_000
-    assert options["max_request_size"] >= 10_000
-    assert options["client_id"] == "the user's"

@@ -11,7 +11,7 @@ import pytest
 
 from crawler_plugin.spool.file import Spool
 from tests.crawler_plugin.crawling import Crawl, Ended, Site, crawl, make_topic, numbered, records, serve, to_kafka
-from tests.crawler_plugin.test_faults import LITTLE, TROUBLE
+from tests.crawler_plugin.test_delivery import LITTLE, TROUBLE
 from worker.broker.ports import free_port
 
 pytestmark = pytest.mark.cluster

@@ -1,0 +1,197 @@
+"""What one crawl counts and says: the plugin's Scrapy stats and its log lines, each of which names the next move.
+
+Written in the event loop's thread alone, but for what is said at the exit of the process.
+"""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from scrapy.crawler import Crawler
+from scrapy.statscollectors import StatsCollector
+
+from crawler_plugin import stats
+from crawler_plugin.outbox import Report
+from crawler_plugin.record import Page
+from crawler_plugin.settings import PluginSettings
+from crawler_plugin.spool.file import Appended, Spool, named
+
+NAMED_PAGES: Final = 5
+_log = logging.getLogger(__name__)
+
+
+class CrawlLog:
+    """Needs the crawl's settings, since its lines name them with their values."""
+
+    def __init__(self, crawler: Crawler, settings: PluginSettings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._warned: set[str] = set()
+
+    def say(self, level: int, message: str) -> None:
+        """Log it as the spider's."""
+        _log.log(level, message, extra={"spider": self._crawler.spider})
+
+    def count(self, name: str, by: int = 1) -> None:
+        """Add to one of Scrapy's stats."""
+        self._stats.inc_value(name, by)
+
+    def skip(self, name: str, message: str, level: int = logging.WARNING) -> None:
+        """Count something under this name, and log the first one of its kind."""
+        self.count(name)
+        self.warn_once(name, message, level)
+
+    def warn_once(self, kind: str, message: str, level: int = logging.WARNING) -> None:
+        """Log the first message of its kind; the stat of this name counts the others."""
+        if kind not in self._warned:
+            self._warned.add(kind)
+            self.say(level, f"{message}. Further ones are only counted, as {kind}")
+
+    def published(self, page: Page) -> None:
+        """A page was handed over."""
+        self.count(stats.PUBLISHED)
+        self.count(stats.PUBLISHED_BYTES, page.size)
+
+    def waited(self, seconds: float) -> None:
+        """A page waited for room."""
+        self.count(stats.WAITED_PAGES)
+        self._stats.set_value(stats.WAITED_SECONDS, self._stats.get_value(stats.WAITED_SECONDS, 0.0) + seconds)
+
+    def too_large(self, page: Page, *, is_cut: bool) -> None:
+        """A page was larger than ``DEDUP_MAX_PAGE_BYTES``."""
+        name, what = (stats.TRUNCATED, "cut off there") if is_cut else (stats.OVERSIZE, "not sent")
+        self.skip(
+            name,
+            f"{page.url}: {page.size} bytes are more than DEDUP_MAX_PAGE_BYTES={self._settings.max_page_bytes}, the "
+            f"page is {what}. Raise that setting (and the worker's topics.max_message_bytes) or change DEDUP_OVERSIZE",
+        )
+
+    def found_in(self, spool: Spool) -> None:
+        """The spool was opened."""
+        self._stats.set_value(stats.SPOOL_FOUND, spool.left)
+        if spool.left:
+            self.say(logging.INFO, f"{spool.left} pages that an earlier crawl left in {spool.path} are sent, too")
+        if spool.damaged:
+            self.count(stats.SPOOL_DAMAGED, len(spool.damaged))
+            for line in named(spool.damaged, spool.path):
+                self.say(logging.ERROR, line)
+
+    def stored(self, appended: Appended) -> None:
+        """Pages went to the spool, or did not."""
+        if appended.pages:
+            self.count(stats.SPOOL_WRITTEN, appended.pages)
+        if appended.trouble is not None:
+            self.count(stats.SPOOL_ERRORS)
+            self.warn_once(
+                stats.SPOOL_ERRORS,
+                f"the spool does not take a page ({appended.trouble}): make room there or raise DEDUP_SPOOL_BYTES. "
+                "Meanwhile the crawl waits for Kafka",
+                level=logging.ERROR,
+            )
+
+    def full(self) -> None:
+        """The crawl is closed, since nothing takes its pages any more."""
+        self.say(
+            logging.ERROR,
+            f"DEDUP_BUFFER_BYTES={self._settings.buffer_bytes} of pages are not confirmed by Kafka and no more can "
+            f"be taken, so the crawl is closed ({stats.FULL}). See that the broker at {self._servers} runs; "
+            "DEDUP_ON_FULL and DEDUP_SPOOL say where pages go else",
+        )
+
+    def waits_at_its_end(self, pages: int, seconds: float, *, has_spool: bool) -> None:
+        """The crawl is over but for these pages, for which it waits so much longer."""
+        then = "they go to the spool" if has_spool else "they are lost"
+        self.say(
+            logging.INFO,
+            f"waiting for Kafka to confirm {pages} pages, {seconds:.0f} s more; then {then} (DEDUP_FLUSH_TIMEOUT)",
+        )
+
+    def collected(self, report: Report) -> None:
+        """What the publisher has reported."""
+        if report.confirmed:
+            self.count(stats.CONFIRMED, report.confirmed)
+        if report.send_errors:
+            self.count(stats.SEND_ERRORS, report.send_errors)
+        for page in report.cut:
+            self.count(stats.TRUNCATED)
+            self.warn_once(
+                f"{stats.TRUNCATED} for the topic",
+                f"{page.url}: {page.size} bytes are more than {self._settings.topic} takes, the page is cut off there. "
+                "Raise max.message.bytes of that topic (the worker's topics.max_message_bytes) or change "
+                "DEDUP_OVERSIZE",
+            )
+        for page in report.refused:
+            self.count(stats.OVERSIZE)
+            self.skip(
+                stats.OVERSIZE_AT_BROKER,
+                f"{page.url}: {page.size} bytes are too large for {self._settings.topic}, the page is left out. "
+                "Lower DEDUP_MAX_PAGE_BYTES or raise max.message.bytes of that topic (the worker's "
+                "topics.max_message_bytes)",
+            )
+        for notice in report.notices:
+            self.say(logging.WARNING if notice.is_trouble else logging.INFO, notice.message)
+
+    def sum_up(self, lost: Sequence[Page], spool: Spool | None, *, most_buffered: int, heard: str | None) -> None:
+        """The crawl has ended; ``heard`` is kafka-python's last complaint."""
+        self._stats.set_value(stats.UNCONFIRMED, len(lost))
+        self._stats.set_value(stats.MOST_BUFFERED, most_buffered)
+        why = f" (the last that was heard: {heard})" if heard else ""
+        if spool is not None:
+            self._stats.set_value(stats.SPOOL_LEFT, spool.left)
+            if spool.left:
+                self.say(
+                    logging.WARNING,
+                    f"{spool.left} pages that Kafka has not confirmed{why} are in {spool.path}, {_sending(spool.path)}",
+                )
+        if lost:
+            self.say(
+                logging.ERROR,
+                f"{len(lost)} pages were not confirmed by Kafka within DEDUP_FLUSH_TIMEOUT="
+                f"{self._settings.flush_timeout:g} s, are in no spool and may be missing on {self._settings.topic}: "
+                f"{_some(lost)}{why}. See that the broker at {self._servers} runs and has that topic, and crawl them "
+                "again; a spool with room would have kept them (DEDUP_SPOOL)",
+            )
+
+    def stopped_by_force(self, pages: Sequence[Page], stored: Appended, spool: Spool | None) -> None:
+        """The process ends with these pages unconfirmed, the first of which were stored."""
+        lost = pages[stored.pages :]
+        if stored.pages and spool is not None:
+            self.say(
+                logging.WARNING,
+                f"the crawl was stopped by force; {stored.pages} pages that Kafka had not confirmed are in "
+                f"{spool.path}, {_sending(spool.path)}",
+            )
+        if lost:
+            self.say(
+                logging.ERROR,
+                f"the crawl was stopped by force and {len(lost)} pages that Kafka had not confirmed are lost"
+                f"{f' ({stored.trouble})' if stored.trouble else ''}: {_some(lost)}. Crawl them again",
+            )
+
+    def failed(self) -> None:
+        """Pages were lost: let nobody take the crawl for a success."""
+        self._stats.set_value("finish_reason", stats.LOST)
+
+    @property
+    def _servers(self) -> str:
+        return ",".join(self._settings.bootstrap_servers)
+
+    @property
+    def _stats(self) -> StatsCollector:
+        collector = self._crawler.stats
+        assert collector is not None, "Scrapy makes the stats before its components"
+        return collector
+
+
+def _some(pages: Sequence[Page]) -> str:
+    """URLs of the first ones, and how many more there are."""
+    named = ", ".join(page.url for page in pages[:NAMED_PAGES])
+    return named if len(pages) <= NAMED_PAGES else f"{named} and {len(pages) - NAMED_PAGES} more"
+
+
+def _sending(path: Path) -> str:
+    return f"the next crawl with that spool sends them, or now: python -m crawler_plugin.spool {shlex.quote(str(path))}"
