@@ -28,7 +28,7 @@ from scrapy.http import Response, TextResponse
 
 from crawler_plugin import stats
 from crawler_plugin.component import Component
-from crawler_plugin.record import Page, Unusable
+from crawler_plugin.record import PageRecord, Unusable
 
 META_KEY: Final = "dedup"
 """``request.meta["dedup"] = False``: the response to this request is not published, redirected or retried neither."""
@@ -45,7 +45,7 @@ class CaptureMiddleware(Component):
         if page is not None:
             self._delivery.publish_at_once(page)
 
-    def _page(self, response: Response) -> Page | None:
+    def _page(self, response: Response) -> PageRecord | None:
         content_type = response.headers.get("Content-Type")
         reason = self._unwanted(response, content_type)
         if reason is not None:

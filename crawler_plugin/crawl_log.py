@@ -16,7 +16,7 @@ from scrapy.statscollectors import StatsCollector
 
 from crawler_plugin import stats
 from crawler_plugin.outbox import Report
-from crawler_plugin.record import Page
+from crawler_plugin.record import PageRecord
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Appended, Spool, named
 
@@ -51,7 +51,7 @@ class CrawlLog:
             self._warned.add(kind)
             self.say(level, f"{message}. Further ones are only counted, as {kind}")
 
-    def published(self, page: Page) -> None:
+    def published(self, page: PageRecord) -> None:
         """A page was handed over."""
         self.count(stats.PUBLISHED)
         self.count(stats.PUBLISHED_BYTES, page.size)
@@ -61,7 +61,7 @@ class CrawlLog:
         self.count(stats.WAITED_PAGES)
         self._stats.set_value(stats.WAITED_SECONDS, self._stats.get_value(stats.WAITED_SECONDS, 0.0) + seconds)
 
-    def too_large(self, page: Page, *, is_cut: bool) -> None:
+    def too_large(self, page: PageRecord, *, is_cut: bool) -> None:
         """A page was larger than ``DEDUP_MAX_PAGE_BYTES``."""
         name, what = (stats.TRUNCATED, "cut off there") if is_cut else (stats.OVERSIZE, "not sent")
         self.skip(
@@ -135,7 +135,7 @@ class CrawlLog:
         for notice in report.notices:
             self.say(logging.WARNING if notice.is_trouble else logging.INFO, notice.message)
 
-    def sum_up(self, lost: Sequence[Page], spool: Spool | None, *, most_buffered: int, heard: str | None) -> None:
+    def sum_up(self, lost: Sequence[PageRecord], spool: Spool | None, *, most_buffered: int, heard: str | None) -> None:
         """The crawl has ended; ``heard`` is kafka-python's last complaint."""
         self._stats.set_value(stats.UNCONFIRMED, len(lost))
         self._stats.set_value(stats.MOST_BUFFERED, most_buffered)
@@ -156,7 +156,7 @@ class CrawlLog:
                 "again; a spool with room would have kept them (DEDUP_SPOOL)",
             )
 
-    def stopped_by_force(self, pages: Sequence[Page], stored: Appended, spool: Spool | None) -> None:
+    def stopped_by_force(self, pages: Sequence[PageRecord], stored: Appended, spool: Spool | None) -> None:
         """The process ends with these pages unconfirmed, the first of which were stored."""
         lost = pages[stored.pages :]
         if stored.pages and spool is not None:
@@ -187,7 +187,7 @@ class CrawlLog:
         return collector
 
 
-def _some(pages: Sequence[Page]) -> str:
+def _some(pages: Sequence[PageRecord]) -> str:
     """URLs of the first ones, and how many more there are."""
     named = ", ".join(page.url for page in pages[:NAMED_PAGES])
     return named if len(pages) <= NAMED_PAGES else f"{named} and {len(pages) - NAMED_PAGES} more"

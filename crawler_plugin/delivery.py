@@ -37,7 +37,7 @@ from crawler_plugin.budget import Budget
 from crawler_plugin.connection import producer_options
 from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.publisher import Publisher
-from crawler_plugin.record import Origin, Page, cut_to
+from crawler_plugin.record import Origin, PageRecord, cut_to
 from crawler_plugin.refusal import closed_at_once, fail, said_alone
 from crawler_plugin.running import event_loop, is_closing
 from crawler_plugin.settings import PluginSettings, is_enabled
@@ -69,7 +69,7 @@ class Delivery:
         self._storage = Storage()
         self._looked: Deferred[None] | None = None
         self._end: Deferred[None] | None = None
-        self._waiting: dict[int, Page] = {}
+        self._waiting: dict[int, PageRecord] = {}
         self._is_asked_to_close = False
         self._has_lost = False
         self._behind = 0
@@ -151,7 +151,7 @@ class Delivery:
         """Milliseconds since 1970 UTC."""
         return round(time.time() * 1000)
 
-    async def publish(self, page: Page) -> None:
+    async def publish(self, page: PageRecord) -> None:
         """Hand the page over for sending, or to the spool; waits while neither takes it."""
         fitting = self._fit(page)
         if fitting is None:
@@ -161,7 +161,7 @@ class Delivery:
             self._submit(fitting, cost)
         self.log.published(fitting)
 
-    def publish_at_once(self, page: Page) -> None:
+    def publish_at_once(self, page: PageRecord) -> None:
         """Hand the page over without waiting: one that finds no room waits by itself, and ``room`` waits for it."""
         fitting = self._fit(page)
         if fitting is None:
@@ -182,7 +182,7 @@ class Delivery:
             self._held_back.append(turn)
             await maybe_deferred_to_future(turn)
 
-    def _fit(self, page: Page) -> Page | None:
+    def _fit(self, page: PageRecord) -> PageRecord | None:
         """The page, or as much of it as may be sent, or None where it is left out."""
         limit = self._settings.max_page_bytes
         if page.size <= limit:
@@ -191,7 +191,7 @@ class Delivery:
         self.log.too_large(page, is_cut=fitting is not None)
         return fitting
 
-    async def _catch_up(self, page: Page, cost: int) -> None:
+    async def _catch_up(self, page: PageRecord, cost: int) -> None:
         try:
             if await self._find_room(page, cost):
                 self._submit(page, cost)
@@ -203,7 +203,7 @@ class Delivery:
                 for turn in held_back:
                     turn.callback(None)
 
-    def _submit(self, page: Page, cost: int) -> None:
+    def _submit(self, page: PageRecord, cost: int) -> None:
         assert self._publisher is not None, "open comes first"
         self._publisher.submit(page, cost)
 
@@ -261,7 +261,7 @@ class Delivery:
         """Whether the crawl was closed at its start."""
         return self._settings.required and self._publisher is not None and self._publisher.found_wanting is not None
 
-    async def _find_room(self, page: Page, cost: int) -> bool:
+    async def _find_room(self, page: PageRecord, cost: int) -> bool:
         """Wait for room in the budget and take it; or write the page to the spool, and say False."""
         assert self._publisher is not None
         began = time.monotonic()
@@ -279,7 +279,7 @@ class Delivery:
             del self._waiting[id(page)]
             self.log.waited(time.monotonic() - began)
 
-    async def _store_instead(self, page: Page) -> bool:
+    async def _store_instead(self, page: PageRecord) -> bool:
         on_full = self._settings.on_full
         if on_full == "fail" or (on_full == "block" and not self._has_given_up) or self._storage.spool is None:
             return False

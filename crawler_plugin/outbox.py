@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from crawler_plugin.record import Page
+from crawler_plugin.record import PageRecord
 
 WINDOW_BYTES: Final = 16 * 1024 * 1024
 """Under way at a time. kafka-python holds a copy of each; fewer would leave a fast broker idle between two answers."""
@@ -36,7 +36,7 @@ class Sending(NamedTuple):
     """
 
     number: int
-    page: Page
+    page: PageRecord
     cost: int
     place: int | None = None
 
@@ -54,8 +54,8 @@ class Report:
 
     confirmed: int = 0
     freed: int = 0
-    refused: list[Page] = field(default_factory=list)
-    cut: list[Page] = field(default_factory=list)
+    refused: list[PageRecord] = field(default_factory=list)
+    cut: list[PageRecord] = field(default_factory=list)
     send_errors: int = 0
     notices: list[Notice] = field(default_factory=list)
 
@@ -79,7 +79,7 @@ class Outbox:
         self._confirmed = 0
         self._progress_at = clock()
 
-    def add(self, page: Page, cost: int, place: int | None = None) -> None:
+    def add(self, page: PageRecord, cost: int, place: int | None = None) -> None:
         """One page more; ``cost`` comes back in a report when it is done with."""
         with self._changed:
             if not self._has_pages():
@@ -143,7 +143,7 @@ class Outbox:
             self._failure = None
         self._tell()
 
-    def cut(self, page: Page) -> None:
+    def cut(self, page: PageRecord) -> None:
         """Only the beginning of this page is sent."""
         with self._changed:
             self._report.cut.append(page)
@@ -174,7 +174,7 @@ class Outbox:
             return done
 
     @property
-    def unspooled(self) -> list[Page]:
+    def unspooled(self) -> list[PageRecord]:
         """Pages whose fate is open and which are in memory alone, in the order in which they would go."""
         with self._changed:
             every = (*self._under_way.values(), *self._waiting)

@@ -7,7 +7,7 @@ from typing import Any
 
 from crawler_plugin import stats
 from crawler_plugin.component import Component
-from crawler_plugin.record import Page, Unusable
+from crawler_plugin.record import PageRecord, Unusable
 
 
 class Pipeline(Component):
@@ -34,7 +34,7 @@ class Pipeline(Component):
         """Wait for what is unconfirmed, for at most ``DEDUP_FLUSH_TIMEOUT``; count and name what stays so."""
         await self._delivery.close()
 
-    def _page(self, item: Any) -> Page | None:
+    def _page(self, item: Any) -> PageRecord | None:
         """The record to send, or None where the item has none, which is counted."""
         origin = self._delivery.origin
         try:

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from crawler_plugin.connection import connect, is_too_large, look_at, quiet
 from crawler_plugin.outbox import Notice, Outbox, Report, Sending
-from crawler_plugin.record import Page, cut_to
+from crawler_plugin.record import PageRecord, cut_to
 from crawler_plugin.spool.file import Spool
 from worker.errors import Stop
 from worker.kafka_client.connection import Complaints
@@ -86,7 +86,7 @@ class Publisher:
         """Begin to connect."""
         self._thread.start()
 
-    def submit(self, page: Page, cost: int) -> None:
+    def submit(self, page: PageRecord, cost: int) -> None:
         """Take a page over; ``cost`` comes back in a report when it is done with."""
         self._outbox.add(page, cost)
 
@@ -135,7 +135,7 @@ class Publisher:
         return self._outbox.count
 
     @property
-    def unspooled(self) -> list[Page]:
+    def unspooled(self) -> list[PageRecord]:
         """Pages whose fate is open and which are in memory alone."""
         return self._outbox.unspooled
 
@@ -238,7 +238,7 @@ class Publisher:
             future.add_callback(lambda _: self._outbox.confirm(number))
             future.add_errback(failed)
 
-    def _fit(self, page: Page) -> Page | None:
+    def _fit(self, page: PageRecord) -> PageRecord | None:
         """What of the page the topic takes, or None."""
         if self._least_refused is not None and self._limit is None and page.size >= self._least_refused:
             return None
@@ -249,7 +249,7 @@ class Publisher:
             self._outbox.cut(page)
         return fitting
 
-    def _fail(self, number: int, page: Page, error: Exception, *, is_alone: bool) -> None:
+    def _fail(self, number: int, page: PageRecord, error: Exception, *, is_alone: bool) -> None:
         if not is_too_large(error) or not is_alone:
             self._outbox.fail(number, error)
             return

@@ -46,7 +46,7 @@ class Unusable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageRecord:
     """A record of ``pages`` before it is sent. ``unread`` names the fields whose values could not be used."""
 
     url: str
@@ -75,7 +75,7 @@ class Origin:
     spider: str | None
     job: str | None
 
-    def page(self, item: Any, now_ms: int) -> Page:
+    def page(self, item: Any, now_ms: int) -> PageRecord:
         """The record of an item that passed at ``now_ms`` (milliseconds since 1970 UTC).
 
         Raises:
@@ -94,7 +94,9 @@ class Origin:
             raise Unusable("switched_off", f"its field {self.fields['dedup']!r} is False")
         return self._page(found, now_ms)
 
-    def response_page(self, *, url: str, status: int, content_type: bytes | None, body: bytes, now_ms: int) -> Page:
+    def response_page(
+        self, *, url: str, status: int, content_type: bytes | None, body: bytes, now_ms: int
+    ) -> PageRecord:
         """The record of a response that came at ``now_ms`` (milliseconds since 1970 UTC).
 
         Its encoding is left to who reads the page: what the server says of it stands in the content type.
@@ -104,7 +106,7 @@ class Origin:
         """
         return self._page({"url": url, "status": status, "content_type": content_type, "body": body}, now_ms)
 
-    def _page(self, found: Mapping[str, Any], now_ms: int) -> Page:
+    def _page(self, found: Mapping[str, Any], now_ms: int) -> PageRecord:
         """The record of what was found, by our names."""
         value, form, encoding = _content(found, self.fields)
         unread: list[str] = []
@@ -123,10 +125,10 @@ class Origin:
             key, headers = canonical_url(url).encode(), tuple(meta.to_headers())
         except ValueError as error:  # UnicodeEncodeError is one: half of a surrogate pair
             raise Unusable("bad_url", f"its URL: {error}") from error
-        return Page(url, key, value, headers, is_text=form == "text", unread=tuple(unread))
+        return PageRecord(url, key, value, headers, is_text=form == "text", unread=tuple(unread))
 
 
-def cut_to(page: Page, limit: int) -> Page | None:
+def cut_to(page: PageRecord, limit: int) -> PageRecord | None:
     """The page with so much of its value left out at the end that it has at most ``limit`` bytes.
 
     Text ends before a character that would be torn. None where key and headers alone are too many.

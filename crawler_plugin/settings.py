@@ -231,7 +231,8 @@ class _Reader:
         if value == "none":
             return None
         if not codec_is_installed(value):
-            return self._wrong(name, value, None, detail=f", and the package that brings {value} is not installed")
+            missing = f", and the package that brings {value} is not installed: pip install 'crawl-dedup[compression]'"
+            return self._wrong(name, value, None, detail=missing)
         return str(value)
 
     def kafka_options(self, name: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ SAY_S: Final = 5.0
 _log = logging.getLogger("crawler_plugin.spool")
 
 
-class Parser(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
     """Raises ``UsageError`` for a wrong command line."""
 
     def error(self, message: str) -> NoReturn:
@@ -55,8 +55,8 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def _parser() -> _Parser:
+    parser = _Parser(
         prog=PROGRAM,
         description=f"{SUMMARY.capitalize()}. What Kafka has confirmed leaves the file, and an empty file is removed.",
         epilog="The settings are those of the Scrapy project in whose folder this runs (scrapy.cfg, or the module that "

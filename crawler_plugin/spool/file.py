@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from crawler_plugin.record import Page
+from crawler_plugin.record import PageRecord
 from crawler_plugin.spool.records import MAGIC, SENT, STATE_OFFSET, Damage, decode, encode, scan
 from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
 
@@ -45,7 +45,7 @@ class Stored(NamedTuple):
     """A page that was read from the spool; ``place`` is what ``mark_sent`` wants to know."""
 
     place: int
-    page: Page
+    page: PageRecord
 
 
 class Spool:
@@ -104,7 +104,7 @@ class Spool:
         with self._lock:
             return self._end
 
-    def append(self, pages: Sequence[Page]) -> Appended:
+    def append(self, pages: Sequence[PageRecord]) -> Appended:
         """Write pages behind the others and wait until the disk has them. What does not fit leaves no trace."""
         with self._lock:
             if self._is_closed:
@@ -164,7 +164,7 @@ class Spool:
                     self.path.unlink()
             os.close(self._descriptor)
 
-    def _write(self, pages: Sequence[Page]) -> str | None:
+    def _write(self, pages: Sequence[PageRecord]) -> str | None:
         """Write one page after the other; why it ended before the last, if it did."""
         for page in pages:
             record = encode(page)

@@ -32,7 +32,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from crawler_plugin.record import Page
+from crawler_plugin.record import PageRecord
 from worker.errors import Refused, UnreadableRecord
 
 MAGIC: Final = b"\x89DSP"
@@ -89,14 +89,14 @@ class Damage(NamedTuple):
     keys: tuple[str, ...]
 
 
-def encode(page: Page) -> bytes:
+def encode(page: PageRecord) -> bytes:
     """The record of a page that is not sent."""
     plain = msgspec.msgpack.encode((page.headers, page.value))
     payload = zlib.compress(plain, COMPRESSION_LEVEL)
     return _header(page.key, payload, len(plain)) + page.key + payload
 
 
-def decode(record: bytes) -> Page:
+def decode(record: bytes) -> PageRecord:
     """The page of a whole record.
 
     Raises:
@@ -118,7 +118,7 @@ def decode(record: bytes) -> Page:
         raise UnreadableRecord(f"a record of a spool: {error}") from error
     told = dict(headers)
     url = told.get("url", header.key).decode(errors="replace")
-    return Page(url, header.key, value, tuple(headers), is_text=told.get("form") == b"text")
+    return PageRecord(url, header.key, value, tuple(headers), is_text=told.get("form") == b"text")
 
 
 def read_header(start: bytes) -> RecordHeader | None:

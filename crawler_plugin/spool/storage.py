@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from crawler_plugin.record import Page
+from crawler_plugin.record import PageRecord
 from crawler_plugin.spool.file import Appended, Spool
 
 Result = TypeVar("Result")
@@ -29,7 +29,7 @@ class Storage:
     def __init__(self) -> None:
         self._call: Call | None = None
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dedup-spool")
-        self._coming: list[tuple[Page, Deferred[str | None]]] = []
+        self._coming: list[tuple[PageRecord, Deferred[str | None]]] = []
         self._is_writing = False
         self._unheard: set[int] = set()
         self.spool: Spool | None = None
@@ -45,7 +45,7 @@ class Storage:
         self.spool = await self._in_thread(lambda: Spool.open(path, limit))
         return self.spool
 
-    async def store(self, page: Page) -> str | None:
+    async def store(self, page: PageRecord) -> str | None:
         """Write the page; None when the disk has it, else why it has not."""
         if self.spool is None:
             return "there is no spool"
@@ -55,7 +55,7 @@ class Storage:
             self._write()
         return await maybe_deferred_to_future(told)
 
-    async def store_all(self, pages: Sequence[Page]) -> Appended:
+    async def store_all(self, pages: Sequence[PageRecord]) -> Appended:
         """Write as many pages as fit, from the first one on."""
         if self.spool is None or not pages:
             return Appended(0, None)
@@ -73,7 +73,7 @@ class Storage:
             await self._in_thread(close)
         self._disk.shutdown(wait=False)
 
-    def store_at_exit(self, pages: Sequence[Page]) -> Appended:
+    def store_at_exit(self, pages: Sequence[PageRecord]) -> Appended:
         """As ``store_all``, in the thread of who asks, when the event loop is no more; without pages written before."""
         if self.spool is None:
             return Appended(0, None)
@@ -97,7 +97,7 @@ class Storage:
         pages = [page for page, _ in coming]
         self._submit(lambda: self._append(pages), written)
 
-    def _append(self, pages: Sequence[Page]) -> Appended:
+    def _append(self, pages: Sequence[PageRecord]) -> Appended:
         assert self.spool is not None
         appended = self.spool.append(pages)
         self._unheard.update(map(id, pages[: appended.pages]))

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import strategies as st
 
 from crawler_plugin.outbox import WINDOW_BYTES, Notice, Outbox, Sending
-from crawler_plugin.record import Page
+from crawler_plugin.record import PageRecord
 
 
-def page(number: int, size: int = 10) -> Page:
-    return Page(str(number), b"", b"x" * size, ())
+def page(number: int, size: int = 10) -> PageRecord:
+    return PageRecord(str(number), b"", b"x" * size, ())
 
 
-def outbox(*pages: Page) -> Outbox:
+def outbox(*pages: PageRecord) -> Outbox:
     box = Outbox(wake=lambda: None)
     for each in pages:
         box.add(each, each.size)

@@ -18,7 +18,7 @@ from kafka.producer.sender import Sender
 from crawler_plugin.connection import producer_options
 from crawler_plugin.outbox import Report
 from crawler_plugin.publisher import Publisher
-from crawler_plugin.record import Page
+from crawler_plugin.record import PageRecord
 from tests.crawler_plugin.crawling import DEADLINE_S, make_topic, records
 from tests.waiting import wait_for
 from worker.broker.ports import free_port
@@ -31,9 +31,9 @@ PREFIX = "publisher."
 IMPATIENT = {"request_timeout_ms": 1_000, "delivery_timeout_ms": 2_500}
 
 
-def page(number: int, size: int = 1_000) -> Page:
+def page(number: int, size: int = 1_000) -> PageRecord:
     url = f"https://example.com/{number}"
-    return Page(url, url.encode(), b"x" * size, tuple(PageMeta(url=url).to_headers()))
+    return PageRecord(url, url.encode(), b"x" * size, tuple(PageMeta(url=url).to_headers()))
 
 
 class Publishing:
@@ -48,7 +48,7 @@ class Publishing:
         self.sum = Report()
         self.publisher.start()
 
-    def submit(self, *pages: Page) -> None:
+    def submit(self, *pages: PageRecord) -> None:
         for each in pages:
             self.publisher.submit(each, each.size)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crawler_plugin import PageBody
 from crawler_plugin.catalogue import OUR_FIELDS
-from crawler_plugin.record import Origin, Page, Unusable, cut_to
+from crawler_plugin.record import Origin, PageRecord, Unusable, cut_to
 from worker.messages import PageMeta
 
 URL = "https://Example.com/b?z=1&a=2#top"
@@ -19,7 +19,7 @@ NOW_MS = 1_763_700_000_123
 ORIGIN = Origin({name: name for name in OUR_FIELDS}, spider="books", job="monday")
 
 
-def page(**item: Any) -> Page:
+def page(**item: Any) -> PageRecord:
     return ORIGIN.page({"url": URL, "body": b"<p>x</p>"} | item, NOW_MS)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-from crawler_plugin.record import Page
+from crawler_plugin.record import PageRecord
 from crawler_plugin.spool.records import HEADER_BYTES, Damage, _header, decode, encode, read_header, scan
 from worker.errors import Refused, UnreadableRecord
 
-PAGE = Page("http://a/", b"http://a/", b"<p>text</p>", (("url", b"http://a/"), ("form", b"bytes")), is_text=False)
+PAGE = PageRecord("http://a/", b"http://a/", b"<p>text</p>", (("url", b"http://a/"), ("form", b"bytes")), is_text=False)
 
 
 def attack(data: bytes) -> None:

@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from crawler_plugin.record import Page
+from crawler_plugin.record import PageRecord
 from crawler_plugin.spool.file import Spool, Stored, named
 from crawler_plugin.spool.records import encode
 from tests.crawler_plugin.crawling import ROOT
@@ -34,7 +34,7 @@ def urls(stored: list[Stored]) -> list[str]:
     return [each.page.key.decode().rpartition("/")[2] for each in stored]
 
 
-def numbered(*numbers: int) -> list[Page]:
+def numbered(*numbers: int) -> list[PageRecord]:
     return [page(number) for number in numbers]
 
 

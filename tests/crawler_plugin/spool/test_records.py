@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from crawler_plugin.record import Page
+from crawler_plugin.record import PageRecord
 from crawler_plugin.spool.records import (
     HEADER_BYTES,
     MAGIC,
@@ -26,17 +26,17 @@ from worker.errors import Refused, UnreadableRecord
 from worker.messages import PageMeta
 
 
-def page(number: int = 0, value: bytes = b"<p>a page</p>", **meta: object) -> Page:
+def page(number: int = 0, value: bytes = b"<p>a page</p>", **meta: object) -> PageRecord:
     url = f"https://example.com/{number}"
     headers = tuple(PageMeta(url=f"{url}#as-it-was", **meta).to_headers())  # type: ignore[arg-type]
-    return Page(f"{url}#as-it-was", url.encode(), value, headers, is_text=meta.get("form") == "text")
+    return PageRecord(f"{url}#as-it-was", url.encode(), value, headers, is_text=meta.get("form") == "text")
 
 
 def found_in(spool: bytes) -> list[SpooledRecord | Damage]:
     return list(scan(lambda offset, size: spool[offset : offset + size], len(spool)))
 
 
-def pages_of(spool: bytes) -> list[Page]:
+def pages_of(spool: bytes) -> list[PageRecord]:
     entries = [found for found in found_in(spool) if isinstance(found, SpooledRecord)]
     return [decode(spool[entry.offset : entry.offset + entry.size]) for entry in entries]
 
@@ -52,7 +52,7 @@ pages = st.builds(
 
 
 @hypothesis.given(st.lists(pages, max_size=6))
-def test_pages_come_out_as_they_went_in_and_in_order(stored: list[Page]) -> None:
+def test_pages_come_out_as_they_went_in_and_in_order(stored: list[PageRecord]) -> None:
     assert pages_of(b"".join(map(encode, stored))) == stored
 
 
@@ -101,7 +101,7 @@ def total(found: Sequence[SpooledRecord | Damage]) -> int:
 
 
 @hypothesis.given(st.lists(pages, min_size=1, max_size=5), st.data())
-def test_a_flipped_byte_costs_its_own_page_and_no_other(stored: list[Page], data: st.DataObject) -> None:
+def test_a_flipped_byte_costs_its_own_page_and_no_other(stored: list[PageRecord], data: st.DataObject) -> None:
     records = [encode(each) for each in stored]
     number = data.draw(st.integers(0, len(records) - 1))
     place = data.draw(st.integers(0, len(records[number]) - 1).filter(lambda place: place != STATE_OFFSET))
@@ -118,7 +118,7 @@ def test_a_flipped_byte_costs_its_own_page_and_no_other(stored: list[Page], data
 
 @hypothesis.given(st.lists(pages, min_size=1, max_size=4), pages, st.data())
 def test_a_record_of_which_only_the_beginning_was_written_is_passed_over_wherever_it_lies(
-    stored: list[Page], half: Page, data: st.DataObject
+    stored: list[PageRecord], half: PageRecord, data: st.DataObject
 ) -> None:
     record = encode(half)
     torn = record[: data.draw(st.integers(1, len(record) - 1))]

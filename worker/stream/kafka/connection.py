@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kafka import errors
 
@@ -22,66 +21,14 @@ from worker.kafka_client.connection import (
 )
 from worker.kafka_client.private import AttentiveClient, login_failures
 
+if TYPE_CHECKING:
+    from worker.config import KafkaSettings
+
 Options = Mapping[str, Any]
 """Keyword arguments for KafkaConsumer, KafkaProducer and KafkaAdminClient alike."""
 
 
-class Secret(Protocol):
-    """A text that is not shown when printed (pydantic's ``SecretStr``)."""
-
-    def get_secret_value(self) -> str:
-        """The text itself."""
-
-
-class ClientSettings(Protocol):
-    """What a connection needs of the settings' ``kafka`` section."""
-
-    @property
-    def bootstrap_servers(self) -> str:
-        """``host:port``, several separated by commas."""
-
-    @property
-    def client_id(self) -> str:
-        """Name in the broker's logs and quotas."""
-
-    @property
-    def request_timeout_seconds(self) -> float:
-        """How long one request may take."""
-
-    @property
-    def security_protocol(self) -> str:
-        """PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."""
-
-    @property
-    def sasl_mechanism(self) -> str | None:
-        """PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512."""
-
-    @property
-    def sasl_username(self) -> str | None:
-        """User to log in as."""
-
-    @property
-    def sasl_password(self) -> Secret | None:
-        """Password to log in with."""
-
-    @property
-    def ssl_cafile(self) -> str | os.PathLike[str] | None:
-        """PEM file of the authorities that may sign the broker's certificate."""
-
-    @property
-    def ssl_certfile(self) -> str | os.PathLike[str] | None:
-        """PEM file of the client's certificate."""
-
-    @property
-    def ssl_keyfile(self) -> str | os.PathLike[str] | None:
-        """PEM file of the client's key."""
-
-    @property
-    def ssl_password(self) -> Secret | None:
-        """Password of the key."""
-
-
-def client_options(kafka: ClientSettings) -> dict[str, Any]:
+def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     """Keyword arguments that every client takes; settings that are None are left to kafka-python's defaults.
 
     Raises:
@@ -163,11 +110,12 @@ def _unreachable(options: Options, heard: Complaints, error: Exception) -> Stop:
     )
 
 
-def _reveal(secret: Secret | None) -> str | None:
+def _reveal(secret: Any) -> str | None:
+    """Of a ``SecretStr``, or of none."""
     return None if secret is None else secret.get_secret_value()
 
 
-def _tls(kafka: ClientSettings) -> ssl.SSLContext:
+def _tls(kafka: KafkaSettings) -> ssl.SSLContext:
     try:
         return tls_context(
             cafile=kafka.ssl_cafile,
