@@ -22,7 +22,7 @@ CRAWLS: Final = [
     "tests/crawler_plugin/test_crawl.py",
     "tests/crawler_plugin/test_addon.py",
     "tests/crawler_plugin/test_capture.py",
-    "tests/crawler_plugin/test_component.py",
+    "tests/crawler_plugin/test_component.py::test_capture_without_the_addon_is_refused",
     "tests/crawler_plugin/test_delivery.py",
     "tests/crawler_plugin/test_pipeline.py",
     "tests/crawler_plugin/test_refusal.py",
