@@ -156,6 +156,15 @@ def test_blocks_that_a_copied_index_has_lost_are_listed_by_a_repair_and_left_beh
     assert {line.split()[0].removesuffix("again") for line in new.verdicts() if line.endswith("unique")} >= lost
 
 
+def test_a_shard_of_a_copied_index_that_has_lost_all_its_blocks_does_not_begin_anew() -> None:
+    old = Beside("").play(*different(*"abcdefgh"), COMMIT, FLUSH).away()
+    new = another(old, shards=2)
+    go(old, new)
+    new.world.topics[INDEX, 1].records.clear()
+    with pytest.raises(Refused, match=r"shard 1 has to read on from batch 0.*run `python -m worker repair"):
+        new.back(E, COMMIT)
+
+
 def test_a_generation_that_only_counted_goes_on_counting() -> None:
     old = Beside("", output="count").play(A, COMMIT, FLUSH).away()
     new = another(old, output="count")

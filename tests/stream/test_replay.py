@@ -22,6 +22,14 @@ REFUSED: Final = {
 }
 
 
+def holding(begin: int, end: int) -> Partition:
+    """One that holds records from an offset on, none of which is of a copied index."""
+    partition = Partition(begin, begin)
+    while partition.end < end:
+        partition.append(0, None, b"of no batch and no answer", (), 0)
+    return partition
+
+
 @pytest.mark.parametrize(
     ("point", "fingerprints", "answers", "reach"),
     [
@@ -56,7 +64,7 @@ def test_a_replay_point_is_too_old_only_if_something_after_it_is_gone(
 ) -> None:
     world = World(partitions=1, shards=1)
     for topic, (begin, end) in ((FINGERPRINTS, fingerprints), (ANSWERS, answers)):
-        world.topics[topic, 0].begin, world.topics[topic, 0].end = begin, end
+        world.topics[topic, 0] = holding(begin, end)
     log = MemoryLog(world, "w")
     assert check_reach(Logs(Bounds(*fingerprints), Bounds(*answers)), ReplayPoint(*point)) is reach
     if reach is Reach.FINE:
@@ -74,9 +82,7 @@ def test_inspect_calls_unreadable_exactly_what_a_restore_refuses() -> None:
     all_bounds = list(combinations_with_replacement(range(5), 2))
     for fingerprints, answers in product(all_bounds, repeat=2):
         for topic, (begin, end) in ((FINGERPRINTS, fingerprints), (ANSWERS, answers)):
-            world.topics[topic, 0] = partition = Partition(begin, begin)
-            while partition.end < end:
-                partition.append(0, None, b"of no batch and no answer", (), 0)
+            world.topics[topic, 0] = holding(begin, end)
         (report,) = inspect(MemoryLog(world, "look"), [0])
         told = next((reach for reach in REFUSED if any(reach.value in line for line in report.problems)), Reach.FINE)
         told_of.add(told)

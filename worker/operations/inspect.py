@@ -4,44 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import NO_BATCH, cover, unpack
-from worker.messages import Batch, Block, Headers, decode
-from worker.stream.compatibility import COPIED
-from worker.stream.log import Bounds, Reader, read_to_end
+from worker.messages import Block, Headers, decode
+from worker.stream.log import read_to_end
 from worker.stream.policy import ReplayPoint
-from worker.stream.replay import Logs, Reach, check_reach
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX
-
-
-class Readable(Protocol):
-    """What is needed of ``ports.Log`` to look without taking part."""
-
-    def reader(self, topic: str, partition: int, offset: int) -> Reader:
-        """A new reader."""
-
-    def bounds(self, topic: str, partition: int) -> Bounds:
-        """Begin and end as of now."""
-
-
-def logs_of(log: Readable) -> Logs:
-    """As of now; what a copied index has put before the first batch counts as removed, since it tells nothing."""
-    fingerprints = log.bounds(FINGERPRINTS, 0)
-    return Logs(fingerprints._replace(begin=_behind_copy(log, fingerprints)), log.bounds(ANSWERS, 0))
-
-
-def _behind_copy(log: Readable, bounds: Bounds) -> int:
-    """The first offset of ``fingerprints`` that is not of a copy."""
-    for record in read_to_end(log.reader(FINGERPRINTS, 0, bounds.begin), bounds.end):
-        try:
-            if decode(Batch, record.value).scheme == COPIED:
-                continue
-        except (UnreadableRecord, Refused):
-            pass
-        return record.offset
-    return bounds.end
+from worker.stream.replay import Logs, Reach, Readable, check_reach, logs_of
+from worker.topics import INDEX
 
 
 @dataclass(frozen=True)

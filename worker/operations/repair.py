@@ -50,12 +50,12 @@ from worker.errors import Refused, Unavailable
 from worker.index.blocks import NO_BATCH, Header, cover, pack
 from worker.index.entries import Entries
 from worker.messages import Block, Headers, encode
-from worker.operations.inspect import Readable, ShardTopic, logs_of, read_shard
+from worker.operations.inspect import ShardTopic, read_shard
 from worker.stream.barrier import NEW_PREFIX, Barrier, barriers, outside, refuse_poisoned
 from worker.stream.compatibility import other_scheme
 from worker.stream.log import Bounds, Committed, NotYet, read_to_end
 from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
-from worker.stream.replay import Logs, Reach, check_reach
+from worker.stream.replay import Logs, Reach, Readable, check_reach, logs_of
 from worker.topics import FINGERPRINTS, INDEX, PAGES
 from worker.verdict.clock import NO_WATERMARK
 

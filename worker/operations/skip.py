@@ -15,12 +15,11 @@ from typing import Final, NamedTuple
 
 from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
 from worker.messages import Batch, Claim, decode, encode
-from worker.operations.inspect import logs_of
 from worker.operations.repair import Place, refuse_members
 from worker.stream.log import NotYet, read_to_end
 from worker.stream.partition.owned import SKIPPED
 from worker.stream.policy import SCHEME_HEADER, Policy, ReplayPoint
-from worker.stream.replay import Reach, check_reach
+from worker.stream.replay import Reach, check_reach, logs_of
 from worker.topics import FINGERPRINTS, PAGES
 
 DETAIL: Final = "by hand, with repair --skip"

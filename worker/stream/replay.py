@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
-from worker.errors import Refused
-from worker.stream.log import Bounds, Log
+from worker.errors import Refused, UnreadableRecord
+from worker.messages import Batch, decode
+from worker.stream.compatibility import COPIED
+from worker.stream.log import Bounds, Log, Reader, read_to_end
 from worker.stream.policy import ReplayPoint
 from worker.topics import ANSWERS, FINGERPRINTS
+
+
+class Readable(Protocol):
+    """What is needed of a ``Log`` to look without taking part."""
+
+    def reader(self, topic: str, partition: int, offset: int) -> Reader:
+        """A new reader."""
+
+    def bounds(self, topic: str, partition: int) -> Bounds:
+        """Begin and end as of now."""
 
 
 class Reach(Enum):
@@ -39,6 +52,24 @@ class Logs:
         return ReplayPoint(self.fingerprints.end, self.answers.end)
 
 
+def logs_of(log: Readable) -> Logs:
+    """As of now; what a copied index has put before the first batch counts as removed, since it tells nothing."""
+    fingerprints = log.bounds(FINGERPRINTS, 0)
+    return Logs(fingerprints._replace(begin=_behind_copy(log, fingerprints)), log.bounds(ANSWERS, 0))
+
+
+def _behind_copy(log: Readable, bounds: Bounds) -> int:
+    """The first offset of ``fingerprints`` that is not of a copy."""
+    for record in read_to_end(log.reader(FINGERPRINTS, 0, bounds.begin), bounds.end):
+        try:
+            if decode(Batch, record.value).scheme == COPIED:
+                continue
+        except (UnreadableRecord, Refused):
+            pass
+        return record.offset
+    return bounds.end
+
+
 def check_reach(logs: Logs, point: ReplayPoint) -> Reach:
     """Whether everything from a replay point on is there.
 
@@ -56,7 +87,7 @@ def readable_point(log: Log, point: ReplayPoint, who: str) -> ReplayPoint:
     Raises:
         Refused: a batch, or an answer that may be needed, is gone; ``who`` needs it.
     """
-    logs = Logs(log.bounds(FINGERPRINTS, 0), log.bounds(ANSWERS, 0))
+    logs = logs_of(log) if point.batch == 0 else Logs(log.bounds(FINGERPRINTS, 0), log.bounds(ANSWERS, 0))
     fingerprints, answers = logs.fingerprints, logs.answers
     reach = check_reach(logs, point)
     if reach is Reach.BEYOND:
