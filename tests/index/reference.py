@@ -168,7 +168,7 @@ class ReferenceTables:
                 assert rule is not None
                 near = in_ratio(rule.ratio, self._columns.at("tokens", slot), asked.tokens[query])
                 query, slot = query[near], slot[near]
-                alike = agreements_of(self._columns.sketches_at(slot), asked.sketches[query]) >= rule.agreement
+                alike = agreements_of(self._columns.sketches_at(slot), asked.sketches[query]) >= rule.threshold
                 np.minimum.at(best, query[alike], slot[alike] - self._columns.first)
 
     def earliest_one(self, value: int, tokens: int) -> int:
@@ -240,7 +240,7 @@ class ReferenceTables:
         either_bare = ~(ours.any(axis=1) & theirs.any(axis=1))
         same_text = self._columns.at("text_hash", slot) == asked.texts[query]
         allowed: NDArray[np.bool_] = either_bare | same_text
-        allowed |= agreements_of(theirs, ours) >= rule.hamming_agreement
+        allowed |= agreements_of(theirs, ours) >= rule.hamming_threshold
         return allowed
 
     def _live(self, table: _Table, keys: U64, scopes: U64, lower: int) -> Iterator[tuple[I64, I64]]:

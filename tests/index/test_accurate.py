@@ -120,7 +120,7 @@ def test_the_compiled_agreement_is_its_definition(
     agreeing = agreement(a, b)
     stored = Survivor((0, 0), "http://a/", 0, 0, 40, 0, a, bytes(31) + b"\1")
     for least in (agreeing, agreeing + 1):
-        shard = Shard.by(ScopedNear(AccurateNear(agreement=least)), engine=engine)
+        shard = Shard.by(ScopedNear(AccurateNear(threshold=least)), engine=engine)
         shard.store([stored])
         found = shard.earliest_near(Queries.of([stored._replace(fingerprint=2**64 - 1, text_hash=1, sketch=b)]))
         assert found.hits() == ([0] if least == agreeing else [])

@@ -189,7 +189,7 @@ def test_pages_are_found_by_bands_and_sketches_too(
     chance = np.random.default_rng(seed)
     count = sum(portions)
     entries = _sketched(chance, count, common)
-    rule = SketchRule(agreement=90, ratio=(3, 4))
+    rule = SketchRule(threshold=90, ratio=(3, 4))
     shard = Shard(engine=engine, ratio=(3, 5), sketch=rule, sizes=sizes)
     begin = end = 0
     for portion in portions:
@@ -232,7 +232,7 @@ def test_whatever_is_loaded_in_parts_is_found_however_much_was_expected(
     entries = _sketched(chance, before + sum(parts) + 1, common)
     hot_block = chance.random(len(entries)) < common
     entries.fingerprint[hot_block] &= np.uint64(0xFFFF_FFFF_FFFF_0000)
-    rule = SketchRule(agreement=90, ratio=(3, 4))
+    rule = SketchRule(threshold=90, ratio=(3, 4))
     shard = Shard(engine=engine, ratio=(3, 5), sketch=rule, sizes=sizes)
     shard.store(entries[:before])
     begin = shard.expire(expired)
@@ -333,10 +333,10 @@ def _why_near(entries: Entries, index: int, asked: Queries, query: int, rule: Sk
     )
     distance = (int(entries.fingerprint[index]) ^ int(asked.fingerprint[query])).bit_count()
     close = not entries.bare[index] and not asked.bare[query] and distance <= 3 and Ratio(3, 5).allows(one, other)
-    if close and (same_text or equal >= rule.hamming_agreement):
+    if close and (same_text or equal >= rule.hamming_threshold):
         return "exact-text" if same_text and distance == 0 else "hamming"
     shared = bool((entries.bands[index] == asked.bands[query]).any())
-    return "sketch" if shared and equal >= rule.agreement and Ratio(*rule.ratio).allows(one, other) else None
+    return "sketch" if shared and equal >= rule.threshold and Ratio(*rule.ratio).allows(one, other) else None
 
 
 @pytest.mark.parametrize("slots", [89, 90])

@@ -109,6 +109,6 @@ class OfWorker:
         if isinstance(near, SimHashNear):
             radii = {k: replace(near, k=k) for k in range(13)}
             return Sweep("k", near.k, tuple(radii), lambda a, b, call, k: radii[k](a, b) is not None)
-        least = {round(similarity(slots), 4): replace(near, agreement=slots) for slots in range(54, SLOTS + 1, 3)}
-        chosen = similarity(near.agreement)
+        least = {round(similarity(slots), 4): replace(near, threshold=slots) for slots in range(54, SLOTS + 1, 3)}
+        chosen = similarity(near.threshold)
         return Sweep("threshold", chosen, tuple(least), lambda a, b, call, value: least[value](a, b) is not None)

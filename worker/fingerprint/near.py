@@ -37,11 +37,11 @@ EXACT_BYTES: Final = "exact-bytes"
 HAMMING: Final = "hamming"
 SKETCH: Final = "sketch"
 
-MIN_AGREEMENT: Final = 90
+THRESHOLD: Final = 90
 """Least agreement of two sketches: an estimated similarity of .60, an exact one of .552. Where three in ten tokens were
 changed in one place, .54 of the bigrams are still the same."""
 
-HAMMING_AGREEMENT: Final = 71
+HAMMING_THRESHOLD: Final = 71
 """Least agreement of the sketches of pages with close fingerprints: an estimated similarity of .40, eight standard
 errors above unrelated texts. The same words in another order have the same fingerprint by single words, and among
 millions of pages some fingerprints are close by chance; both share next to no bigrams. No labelled duplicate has less.
@@ -138,17 +138,17 @@ class SimHashNear:
 
 @dataclass(frozen=True)
 class AccurateNear:
-    """Near by ``SimHashNear`` and at least ``hamming_agreement`` equal slots of the sketches; or a band's key in
-    common, at least ``agreement`` equal slots, and counts of tokens in at least the ``sketch_ratio``.
+    """Near by ``SimHashNear`` and at least ``hamming_threshold`` equal slots of the sketches; or a band's key in
+    common, at least ``threshold`` equal slots, and counts of tokens in at least the ``sketch_ratio``.
 
     The first rule asks nothing of the sketches where a page has none, or where the texts are equal.
     """
 
     k: int = 3
-    agreement: int = MIN_AGREEMENT
+    threshold: int = THRESHOLD
     ratio: Ratio = HAMMING_RATIO
     sketch_ratio: Ratio = SKETCH_RATIO
-    hamming_agreement: int = HAMMING_AGREEMENT
+    hamming_threshold: int = HAMMING_THRESHOLD
 
     def __call__(self, a: SketchedRecord, b: SketchedRecord) -> Match | None:
         """How ``a`` and ``b`` are near, or None; the first of the rules that holds is the reason."""
@@ -157,7 +157,7 @@ class AccurateNear:
             return match
         if not self.sketch_ratio.allows(a.tokens, b.tokens) or not share_a_band(a.bands, b.bands):
             return None
-        if agreement(a.sketch, b.sketch) < self.agreement:
+        if agreement(a.sketch, b.sketch) < self.threshold:
             return None
         if a.fingerprint is None or b.fingerprint is None:
             return Match(None, SKETCH)
@@ -171,18 +171,18 @@ class AccurateNear:
         sketched = np.fromiter((bool(record.sketch) for record in records), np.bool_, len(records))
         close = columns.within(self.k, self.ratio)
         asked = sketched[close].all(axis=0) & (columns.texts[close[0]] != columns.texts[close[1]])
-        close = close[:, ~asked | (_agreements(sketches, close) >= self.hamming_agreement)]
+        close = close[:, ~asked | (_agreements(sketches, close) >= self.hamming_threshold)]
         keys = as_keys([record.bands for record in records])
         banded = np.fromiter((bool(record.bands) for record in records), np.bool_, len(records))
         common = _with_a_key_in_common(keys, sketched & banded)
         common = common[:, self.sketch_ratio.allowed(*columns.tokens[common])]
-        common = common[:, _agreements(sketches, common) >= self.agreement]
+        common = common[:, _agreements(sketches, common) >= self.threshold]
         return _earlier(np.concatenate((close, common), axis=1), len(records))
 
     def _agree_enough(self, a: SketchedRecord, b: SketchedRecord) -> bool:
         if not a.sketch or not b.sketch or a.text_hash == b.text_hash:
             return True
-        return agreement(a.sketch, b.sketch) >= self.hamming_agreement
+        return agreement(a.sketch, b.sketch) >= self.hamming_threshold
 
 
 def share_a_band(a: bytes, b: bytes) -> bool:

@@ -24,14 +24,14 @@ I64 = NDArray[np.int64]
 class SketchRule:
     """Pages with a band in common are near if their sketches agree well enough and their lengths are alike.
 
-    ``agreement`` (``worker.fingerprint.sketch``) of 128; ``ratio`` (a, b): the smaller token count is at least a / b of
-    the larger. Pages with close fingerprints, too, are near only if their sketches agree in ``hamming_agreement``,
-    unless one has none or their texts are equal.
+    ``threshold`` is the least agreement (``worker.fingerprint.sketch``) of 128; ``ratio`` (a, b): the smaller token
+    count is at least a / b of the larger. Pages with close fingerprints, too, are near only if their sketches agree in
+    ``hamming_threshold``, unless one has none or their texts are equal.
     """
 
-    agreement: int = 90
+    threshold: int = 90
     ratio: tuple[int, int] = (3, 4)
-    hamming_agreement: int = 71
+    hamming_threshold: int = 71
 
 
 @dataclass(frozen=True)

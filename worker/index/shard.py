@@ -189,7 +189,7 @@ class Shard:
         rule = near.near
         sketch = None
         if isinstance(rule, AccurateNear):
-            sketch = SketchRule(rule.agreement, rule.sketch_ratio, rule.hamming_agreement)
+            sketch = SketchRule(rule.threshold, rule.sketch_ratio, rule.hamming_threshold)
         return cls(k=rule.k, ratio=rule.ratio, sketch=sketch, layout=layout, engine=engine, sizes=sizes)
 
     def __len__(self) -> int:

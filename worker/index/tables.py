@@ -188,11 +188,11 @@ class CompiledTables:
 
     def _describe(self, rules: Rules) -> None:
         state = self._state
-        state[plan.RADIUS] = rules.k
+        state[plan.K] = rules.k
         state[plan.RATIO_LEAST], state[plan.RATIO_MOST] = rules.ratio
         if rules.sketch:
-            state[plan.SLOTS_ALIKE] = rules.sketch.agreement
-            state[plan.HAMMING_ALIKE] = rules.sketch.hamming_agreement
+            state[plan.THRESHOLD] = rules.sketch.threshold
+            state[plan.HAMMING_THRESHOLD] = rules.sketch.hamming_threshold
             state[plan.SKETCH_LEAST], state[plan.SKETCH_MOST] = rules.sketch.ratio
         state[plan.COLUMNS] = self._columns.words.ctypes.data
         state[plan.RING] = self._columns.ring

@@ -28,8 +28,8 @@ from worker.index.kernels.plan import (
     SKETCH_MOST,
     SKETCH_WORDS,
     SLOT_MASK,
-    SLOTS_ALIKE,
     TABLE_ROW,
+    THRESHOLD,
     TOKENS,
 )
 from worker.index.kernels.scan import ROWS_AHEAD, SLABS_AHEAD, fetch_slab
@@ -75,7 +75,7 @@ def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, tokens: int, sco
             if not in_ratio(least, most, tokens, other):
                 continue
             theirs = u64_at(beside, SKETCH_WORDS) if beside else sketch_at(state, slot)
-            if agreement_of(sketch, theirs) >= state[SLOTS_ALIKE] and value_at(state, SCOPE, slot) == scope:
+            if agreement_of(sketch, theirs) >= state[THRESHOLD] and value_at(state, SCOPE, slot) == scope:
                 return int(after)
         place += 32
     return best

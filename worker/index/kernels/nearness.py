@@ -17,7 +17,7 @@ from worker.fingerprint.sketch import (
     SLOTTED,
 )
 from worker.index.kernels.native import compiled, popcount, u64_at
-from worker.index.kernels.plan import HAMMING_ALIKE, RADIUS, RATIO_LEAST, RATIO_MOST, SCOPE, SKETCH_WORDS, TEXT, TOKENS
+from worker.index.kernels.plan import HAMMING_THRESHOLD, RATIO_LEAST, RATIO_MOST, SCOPE, SKETCH_WORDS, TEXT, TOKENS, K
 from worker.index.kernels.slabs import State, sketch_at, value_at
 
 U64 = NDArray[np.uint64]
@@ -91,7 +91,7 @@ def agreement_of(a: U64, b: U64) -> int:
 @compiled("boolean(int64[::1], int64, uint64, int64)", inner=True)
 def sketches_allow(state: State, slot: int, text: Any, sketch: int) -> bool:
     """Whether an entry with a close fingerprint has a sketch, or a text, that is close enough to those asked for."""
-    least = state[HAMMING_ALIKE]
+    least = state[HAMMING_THRESHOLD]
     if least == 0 or sketch == 0:
         return True
     ours, theirs = u64_at(sketch, SKETCH_WORDS), sketch_at(state, slot)
@@ -111,7 +111,7 @@ def is_near(state: State, column: int, slot: int, value: Any, tokens: int, scope
     different = popcount(value_at(state, column, slot) ^ value)
     if column == TEXT:
         return bool(different == np.uint64(0) and value_at(state, SCOPE, slot) == scope)
-    if different > np.uint64(state[RADIUS]) or value_at(state, SCOPE, slot) != scope:
+    if different > np.uint64(state[K]) or value_at(state, SCOPE, slot) != scope:
         return False
     least = state[RATIO_LEAST]
     if least != 0 and not in_ratio(least, state[RATIO_MOST], tokens, int(value_at(state, TOKENS, slot))):

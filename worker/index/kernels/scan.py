@@ -46,7 +46,6 @@ from worker.index.kernels.plan import (
     NO_SLOT,
     NODE,
     PLACE,
-    RADIUS,
     RATIO_LEAST,
     RATIO_MOST,
     RING,
@@ -69,6 +68,7 @@ from worker.index.kernels.plan import (
     TAGGED,
     TEXT,
     TOKENS,
+    K,
 )
 from worker.index.kernels.slabs import Row, State, chunk_of, form_of, row_of, slab_at, slots_after, value_at
 
@@ -110,7 +110,7 @@ def _first_alike(at: int, length: int, tag: Any, radius: Any, place: int) -> int
 @compiled("uint32(int64[::1], int64)", inline=True)
 def _radius(state: State, column: int) -> Any:
     """Bits in which tags may differ: a text is looked up as it is."""
-    return np.uint32(state[RADIUS]) if column == FINGERPRINT else np.uint32(0)
+    return np.uint32(state[K]) if column == FINGERPRINT else np.uint32(0)
 
 
 @compiled(
@@ -424,7 +424,7 @@ def describe(
             continue
         distance = np.int64(popcount(value_at(state, FINGERPRINT, slot) ^ values[at]))
         numbers[2, at] = distance
-        close = distance <= state[RADIUS]
+        close = distance <= state[K]
         if close and sketched:
             least, theirs = state[RATIO_LEAST], int(value_at(state, TOKENS, slot))
             close = least == 0 or in_ratio(least, state[RATIO_MOST], int(tokens[at]), theirs)
