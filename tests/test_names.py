@@ -1,4 +1,4 @@
-"""One name, one thing: no public class is called like another one."""
+"""One name, one thing: no public class is called like another one, and tests are found by the name of their module."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 from typing import Final
+
+import pytest
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
@@ -30,3 +32,10 @@ def test_classes_that_are_imported_or_private_are_not_counted(tmp_path: Path) ->
     path = tmp_path / "module.py"
     path.write_text("from other import Shared\nclass Own:\n    class Inner: ...\nclass _Private: ...\n")
     assert classes(path) == ["Own"]
+
+
+@pytest.mark.parametrize("room", ["page", "fingerprint", "index", "config"])
+def test_each_module_has_a_test_file_of_its_name(room: str) -> None:
+    modules = {path.relative_to(ROOT / "worker") for path in (ROOT / "worker" / room).rglob("*.py")}
+    tested = {module for module in modules if (ROOT / "tests" / module.parent / f"test_{module.name}").exists()}
+    assert {module.as_posix() for module in modules - tested if module.stem != "__init__"} == set()

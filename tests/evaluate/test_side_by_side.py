@@ -135,11 +135,6 @@ def test_the_object_of_a_side_without_fingerprint_has_nulls() -> None:
     assert read["a"]["no_fingerprint_because"] == "2 features, 3 are needed"
 
 
-def test_fingerprints_of_two_widths_have_no_distance() -> None:
-    with pytest.raises(ValueError, match="64 and 32 bits"):
-        compare(explained(1), explained(1, bits=32), near=SimHashNear(3), layout=BlockLayout(4, 16))
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("", 0), ("fish", 4), ("飞碟", 4), ("51区", 4), ("ｗ", 2), ("e\u0301", 1), ("が", 2), ("a\u200bb", 2)],

@@ -8,16 +8,11 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import pytest
-import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.fingerprint.hashing import siphash
-from worker.fingerprint.kernels import siphash as sipped
-from worker.fingerprint.kernels import xxh3
 from worker.fingerprint.key import Key
 
 URL = "https://example.org/a"
@@ -110,29 +105,6 @@ def test_real_pages_come_to_the_same(labelled_pages_folder: Path) -> None:
     for fingerprinter in BY_UNITS.values():
         for text in texts:
             assert fingerprinter.of_text(text, URL) == fingerprinter.by_definition(text, URL)
-
-
-def test_hashes_of_slices_are_those_of_xxhash_for_every_length() -> None:
-    text = np.random.default_rng(1).integers(0, 256, 1000, np.uint8)
-    starts = np.arange(1, 140, dtype=np.int64)
-    ends = 2 * starts
-    hashes, too_long = np.zeros(139, np.uint64), np.zeros(139, np.int64)
-    long = xxh3.hash_slices(text, starts, ends, 139, xxh3.SECRET, hashes, too_long)
-    assert too_long[:long].tolist() == list(range(128, 139))
-    for number in range(128):
-        assert int(hashes[number]) == xxhash.xxh3_64_intdigest(text[starts[number] : ends[number]].tobytes())
-
-
-def test_hashes_of_slices_with_a_key_are_siphash_for_every_length() -> None:
-    text = np.random.default_rng(1).integers(0, 256, 300 + sipped.ROOM, np.uint8)
-    key = np.frombuffer(KEY.features, "<u8").astype(np.uint64)
-    starts = np.arange(0, 140, dtype=np.int64)
-    ends = 2 * starts
-    hashes, too_long = np.zeros(140, np.uint64), np.zeros(140, np.int64)
-    long = sipped.hash_slices(text, starts, ends, 140, key, 128, hashes, too_long)
-    assert too_long[:long].tolist() == list(range(129, 140))
-    expected = siphash([text[start:end].tobytes() for start, end in zip(starts, ends, strict=True)], KEY.features)
-    assert hashes[:129].tolist() == expected[:129].tolist()
 
 
 def test_other_hashes_and_weights_take_the_readable_steps() -> None:

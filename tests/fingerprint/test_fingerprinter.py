@@ -6,7 +6,6 @@ import pickle
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.errors import PageError
-from worker.fingerprint.fingerprinted import Explained, Fingerprinted
+from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT, Fingerprinter, Recipe
 from worker.fingerprint.hashing import ALGORITHMS, Algorithm, hash_content, hash_words
 from worker.fingerprint.measures import hamming
@@ -290,34 +289,6 @@ def test_a_recipe_travels_to_a_parsing_process_and_what_comes_back_is_small(fing
     packed = pack(made)
     assert len(packed) < 100
     assert msgspec.msgpack.decode(packed, type=Fingerprinted) == made
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"fingerprint": -1},
-        {"fingerprint": 1.0},
-        {"text_hash": -5},
-        {"tokens": 1 << 32},
-        {"language": "x" * 17},
-        {"reason": "x" * 501},
-        {"sketch": b"x" * 31},
-        {"bands": b"x" * 33},
-    ],
-)
-def test_what_comes_back_is_held_against_its_type(fingerprinter: Fingerprinter, wrong: dict[str, Any]) -> None:
-    packed = pack(msgspec.structs.replace(fingerprinter.of_text("fish water salt", URL), reason=None))
-    values = msgspec.msgpack.decode(packed)
-    ((name, value),) = wrong.items()
-    values[Fingerprinted.__struct_fields__.index(name)] = value
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.msgpack.decode(pack(values), type=Fingerprinted)
-
-
-@pytest.mark.parametrize("bits", [8, 64, 128])
-def test_an_explanation_travels_at_any_width(fingerprinter: Fingerprinter, bits: int) -> None:
-    explained = fingerprinter.explain("fish water salt 51区 and more", URL, bits)
-    assert Explained.decode(explained.encode()) == explained
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -11,18 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.test_blocks import header
-from tests.index.worlds import ENGINES, TINY
+from tests.index.worlds import TINY, every_engine
 from tests.simulation.plain_index import PlainIndex
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.near import AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.fingerprint.sketch import agreement, bands, sketch
+from worker.fingerprint.sketch import bands, sketch
 from worker.index.blocks import pack, unpack
-from worker.index.engine import Engine, TableSizes
+from worker.index.engine import Engine
 from worker.index.entries import Entries, Survivor
 from worker.index.shard import Queries, Shard
-
-every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 
 ENDLESS = hash_words([f"word {number % 150}" for number in range(400)])
 COUNTS = (1, 2, 7, 13, 14, 15, 16, 21, 22, 23, 24, 32, 33, 60)
@@ -108,54 +106,6 @@ def test_a_shard_and_the_plain_index_say_the_same(
 
 def clocks_of(rows: Sequence[Survivor]) -> tuple[tuple[int, int], ...]:
     return tuple((batch, 0) for batch in sorted({row.order[0] for row in rows}))
-
-
-@every_engine
-@settings(max_examples=60, deadline=None)
-@given(windows, windows)
-def test_the_compiled_agreement_is_its_definition(
-    engine: Engine | None, one: tuple[int, int], other: tuple[int, int]
-) -> None:
-    a, b = (sketch(ENDLESS[start : start + count]) for start, count in (one, other))
-    agreeing = agreement(a, b)
-    stored = Survivor((0, 0), "http://a/", 0, 0, 40, 0, a, bytes(31) + b"\1")
-    for least in (agreeing, agreeing + 1):
-        shard = Shard.by(ScopedNear(AccurateNear(threshold=least)), engine=engine)
-        shard.store([stored])
-        found = shard.earliest_near(Queries.of([stored._replace(fingerprint=2**64 - 1, text_hash=1, sketch=b)]))
-        assert found.hits() == ([0] if least == agreeing else [])
-
-
-@every_engine
-def test_thousands_that_share_a_bands_key_are_all_found_and_none_is_lost_by_expiry(engine: Engine | None) -> None:
-    chance = np.random.default_rng(11)
-    count = 6000
-    shared = bands(ENDLESS[:50])[:4]
-    near = ScopedNear(AccurateNear(3))
-    shard = Shard.by(near, engine=engine, sizes=TableSizes(copy_from=256))
-    sketches = chance.integers(0, 2**64, (count, 4), np.uint64)
-    sketches[:, 3] &= np.uint64(2**62 - 1)
-    rows = [
-        Survivor((number // 500, number % 500), "http://a/", int(fingerprint), number, 40, 0, own.tobytes(),
-                 shared + chance.bytes(28))
-        for number, (fingerprint, own) in enumerate(
-            zip(chance.integers(0, 2**64, count, np.uint64).tolist(), sketches, strict=True)
-        )
-    ]  # fmt: skip
-    for start in range(0, count, 500):
-        shard.store(rows[start : start + 500])
-    assert shard.largest_bucket >= count
-    asked = [
-        row._replace(fingerprint=row.fingerprint ^ 0xFFFF_0000_FFFF, text_hash=2**40, bands=shared + bytes(28))
-        for row in rows[::40]
-        if row.fingerprint is not None
-    ]
-    found = shard.earliest_near(Queries.of(asked))
-    assert [found.order(query) for query in found.hits()] == [row.order for row in rows[::40]]
-    assert {found.reason(query) for query in found.hits()} == {"sketch"}
-    shard.expire(5)
-    found = shard.earliest_near(Queries.of(asked))
-    assert [found.order(query) for query in found.hits()] == [row.order for row in rows[::40] if row.order[0] > 5]
 
 
 def test_copies_in_thousands_of_scopes_do_not_make_one_another_slow() -> None:

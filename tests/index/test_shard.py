@@ -1,5 +1,7 @@
+import os
+import threading
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -9,25 +11,25 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.index.worlds import (
-    ENGINES,
+    TINY,
     answers_of,
     asking,
+    clustered,
     columns_of,
     earliest_by_definition,
-    flipped,
+    every_engine,
     maybe_fingerprints,
-    nearest_by_columns,
     page,
+    random,
     survivors_of,
     text_hashes,
 )
-from worker.index.engine import Engine, TableSizes
+from worker.index.engine import Engine, SketchRule, TableSizes
 from worker.index.entries import Entries, Survivor
 from worker.index.layout import Layout
 from worker.index.shard import Found, Queries, Shard
 from worker.messages import MAX_U64
 
-every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 every_layout = pytest.mark.parametrize("layout", Layout)
 
 
@@ -88,73 +90,6 @@ def test_a_look_up_is_its_definition_whatever_was_stored_loaded_and_expired(
         assert list(shard.entries(expired_up_to)) == [row for row in model if row.order[0] > expired_up_to]
 
 
-def hot(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:
-    values = chance.integers(0, 2**64, count, np.uint64)
-    values[::2] &= np.uint64(0xFFFF_FFFF_FFFF_0000)
-    return values
-
-
-KINDS: dict[str, Callable[[np.random.Generator, int], NDArray[np.uint64]]] = {
-    "random": lambda chance, count: chance.integers(0, 2**64, count, np.uint64),
-    "clustered": lambda chance, count: (
-        chance.integers(0, 2**64, 40, np.uint64)[chance.integers(0, 40, count)]
-        ^ (np.uint64(1) << chance.integers(0, 64, count, np.uint64))
-        ^ (np.uint64(1) << chance.integers(0, 64, count, np.uint64))
-    ),
-    "half in one block": hot,
-    "all equal": lambda chance, count: np.full(count, 0x0123_4567_89AB_CDEF, np.uint64),
-    "all zero": lambda chance, count: np.zeros(count, np.uint64),
-    "all ones": lambda chance, count: np.full(count, MAX_U64, np.uint64),
-    "one block differs": lambda chance, count: chance.integers(0, 2**16, count, np.uint64) << np.uint64(32),
-    "few ones": lambda chance, count: (
-        (np.uint64(1) << chance.integers(0, 64, count, np.uint64))
-        | (np.uint64(1) << chance.integers(0, 64, count, np.uint64))
-    ),
-}
-
-
-@every_engine
-@every_layout
-@pytest.mark.parametrize("kind", KINDS)
-def test_thousands_of_entries_are_found_as_by_looking_at_all(engine: Engine | None, layout: Layout, kind: str) -> None:
-    chance = np.random.default_rng(20)
-    values = KINDS[kind](chance, 6000)
-    asked = values[chance.integers(0, len(values), 300)].copy()
-    for number in range(len(asked)):  # a sixth each at distance 0 to 5, if they meet no other entry
-        for bit in chance.choice(64, number % 6, replace=False):
-            asked[number] ^= np.uint64(1) << np.uint64(bit)
-    shard = Shard(layout=layout, engine=engine)
-    entries = columns_of(values)
-    for start in range(0, 3000, 500):
-        shard.store(entries[start : start + 500])
-    shard.load(entries[3000:])
-    queries = Queries(asked, np.zeros(len(asked), np.bool_), asked)
-
-    assert shard.earliest_near(queries).slots.tolist() == nearest_by_columns(values, asked, 3)
-    for expired in (9, 39, 79):  # 500, 2000 and 4000 entries: with and without tidying
-        shard.expire(expired)
-        live = values[(expired + 1) * 50 :]
-        found = shard.earliest_near(queries)
-        first = nearest_by_columns(live, asked, 3)
-        wanted = [-1 if index < 0 else index // 50 + expired + 1 for index in first]
-        assert found.batches.tolist() == wanted
-        assert found.places.tolist() == [-1 if index < 0 else index % 50 for index in first]
-
-
-@every_engine
-@every_layout
-@pytest.mark.parametrize("k", range(4))
-def test_distance_k_is_near_and_k_plus_1_is_not(engine: Engine | None, layout: Layout, k: int) -> None:
-    chance = np.random.default_rng(k)
-    base = 0x0F1E_2D3C_4B5A_6978
-    shard = Shard(k=k, layout=layout, engine=engine)
-    shard.store([page(base, text_hash=1)])
-    choices = [chance.choice(64, count, replace=False).tolist() for count in (k, k + 1) for _ in range(200)]
-    found = shard.earliest_near(asking([page(flipped(base, bits), text_hash=2) for bits in choices]))
-    assert found.hits() == list(range(200))
-    assert found.distances.tolist() == [k] * 200 + [-1] * 200
-
-
 @every_engine
 def test_bare_pages_are_near_by_equal_text_only(engine: Engine | None) -> None:
     shard = Shard(engine=engine)
@@ -198,18 +133,10 @@ def test_equal_text_is_said_only_of_equal_fingerprints(fingerprint: int, text_ha
     assert shard.earliest_near(asking([page(fingerprint, text_hash=text_hash)])).reason(0) == reason
 
 
-def test_the_earliest_counts_even_if_a_later_one_is_nearer_and_found_first() -> None:
-    shard = Shard()
-    far, near = flipped(0, [0, 1, 2]), 0  # the earlier one is not in the first table's bucket of the query
-    shard.store([page(far, order=(1, 0)), page(near, order=(1, 1))])
-    found = shard.earliest_near(asking([page(0)]))
-    assert (found.order(0), found.distance_of(0)) == ((1, 0), 3)
-
-
 @every_engine
 def test_loading_at_once_and_storing_one_by_one_give_the_same_shard(engine: Engine | None) -> None:
     chance = np.random.default_rng(3)
-    entries = columns_of(KINDS["clustered"](chance, 1500), a_batch=7)
+    entries = columns_of(clustered(chance, 1500), a_batch=7)
     asked = chance.permutation(entries.fingerprint)[:400]
     loaded, stored = Shard(engine=engine), Shard(engine=engine)
     loaded.load(entries)
@@ -289,19 +216,6 @@ def test_a_radius_that_would_miss_pairs_is_refused(k: int) -> None:
 
 
 @every_engine
-def test_memory_is_given_back_after_expiry(engine: Engine | None) -> None:
-    shard = Shard(engine=engine)
-    shard.load(columns_of(np.random.default_rng(5).integers(0, 2**64, 100_000, np.uint64)))
-    full, full_urls = shard.nbytes, shard.url_bytes
-    shard.expire(int(0.9 * 100_000 / 50))
-    while shard.tidy():
-        pass
-    directories = 4 * 2**16 * 16  # four tables of 16-bit keys; they stay
-    assert shard.nbytes - directories < (full - directories) / 6
-    assert shard.url_bytes < full_urls / 8
-
-
-@every_engine
 def test_what_is_not_needed_any_more_is_given_back_in_steps(engine: Engine | None) -> None:
     entries = columns_of(np.random.default_rng(5).integers(0, 2**64, 32_000, np.uint64))
     tracemalloc.start()
@@ -324,3 +238,71 @@ def test_look_ups_and_candidates_are_counted() -> None:
     assert shard.look_ups == 2
     assert shard.candidates == 4 * 3 + 1  # three entries in the bucket of each of four tables, one text
     assert shard.largest_bucket == 3
+
+
+def test_what_the_rules_need_must_be_given() -> None:
+    value = np.zeros(1, np.uint64)
+    plain = Queries(value, np.zeros(1, np.bool_), value)
+    entries = columns_of(value)
+    for shard in (Shard(ratio=(3, 5)), Shard(sketch=SketchRule())):
+        shard.store(entries)
+        with pytest.raises(ValueError, match="token counts"):
+            shard.earliest_near(plain)
+    with pytest.raises(ValueError, match="ratio of token counts"):
+        Shard(ratio=(5, 3))
+
+
+def test_shards_of_several_threads_work_side_by_side_and_one_shard_under_a_lock() -> None:
+    chance = np.random.default_rng(8)
+    values = [random(chance, 6000) for _ in range(3)]
+    shared, lock = Shard(sizes=TINY), threading.Lock()
+    wrong: list[str] = []
+    stored = 0
+
+    def write(own: int) -> None:
+        nonlocal stored
+        shard = Shard(sizes=TINY)
+        for begin in range(0, 6000, 100):
+            shard.store(columns_of(values[own])[begin : begin + 100])
+            if own == 0:
+                with lock:
+                    shared.store(columns_of(values[0])[begin : begin + 100])
+                    stored = begin + 100
+        _check(shard, values[own], 6000, wrong)
+
+    def read() -> None:
+        while stored < 6000 and not wrong:
+            with lock:
+                _check(shared, values[0], stored, wrong)
+
+    threads = [threading.Thread(target=write, args=(own,)) for own in range(3)] + [threading.Thread(target=read)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def _check(shard: Shard, values: NDArray[np.uint64], stored: int, wrong: list[str]) -> None:
+    asked = values[::30]
+    found = shard.earliest_near(Queries(asked, np.zeros(len(asked), np.bool_), asked)).slots.tolist()
+    wanted: Sequence[int] = [index if index < stored else -1 for index in range(0, len(values), 30)]
+    if found != wanted:
+        wrong.append(f"of {stored} entries {found} were found")
+
+
+def test_after_a_fork_each_process_has_a_shard_of_its_own() -> None:
+    shard = Shard(sizes=TINY)
+    values = random(np.random.default_rng(6), 900)
+    entries = columns_of(values)
+    shard.store(entries[:500])
+    child = os.fork()
+    if child == 0:
+        shard.store(entries[500:])
+        found = shard.earliest_slot(int(values[899]))
+        os._exit(0 if (found, len(shard)) == (899, 900) else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert len(shard) == 500
+    assert shard.earliest_slot(int(values[899])) == -1
+    assert shard.earliest_slot(int(values[499])) == 499

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -74,6 +75,25 @@ def columns_of(
         fetched=number,
         urls=("https://example.org/",) * count,
     )
+
+
+WRAPPING = TableSizes(**TINY.__dict__ | {"first_slot": 2**32 - 700})
+"""Slot numbers, modulo 2^32, begin again in the middle of a test."""
+
+
+def random(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:
+    return chance.integers(0, 2**64, count, np.uint64)
+
+
+def clustered(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:
+    """Within two bits of forty centres."""
+    values = random(chance, 40)[chance.integers(0, 40, count)]
+    for _ in range(2):
+        values ^= np.uint64(1) << chance.integers(0, 64, count, np.uint64)
+    return values
+
+
+every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 
 
 def asking(pages: Sequence[Survivor | Claim]) -> Queries:

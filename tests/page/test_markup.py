@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 
 from worker.page.markup import FROM, MARK, NAME, OWNER, PARENT, TO, parse
 from worker.page.vocabulary import (
-    EMPTY,
     HAS_ADDRESS,
     MARKED_ASIDE,
     MARKED_COMMENTS,
     MARKED_MAIN,
     MARKED_WEAKLY,
-    grown,
     hash_of,
 )
 
@@ -111,11 +109,6 @@ def test_a_page_is_read_as_a_browser_would_read_it(markup: str, expected: list[s
 )
 def test_attributes_mark_their_element(attributes: str, mark: int) -> None:
     assert parse(f"<div {attributes}>text").elements[1, MARK] == mark
-
-
-def test_the_hash_of_a_name_grows_by_character() -> None:
-    assert grown(grown(EMPTY, ord("h")), ord("1")) == hash_of("h1")
-    assert len({hash_of(name) for name in NAMES}) == len(NAMES)
 
 
 @given(st.text(st.sampled_from("<>/!-=\"' abdiptl[CDATA]\n网")), st.booleans())

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from worker.page import segment
 from worker.page.normalise import normalise
-from worker.page.segment import NOISE_WORDS, Segmenter, characters_and_words, language
+from worker.page.segment import Segmenter, characters_and_words, language
 
 USER_WORDS = ("51区", "9架", "云计算平台", ("数据库系统", 10**6, "n"), ("安装程序", 3, None))
 MIXED = st.text(
@@ -67,11 +67,6 @@ def test_noise_words_are_left_out_and_can_be_chosen(plain: Segmenter) -> None:
     assert plain.tokens("我们的网页 and the page") == ["网页", "page"]
     assert Segmenter(noise=frozenset({"page"})).tokens("the page") == ["the"]
     assert plain.tokens("的 the 和 of") == []
-
-
-def test_noise_words_are_spelled_as_tokens_are(plain: Segmenter) -> None:
-    for word in NOISE_WORDS:
-        assert plain.all_tokens(normalise(word)) == [word]
 
 
 def test_words_of_a_user_dictionary_come_out_whole_even_where_scripts_mix() -> None:

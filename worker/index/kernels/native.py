@@ -21,8 +21,8 @@ from numba.extending import intrinsic
 
 from worker.compiling import Function, compiler_of
 
-_KERNELS: Final = ("native", "plan", "slabs", "growth", "bulk", "nearness", "scan", "banded")
-_compile: Final = compiler_of("worker.index.kernels", _KERNELS)
+KERNELS: Final = ("native", "plan", "slabs", "growth", "bulk", "nearness", "scan", "banded")
+_compile: Final = compiler_of("worker.index.kernels", KERNELS)
 
 
 def compiled(signature: str, *, inner: bool = False, inline: bool = False) -> Callable[[Function], Function]:

@@ -1,0 +1,12 @@
+"""The files of kernels are those that the digest of their cache is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from worker.fingerprint.kernels import native
+
+
+def test_a_change_of_any_kernel_makes_numba_compile_all_anew() -> None:
+    files = {path.stem for path in Path(native.__file__).parent.glob("*.py")} - {"__init__", "native"}
+    assert files == set(native.KERNELS)

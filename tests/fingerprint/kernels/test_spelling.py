@@ -1,0 +1,35 @@
+"""Compiled spelling against ``normalise``, and the count of scripts against ``language``."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fingerprint.test_fast import ODD
+from worker.fingerprint.fast import TextReader
+from worker.page.normalise import code_points, normalise
+from worker.page.segment import language
+
+READER = TextReader(None, frozenset())
+signs = st.sampled_from(
+    "aÀé e\u0301\u0323 ﬁﷺ½㍿ﾊﾟｶﾞ한\u1112\u1161\u11abＡ\u3000 \n\t\u200b\u00ad\0\ud83dς İßǅ中\U00020000🎉"
+)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_texts_are_spelled_as_by_definition(name: str) -> None:
+    assert READER.read(ODD[name]).spelled.tolist() == code_points(normalise(ODD[name])).tolist()
+
+
+@settings(deadline=None)
+@given(st.text(signs | st.characters(), max_size=60))
+def test_any_text_is_spelled_as_by_definition_and_has_its_language(text: str) -> None:
+    read = READER.read(text)
+    assert read.spelled.tolist() == code_points(normalise(text)).tolist()
+    assert read.language() == language(normalise(text))
+
+
+@pytest.mark.parametrize("text", ["ﷺ" * 1000, " " * 5000 + "a", "a" + " " * 5000, "㍿" * 3 + "a" * 5000])
+def test_what_becomes_far_longer_or_shorter_has_room(text: str) -> None:
+    assert READER.read(text).spelled.tolist() == code_points(normalise(text)).tolist()

@@ -1,0 +1,88 @@
+"""Columns of entries, against lists of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.index.worlds import columns_of, random
+from worker.index.columns import Columns
+from worker.index.entries import COLUMNS, Entries
+
+
+def filled(chance: np.random.Generator, count: int, *, scoped: bool) -> Entries:
+    plain = columns_of(random(chance, count), a_batch=5, tokens=chance.choice([3, 70_000], count).astype(np.uint32))
+    columns = {name: plain.column(name) for name in COLUMNS}
+    columns["bare"] = chance.random(count) < 0.5
+    columns["fetched"] = chance.integers(-(2**62), 2**62, count)
+    return Entries(
+        **columns,
+        urls=plain.urls,
+        scope=random(chance, count) if scoped else None,
+        sketch=chance.integers(0, 2**64, (count, 4), np.uint64),
+    )
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    first=st.sampled_from([0, 3, 2**31 - 40]),
+    portions=st.lists(st.integers(1, 40), min_size=1, max_size=6),
+    dropped=st.floats(0, 1),
+    scoped=st.booleans(),
+)
+def test_columns_give_back_what_they_took_whether_sealed_or_not(
+    seed: int, first: int, portions: list[int], dropped: float, scoped: bool
+) -> None:
+    chance = np.random.default_rng(seed)
+    entries = filled(chance, sum(portions), scoped=scoped)
+    columns = Columns(4, first, sketched=True)
+    done = 0
+    for portion in portions:
+        columns.append(entries[done : done + portion])
+        done += portion
+    begin = int(dropped * done)
+    columns.drop(first + begin)
+    assert (columns.first, columns.end, len(columns)) == (first + begin, first + done, done - begin)
+    slots = first + begin + chance.permutation(done - begin)
+    for name in COLUMNS:
+        kept = entries.column(name)[begin:]
+        assert columns.between(name, first + begin, first + done).tolist() == kept.tolist()
+        assert columns.at(name, slots).tolist() == kept[slots - first - begin].tolist()
+        assert columns.between(name, first + begin, first + done).dtype == COLUMNS[name]
+    scope = np.zeros(done, np.uint64) if entries.scope is None else entries.scope
+    assert columns.between("scope", first + begin, first + done).tolist() == scope[begin:].tolist()
+    assert entries.sketch is not None
+    assert columns.sketches_between(first + begin, first + done).tolist() == entries.sketch[begin:].tolist()
+    assert columns.sketches_at(slots).tolist() == entries.sketch[slots - first].tolist()
+
+
+@pytest.mark.parametrize("batch", range(-1, 9))
+def test_the_first_slot_after_a_batch_is_found_across_chunks(batch: int) -> None:
+    columns = Columns(3, 10, sketched=False)
+    columns.append(columns_of(np.arange(40, dtype=np.uint64), a_batch=5))
+    assert columns.first_after(batch) == 10 + min(40, 5 * (batch + 1))
+    columns.drop(23)
+    assert columns.first_after(batch) == max(23, 10 + min(40, 5 * (batch + 1)))
+
+
+def test_a_full_chunk_takes_no_more_bytes_than_its_values_need() -> None:
+    columns = Columns(10, 0, sketched=False)
+    columns.append(columns_of(np.arange(1024, dtype=np.uint64), a_batch=1024))
+    # Fingerprint, hashes of text and URL: 8 bytes each; place and time of fetching 2 each; the others are all alike.
+    assert columns.nbytes == 1024 * (3 * 8 + 2 * 2)
+
+
+def test_memory_goes_back_by_whole_chunks() -> None:
+    columns = Columns(4, 0, sketched=False)
+    columns.append(columns_of(np.arange(64, dtype=np.uint64)))
+    whole = columns.nbytes
+    columns.drop(15)
+    assert columns.nbytes == whole
+    columns.drop(16)
+    assert columns.nbytes < whole
+    for _ in columns.dismantle():
+        pass
+    assert columns.nbytes == 0
