@@ -296,9 +296,10 @@ def _without_leading_marks(word: str) -> str:
 
 @cache
 def _dictionary_name() -> str:
-    """Entries and total frequency of jieba's dictionary."""
-    cutter = _tokenizer({})
-    return f"{len(cutter.FREQ)}-{cutter.total}"
+    """Entries and total frequency of jieba's dictionary, to which the beginnings of its words belong."""
+    counts, total = _counts()
+    beginnings = {word[:end] for word in counts for end in range(1, len(word))}
+    return f"{len(beginnings | counts.keys())}-{total}"
 
 
 def _tokenizer(words: dict[str, int | None]) -> Any:

@@ -42,7 +42,7 @@ def test_the_shifts_of_every_layout_fit_into_a_tables_words() -> None:
     assert max(len(layout.arrangements) for layout in Layout) <= plan.SEEK_TABLES
 
 
-def test_as_many_queries_are_in_hand_as_the_first_hand_is_ahead() -> None:
+def test_more_queries_are_under_way_than_the_first_step_is_ahead() -> None:
     assert plan.SEEK_QUERIES & plan.SEEK_QUERIES - 1 == 0
     assert scan.SLABS_AHEAD < scan.ROWS_AHEAD < plan.SEEK_QUERIES
 

@@ -107,7 +107,7 @@ LEAF_WORDS: Final = 5
 SCRATCH_WORDS: Final = (LEAVES + QUEUED) * LEAF_WORDS
 
 SEEK_QUERIES: Final = 32
-"""Queries that a look-up has in hand at once: a power of two, above the distance of its first hand."""
+"""Queries that are under way in a look-up at once: a power of two, above the distance of its first step."""
 SEEK_TABLES: Final = 16
 SEEK_WORDS: Final = 8
 """A cache line for each query and table."""

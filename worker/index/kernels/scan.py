@@ -1,10 +1,10 @@
 """Look-ups: the earliest entry that is near, over all tables.
 
 What a look-up waits for is memory: in each table the row of a bucket, then its slab, and where a tag is near, the slot
-and the whole fingerprint. A batch is therefore walked with five hands, far enough apart that each finds in the cache
-what the one before it has sent for: rows, slabs, tags, slots, fingerprints. What a hand has worked out for a table it
-leaves in ``plan.SEEKS``. Slots ascend in a slab, so its first match is its earliest; and as soon as a candidate is
-later than the earliest match of the tables before, the rest of the slab need not be read.
+and the whole fingerprint. So five steps go over a batch, each some queries behind the one before it, far enough that
+what that one has sent for is in the cache: rows, slabs, tags, slots, fingerprints. What a step has found out of a query
+in a table stands in ``plan.SEEKS``. Slots ascend in a slab, so its first match is its earliest; and as soon as a
+candidate is later than the earliest match of the tables before, the rest of the slab need not be read.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ ROWS_AHEAD = 28
 SLABS_AHEAD = 18
 _TAGS_AHEAD = 8
 _SLOTS_AHEAD = 4
-"""Queries between the hands. Nearer, memory has not answered yet; further, it has been displaced again."""
+"""Queries between one step and the last. Nearer, memory has not answered yet; further, it has been displaced again."""
 _NONE = -1
 _SPLIT = -2
 _FETCHED = 1024
@@ -208,7 +208,7 @@ def _fetch_value(state: State, column: int, slot: int) -> None:
 
 @compiled("int64[::1](int64[::1], int64, int64)", inline=True)
 def _seek(state: State, query: int, table: int) -> Any:
-    """What the hands know of a query in a table."""
+    """What the steps have found out of a query in a table."""
     at = ((query & (SEEK_QUERIES - 1)) * SEEK_TABLES + table) * SEEK_WORDS
     return i64_at(state[SEEKS] + 8 * at, SEEK_WORDS)
 
@@ -284,7 +284,7 @@ def _earliest_sought(
     lower: int,
     best: int,
 ) -> int:
-    """The earliest near entry in [lower, best) to which the hands' finds lead, else ``best``."""
+    """The earliest near entry in [lower, best) to which the steps before lead, else ``best``."""
     column = table_of(state, table)[TABLE_COLUMN]
     for number in range(table, end):
         seek = _seek(state, query, number - table)
