@@ -104,6 +104,7 @@ def test_the_name_says_which_dictionary_it_was() -> None:
 
     frequencies, total = jieba.Tokenizer().gen_pfdict(jieba.Tokenizer().get_dict_file())
     assert f"/jieba-{len(frequencies)}-{total}/" in Segmenter().name
+    assert segment._loaded() == (frequencies, total)
 
 
 @given(text=MIXED)

@@ -63,12 +63,13 @@ _CHARACTER_OR_WORD: Final = re.compile(f"[{_SPECIAL}]|[^ {_SPECIAL}]+")
 _USABLE: Final = re.compile(rf"(?=.*[{_HAN_RANGE}])[{_HAN_RANGE}a-z0-9]+")
 
 Cut = Callable[[str], list[str]]
+Frequencies = tuple[dict[str, int], int]
 
 
 class Segmenter:
     """Cuts normalised text into tokens; a pure function of the text once made.
 
-    The first text loads jieba's dictionary, which takes .6 s; nothing is written or logged.
+    The first text that is cut in a process loads jieba's dictionary, in .6 s; nothing is written or logged.
 
     Args:
         hmm: let jieba guess words that are not in its dictionary.
@@ -112,7 +113,7 @@ class Segmenter:
 
     @cached_property
     def _cut(self) -> Cut:
-        cutter, hmm = _tokenizer(self._user_words), self._hmm
+        cutter, hmm = _tokenizer(self._user_words, _kept()), self._hmm
         return lambda text: list(cutter.cut(text, HMM=hmm))
 
     def _all(self, text: str) -> list[str]:
@@ -161,7 +162,7 @@ def dictionary(user_words: Iterable[UserWord] = ()) -> Dictionary:
     """What Chinese is cut by, user words included: the words that normalised Chinese text can hold."""
     usable, _ = _usable(user_words)
     if usable:
-        cutter = _tokenizer(usable)
+        cutter = _tokenizer(usable, _loaded())
         counts, total = cutter.FREQ, cutter.total
     else:
         counts, total = _counts()
@@ -297,31 +298,41 @@ def _without_leading_marks(word: str) -> str:
 @cache
 def _dictionary_name() -> str:
     """Entries and total frequency of jieba's dictionary, to which the beginnings of its words belong."""
-    counts, total = _counts()
-    beginnings = {word[:end] for word in counts for end in range(1, len(word))}
-    return f"{len(beginnings | counts.keys())}-{total}"
+    counts, total = _loaded()
+    return f"{len(counts)}-{total}"
 
 
-def _tokenizer(words: dict[str, int | None]) -> Any:
+def _tokenizer(words: dict[str, int | None], frequencies: Frequencies) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # invalid escapes and pkg_resources in its own source
         import jieba
 
     cutter = jieba.Tokenizer()
     # Its own initialize() logs, and keeps a pickled copy in the temporary folder, which anybody can write.
-    cutter.FREQ, cutter.total = cutter.gen_pfdict(cutter.get_dict_file())
+    known, cutter.total = frequencies
+    cutter.FREQ = known.copy() if words else known
     cutter.initialized = True
     for word, frequency in words.items():
         cutter.add_word(word, frequency)
     return cutter
 
 
-def _counts() -> tuple[dict[str, int], int]:
-    """How often each word of jieba's dictionary was seen, and all of them together.
+def _loaded() -> Frequencies:
+    """How often each word of jieba's dictionary was seen, 0 for what is but the beginning of one; and their sum."""
+    counts, total = _counts()
+    for word in list(counts):
+        for end in range(1, len(word)):
+            counts.setdefault(word[:end], 0)
+    return counts, total
 
-    What ``jieba.Tokenizer.gen_pfdict`` reads, but for the beginnings of words: .3 s in place of 1 s, jieba's import
-    included.
-    """
+
+_kept: Final = cache(_loaded)
+"""For all that cut in this process, which take .6 s to load and 70 MB."""
+
+
+def _counts() -> tuple[dict[str, int], int]:
+    """How often each word of jieba's dictionary was seen, and all of them together: .3 s where jieba takes 1 s, its
+    import included."""
     (words,) = (file for file in files("jieba") or () if str(file) == "jieba/dict.txt")
     columns = words.read_text().split()
     counts = list(map(int, columns[1::3]))
