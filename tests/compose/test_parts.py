@@ -185,7 +185,7 @@ def test_a_file_that_went_away_is_named(tmp_path: Path) -> None:
         ({"topics": {"prefix": "other."}}, []),
         ({"kafka": {"bootstrap_servers": "elsewhere:9092"}}, []),
         ({"page": {"timeout_seconds": 3}}, []),
-        ({"near": {"threshold": 0.75}}, ["near: agreement"]),
+        ({"near": {"threshold": 0.75}}, ["near: threshold"]),
         ({"near": {"threshold": 0.599}}, []),  # as many slots
     ],
 )
@@ -206,7 +206,7 @@ def test_all_that_the_predicate_reads_is_in_the_scheme() -> None:
         assert all(f"near: {field.name.replace('_', ' ')}" in words for field in fields(rule) if field.name != "k")
     default = Settings()
     ours, theirs = scheme(default, recipe(default)), scheme(settings, recipe(settings))
-    assert {"near.predicate", "near: sketch", "near: agreement"} <= {row.name for row in ours.differences(theirs)}
+    assert {"near.predicate", "near: sketch", "near: threshold"} <= {row.name for row in ours.differences(theirs)}
 
 
 def test_the_predicate_and_its_scope_are_as_the_settings_say() -> None:
