@@ -242,6 +242,14 @@ class TestNames:
                 assert any((folder / name).exists() for folder in (ROOT, ROOT / "worker")), name
 
 
+class TestWalk:
+    def test_each_file_that_a_page_passes_is_named_once(self) -> None:
+        named = re.findall(r"`([a-z_]+/[\w/]+\.py)`", text_of(HANDBOOK / "architecture.md"))
+        assert len(named) > 40
+        assert {path for path in named if named.count(path) > 1} == {"worker/stream/worker.py"}
+        assert [path for path in named if not (ROOT / path).is_file()] == []
+
+
 class TestLinks:
     @ON_EVERY_PAGE
     def test_every_link_leads_to_a_file_and_to_a_heading(self, page: Path) -> None:

@@ -7,9 +7,8 @@ import logging
 
 import pytest
 
-from tests.observe.exposed import INFO, series
 from tests.stream.script import COMMIT, FLUSH, Page, Stage
-from worker.observe.events import LoggedMetrics
+from worker.observe.events import EventLog
 from worker.observe.log_lines import JsonLines
 from worker.stream.states import PartitionState, ShardState
 
@@ -27,7 +26,7 @@ def as_json(record: logging.LogRecord) -> dict[str, object]:
         ("shard_state", (3, ShardState.ANSWERING), {"event": "shard", "shard": 3, "state": "answering"}),
         ("partition_state", (2, PartitionState.LOST), {"event": "partition", "partition": 2, "state": "lost"}),
         ("restored", (3, 100, 4, 0), {"event": "restored", "shard": 3, "entries": 100, "blocks": 4, "damaged": 0}),
-        ("settlement_failed", (48,), {"event": "commit-failed", "pages": 48}),
+        ("commit_failed", (48,), {"event": "commit-failed", "pages": 48}),
         ("unreadable", ("index", 17, "torn"), {"event": "unreadable", "topic": "index", "offset": 17}),
         ("foreign_scheme", (5, b"\x01\x02"), {"event": "foreign-scheme", "offset": 5, "scheme": "0102"}),
     ],
@@ -36,7 +35,7 @@ def test_an_event_is_one_line_with_what_it_is_about(
     method: str, arguments: tuple[object, ...], fields: dict[str, object], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "worker"):
-        getattr(LoggedMetrics(INFO), method)(*arguments)
+        getattr(EventLog(), method)(*arguments)
     (record,) = caplog.records
     told = as_json(record)
     assert fields.items() <= told.items()
@@ -44,19 +43,16 @@ def test_an_event_is_one_line_with_what_it_is_about(
 
 
 def test_a_restore_that_left_blocks_out_warns(caplog: pytest.LogCaptureFixture) -> None:
-    LoggedMetrics(INFO).restored(3, 100, 4, 2)
+    EventLog().restored(3, 100, 4, 2)
     assert [as_json(record)["damaged"] for record in caplog.records if record.levelname == "WARNING"] == [2]
 
 
 @pytest.mark.parametrize(("level", "lines"), [(logging.INFO, 0), (logging.DEBUG, len(PAGES))])
-def test_pages_are_counted_and_told_only_where_everything_is(
-    level: int, lines: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_pages_are_told_only_where_everything_is(level: int, lines: int, caplog: pytest.LogCaptureFixture) -> None:
     stage = Stage(shards=1, partitions=1).play(*PAGES, COMMIT, FLUSH)
-    metrics = LoggedMetrics(INFO)
+    log = EventLog()
     with caplog.at_level(level, "worker"):
         for method in ("claimed", "answered", "decided", "committed", "flushed"):
             for told in stage.observer.told.get(method, ()):
-                getattr(metrics, method)(*told)
-    assert series(metrics)["dedup_latency_seconds_count"] == len(PAGES)
+                getattr(log, method)(*told)
     assert [as_json(record)["source"] for record in caplog.records] == ["0:0", "0:1", "0:2"][:lines]

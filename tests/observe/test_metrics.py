@@ -122,7 +122,7 @@ def test_labels_from_the_log_cannot_become_many() -> None:
         (("decided", 4), {"dedup_rounds_total": 4}),
         (("stage", "poll", 0.25), {"dedup_stage_seconds_total poll": 0.25}),
         (("committed", []), {"dedup_commits_total": 1}),
-        (("settlement_failed", 70), {"dedup_commit_failures_total": 1}),
+        (("commit_failed", 70), {"dedup_commit_failures_total": 1}),
         (("unreadable", "index", 3, "torn"), {"dedup_unreadable_records_total index": 1}),
         (("foreign_scheme", 3, b"12345678"), {"dedup_foreign_batches_total": 1}),
         (("restored", 0, 50, 5, 2), {"dedup_damaged_blocks_total": 2}),

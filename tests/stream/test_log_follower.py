@@ -18,14 +18,14 @@ from worker.errors import Refused
 from worker.messages import Hit, encode
 from worker.stream.barrier import Ends
 from worker.stream.log import Reader, Record
-from worker.stream.log_follower import DecidedBatch, Follower, Pending
+from worker.stream.log_follower import DecidedBatch, Follower, LogSubscriber, Pending
 from worker.stream.policy import ReplayPoint
 from worker.topics import ANSWERS, FINGERPRINTS, PAGES
 
 START: Final = ReplayPoint(0, 0)
 
 
-class Told:
+class Told(LogSubscriber):
     """A subscriber that remembers what it was told."""
 
     def __init__(self) -> None:

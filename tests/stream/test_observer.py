@@ -11,7 +11,7 @@ import pytest
 
 from tests.stream.script import COMMIT, CRASH, FLUSH, Listener, Page, Stage
 from worker.errors import Unavailable
-from worker.stream.observer import Observer, contained
+from worker.stream.observer import Observer, contained, together
 
 METHODS = [name for name, _ in inspect.getmembers(Observer, inspect.isfunction) if not name.startswith("_")]
 SCRIPT = [Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://dead/", "dead"), Page("http://c/", 0b111)]
@@ -104,3 +104,11 @@ def test_even_what_counts_the_failures_may_fail(caplog: pytest.LogCaptureFixture
     (line,) = caplog.records
     assert line.exc_info and line.exc_info[0] is LookupError
     assert isinstance(line.exc_info[1].__context__, ZeroDivisionError)  # type: ignore[union-attr]
+
+
+def test_of_several_observers_each_is_told_also_where_one_before_it_raises() -> None:
+    first, broken, last = Listener(), Broken(), Listener()
+    with pytest.raises(ZeroDivisionError):
+        together(first, broken, last).flushed(1, 2, False)
+    together(first, last).heard()
+    assert first.told == last.told == {"flushed": [(1, 2, False)], "heard": [()]}

@@ -20,13 +20,14 @@ from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.fingerprint.scheme import Scheme
 from worker.index.layout import Layout
-from worker.observe.events import LoggedMetrics
+from worker.observe.events import EventLog
 from worker.observe.health import HealthServer
-from worker.observe.metrics import Info
+from worker.observe.metrics import Info, Metrics
 from worker.pool.process_pool import ProcessPool
 from worker.stream.kafka.connection import Options, client_options
 from worker.stream.kafka.log import KafkaLog
 from worker.stream.kafka.topic_admin import compare_topics
+from worker.stream.observer import together
 from worker.stream.partition.fingerprint_pool import FingerprintPool, Source
 from worker.stream.policy import Policy, within
 from worker.stream.preflight import check_scheme, check_topics, limits
@@ -77,7 +78,8 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
         log = kafka_log(settings, options, writer)
         parsing = FingerprintPool(pool, most.outputs, scope_of=parts.scope_of(settings, made), ttl=rules.ttl)
         new_index = parts.new_index(settings)
-        worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), metrics, local)
+        observer = together(metrics, EventLog())
+        worker = Worker(log, rules, parsing, new_index, partial(secrets.token_bytes, 16), observer, local)
         try:
             check_scheme(log, rules)
             log.prepare()
@@ -182,9 +184,9 @@ def kafka_log(settings: Settings, options: Options, writer: bytes) -> KafkaLog:
     )
 
 
-def _metrics(settings: Settings, scheme: Scheme) -> LoggedMetrics:
+def _metrics(settings: Settings, scheme: Scheme) -> Metrics:
     near, index = settings.near, settings.index
-    return LoggedMetrics(
+    return Metrics(
         Info(
             scheme=scheme.id.hex(),
             predicate=near.predicate,

@@ -9,31 +9,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from worker.observe.metrics import Metrics
 from worker.stream.log import Record
+from worker.stream.observer import Observer
 from worker.stream.states import PartitionState, ShardState
 from worker.verdict.decide import Decision
 
 _log = logging.getLogger("worker")
 
 
-class LoggedMetrics(Metrics):
-    """Metrics that also say a line an event: who owns what, what was restored, what was passed over."""
+class EventLog(Observer):
+    """Says a line an event: who owns what, what was restored, what was passed over."""
 
     def shard_state(self, shard: int, state: ShardState) -> None:
         """Owned, answering, lost."""
-        super().shard_state(shard, state)
         _log.info("shard %d: %s", shard, state.value, extra={"event": "shard", "shard": shard, "state": state.value})
 
     def partition_state(self, partition: int, state: PartitionState) -> None:
         """Owned, claiming, lost."""
-        super().partition_state(partition, state)
         about = {"event": "partition", "partition": partition, "state": state.value}
         _log.info("pages partition %d: %s", partition, state.value, extra=about)
 
     def restored(self, shard: int, entries: int, blocks: int, damaged: int) -> None:
         """A shard is rebuilt; damaged blocks are a warning."""
-        super().restored(shard, entries, blocks, damaged)
         about = {"event": "restored", "shard": shard, "entries": entries, "blocks": blocks, "damaged": damaged}
         _log.info("shard %d: restored %d entries from %d blocks", shard, entries, blocks, extra=about)
         if damaged:
@@ -47,7 +44,6 @@ class LoggedMetrics(Metrics):
 
     def committed(self, pages: Sequence[tuple[Record, Decision]]) -> None:
         """A line a page, at ``debug`` only."""
-        super().committed(pages)
         if not _log.isEnabledFor(logging.DEBUG):
             return
         for record, decision in pages:
@@ -57,9 +53,8 @@ class LoggedMetrics(Metrics):
                 "page %s: %s, %s: %s", source, decision.outcome, decision.reason, decision.claim.url, extra=about
             )
 
-    def settlement_failed(self, pages: int) -> None:
+    def commit_failed(self, pages: int) -> None:
         """A transaction failed; its pages are done again."""
-        super().settlement_failed(pages)
         about = {"event": "commit-failed", "pages": pages}
         _log.warning(
             "a transaction of %d pages failed; their partitions go on from the committed offset", pages, extra=about
@@ -67,7 +62,6 @@ class LoggedMetrics(Metrics):
 
     def unreadable(self, topic: str, offset: int, why: str) -> None:
         """A foreign record."""
-        super().unreadable(topic, offset, why)
         about = {"event": "unreadable", "topic": topic, "offset": offset}
         _log.warning(
             "offset %d of %s is not ours and was passed over: %s. Find out who writes there",
@@ -79,7 +73,6 @@ class LoggedMetrics(Metrics):
 
     def foreign_scheme(self, offset: int, scheme: bytes) -> None:
         """A batch of another scheme."""
-        super().foreign_scheme(offset, scheme)
         _log.warning(
             "batch %d has scheme %s, not ours, and is void: a worker with other settings runs on these topics; stop it",
             offset,

@@ -171,7 +171,7 @@ class Metrics(Observer):
         elif decision.outcome == DEAD:
             self._dead_letters[self._reasons(decision.reason.partition(": ")[0]),] += 1
 
-    def settlement_failed(self, pages: int) -> None:
+    def commit_failed(self, pages: int) -> None:
         self._add(catalogue.COMMIT_FAILURES)
 
     def claimed(self, claims: Sequence[Claim], again: bool) -> None:

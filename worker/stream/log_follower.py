@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 import xxhash
 
@@ -65,12 +66,13 @@ class DecidedBatch:
         return self._homes[shard]
 
 
-class LogSubscriber(Protocol):
-    """What a shard or a page partition does with the logs."""
+class LogSubscriber(ABC):
+    """What a shard, a page partition and the claimer do with the logs."""
 
-    def on_read(self, pending: Pending) -> None:
+    def on_read(self, pending: Pending) -> None:  # noqa: B027 -- most need not know
         """A batch that may be decided was read; it may be told more than once."""
 
+    @abstractmethod
     def on_decided(self, decided: DecidedBatch) -> None:
         """A batch was decided; told once each, in order."""
 

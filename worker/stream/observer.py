@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from worker.messages import Claim
@@ -21,10 +22,10 @@ class Observer:
         """This method of the observer raised."""
 
     def shard_state(self, shard: int, state: ShardState) -> None:
-        """A shard of this worker began another part of its state."""
+        """A shard of this worker is in another state."""
 
     def partition_state(self, partition: int, state: PartitionState) -> None:
-        """A partition of ``pages`` began another part of its state with this worker."""
+        """A partition of ``pages`` is in another state with this worker."""
 
     def restored(self, shard: int, entries: int, blocks: int, damaged: int) -> None:
         """A shard was rebuilt from its blocks; ``damaged`` of them lay above the cover and were dropped."""
@@ -56,7 +57,7 @@ class Observer:
     def committed(self, pages: Sequence[tuple[Record, Decision]]) -> None:
         """Pages and their decisions became visible outside."""
 
-    def settlement_failed(self, pages: int) -> None:
+    def commit_failed(self, pages: int) -> None:
         """A transaction ended with an unknown outcome; its partitions are taken up anew from the committed offset."""
 
     def flushed(self, shard: int, entries: int, again: bool) -> None:
@@ -64,6 +65,30 @@ class Observer:
 
     def expired(self, shard: int, entries: int) -> None:
         """Entries were removed from a shard in memory."""
+
+
+def together(*observers: Observer) -> Observer:
+    """One that tells each of these, in their order, also where one before it raises; the first exception comes out."""
+    return cast(Observer, _Together(observers))
+
+
+class _Together:
+    """Passes every call on to all."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self._observers: Final = observers
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        """Makes each method when it is first asked for."""
+        methods = [getattr(observer, name) for observer in self._observers]
+
+        def tell(*what: Any, **named: Any) -> None:
+            with ExitStack() as stack:
+                for method in reversed(methods):
+                    stack.callback(method, *what, **named)
+
+        setattr(self, name, tell)
+        return tell
 
 
 class _Fallible(Protocol):

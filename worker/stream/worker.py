@@ -248,7 +248,8 @@ class Worker:
     def decide(self) -> int:
         """Decide what all shards have answered; followers that meet at the same batch become one.
 
-        The one that is ahead goes first and the others stop where it stands, so that they must meet.
+        The follower that is furthest decides first. The others decide no batch at or behind the one at which it stands
+        then: each of them either stops before that place or arrives exactly there, and then it is closed.
 
         Raises:
             Barred: all before a record that must not be decided is decided and committed, where this worker owns it.

@@ -237,7 +237,7 @@ def test_after_an_aborted_transaction_its_partitions_are_taken_up_anew_and_commi
     stage.redeliver()
     assert before.state is PartitionState.LOST
     assert stage.worker.partitions[0].state is PartitionState.LOCATING
-    assert stage.observer.told["settlement_failed"] == [(1,)]
+    assert stage.observer.told["commit_failed"] == [(1,)]
     stage.play(COMMIT)
     assert stage.verdicts() == ["http://a/ unique"]
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from worker.messages import Batch, Claim, encode
 from worker.stream.log import Log, Sent, Ticket
-from worker.stream.log_follower import DecidedBatch, Pending
+from worker.stream.log_follower import DecidedBatch, LogSubscriber
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.policy import SCHEME_HEADER, Policy
 from worker.topics import FINGERPRINTS
 
 
-class Claimer:
+class Claimer(LogSubscriber):
     """At most one batch of this worker in flight; the next gathers meanwhile, so batches grow with the load.
 
     A batch is in flight until it was decided. After a send error the same claims are sent again before any further
@@ -53,9 +53,6 @@ class Claimer:
         if all((claim.partition, claim.offset) in sent for claim in self.claims):
             self.claims = ()
             self.ticket = None
-
-    def on_read(self, pending: Pending) -> None:
-        """Nothing: a batch is in flight until it was decided."""
 
     def _gather(self, partitions: Iterable[OwnedPartition]) -> tuple[Claim, ...]:
         gathered: list[Claim] = []

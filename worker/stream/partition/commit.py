@@ -143,7 +143,7 @@ class Committer:
         if through:
             self.observer.committed([committed for part in parts for committed in part.ready])
         else:
-            self.observer.settlement_failed(sum(len(part.ready) for part in parts))
+            self.observer.commit_failed(sum(len(part.ready) for part in parts))
         owned = [part for part in parts if part.partition.state is PartitionState.CLAIMING]
         if not through:
             return [part.partition for part in owned]

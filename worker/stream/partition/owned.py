@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from worker.errors import Refused, UsageError
 from worker.messages import Claim
 from worker.stream.log import Committed, Log, Record
-from worker.stream.log_follower import DecidedBatch, Pending
+from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.observer import Observer
 from worker.stream.partition.record_sizes import record_bytes
 from worker.stream.policy import NOTHING, Note, ReplayPoint
@@ -33,7 +33,7 @@ class Due(NamedTuple):
     before: ReplayPoint
 
 
-class OwnedPartition:
+class OwnedPartition(LogSubscriber):
     """One partition of ``pages`` in the hands of this worker.
 
     ``committed_offset`` is the first that is not committed. ``claimed_up_to`` is the highest claimed offset that was

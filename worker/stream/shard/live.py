@@ -13,7 +13,7 @@ from worker.index.blocks import Header, pack
 from worker.index.entries import Entries, Survivor
 from worker.index.shard import Found, Queries
 from worker.messages import Answer, Block, Claim, Hit, Order
-from worker.stream.log_follower import DecidedBatch, Pending
+from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
 from worker.stream.shard.memory_limit import MemoryLimit
@@ -141,7 +141,7 @@ def void_places(claims: Iterable[Claim], claimed: dict[int, int]) -> list[int]:
     return void
 
 
-class LiveShard:
+class LiveShard(LogSubscriber):
     """A shard restored up to a batch, following the logs from there.
 
     Deterministic: everything it answers, stores and seals is a function of its blocks and the logs. Two owners of a
@@ -205,9 +205,6 @@ class LiveShard:
             void=tuple(void),
             hits=hits,
         )
-
-    def on_read(self, pending: Pending) -> None:
-        """Nothing: a shard moves when a batch is decided."""
 
     def on_decided(self, decided: DecidedBatch) -> None:
         """Move the watermark and the claimed offsets over all claims of the batch, void and dead ones too; store the
