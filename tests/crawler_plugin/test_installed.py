@@ -30,7 +30,7 @@ HEAVY: Final = {
     "pydantic-core",
     "pydantic-settings",
 }
-HEAVY_TOO: Final = {"publicsuffixlist", "pyyaml", "resiliparse", "rjieba", "xxhash"}
+HEAVY_TOO: Final = {"publicsuffixlist", "pyyaml", "resiliparse", "xxhash"}
 SPIDER: Final = """
 import scrapy
 

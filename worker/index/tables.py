@@ -98,7 +98,7 @@ class CompiledTables:
     @property
     def candidates(self) -> int:
         """See ``Tables``."""
-        return int(self._state[plan.ANSWERS])
+        return int(self._state[plan.CANDIDATES])
 
     def add(self, count: int, bands: Sequence[U32] | None, coming: int = 0) -> None:
         """See ``Tables``."""

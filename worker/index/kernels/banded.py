@@ -15,9 +15,9 @@ from worker.index.kernels.growth import address_of, table_of
 from worker.index.kernels.native import compiled, equal_32, fetch, lowest, u32_at, u64_at
 from worker.index.kernels.nearness import agreement_of, in_ratio
 from worker.index.kernels.plan import (
-    ANSWERS,
     BAND_TABLES,
     BANDS,
+    CANDIDATES,
     CAPACITY,
     COPIED,
     EXPIRED_FROM,
@@ -46,7 +46,7 @@ def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, tokens: int, sco
     length, capacity, form = int(row[LENGTH]), int(row[CAPACITY]), form_of(row)
     if length == 0:
         return best
-    state[ANSWERS] += length
+    state[CANDIDATES] += length
     at = slab_at(state, row)
     slots_begin = at + slots_after(form, capacity)
     slots = u32_at(slots_begin, capacity)

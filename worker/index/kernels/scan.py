@@ -28,10 +28,10 @@ from worker.index.kernels.native import (
 )
 from worker.index.kernels.nearness import in_ratio, is_near, sketches_allow
 from worker.index.kernels.plan import (
-    ANSWERS,
     BARE,
     BATCH,
     BLOCK_TABLES,
+    CANDIDATES,
     CAPACITY,
     CHUNK_BITS,
     COLUMN_COUNT,
@@ -189,7 +189,7 @@ def _first_below(
         length = int(row[LENGTH])
         if length == 0:
             continue
-        state[ANSWERS] += length
+        state[CANDIDATES] += length
         at = slab_at(state, row)
         slots_at = at + slots_after(TAGGED, int(row[CAPACITY]))
         place = _first_alike(at, length, tag, _radius(state, column), 0)
@@ -239,7 +239,7 @@ def _seek_slabs(state: State, table: int, end: int, query: int) -> None:
             seek[SEEK_SLOTS] = at + slots_after(TAGGED, int(row[CAPACITY]))
             _fetch_lines(at, 4 * length)
             entries += length
-    state[ANSWERS] += entries
+    state[CANDIDATES] += entries
 
 
 @compiled("void(int64[::1], int64, int64, int64)", inline=True)
