@@ -162,11 +162,11 @@ def _timed_writing(snapshots: SnapshotFolder, log: Log, restored: Sequence[Resto
     resources = WorkerResources(snapshots=snapshots)
     begun, used = time.perf_counter(), time.process_time()
     for each in restored:
-        keeping = SnapshotWriter(snapshots, log, resources.background)
-        keeping.capture(each.shard)
+        snapshot_writer = SnapshotWriter(snapshots, log, resources.background)
+        snapshot_writer.capture(each.shard)
         new_key = partial(secrets.token_bytes, 16)
-        upkeep = BlockWriter(log, each.shard, each.block_keys, each.position, each.floor, new_key, Observer())
-        keeping.step(each.shard, upkeep)
+        block_writer = BlockWriter(log, each.shard, each.block_keys, each.position, each.floor, new_key, Observer())
+        snapshot_writer.step(each.shard, block_writer)
     wall, cpu = time.perf_counter() - begun, time.process_time() - used
     entries = sum(len(each.shard.index) for each in restored)
     return RestoreTime("writing the snapshots", entries, rules.shards, wall, cpu, _peak_memory_mib())

@@ -51,7 +51,7 @@ def test_create_makes_all_seven_and_check_agrees(
     assert rows(capsys) == {
         f"{topic_prefix}pages": ["8", "delete", "created"],
         f"{topic_prefix}fingerprints": ["1", "delete", "created"],
-        f"{topic_prefix}candidates": ["1", "delete", "created"],
+        f"{topic_prefix}answers": ["1", "delete", "created"],
         f"{topic_prefix}index": ["8", "compact", "created"],
         f"{topic_prefix}deduplicated": ["8", "delete", "created"],
         f"{topic_prefix}verdicts": ["8", "delete", "created"],

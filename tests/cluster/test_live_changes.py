@@ -198,7 +198,7 @@ def test_an_index_goes_on_with_other_shards_and_without_a_forgotten_url(
     differences = compare_topics(old.options, specs(old.settings))
     assert {difference.topic.removeprefix(old.prefix) for difference in differences} == {
         "fingerprints",
-        "candidates",
+        "answers",
         "index",
         "deduplicated",
         "verdicts",

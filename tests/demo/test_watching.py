@@ -22,8 +22,8 @@ from worker.demo.children import DemoProcess
 from worker.demo.progress import Progress, Stations
 from worker.demo.scrape import (
     CLAIMED,
+    COMMITTED,
     PARTITION_STATE,
-    SETTLED,
     SHARD_STATE,
     SURVIVORS,
     WorkerShare,
@@ -101,7 +101,7 @@ def test_a_worker_is_ready_when_its_readyz_says_so() -> None:
 
 def test_the_metrics_that_are_read_are_declared() -> None:
     names = {metric.name for metric in CATALOGUE}
-    assert {CLAIMED.removesuffix("_sum"), SETTLED, SHARD_STATE, PARTITION_STATE, SURVIVORS} <= names
+    assert {CLAIMED.removesuffix("_sum"), COMMITTED, SHARD_STATE, PARTITION_STATE, SURVIVORS} <= names
 
 
 def test_a_share_is_what_a_worker_does_its_work_for() -> None:

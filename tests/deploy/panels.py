@@ -352,7 +352,7 @@ WORKER: Final = Dashboard(
                     BYTES,
                     {
                         "index: {{part}}": "sum by (part) (dedup_index_bytes{@})",
-                        "allowance of the index": "dedup_memory_limit_bytes{@}",
+                        "memory limit of the index": "dedup_memory_limit_bytes{@}",
                         "process, without its parsers": "process_resident_memory_bytes{@}",
                     },
                 ),

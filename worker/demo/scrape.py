@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 CLAIMED: Final = "dedup_batch_claims_sum"
-SETTLED: Final = "dedup_pages_total"
+COMMITTED: Final = "dedup_pages_total"
 SHARD_STATE: Final = "dedup_shard_state"
 SURVIVORS: Final = "dedup_index_entries"
 PARTITION_STATE: Final = "dedup_partition_state"
@@ -70,7 +70,7 @@ def share_of(found: Sequence[Sample]) -> WorkerShare:
         shards=_in_state(found, SHARD_STATE, "shard", "answering"),
         partitions=_in_state(found, PARTITION_STATE, "partition", "claiming"),
         survivors=sums[SURVIVORS],
-        committed=sums[SETTLED],
+        committed=sums[COMMITTED],
     )
 
 

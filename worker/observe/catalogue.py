@@ -77,7 +77,7 @@ def _histogram(name: str, unit: str, text: str, bounds: tuple[float, ...]) -> Hi
 PAGES: Final = _counter(
     "dedup_pages_total",
     "pages",
-    "Settled pages: their verdict or dead letter is visible to readers of committed records. outcome is unique, "
+    "Committed pages: their verdict or dead letter is visible to readers of committed records. outcome is unique, "
     "duplicate, refetch or dead; language is the script of the text (zh, ja, ko, latin, cyrillic, arabic, thai, other; "
     "none without text).",
     "outcome",
@@ -90,14 +90,14 @@ PAGES: Final = _counter(
 DUPLICATES: Final = _counter(
     "dedup_duplicates_total",
     "pages",
-    "Settled duplicates by the reason of their verdict: exact-text, exact-bytes, hamming or sketch.",
+    "Committed duplicates by the reason of their verdict: exact-text, exact-bytes, hamming or sketch.",
     "reason",
     seeds=(("exact-text",), ("exact-bytes",), ("hamming",), ("sketch",)),
 )
 HOST_PAGES: Final = _counter(
     "dedup_host_pages_total",
     "pages",
-    "Settled pages by the host of their URL: the metrics.hosts hosts with most pages of late, the others together as "
+    "Committed pages by the host of their URL: the metrics.hosts hosts with most pages of late, the others together as "
     "other, none for pages without a host. A host that falls out of them ends its series; /hosts has all of them.",
     "host",
     "outcome",
@@ -105,7 +105,7 @@ HOST_PAGES: Final = _counter(
 CRAWL_PAGES: Final = _counter(
     "dedup_crawl_pages_total",
     "pages",
-    "Settled pages by the headers spider and job of the page: the 20 pairs with most pages of late, the others "
+    "Committed pages by the headers spider and job of the page: the 20 pairs with most pages of late, the others "
     "together as other, none where a page has no such header. The label of the job is crawl, as Prometheus has a label "
     "job of its own.",
     "spider",

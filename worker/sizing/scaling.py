@@ -26,7 +26,7 @@ from worker.broker.server import LocalBroker
 from worker.compose.topology import specs
 from worker.config import Settings
 from worker.demo.children import DemoProcess
-from worker.demo.scrape import SETTLED, samples, scrape
+from worker.demo.scrape import COMMITTED, samples, scrape
 from worker.demo.watching import addresses_of, see_that_it_runs, wait_until_ready
 from worker.errors import Unavailable
 from worker.messages import PageMeta
@@ -182,7 +182,7 @@ def bind(pid: int, cores: Sequence[int]) -> None:
 def _wait_until_committed(workers: Sequence[DemoProcess], pages: int) -> None:
     addresses = addresses_of(workers)
     moved, last = time.monotonic(), -1
-    while (committed := scrape(addresses)[SETTLED]) < pages:
+    while (committed := scrape(addresses)[COMMITTED]) < pages:
         for worker in workers:
             see_that_it_runs(worker)
         if committed != last:

@@ -28,7 +28,7 @@ class PartitionState(Enum):
     REPLAYING = "replaying"
     """Reads both logs from its replay point: decisions already given, claims already made."""
     CLAIMING = "claiming"
-    """Claims what it consumes, commits what is ruled."""
+    """Claims what it consumes, commits what is decided."""
     LOST = "lost"
     """Given to another worker, or taken up anew after a failed transaction; of no use any more."""
 

@@ -276,7 +276,7 @@ class Worker:
         return count
 
     def _end_at_a_barrier(self) -> None:
-        """Not before what this worker owns has come there, and what is ruled is committed: nobody else would do it."""
+        """Not before all that this worker owns has come there and what is decided is committed: nobody else would."""
         barred = [follower.barred for follower in self.followers]
         if not barred or barred[0] is None or None in barred or any(s.live is None for s in self.shards.values()):
             return

@@ -1,4 +1,4 @@
-"""Rulings become visible: outputs and consumed offsets in one transaction, by the owner of the page's partition."""
+"""Decisions become visible: outputs and consumed offsets in one transaction, by the owner of the page's partition."""
 
 from __future__ import annotations
 

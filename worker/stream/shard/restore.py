@@ -59,8 +59,8 @@ class _Loaded(NamedTuple):
 class Restoration:
     """Reads one shard's partition of ``index`` to its end, a step at a time.
 
-    1. Where this machine has a snapshot of the shard, begin where it ends; it counts as a block (``worker.stream.
-       keeping`` says which snapshots are used).
+    1. Where this machine has a snapshot of the shard, begin where it ends; it counts as a block (
+       ``worker.stream.shard.snapshots`` says which snapshots are used).
     2. Read until the position equals an end that was asked for *after* the last record came: blocks that land while
        the reading goes on are taken in, and those that compaction removed are not waited for.
     3. Build the cover of all blocks that were read.
