@@ -7,8 +7,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-import msgspec
-
 from worker.errors import PageError, UnreadableRecord
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.messages import Claim, PageMeta
@@ -72,7 +70,7 @@ class FingerprintPool:
             meta, body = self._page(record)
             source = source._replace(clock=bounded_clock(meta.fetched, record.timestamp, self.ttl))
             source = source._replace(url=_identity(meta.url))
-            meta = msgspec.structs.replace(meta, url=source.url)  # stands for an empty page, however it was spelled
+            meta = meta.at(source.url)  # stands for an empty page, however it was spelled
             source = source._replace(scope=self.scope_of(source.url, record.headers))
         except PageError as error:
             self._dead.append(_dead_claim(source, error))

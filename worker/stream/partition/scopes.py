@@ -9,8 +9,7 @@ from ipaddress import ip_address
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-import xxhash
-
+from worker.fingerprint.hashing import hash_bytes
 from worker.messages import Headers
 
 ALL_PAGES: Final = 0
@@ -69,7 +68,7 @@ def _scope(name: bytes, key: bytes | None) -> int:
     if not name:
         return ALL_PAGES
     if key is None:
-        return xxhash.xxh3_64_intdigest(name)
+        return hash_bytes(name)
     return int.from_bytes(hashlib.blake2b(name, digest_size=8, key=key).digest(), "little")
 
 
