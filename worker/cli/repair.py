@@ -98,7 +98,7 @@ def spot(text: str) -> Spot:
 def places(surveyed: Survey) -> Iterator[str]:
     """Where everything stands beside what there is."""
     logs = surveyed.logs
-    yield f"{FINGERPRINTS} holds batches {_span(*logs.fingerprints)}, {ANSWERS} answers {_span(*logs.answers)}"
+    yield f"{FINGERPRINTS} holds batches {_span(*logs.fingerprints)}, {ANSWERS} holds answers {_span(*logs.answers)}"
     for shard in surveyed.shards:
         batch, answer = shard.point
         yield f"shard {shard.shard} of {INDEX} reads on from batch {batch}, answer {answer}: {shard.reach.value}"
