@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -61,7 +61,7 @@ def labelled_pages_folder() -> Path:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
-) -> Iterator[None, pytest.TestReport, pytest.TestReport]:
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """In CI everything that tests need is installed first, so there a skip of these is a failure."""
     report = yield
     if IN_CI and report.skipped and _must_run_in_ci(item):

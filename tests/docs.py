@@ -83,12 +83,16 @@ def renewed(page: Path, text: str) -> str:
         if place != page:
             continue
         markers = re.compile(rf"(<!-- {name}:begin -->\n).*?(<!-- {name}:end -->)", re.DOTALL)
-        made = part()
-        text, count = markers.subn(lambda found, made=made: found[1] + made + found[2], text)
+        text, count = markers.subn(_between(part()), text)
         if count != 1:
             where = page.relative_to(ROOT)
             raise ValueError(f"{where} has the markers {name}:begin and {name}:end {count} times; write them once")
     return text
+
+
+def _between(made: str) -> Callable[[re.Match[str]], str]:
+    """Keeps the two markers and puts this between them."""
+    return lambda found: found[1] + made + found[2]
 
 
 def main(arguments: list[str]) -> int:

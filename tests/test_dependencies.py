@@ -26,7 +26,7 @@ OTHER_EXTRAS: Final = {"broker": "demo", "demo": "demo", "evaluate": "evaluate"}
 
 def needed(extra: str | None) -> set[str]:
     """Packages that the installed metadata asks for: with no extra, or by this one alone."""
-    found = set()
+    found: set[str] = set()
     for line in requires(DISTRIBUTION) or ():
         requirement = Requirement(line)
         told = str(requirement.marker or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from typing import Any
 
 import msgspec
 import pytest
@@ -66,7 +67,7 @@ ANSWERS = st.builds(
 )
 
 
-MESSAGES = {Batch: BATCHES, Answer: ANSWERS}
+MESSAGES: dict[type[Any], st.SearchStrategy[Batch | Answer]] = {Batch: BATCHES, Answer: ANSWERS}
 
 
 def block(count: int = 2, **changes: object) -> Block:
@@ -99,7 +100,7 @@ def with_payload(value: bytes, payload: bytes) -> bytes:
 
 @pytest.mark.parametrize("kind", MESSAGES)
 @given(data=st.data())
-def test_a_message_read_back_is_the_same(kind: type[Batch] | type[Answer], data: st.DataObject) -> None:
+def test_a_message_read_back_is_the_same(kind: type[Any], data: st.DataObject) -> None:
     message = data.draw(MESSAGES[kind])
     assert decode(kind, encode(message)) == message
 
@@ -146,8 +147,9 @@ def test_what_no_reader_can_follow_to_its_depth_is_refused() -> None:
 
 
 def test_each_kind_refuses_the_others() -> None:
-    values = {Batch: encode(Batch(scheme=b"", writer=b"", claims=())), Block: encode(block())}
-    for kind, other in ((Batch, Block), (Block, Batch), (Answer, Block)):
+    values: dict[type[Any], bytes] = {Batch: encode(Batch(scheme=b"", writer=b"", claims=())), Block: encode(block())}
+    pairs: tuple[tuple[type[Any], type[Any]], ...] = ((Batch, Block), (Block, Batch), (Answer, Block))
+    for kind, other in pairs:
         with pytest.raises(UnreadableRecord, match=f"not a {kind.__name__}"):
             decode(kind, values[other])
 

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import fingerprint
 from benchmarks.__main__ import main
-from benchmarks.fingerprint import FingerprintSpeed, extractors, line_of, markup_of, measure, texts_of
+from benchmarks.fingerprint import FingerprintSpeed, Task, extractors, line_of, markup_of, measure, texts_of
 from worker.errors import UsageError
 
 CHINESE = "".join(f"飞碟{number}号、" for number in range(250))
@@ -48,10 +48,14 @@ def test_a_folder_without_texts_is_named_with_what_it_must_hold(tmp_path: Path) 
 def test_contenders_take_turns_and_the_first_is_the_measure_of_the_others() -> None:
     turns: list[str] = []
 
-    def task(name: str) -> object:
-        return lambda text: (turns.append(name), sum(range(20_000)))
+    def task(name: str) -> Task:
+        def work(text: str) -> int:
+            turns.append(name)
+            return sum(range(20_000))
 
-    results = list(measure({"en": ["a", "b"]}, {"ours": task("ours"), "theirs": task("theirs")}, 2))  # type: ignore[dict-item]
+        return work
+
+    results = list(measure({"en": ["a", "b"]}, {"ours": task("ours"), "theirs": task("theirs")}, 2))
     assert turns == ["ours", "ours", "theirs", "theirs"] * 3
     assert [each.left_out for each in results] == [0, 0]
     assert [(each.language, each.contender) for each in results] == [("en", "ours"), ("en", "theirs")]

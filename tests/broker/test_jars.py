@@ -101,7 +101,7 @@ def test_later_starts_use_no_network_and_say_nothing(linked: Path, monkeypatch: 
 @pytest.mark.parametrize(
     "damage", [lambda whole: whole[: len(whole) // 2], lambda whole: b"", lambda whole: b"x" + whole[1:]]
 )
-def test_a_damaged_jar_is_fetched_again(central: Path, linked: Path, damage: object) -> None:
+def test_a_damaged_jar_is_fetched_again(central: Path, linked: Path, damage: Callable[[bytes], bytes]) -> None:
     jar = pinned_jars()[-1]
     path = jar.path_in(linked)
     whole = path.read_bytes()

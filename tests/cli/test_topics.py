@@ -6,6 +6,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ Run = Callable[..., int]
 def run(broker: str, topic_prefix: str) -> Run:
     """Run the command with this test's prefix and the given settings of the topics."""
 
-    def run(*arguments: str, **changed: int | float) -> int:
+    def run(*arguments: str, **changed: Any) -> int:
         parser = argparse.ArgumentParser()
         topics.configure(parser)
         settings = Settings(

@@ -119,8 +119,13 @@ def play(
                 world.fault()
             crawler.stop()
         world.recover()
+
+        def is_over() -> bool:
+            world.watch()
+            return bool(world.problems) or cluster.committed()
+
         try:
-            wait_for(lambda: world.watch() or world.problems or cluster.committed(), "all pages to be committed")
+            wait_for(is_over, "all pages to be committed")
         except AssertionError as error:
             world.problems.append(f"{prefix}: {error}")
         world.problems += [f"a worker ended with {code} at the end" for code in cluster.stop() if code]

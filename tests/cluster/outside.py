@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaError, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # public, but not re-exported
 
 from tests.guarantees import Traces
 from worker.errors import Refused, UnreadableRecord
@@ -48,17 +48,21 @@ def read(bootstrap: str, topic: str, *, headers: bool = True) -> list[Record]:
         while reading:
             message = consumer.poll(READ_SECONDS)
             assert message is not None, f"{topic} gave nothing for {READ_SECONDS} s, ends of {reading} were not reached"
-            if message.error():
-                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+            if error := message.error():
+                assert error.code() == KafkaError._PARTITION_EOF, error
                 reading.discard(message.partition())
                 continue
+            partition, offset = message.partition(), message.offset()
+            assert partition is not None
+            assert offset is not None
+            named: Any = message.headers() if headers else None
             found.append(
                 Record(
-                    message.partition(),
-                    message.offset(),
+                    partition,
+                    offset,
                     message.key(),
                     message.value(),
-                    (message.headers() or ()) if headers else (),
+                    named or (),
                     message.timestamp()[1],
                 )
             )
@@ -118,7 +122,6 @@ def _ends(bootstrap: str, topics: Iterable[str], isolation: IsolationLevel) -> E
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 4})  # without its notices when it is let go
     known = admin.list_topics(timeout=READ_SECONDS).topics
     places = [TopicPartition(topic, number) for topic in topics for number in known[topic].partitions]
-    asked = admin.list_offsets(
-        dict.fromkeys(places, OffsetSpec.latest()), isolation_level=isolation, request_timeout=READ_SECONDS
-    )
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # their annotations leave it out
+    asked = admin.list_offsets(dict.fromkeys(places, latest), isolation_level=isolation, request_timeout=READ_SECONDS)
     return {(place.topic, place.partition): answer.result().offset for place, answer in asked.items()}

@@ -45,12 +45,12 @@ class Look(NamedTuple):
     pages: int
     entries: int
     resident: int
-    index: int
+    of_index: int
 
     @property
     def rest(self) -> float:
         """What is resident besides the index, in MiB."""
-        return (self.resident - self.index) / _MIB
+        return (self.resident - self.of_index) / _MIB
 
 
 class Feed:
@@ -117,7 +117,7 @@ def row(looks: list[Look]) -> str:
     """The last of these looks, and of what is resident besides the index the least and the most."""
     last = looks[-1]
     cells = [f"{last.minutes:.0f}", f"{last.pages:,}", f"{last.entries:,}"]
-    cells += [f"{last.resident / _MIB:.1f}", f"{last.index / _MIB:.1f}"]
+    cells += [f"{last.resident / _MIB:.1f}", f"{last.of_index / _MIB:.1f}"]
     cells += [f"{min(look.rest for look in looks):.1f}", f"{max(look.rest for look in looks):.1f}"]
     return f"| {' | '.join(cells)} |"
 

@@ -291,7 +291,7 @@ def test_pages_that_unpack_to_more_than_memory_cost_only_themselves(cluster: Clu
                 cluster.prefix + PAGES,
                 body,
                 meta.url.encode(),
-                headers=meta.to_headers(),
+                headers=[*meta.to_headers()],  # a list in which, by its type, text and None may stand, too
                 partition=number % 2,
                 callback=heard,
             )

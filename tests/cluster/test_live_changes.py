@@ -19,7 +19,7 @@ from tests import oracle
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import read, traces
-from tests.guarantees import Traces, check_accounts, check_guarantees, check_verdicts
+from tests.guarantees import Source, Traces, check_accounts, check_guarantees, check_verdicts
 from tests.waiting import wait_for
 from worker.cli import index, switch, topics
 from worker.compose import parts
@@ -145,7 +145,7 @@ def test_other_settings_count_beside_and_then_take_over_the_outputs(start: Start
 
     before, after = left_by(old), left_by(new)
     judged = oracle.verdicts(after.log, after.near, scheme=after.scheme)
-    committed = {record.source: record for record in after.verdicts}
+    committed: dict[Source, VerdictRecord | None] = {record.source: record for record in after.verdicts}
     check_verdicts(committed, judged)
     assert committed.keys() == {source for source, expected in judged.items() if expected.outcome != "dead"}
     assert judged.keys() == after.pages

@@ -31,7 +31,7 @@ def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]
         yield made
 
 
-def squeeze(cluster: Cluster, body: bytes, headers: list[tuple[str, bytes]], partition: int) -> str:
+def squeeze(cluster: Cluster, body: bytes, headers: list[tuple[str, bytes | None]], partition: int) -> str:
     """Publish a record that only compression makes small enough for the broker; returns its reference."""
     producer: Any = KafkaProducer(**cluster.options, compression_type="gzip", max_request_size=64 * MIB)
     try:

@@ -23,7 +23,9 @@ PAGE: Final = (ROOT / "docs" / "tutorial" / "first-crawl.md").read_text(encoding
 
 def fence(beginning: str) -> str:
     """The one block that begins so."""
-    found = [text for text in re.findall(r"```\w+[^\n]*\n(.*?)```", PAGE, re.DOTALL) if text.startswith(beginning)]
+    found: list[str] = [
+        text for text in re.findall(r"```\w+[^\n]*\n(.*?)```", PAGE, re.DOTALL) if text.startswith(beginning)
+    ]
     assert len(found) == 1, beginning
     return found[0]
 
@@ -51,6 +53,9 @@ def test_the_tutorials_crawl_gives_the_verdicts_that_it_tells(broker: str, topic
     def lines() -> list[str]:
         return [line.rstrip() for line in printed.read_text().splitlines()]
 
+    def has_printed(count: int) -> bool:
+        return len(lines()) >= count
+
     with Cluster(broker, topic_prefix, tmp_path) as cluster, printed.open("w") as output:
         cluster.start_worker()
         command = [sys.executable, written("reader.py", "from kafka import KafkaConsumer")]
@@ -61,7 +66,7 @@ def test_the_tutorials_crawl_gives_the_verdicts_that_it_tells(broker: str, topic
                     crawl, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=True
                 )
                 assert "'dedup/confirmed': 3" in ended.stderr
-                wait_for(lambda count=3 * crawls: len(lines()) >= count, "the reader to print the verdicts")
+                wait_for(partial(has_printed, 3 * crawls), "the reader to print the verdicts")
         finally:
             reader.kill()
             reader.wait()

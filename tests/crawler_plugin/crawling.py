@@ -166,7 +166,7 @@ class Crawl:
         return Ended(returncode, self.log, stats)
 
 
-def crawl(folder: Path, site: Site, spider: str = "site", **settings: Any) -> Ended:
+def crawl(folder: Path, site: Site, spider: str = "site", /, **settings: Any) -> Ended:
     """Crawl the site from its start page to the end."""
     return Crawl(folder, spider, site.url("/"), settings).end()
 

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 import scrapy
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
-from scrapy.http import Response
+from scrapy.http import Response, TextResponse
 from scrapy.spiders import SitemapSpider
 
 from crawler_plugin import PageBody
@@ -54,6 +54,7 @@ class SiteSpider(scrapy.Spider):
         self.start_urls = [start]
 
     def parse(self, response: Response) -> Iterator[Any]:
+        assert isinstance(response, TextResponse)
         yield from response.follow_all(css="a", callback=self.parse_page)
 
     def parse_page(self, response: Response) -> Iterator[Any]:
@@ -66,7 +67,7 @@ class KindsSpider(SiteSpider):
     name = "kinds"
 
     def parse_page(self, response: Response) -> Iterator[Any]:
-        fields = {
+        fields: dict[str, Any] = {
             "url": response.url,
             "body": response.body,
             "status": response.status,
@@ -106,6 +107,7 @@ class CapturedSpider(SiteSpider):
 
     def parse(self, response: Response) -> Iterator[Any]:
         self._got(response)
+        assert isinstance(response, TextResponse)
         for request in response.follow_all(css="a", errback=self.fail):
             path = request.url.rpartition("/")[2]
             callback = getattr(self, path.partition(".")[0], None) or self.parse_page
@@ -161,7 +163,7 @@ class LongSpider(SiteSpider):
 
     name = "long"
 
-    def parse_page(self, response: Response) -> None:
+    def parse_page(self, response: Response) -> Any:
         with Path(self.settings["GOT"]).open("a", encoding="utf-8") as got:
             got.write(response.url + "\n")
 

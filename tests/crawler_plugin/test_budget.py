@@ -70,6 +70,9 @@ def test_the_limit_holds_and_the_order_too(steps: list[int | None]) -> None:
         admitted.append(number)
         held.append(cost)
 
+    def in_turn(_: object, number: int, cost: int) -> None:
+        admit(number, cost)
+
     for number, step in enumerate(steps):
         if step is None:
             if held:
@@ -78,7 +81,7 @@ def test_the_limit_holds_and_the_order_too(steps: list[int | None]) -> None:
             admit(number, step)
         else:
             waiting.append((number, step))
-            budget.wait(step).addCallback(lambda _, n=number, c=step: admit(n, c))
+            budget.wait(step).addCallback(in_turn, number, step)
         assert sum(held) == budget.held <= 100
         assert budget.most <= 100
     assert admitted == sorted(admitted)

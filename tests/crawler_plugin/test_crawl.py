@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import scrapy
-from confluent_kafka import Producer
+from confluent_kafka import Message, Producer
 
 from tests.crawler_plugin.crawling import ROOT, Site, article, crawl, make_topic, numbered, records, serve, to_kafka
 from worker.topics import PAGES
@@ -112,12 +112,19 @@ def test_a_page_lies_where_every_kafka_client_looks_for_its_key(broker: str, top
     expected: dict[str, int] = {}
     # Java's partitioner in another client.
     producer = Producer({"bootstrap.servers": broker, "partitioner": "murmur2_random"})
+
+    def delivered(_: object, sent: Message) -> None:
+        key, partition = sent.key(), sent.partition()
+        assert key is not None
+        assert partition is not None
+        expected[key.decode()] = partition
+
     found = records(broker, topic_prefix)
     for record in found:
         producer.produce(
             topic_prefix + PAGES,
             key=record.key,
-            on_delivery=lambda _, sent: expected.update({sent.key().decode(): sent.partition()}),
+            on_delivery=delivered,
         )
     assert producer.flush(30) == 0
     assert {record.key: record.partition for record in found} == expected

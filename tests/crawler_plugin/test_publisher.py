@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer
@@ -28,7 +29,7 @@ from worker.messages import PageMeta
 pytestmark = pytest.mark.cluster
 
 PREFIX = "publisher."
-IMPATIENT = {"request_timeout_ms": 1_000, "delivery_timeout_ms": 2_500}
+IMPATIENT: Final[dict[str, Any]] = {"request_timeout_ms": 1_000, "delivery_timeout_ms": 2_500}
 
 
 def page(number: int, size: int = 1_000) -> PageRecord:

@@ -36,9 +36,10 @@ def in_spool(path: Path) -> set[str]:
 def balance(ended: Ended) -> bool:
     """What the stats promise."""
     count = ended.dedup.get
-    into = count("published", 0) + count("spool/found", 0)
+    into: int = count("published", 0) + count("spool/found", 0)
     outcomes = ("confirmed", "rejected/oversize_at_broker", "spool/left", "unconfirmed")
-    return into == sum(count(name, 0) for name in outcomes)
+    out: int = sum(count(name, 0) for name in outcomes)
+    return into == out
 
 
 def test_a_crawl_without_a_broker_spools_its_pages_and_the_next_one_with_this_jobdir_sends_them(

@@ -45,7 +45,7 @@ def test_dashboards_keep_to_grafanas_conventions(dashboard: Dashboard) -> None:
     made: dict[str, Any] = json.loads(grafana.as_json(dashboard))
     assert [variable["name"] for variable in made["templating"]["list"]] == ["datasource", "job", "instance"]
     assert len({panel["id"] for panel in made["panels"]}) == len(made["panels"])
-    taken = set()
+    taken: set[tuple[int, int]] = set()
     for panel in made["panels"]:
         place = panel["gridPos"]
         cells = {(place["x"] + right, place["y"] + down) for right in range(place["w"]) for down in range(place["h"])}

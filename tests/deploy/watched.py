@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -37,9 +38,7 @@ def watched_crawl(bootstrap: str, prefix: str, folder: Path, workers: int = 1) -
     with Cluster(bootstrap, prefix, folder, SMALL) as cluster:
         started = [cluster.start_worker() for _ in range(workers)]
         for worker in started:
-            wait_for(
-                lambda worker=worker: metrics_of(worker) or not worker.alive, "a worker to say where its metrics are"
-            )
+            wait_for(partial(_has_said_or_ended, worker), "a worker to say where its metrics are")
         with Prometheus(folder, *map(metrics_of, started)) as prometheus:
             cluster.publish(pages(0))
             cluster.wait_until_committed()
@@ -47,6 +46,10 @@ def watched_crawl(bootstrap: str, prefix: str, folder: Path, workers: int = 1) -
             cluster.publish(pages(1))
             cluster.wait_until_committed()
             yield cluster, prometheus
+
+
+def _has_said_or_ended(worker: WorkerProcess) -> bool:
+    return bool(metrics_of(worker)) or not worker.alive
 
 
 def metrics_of(worker: WorkerProcess) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from worker.fingerprint.near import SimHashNear
 ANSWERS = [Candidate({"k": k}, OfWorker("simhash", Recipe(), SimHashNear(k))) for k in range(4)]
 
 
-def world(distances: Sequence[tuple[int, Label]]) -> tuple[list[Pair], Collection]:
+def world(distances: Sequence[tuple[int, int | None]]) -> tuple[list[Pair], Collection]:
     """A pair of its own documents for each distance, with its label."""
     kept, pairs = {}, []
     for number, (distance, label) in enumerate(distances):
@@ -30,7 +31,7 @@ def world(distances: Sequence[tuple[int, Label]]) -> tuple[list[Pair], Collectio
         for key, fingerprint in ((a, 0), (b, (1 << distance) - 1)):
             page = Fingerprinted(fingerprint=fingerprint, text_hash=hash(key), tokens=9, language="en", reason=None)
             kept[key] = Kept(0.0, 9, {"simhash": (page, 0.0)})
-        pairs.append(Pair(a, b, label, "en", 9))
+        pairs.append(Pair(a, b, cast(Label, label), "en", 9))
     return pairs, Collection(kept, {})
 
 

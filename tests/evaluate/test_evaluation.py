@@ -13,13 +13,13 @@ from worker.evaluate.curves import curves
 from worker.evaluate.evaluation import Evaluation, evaluate
 from worker.evaluate.kept import Parsers
 from worker.evaluate.labelled import Document, Field, Labelled, Pair
-from worker.evaluate.methods import FAR, OfWorker
+from worker.evaluate.methods import FAR, Method, OfWorker
 from worker.evaluate.scores import OVERALL, Share
 from worker.fingerprint.fingerprinter import Recipe
 from worker.fingerprint.near import HAMMING_RATIO, SimHashNear
 
 RECIPE = Recipe(max_bytes=100_000)
-METHODS = [OfWorker("simhash", RECIPE, SimHashNear(3, HAMMING_RATIO)), Exact()]
+METHODS: list[Method] = [OfWorker("simhash", RECIPE, SimHashNear(3, HAMMING_RATIO)), Exact()]
 
 
 def evaluated(bodies: Mapping[str, str], pairs: list[Pair], field: Field) -> Evaluation:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 from string import ascii_lowercase
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -112,7 +112,7 @@ class Attacker:
         ]
 
 
-def _mixed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     values = (values ^ values >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
     values = (values ^ values >> np.uint64(33)) * np.uint64(0xC4CEB9FE1A85EC53)
     return values ^ values >> np.uint64(33)

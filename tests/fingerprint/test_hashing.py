@@ -24,7 +24,7 @@ def bkdr(word: str, bits: int) -> int:
     for place in range(0, len(units), 2):
         hashed = hashed * 31 + int.from_bytes(units[place : place + 2], "little")
         hashed = (hashed + 2**63) % 2**64 - 2**63
-    return abs(hashed) % 2**bits
+    return abs(hashed) % (1 << bits)
 
 
 def defined(word: str, algorithm: str, bits: int) -> int:
@@ -33,9 +33,9 @@ def defined(word: str, algorithm: str, bits: int) -> int:
         return bkdr(word, bits)
     if algorithm == "blake2b":
         size = 8 if bits <= 64 else 16
-        return int.from_bytes(hashlib.blake2b(encoded, digest_size=size).digest(), "little") % 2**bits
+        return int.from_bytes(hashlib.blake2b(encoded, digest_size=size).digest(), "little") % (1 << bits)
     wide = xxhash.xxh3_64_intdigest if bits <= 64 else xxhash.xxh3_128_intdigest
-    return wide(encoded) % 2**bits
+    return wide(encoded) % (1 << bits)
 
 
 @given(words, st.integers(8, 128), st.sampled_from(ALGORITHMS))

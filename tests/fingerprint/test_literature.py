@@ -58,7 +58,8 @@ def test_only_sums_above_zero_become_ones() -> None:
 
 @pytest.mark.parametrize(("other", "expected"), [("11110000", 0.75), ("11110001", 0.875), ("11110011", 1.0)])
 def test_similarity_is_the_share_of_equal_bits(other: str, expected: float) -> None:
-    assert share_of_equal_bits(*numbers("11110011", other), 8) == expected
+    a, b = numbers("11110011", other)
+    assert share_of_equal_bits(a, b, 8) == expected
 
 
 def test_texts_are_alike_strictly_above_one_half() -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from atheris import FuzzedDataProvider  # type: ignore[import-not-found, unused-ignore]
+from atheris import FuzzedDataProvider
 
 from tests.index.logs import plain_log
 from worker.errors import Refused, UnreadableRecord

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -20,7 +21,7 @@ from worker.pool.frames import (
     read,
 )
 
-DECODERS = {
+DECODERS: dict[FrameKind, msgspec.msgpack.Decoder[Any]] = {
     FrameKind.RESULT: msgspec.msgpack.Decoder(Fingerprinted),
     FrameKind.PAGE_ERROR: msgspec.msgpack.Decoder(Complaint),
     FrameKind.CANNOT_START: msgspec.msgpack.Decoder(Hindrance),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 from worker.errors import Refused, UnreadableRecord
 from worker.messages import (
@@ -20,7 +21,7 @@ from worker.messages import (
     encode,
 )
 
-KINDS = (Batch, Answer, Block)
+KINDS: tuple[type[Any], ...] = (Batch, Answer, Block)
 CLAIM = Claim(partition=1, offset=7, clock=5, url="http://a/", fingerprint=2**64 - 1, text_hash=3, sketch=b"s" * 32)
 ANSWER = Answer(
     scheme=b"8",

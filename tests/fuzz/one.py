@@ -12,7 +12,7 @@ from pathlib import Path
 
 os.environ["NUMBA_DISABLE_JIT"] = "1"
 
-import atheris  # type: ignore[import-not-found, unused-ignore]
+import atheris
 
 
 def main(target: str, folder: Path, *options: str) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from atheris import instrument_func  # type: ignore[import-not-found, unused-ignore]
+from atheris import instrument_func
 
 
-@instrument_func
-def attack(data: bytes) -> None:
+def _attack(data: bytes) -> None:
     """Three branches deep."""
     if len(data) > 2 and data[0] == ord("c") and data[1] == ord("r") and data[2] == ord("a"):
         raise ValueError("the planted defect")
+
+
+attack: Callable[[bytes], None] = instrument_func(_attack)
 
 
 def seeds() -> Iterator[bytes]:

@@ -13,7 +13,7 @@ rows = st.lists(
     st.builds(
         Survivor,
         order=st.tuples(st.integers(0, 9), st.integers(0, 2**32 - 1)),
-        url=st.text(st.characters(exclude_categories=("Cs",))),
+        url=st.text(st.characters(exclude_categories=["Cs"])),
         fingerprint=maybe_fingerprints,
         text_hash=text_hashes,
         tokens=st.integers(0, 2**32 - 1),

@@ -178,6 +178,9 @@ class Broken:
     def exposition(self, accept: str) -> tuple[bytes, str]:
         raise ValueError("no numbers today")
 
+    def hosts(self) -> bytes:
+        return b""
+
 
 def test_an_exposition_that_fails_is_told_and_does_not_end_the_server() -> None:
     with HealthServer(Broken(), LOCAL, 0) as server:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_a_pages_spider_and_crawl(headers: list[tuple[str, bytes]], expected: tu
 
 
 def committed(
-    url: str, outcome: str = "unique", headers: tuple[tuple[str, bytes], ...] = ()
+    url: str, outcome: Literal["unique", "duplicate"] = "unique", headers: tuple[tuple[str, bytes], ...] = ()
 ) -> tuple[Record, Decision]:
     original = (
         Hit(place=0, order=(0, 0), url="http://a/", distance=1, reason="hamming") if outcome != "unique" else None

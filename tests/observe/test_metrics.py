@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from typing import Any, Literal
 
 import pytest
 
@@ -28,7 +29,14 @@ SCRIPT = [
 ]
 
 
-def committed(outcome: str, reason: str, *, age: float = 0, language: str = "zh", distance: int | None = None) -> tuple:
+def committed(
+    outcome: Literal["unique", "duplicate", "refetch", "dead"],
+    reason: str,
+    *,
+    age: float = 0,
+    language: str = "zh",
+    distance: int | None = None,
+) -> tuple[Record, Decision]:
     """A page and its decision, ``age`` seconds after it came to the broker."""
     record = Record(0, 0, b"", b"", (), int((NOW - age) * 1000))
     original = None
@@ -37,7 +45,7 @@ def committed(outcome: str, reason: str, *, age: float = 0, language: str = "zh"
     return record, Decision((0, 0), claim(0, language=language), outcome, reason, original)
 
 
-def after(*told: tuple) -> dict[str, float]:
+def after(*told: tuple[Any, ...]) -> dict[str, float]:
     """Each of ``told`` is a method of the observer and its arguments."""
     metrics = Metrics(INFO, now=lambda: NOW)
     for method, *arguments in told:
@@ -132,7 +140,7 @@ def test_labels_from_the_log_cannot_become_many() -> None:
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_each_thing_told_changes_its_own_number_and_no_other(told: tuple, changed: dict[str, float]) -> None:
+def test_each_thing_told_changes_its_own_number_and_no_other(told: tuple[Any, ...], changed: dict[str, float]) -> None:
     def counted(seen: dict[str, float]) -> dict[str, float]:
         timed = ("dedup_loop_age", "process_", "python_")
         return {key: value for key, value in seen.items() if not key.startswith(timed)}

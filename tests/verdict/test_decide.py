@@ -214,7 +214,8 @@ def test_it_judges_as_one_sequential_walk_over_the_log_does(log: list[list[Claim
                 void.add(place)
             claimed = max(claimed, one.offset)
         for decision in decide(batch, asked, list(shards_answer(batch, asked, kept, void, shards)), NEAR):
-            found[decision.order] = decision.outcome, decision.reason, decision.original and decision.original.order
+            original = decision.original.order if decision.original else None
+            found[decision.order] = decision.outcome, decision.reason, original
             if decision.outcome == "unique":
                 kept.append((decision.order, decision.claim))
     batches = [(n, Batch(scheme=SCHEME, writer=b"w", claims=tuple(asked))) for n, asked in enumerate(log)]

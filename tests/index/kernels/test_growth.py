@@ -37,7 +37,8 @@ def far_apart(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:
     place = np.zeros(count, np.uint64)
     for bit in range(46):
         place ^= np.where(bits >> np.uint64(bit) & np.uint64(1), np.uint64(bit + 1), np.uint64(0))
-    return (bits << np.uint64(16)) ^ (place << np.uint64(2)) ^ (parity << np.uint64(1))
+    words: NDArray[np.uint64] = (bits << np.uint64(16)) ^ (place << np.uint64(2)) ^ (parity << np.uint64(1))
+    return words
 
 
 def clustered(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:
