@@ -239,10 +239,10 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode(self)
 
     @classmethod
-    def decode(cls, value: bytes) -> VerdictRecord:
+    def decode(cls, value: bytes | None) -> VerdictRecord:
         """Raises ``UnreadableRecord`` for anything else than a verdict."""
         try:
-            return msgspec.json.decode(value, type=cls)
+            return msgspec.json.decode(value or b"", type=cls)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise UnreadableRecord(f"not a verdict record: {error}") from error
 

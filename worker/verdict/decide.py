@@ -8,6 +8,7 @@ from typing import Final, Literal, Protocol
 
 from worker.errors import Refused
 from worker.fingerprint.near import Match
+from worker.fingerprint.scoped import ScopedRecord
 from worker.messages import Answer, Claim, Hit, Order
 
 UNIQUE: Final = "unique"
@@ -21,13 +22,13 @@ NO_FEATURES: Final = "no-features"
 
 
 class Near(Protocol):
-    """The predicate in force; symmetric, and a pure function of two claims."""
+    """The predicate in force; symmetric, and a pure function of two pages, as claims or as survivors tell of them."""
 
-    def __call__(self, a: Claim, b: Claim) -> Match | None:
+    def __call__(self, a: ScopedRecord, b: ScopedRecord) -> Match | None:
         """How the two are near, or None."""
 
-    def earlier_in_batch(self, claims: Sequence[Claim]) -> Sequence[Sequence[int]]:
-        """For each claim the places of the claims before it that are near to it, ascending."""
+    def earlier_in_batch(self, records: Sequence[ScopedRecord]) -> Sequence[Sequence[int]]:
+        """For each record the places of the records before it that are near to it, ascending."""
 
 
 class Homed(Protocol):

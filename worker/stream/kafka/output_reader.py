@@ -189,7 +189,7 @@ def _output(topic: str, record: Any) -> Output:
     headers = {name: value.decode(errors="replace") for name, value in record.headers if value is not None}
     try:
         if topic == VERDICTS:
-            return VerdictRecord.decode(record.value or b"")
+            return VerdictRecord.decode(record.value)
         return _delivered(record, headers) if topic == DEDUPLICATED else _dead_letter(record, headers)
     except (UnreadableRecord, KeyError, ValueError) as error:
         raise UnreadableRecord(

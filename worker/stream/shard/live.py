@@ -11,7 +11,7 @@ import msgspec
 
 from worker.index.blocks import Header, pack
 from worker.index.entries import Entries, Survivor
-from worker.index.shard import Found, Queries
+from worker.index.shard import Queries
 from worker.messages import Answer, Block, Claim, Hit, Order
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.policy import Policy, ReplayPoint
@@ -23,10 +23,29 @@ NEVER: Final = -1
 """The floor while nothing has expired, and the end of the cover before the first batch."""
 
 
+class Earliest(Protocol):
+    """What is needed of ``worker.index.shard.Found``; all but ``hits`` is asked only of what ``hits`` names."""
+
+    def hits(self) -> Sequence[int]:
+        """The queries for which something was found, ascending."""
+
+    def order(self, query: int) -> Order:
+        """(offset of its batch, place in it) of the entry."""
+
+    def slot(self, query: int) -> int:
+        """What ``Index.url`` takes."""
+
+    def distance_of(self, query: int) -> int | None:
+        """Bits that differ; None for pages without fingerprint."""
+
+    def reason(self, query: int) -> str:
+        """Which rule holds."""
+
+
 class Index(Protocol):
     """What is needed of ``worker.index.shard.Shard``."""
 
-    def earliest_near(self, queries: Queries, expired_up_to: int = ...) -> Found:
+    def earliest_near(self, queries: Queries, expired_up_to: int = ...) -> Earliest:
         """For each query the earliest live entry that is near."""
 
     def url(self, slot: int) -> str:
