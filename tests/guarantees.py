@@ -66,7 +66,7 @@ def check_accounts(traces: Traces, unread: frozenset[Source] = frozenset()) -> d
         raise Violation(f"J4: committed more than once: {twice}")
     if traces.pages - unread != set(times):
         raise Violation(f"J4: not accounted for: {(traces.pages - unread) ^ set(times)}")
-    due = Counter(
+    due: Counter[tuple[int, bytes | None]] = Counter(
         (source[0], record.url.encode())
         for source, record in committed.items()
         if record is not None and source not in traces.counted and not (traces.drop and record.verdict == "duplicate")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
-from typing import Final
+from typing import Final, Self
 
 import pytest
 
@@ -17,13 +17,14 @@ from worker.messages import Headers
 from worker.operations.inspect import read_shard
 from worker.operations.repair import Plan, Survey, carry_out, plan, survey
 from worker.stream.log import Committed
+from worker.stream.worker import Worker
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard
 
 LOGS: Final = (FINGERPRINTS, ANSWERS)
 
 
-def everybody_dies(world: World, workers: dict) -> None:
+def everybody_dies(world: World, workers: dict[str, Worker]) -> None:
     """Nothing is on its way any more, and the groups are empty."""
     for name in list(workers):
         del workers[name]
@@ -51,12 +52,12 @@ def repair(stage: Stage) -> Plan:
 class Away(Stage):
     """A stage whose workers are all away for a while."""
 
-    def away(self) -> Away:
+    def away(self) -> Self:
         everybody_dies(self.world, self.workers)
         self.deaf.clear()
         return self
 
-    def forget(self, batches: int | None = None, answers: int | None = None) -> Away:
+    def forget(self, batches: int | None = None, answers: int | None = None) -> Self:
         """Retention takes so many batches and answers, or all."""
         for topic, begin in zip(LOGS, (batches, answers), strict=True):
             partition = self.world.topics[topic, 0]
@@ -136,7 +137,7 @@ def test_a_shard_whose_blocks_were_lost_goes_on_at_the_oldest_state_that_another
     verdicts = stage.back(*(Page(f"{page.url}copy", page.fingerprint) for page in (A, B, C, D)))
     kept = [line.split()[1] for line in verdicts[4:]]
     assert kept[2:] == ["duplicate", "duplicate"], "c and d were replayed from the logs"
-    in_lost_shard = [home_shard(claim(0, page.fingerprint), 2) == 0 for page in (A, B)]
+    in_lost_shard = [home_shard(claim(0, page.bits), 2) == 0 for page in (A, B)]
     assert kept[:2] == ["unique" if lost else "duplicate" for lost in in_lost_shard]
     assert set(in_lost_shard) == {True, False}
 
@@ -256,6 +257,13 @@ def test_blocks_of_other_settings_are_not_repaired() -> None:
         survey(TwinPlace(stage.world), policy(scheme=b"another1"), range(1))
 
 
+def end_of_cover(world: World, shard: int) -> tuple[object, ...]:
+    """Where the blocks of a shard end, without what is its own."""
+    block = cover(read_shard(MemoryLog(world, "look"), shard).blocks).last
+    assert block is not None
+    return block.to, block.answers_offset, block.watermark, block.claimed_up_to
+
+
 def test_a_repair_that_ends_halfway_is_made_whole_by_another() -> None:
     stage = Away().play(A, COMMIT, FLUSH, B, COMMIT, C, ANSWER).away().forget()
     _, planned = look(stage)
@@ -268,6 +276,5 @@ def test_a_repair_that_ends_halfway_is_made_whole_by_another() -> None:
     with pytest.raises(Unavailable):
         carry_out(Dies(stage.world), planned, stage.policy, lambda: b"first")
     assert [bridge.shard for bridge in repair(stage).bridges] == [1]
-    ends = {cover(read_shard(MemoryLog(stage.world, "look"), number).blocks).last for number in (0, 1)}
-    assert len({(block.to, block.answers_offset, block.watermark, block.claimed_up_to) for block in ends}) == 1
+    assert end_of_cover(stage.world, 0) == end_of_cover(stage.world, 1)
     assert stage.back(C2)[2:] == ["http://c.example/ unique", "http://c2.example/ duplicate http://c.example/"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Self
 
 import pytest
 
@@ -33,21 +34,21 @@ class Killed(Away):
         for worker in self.workers.values():
             submit = worker.fingerprinting.submit
 
-            def deadly(record: Record, submit=submit) -> None:  # type: ignore[no-untyped-def]
+            def deadly(record: Record, submit: Callable[[Record], None] = submit) -> None:
                 if (record.partition, record.offset) in self.deadly:
                     raise Deadly
                 submit(record)
 
             worker.fingerprinting.submit = deadly  # type: ignore[method-assign]
 
-    def dies(self) -> Killed:
+    def dies(self) -> Self:
         """They come, die of a page, and are gone."""
         with pytest.raises(Deadly):
             self.play(COMMIT)
         self.away()
         return self
 
-    def skip(self, *offsets: int, partition: int = 0) -> Killed:
+    def skip(self, *offsets: int, partition: int = 0) -> Self:
         skip(TwinPlace(self.world), [Spot(partition, offset) for offset in offsets], self.policy)
         return self
 
@@ -97,7 +98,12 @@ def test_a_page_that_was_skipped_is_not_even_read() -> None:
     for worker in stage.workers.values():
         group = worker.log.pages()
         start = group.start
-        group.start = lambda number, offset, start=start: (started.append(offset), start(number, offset))  # type: ignore
+
+        def noted(partition: int, offset: int, start: Callable[[int, int], None] = start) -> None:
+            started.append(offset)
+            start(partition, offset)
+
+        group.start = noted  # type: ignore[method-assign]
     stage.play(COMMIT)
     assert started == [2]
     assert [source for source, *_ in stage.dead()] == ["0:1"]

@@ -13,7 +13,7 @@ from worker.fingerprint.near import SimHashNear
 from worker.operations.switch import plan_switch, switch
 
 A, B, C, D, E, F = different(*"abcdef")
-A2 = Page("http://a2.example/", A.fingerprint ^ 0b11)
+A2 = Page("http://a2.example/", A.bits ^ 0b11)
 DEAD: Final = Page("http://dead.example/", "dead")
 
 

@@ -37,7 +37,7 @@ Pool = ProcessPool[Any, Any]
 
 @pytest.fixture(scope="module")
 def shared_pool() -> Iterator[Pool]:
-    with ProcessPool(
+    with Pool(
         tasks.obedient,
         RESULT,
         processes=2,
@@ -50,7 +50,7 @@ def shared_pool() -> Iterator[Pool]:
 
 @pytest.fixture(scope="module")
 def impatient_pool() -> Iterator[Pool]:
-    with ProcessPool(tasks.obedient, RESULT, processes=1, timeout_seconds=0.5, memory_bytes=64 * MIB) as pool:
+    with Pool(tasks.obedient, RESULT, processes=1, timeout_seconds=0.5, memory_bytes=64 * MIB) as pool:
         yield pool
 
 
@@ -137,7 +137,7 @@ def test_a_page_without_end_is_killed_and_those_behind_it_run_elsewhere(
 def cpu_pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     """Pages may take half a second of CPU time, and as long as they like by the clock."""
     monkeypatch.setattr(process_pool, "WATCHED_TIMES", 1000)
-    with ProcessPool(tasks.obedient, RESULT, processes=1, timeout_seconds=0.5, memory_bytes=64 * MIB) as pool:
+    with Pool(tasks.obedient, RESULT, processes=1, timeout_seconds=0.5, memory_bytes=64 * MIB) as pool:
         yield pool
 
 
@@ -479,5 +479,5 @@ def test_hostile_pages_have_a_text_or_a_reason_within_the_limits(
 
 @pytest.fixture(scope="module")
 def extracting_pool() -> Iterator[Pool]:
-    with ProcessPool(tasks.extracting, RESULT, processes=1, timeout_seconds=15, memory_bytes=512 * MIB) as pool:
+    with Pool(tasks.extracting, RESULT, processes=1, timeout_seconds=15, memory_bytes=512 * MIB) as pool:
         yield pool

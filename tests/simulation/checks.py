@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from tests.guarantees import Source, Traces, Violation, check_guarantees
 from tests.simulation.crawl import Shown
@@ -138,7 +139,7 @@ def check_standing(schedule: Schedule, shard: LiveShard) -> None:
         raise Violation(f"J6: shard {shard.number} begins after batch {shard.standing.to} with {found}, not {wanted}")
 
 
-def live_entries(shard: LiveShard) -> list:
+def live_entries(shard: LiveShard) -> list[tuple[Any, ...]]:
     return [tuple(entry) for entry in shard.index.entries(shard.standing.expired_up_to(shard.policy.ttl))]
 
 

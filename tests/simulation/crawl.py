@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import msgspec
@@ -45,7 +46,8 @@ def _texts() -> tuple[Text, ...]:
 TEXTS = _texts()
 
 
-class Crawl(NamedTuple):
+@dataclass(frozen=True)
+class Crawl:
     """What the pages of a crawl may be: how many, bits of their fingerprints, and how far copies may be apart.
 
     Of an ``accurate`` one they have sketches, bands and scopes. Of a ``hostile`` one some have impossible fetch times.

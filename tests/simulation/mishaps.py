@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tests.simulation.crawl import claim_of
-from tests.simulation.memory_log import OnItsWay
+from tests.simulation.memory_log import OnItsWay, in_memory
 from worker.index.blocks import NO_BATCH, Header, pack
 from worker.index.blocks import cover as honest_cover
 from worker.index.entries import Entries, Survivor
@@ -65,7 +65,7 @@ def evict(schedule: Schedule) -> None:
 def notice(schedule: Schedule) -> None:
     for name, worker in schedule.workers.items():
         if name in schedule.world.groups[PAGES].evicted:
-            worker.log.pages().member.noticed = True
+            in_memory(worker.log).pages().member.noticed = True
 
 
 def turn_deaf(schedule: Schedule) -> None:

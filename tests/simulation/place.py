@@ -64,7 +64,7 @@ def committed(world: World) -> Counter[Source]:
     """How often each page is in the outputs, by its source."""
     found: Counter[Source] = Counter()
     for record in everything(world, VERDICTS):
-        found[VerdictRecord.decode(record.value or b"").source] += 1
+        found[VerdictRecord.decode(record.value).source] += 1
     for source, _ in dead_letters(world):
         found[source] += 1
     return found

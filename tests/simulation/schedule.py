@@ -16,7 +16,7 @@ from tests.guarantees import Source, Violation
 from tests.oracle import Known
 from tests.simulation.crawl import Crawl, TableFingerprinting
 from tests.simulation.machine import Background, Machine
-from tests.simulation.memory_log import MemoryLog, Transaction, World
+from tests.simulation.memory_log import MemoryLog, Transaction, World, in_memory
 from tests.simulation.mishaps import MISHAPS, UPKEEP
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.plain_index import PlainIndex
@@ -104,7 +104,7 @@ class Schedule:
         k = chance.randint(min(scale.radius, 1), scale.radius)
         self.near = ScopedNear(AccurateNear(k) if scale.accurate else SimHashNear(k))
         self.ttl = chance.choice((None, chance.randint(3, 30), chance.randint(30, 90)))
-        self.world = World(partitions=partitions, shards=shards, chance=chance)
+        self.world: World = World(partitions=partitions, shards=shards, chance=chance)
         self.world.meanwhile = self._meanwhile
         self.interrupted = False
         self.policy = Policy(
@@ -350,12 +350,12 @@ class Schedule:
     # the steps of a worker
 
     def poll(self, worker: Worker) -> None:
-        if worker.log.name not in self.deaf:
+        if in_memory(worker.log).name not in self.deaf:
             worker.poll()
 
     def work(self, worker: Worker) -> None:
         """What the worker has given to its background goes on."""
-        self.backgrounds[worker.log.name].do(self.chance.choice(self.diligence))
+        self.backgrounds[in_memory(worker.log).name].do(self.chance.choice(self.diligence))
 
     def finish(self, worker: Worker) -> None:
         """What is left to do at a record that nobody may decide."""

@@ -24,6 +24,7 @@ from worker.messages import Claim, VerdictRecord
 from worker.stream import log_follower as follower_module
 from worker.stream.shard.snapshots import SnapshotFolder
 from worker.topics import ANSWERS, DAY_MS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
+from worker.verdict.decide import decide
 
 SHOWN = 3
 
@@ -164,7 +165,7 @@ def test_in_a_few_gaps_everything_is_given_up_that_a_repair_can_give_up() -> Non
 
 
 def test_a_violation_says_how_to_replay_it(capsys: pytest.CaptureFixture[str]) -> None:
-    honest = follower_module.decide
+    honest = decide
 
     def forgetful(batch: int, claims: Any, answers: Any, near: Any) -> Any:
         return honest(batch, claims, [msgspec.structs.replace(answer, hits=()) for answer in answers], near)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum, auto
 from itertools import count
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from tests.simulation.checks import check, everything
 from tests.simulation.crawl import claim_of
@@ -39,6 +39,12 @@ class Page(NamedTuple):
     text: int = 0
     fetched: int | None = 0
     partition: int = 0
+
+    @property
+    def bits(self) -> int:
+        """The fingerprint of a page that has one."""
+        assert isinstance(self.fingerprint, int)
+        return self.fingerprint
 
     @property
     def value(self) -> bytes:
@@ -164,7 +170,7 @@ class Stage:
 
     # what a script says
 
-    def play(self, *script: Page | Event) -> Stage:
+    def play(self, *script: Page | Event) -> Self:
         """Publish the pages and let the events happen."""
         for item in script:
             if isinstance(item, Page):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -63,8 +63,9 @@ class Following:
         return self.told.offsets
 
 
-def hit(place: int, order: tuple[int, int], **fields: object) -> Hit:
-    return Hit(**{"place": place, "order": order, "url": "u", "distance": 1, "reason": "hamming", **fields})
+def hit(place: int, order: tuple[int, int], **fields: Any) -> Hit:
+    found: dict[str, Any] = {"url": "u", "distance": 1, "reason": "hamming", **fields}
+    return Hit(place=place, order=order, **found)
 
 
 def test_a_batch_is_decided_when_all_shards_have_answered_it() -> None:
@@ -269,7 +270,7 @@ def test_an_answer_of_a_later_program_is_never_passed_over() -> None:
 
 
 @pytest.mark.parametrize("foreign", [{"scheme": b"another8"}, {"shard": 2}, {"shard": -1}])
-def test_answers_of_another_scheme_or_of_no_shard_of_ours_do_not_count(foreign: dict[str, object]) -> None:
+def test_answers_of_another_scheme_or_of_no_shard_of_ours_do_not_count(foreign: dict[str, Any]) -> None:
     at = Following()
     write(at.world, batch(claim(0)))
     fields = {"shard": 0, **foreign}

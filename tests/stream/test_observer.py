@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.stream.script import COMMIT, CRASH, FLUSH, Listener, Page, Stage
+from tests.stream.script import COMMIT, CRASH, FLUSH, Event, Listener, Page, Stage
 from worker.errors import Unavailable
 from worker.stream.observer import Observer, contained, together
 
@@ -39,7 +39,7 @@ class BrokenStage(Stage):
 
 
 def test_a_worker_whose_observer_always_raises_does_what_another_does() -> None:
-    script = (*SCRIPT, COMMIT, FLUSH, CRASH, Page("http://d/", 0b111), COMMIT)
+    script: tuple[Page | Event, ...] = (*SCRIPT, COMMIT, FLUSH, CRASH, Page("http://d/", 0b111), COMMIT)
     broken, sound = BrokenStage().play(*script), Stage().play(*script)
     assert broken.verdicts() == sound.verdicts()
     assert broken.observers["w1"].times("committed")
@@ -103,7 +103,7 @@ def test_even_what_counts_the_failures_may_fail(caplog: pytest.LogCaptureFixture
     contained(Worse(ZeroDivisionError())).heard()
     (line,) = caplog.records
     assert line.exc_info and line.exc_info[0] is LookupError
-    assert isinstance(line.exc_info[1].__context__, ZeroDivisionError)  # type: ignore[union-attr]
+    assert isinstance(line.exc_info[1].__context__, ZeroDivisionError)
 
 
 def test_of_several_observers_each_is_told_also_where_one_before_it_raises() -> None:

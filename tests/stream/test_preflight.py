@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from tests.stream.script import COMMIT, FLUSH, SCHEME, Page, Stage, batch, claim, policy, write
+from tests.simulation.schedule import SCHEME
+from tests.stream.script import COMMIT, FLUSH, Page, Stage, batch, claim, policy, write
 from worker.errors import Refused, Unavailable, UsageError
 from worker.fingerprint.scheme import Scheme
 from worker.messages import Batch, encode

@@ -68,8 +68,8 @@ def test_a_replay_point_is_too_old_only_if_something_after_it_is_gone(
     log = MemoryLog(world, "w")
     assert check_reach(Logs(Bounds(*fingerprints), Bounds(*answers)), ReplayPoint(*point)) is reach
     if reach is Reach.FINE:
-        answers = max(point[1], answers[0])
-        assert readable_point(log, ReplayPoint(*point), "shard 3") == ReplayPoint(point[0], answers)
+        answers_offset = max(point[1], answers[0])
+        assert readable_point(log, ReplayPoint(*point), "shard 3") == ReplayPoint(point[0], answers_offset)
     else:
         with pytest.raises(Refused, match=rf"shard 3 .*{REFUSED[reach]}"):
             readable_point(log, ReplayPoint(*point), "shard 3")

@@ -397,7 +397,7 @@ def test_at_a_barrier_what_is_ruled_is_committed_and_what_is_decided_is_written_
         Idle(),  # type: ignore[arg-type]
         Idle(),  # type: ignore[arg-type]
         RHYTHM,
-        NoListener(),  # type: ignore[arg-type]
+        NoListener(),
         clock,
         lambda _: world_goes_on(stage, clock),
     )

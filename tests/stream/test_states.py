@@ -49,6 +49,7 @@ def test_what_a_worker_tells_of_its_lives_are_legal_moves() -> None:
         for told, moves in (("shard_state", SHARD_MOVES), ("partition_state", PARTITION_MOVES)):
             lives: dict[int, Any] = {}
             for number, state in observer.told.get(told, []):
-                begins = number not in lives or lives[number] is type(state)["LOST"]
-                assert state is next(iter(type(state))) if begins else state in moves[lives[number]]
+                states: Any = type(state)
+                begins = number not in lives or lives[number] is states["LOST"]
+                assert state is next(iter(states)) if begins else state in moves[lives[number]]
                 lives[number] = state

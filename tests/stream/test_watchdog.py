@@ -58,10 +58,10 @@ def watched() -> Watched:
 
 def test_what_keeps_failing_is_known_at_each_look_and_what_fails_for_good_ends_the_worker(watched: Watched) -> None:
     watched.at(100.0)
-    assert watched.watch.failing == ()
+    assert list(watched.watch.failing) == []
     watched.log.failing = lambda: ["appends keep failing"]
     watched.at(100.1)
-    assert watched.watch.failing == ["appends keep failing"]
+    assert list(watched.watch.failing) == ["appends keep failing"]
 
     def refused() -> Sequence[str]:
         raise UsageError("the broker refused it; give the user the right")

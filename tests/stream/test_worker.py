@@ -9,7 +9,7 @@ from weakref import ref
 
 import pytest
 
-from tests.simulation.memory_log import MemoryLog
+from tests.simulation.memory_log import MemoryLog, in_memory
 from tests.stream.script import (
     ANSWER,
     CLAIM,
@@ -222,8 +222,8 @@ def test_claims_of_a_lost_partition_are_dropped_and_the_others_sent_again() -> N
     stage.world.land(stage.on_their_way(FINGERPRINTS)[0], lost=True)
     worker.claim()
     (send,) = stage.on_their_way(FINGERPRINTS)
-    assert b"http://b/" in send.value
-    assert b"http://a/" not in send.value
+    assert b"http://b/" in (send.value or b"")
+    assert b"http://a/" not in (send.value or b"")
 
 
 def test_a_worker_whose_only_claims_are_lost_is_free_to_claim_again() -> None:
@@ -270,9 +270,9 @@ def test_full_hands_hold_every_partition_back_until_something_is_committed() -> 
     stage = Stage(held_bytes=2 * RECORD_BYTES).play(A, B, C)
     worker = stage.worker
     stage.claim()
-    assert worker.log.pages().held == {0}
+    assert in_memory(worker.log).pages().held == {0}
     stage.play(COMMIT)
-    assert worker.log.pages().held == frozenset()
+    assert in_memory(worker.log).pages().held == frozenset()
     assert stage.verdicts() == VERDICTS[:3]
 
 
@@ -295,12 +295,13 @@ def test_a_shard_begins_to_answer_when_it_has_read_what_earlier_owners_said() ->
     worker.poll()
     worker.take_up()
     worker.take_up()
-    assert worker.shards[0].state is ShardState.REPLAYING
+    states = [worker.shards[0].state]
     worker.answer()
-    assert worker.shards[0].state is ShardState.REPLAYING
+    states.append(worker.shards[0].state)
     worker.read()
     worker.answer()
-    assert worker.shards[0].state is ShardState.ANSWERING
+    states.append(worker.shards[0].state)
+    assert states == [ShardState.REPLAYING, ShardState.REPLAYING, ShardState.ANSWERING]
 
 
 QUESTIONS_OF_A_START = 15

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.simulation.memory_log import MemoryLog, Transaction, World
+from tests.simulation.memory_log import MemoryLog, Transaction, World, in_memory
 from tests.stream.contract import PARTITIONS, SHARDS, LogUnderTest, Member, Seen
 from worker.stream.log import Committed
 from worker.topics import INDEX, PAGES
@@ -32,7 +32,7 @@ class Twin(LogUnderTest):
     def cut_off(self, member: Member) -> None:
         for topic in (PAGES, INDEX):
             self.world.groups[topic].evict(member.name)
-        member.log.pages().member.noticed = True  # type: ignore[attr-defined]
+        in_memory(member.log).pages().member.noticed = True
 
     def publish(self, partition: int, value: bytes) -> int:
         return self.world.publish(partition, b"http://a.example/", value, timestamp=1)

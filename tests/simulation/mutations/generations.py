@@ -8,9 +8,11 @@ from typing import Any
 
 from tests.simulation.mutations.mutation import Mutation, replaced
 from worker.operations import copy_index, switch
+from worker.operations.repair import State
 from worker.stream.log import Committed
 from worker.stream.partition.owned import OwnedPartition
-from worker.stream.policy import NOTHING, Note
+from worker.stream.policy import NOTHING, Note, ReplayPoint
+from worker.topics import ANSWERS, FINGERPRINTS
 
 
 def copied_marker_with_its_first_clock(stack: ExitStack) -> None:
@@ -70,7 +72,7 @@ def copy_into_what_was_used(stack: ExitStack) -> None:
     honest = copy_index.copy
 
     def copy(source: Any, target: Any, *rest: Any) -> Any:
-        begun = {topic: target.bounds(topic, 0).end for topic in (copy_index.FINGERPRINTS, copy_index.ANSWERS)}
+        begun = {topic: target.bounds(topic, 0).end for topic in (FINGERPRINTS, ANSWERS)}
 
         class Since:
             def __getattr__(self, name: str) -> Any:
@@ -105,7 +107,7 @@ def copy_does_not_tell_the_old_generation(stack: ExitStack) -> None:
 
 def copy_keeps_the_old_replay_point(stack: ExitStack) -> None:
     """The consumed offsets come along with where the old logs were to be read on."""
-    honest = copy_index.ReplayPoint
+    honest = ReplayPoint
 
     def replay_point(batch: int, answers_offset: int) -> Any:
         return honest(0, 0)
@@ -116,7 +118,7 @@ def copy_keeps_the_old_replay_point(stack: ExitStack) -> None:
 def copy_of_what_is_not_committed(stack: ExitStack) -> None:
     """Pages that were judged and not committed are in the index: claimed anew, they are copies of themselves."""
 
-    class Unasked(copy_index.State):
+    class Unasked(State):
         def knows(self, partition: int) -> int:
             return -1
 

@@ -10,21 +10,23 @@ import msgspec
 from tests.simulation import crawl
 from tests.simulation.mutations.mutation import Mutation, replaced
 from tests.simulation.schedule import SCHEME
+from worker import messages
 from worker.stream import log_follower as follower_module
 from worker.stream.log_follower import Follower
 from worker.stream.partition import commit
 from worker.stream.shard import live
 from worker.stream.shard.live import LiveShard, Standing
-from worker.verdict.clock import NO_WATERMARK
+from worker.verdict import clock
+from worker.verdict.clock import NO_WATERMARK, watermark_after
 
 
 def batches_of_another_scheme_are_judged(stack: ExitStack) -> None:
     """A batch counts whatever its scheme is: its claims are of fingerprints that mean something else."""
-    honest = follower_module.decode
+    honest = messages.decode
 
     def decode(kind: Any, value: Any) -> Any:
         message = honest(kind, value)
-        if kind is follower_module.Batch:
+        if kind is messages.Batch:
             return msgspec.structs.replace(message, scheme=SCHEME)
         return message
 
@@ -37,7 +39,7 @@ def claims_of_another_scheme_count_as_claimed(stack: ExitStack) -> None:
 
     def take_batch(self: Follower, record: Any) -> None:
         honest(self, record)
-        batch = follower_module.decode(follower_module.Batch, record.value)
+        batch = messages.decode(messages.Batch, record.value)
         if batch.scheme != self.policy.scheme:
             for subscriber in self.subscribers:
                 subscriber.on_read(follower_module.Pending(record.offset, batch))
@@ -53,22 +55,22 @@ def times_of_another_scheme_move_the_watermark(stack: ExitStack) -> None:
 
     def take_batch(self: Follower, record: Any) -> None:
         honest(self, record)
-        batch = follower_module.decode(follower_module.Batch, record.value)
+        batch = messages.decode(messages.Batch, record.value)
         if batch.scheme != self.policy.scheme:
             for subscriber in self.subscribers:
                 if isinstance(subscriber, LiveShard):
-                    subscriber.standing.watermark = live.watermark_after(subscriber.standing.watermark, batch.claims)
+                    subscriber.standing.watermark = watermark_after(subscriber.standing.watermark, batch.claims)
 
     stack.enter_context(replaced(Follower, "_take_batch", take_batch))
 
 
 def answers_of_another_scheme_are_taken(stack: ExitStack) -> None:
     """The first answer counts, whatever rule it was found by."""
-    honest = follower_module.decode
+    honest = messages.decode
 
     def decode(kind: Any, value: Any) -> Any:
         message = honest(kind, value)
-        if kind is follower_module.Answer:
+        if kind is messages.Answer:
             return msgspec.structs.replace(message, scheme=SCHEME)
         return message
 
@@ -91,7 +93,7 @@ def times_beyond_the_cap_count(stack: ExitStack) -> None:
 
 def missing_time_is_the_beginning_of_time(stack: ExitStack) -> None:
     """A page without a fetch time is dated 1970: a batch of such pages expires at once."""
-    honest = crawl.bounded_clock
+    honest = clock.bounded_clock
 
     def bounded_clock(fetched: int | None, broker_time: int, *rest: Any) -> int:
         return honest(fetched or 0, broker_time, *rest)

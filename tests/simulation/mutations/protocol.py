@@ -14,23 +14,25 @@ from tests.simulation.memory_log import MemoryPages
 from tests.simulation.mutations.mutation import Mutation, replaced
 from tests.simulation.plain_index import PlainFound, PlainIndex, records_of
 from worker.fingerprint.near import SimHashNear
-from worker.messages import encode
+from worker.index import blocks as index_blocks
+from worker.messages import Answer, decode, encode
 from worker.stream import log_follower as follower_module
-from worker.stream import worker
 from worker.stream.log import Committed, Membership, Sent
 from worker.stream.log_follower import Follower
 from worker.stream.partition.owned import Due, OwnedPartition
 from worker.stream.policy import ReplayPoint
 from worker.stream.shard import block_writer, live, restore
 from worker.stream.shard.live import LiveShard, Standing
+from worker.stream.shard.owned import OwnedShard
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
+from worker.verdict import decide as decide_module
 from worker.verdict.decide import Decision
 
 
 def answers_before_earlier_batches_are_decided(stack: ExitStack) -> None:
     """A shard answers whatever it has read: survivors of the batches between are missed."""
 
-    def answer(self: worker.OwnedShard, follower: Follower) -> None:
+    def answer(self: OwnedShard, follower: Follower) -> None:
         if self.live is None or follower.answers_reader.position < self.answer_from:
             return
         asked = self.__dict__.setdefault("all_asked", set())
@@ -39,7 +41,7 @@ def answers_before_earlier_batches_are_decided(stack: ExitStack) -> None:
                 asked.add(pending.offset)
                 self.log.append(ANSWERS, 0, None, encode(self.live.answer(pending)))
 
-    stack.enter_context(replaced(worker.OwnedShard, "answer", answer))
+    stack.enter_context(replaced(OwnedShard, "answer", answer))
 
 
 def nearest_for_earliest(stack: ExitStack) -> None:
@@ -65,7 +67,8 @@ def less_than_for_at_most(stack: ExitStack) -> None:
     honest = PlainIndex.earliest_near
 
     def earliest_near(self: PlainIndex, queries: Any, expired_up_to: int = -1) -> PlainFound:
-        narrow = PlainIndex(SimHashNear(self.near.near.k - 1))
+        scoped: Any = self.near
+        narrow = PlainIndex(SimHashNear(scoped.near.k - 1))
         narrow.survivors = self.survivors
         return honest(narrow, queries, expired_up_to)
 
@@ -144,7 +147,7 @@ def highest_to_instead_of_the_cover(stack: ExitStack) -> None:
             end = block.to
         return restore_cover(closed)
 
-    restore_cover = restore.cover
+    restore_cover = index_blocks.cover
     stack.enter_context(replaced(block_writer.BlockWriter, "_acknowledge", acknowledge))
     stack.enter_context(replaced(restore, "cover", cover))
 
@@ -261,7 +264,7 @@ def last_answer_instead_of_first(stack: ExitStack) -> None:
 
     def take_answer(self: Follower, record: Any) -> None:
         honest(self, record)
-        answer = follower_module.decode(follower_module.Answer, record.value)
+        answer = decode(Answer, record.value)
         of_batch = self.answers.get(answer.batch, {})
         if answer.shard in of_batch:
             of_batch[answer.shard] = (answer, record.offset)
@@ -271,7 +274,7 @@ def last_answer_instead_of_first(stack: ExitStack) -> None:
 
 def no_pairs_inside_a_batch(stack: ExitStack) -> None:
     """Only stored survivors are compared with: two copies in one batch both survive."""
-    honest = follower_module.decide
+    honest = decide_module.decide
 
     class Blind(SimHashNear):
         def earlier_in_batch(self, records: Any) -> list[list[int]]:
@@ -347,7 +350,7 @@ def bands_ignored_by_one_shard(stack: ExitStack) -> None:
 
 def tokens_not_carried_in_a_block(stack: ExitStack) -> None:
     """A block leaves the counts of tokens out: after a restore no ratio holds, or every one."""
-    honest = live.pack
+    honest = index_blocks.pack
 
     def pack(entries: Any, header: Any) -> Any:
         return honest(dataclasses.replace(entries, tokens=np.full_like(entries.tokens, 9)), header)
@@ -357,7 +360,7 @@ def tokens_not_carried_in_a_block(stack: ExitStack) -> None:
 
 def sketches_not_carried_in_a_block(stack: ExitStack) -> None:
     """A block is as it was before there were sketches: after a restore only fingerprints are compared."""
-    honest = live.pack
+    honest = index_blocks.pack
 
     def pack(entries: Any, header: Any) -> Any:
         return honest(dataclasses.replace(entries, sketch=None, bands=None), header)
@@ -370,12 +373,13 @@ def hits_of_another_scope(stack: ExitStack) -> None:
     honest = LiveShard.answer
 
     def answer(self: LiveShard, pending: Any) -> Any:
-        scoped = self.index.near
-        self.index.near = scoped.near
+        index: Any = self.index
+        scoped = index.near
+        index.near = scoped.near
         try:
             return honest(self, pending)
         finally:
-            self.index.near = scoped
+            index.near = scoped
 
     stack.enter_context(replaced(LiveShard, "answer", answer))
 

@@ -9,7 +9,10 @@ from typing import Any
 import msgspec
 
 from tests.simulation.mutations.mutation import Mutation, replaced
+from worker.messages import encode
 from worker.operations import repair
+from worker.stream.policy import BRIDGE_HEADER
+from worker.topics import INDEX
 
 
 def _bridges(stack: ExitStack, **changes: Any) -> None:
@@ -135,7 +138,7 @@ def bridges_before_consumed_offsets(stack: ExitStack) -> None:
     def carry_out(place: Any, planned: Any, policy: Any, new_key: Any) -> None:
         place.write(
             [
-                (repair.INDEX, bridge.shard, new_key(), repair.encode(block), [(repair.BRIDGE_HEADER, b"1")])
+                (INDEX, bridge.shard, new_key(), encode(block), [(BRIDGE_HEADER, b"1")])
                 for bridge in planned.bridges
                 for block in bridge.blocks
             ]

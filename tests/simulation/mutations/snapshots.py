@@ -74,16 +74,18 @@ def snapshot_entries_as_of_its_writing(stack: ExitStack) -> None:
         if found is None:
             return None
 
+        standing = found.standing
+
         class Later(Frozen):
             @property
             def entries(later: Any) -> Any:
-                return self.index.entries(found.standing.floor)
+                return self.index.entries(standing.floor)
 
             @entries.setter
             def entries(later: Any, value: Any) -> None:
                 return None
 
-        return Later(found.standing, found.entries)
+        return Later(standing, found.entries)
 
     stack.enter_context(replaced(LiveShard, "frozen", frozen))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from cryptography import x509
@@ -32,7 +33,7 @@ def test_what_is_not_set_is_left_to_the_client() -> None:
     assert options["security_protocol"] == "PLAINTEXT"
 
 
-LOGIN = {
+LOGIN: Final[dict[str, Any]] = {
     "sasl_mechanism": "PLAIN",
     "sasl_username": "crawler",
     "sasl_password": SecretStr("open sesame"),
@@ -66,13 +67,14 @@ def test_tls_checks_the_brokers_name_and_certificate() -> None:
 def test_a_file_that_is_no_certificate_is_a_mistake_in_the_settings(tmp_path: Path, setting: str) -> None:
     pem = tmp_path / "some.pem"
     pem.write_text("no certificate")
+    given: dict[str, Any] = {setting: pem}
     with pytest.raises(UsageError, match=rf"kafka\.{setting}"):
-        client_options(KafkaSettings(security_protocol="SSL", **{setting: pem}))
+        client_options(KafkaSettings(security_protocol="SSL", **given))
 
 
 def test_a_certificate_of_ones_own_is_shown_and_its_authority_trusted(tmp_path: Path) -> None:
     pem = self_signed(tmp_path / "own.pem", password=b"key of the key")
-    own = {"ssl_cafile": pem, "ssl_certfile": pem}
+    own: dict[str, Any] = {"ssl_cafile": pem, "ssl_certfile": pem}
     options = client_options(KafkaSettings(security_protocol="SSL", ssl_password=SecretStr("key of the key"), **own))
     assert len(options["ssl_context"].get_ca_certs()) == 1
     for wrong in (SecretStr("another"), None):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from confluent_kafka import Producer
@@ -136,9 +137,13 @@ def test_a_compression_that_this_python_cannot_read_is_named_with_what_to_instal
     assert foreign.flush(30) == 0
     member = world.started(0)
     reader = member.log.reader(FINGERPRINTS, 0, 0)
+
+    def reads(read: Callable[[], object]) -> bool:
+        return bool(read())
+
     for read in (reader.read, member.poll):
         with pytest.raises(UsageError, match="pip install python-snappy"):
-            world.until("it reads", lambda read=read: bool(read()))
+            world.until("it reads", partial(reads, read))
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])

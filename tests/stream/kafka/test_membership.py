@@ -68,7 +68,13 @@ def test_a_member_put_out_while_it_joins_hears_that_it_lost_everything(
         admin.remove_group_members(group, [MemberToRemove(member_id=was.member)])
         assert here.membership() == was, "nothing was heard yet"
         lost: set[int] = set()
-        until("it is in again", lambda: lost.update(poll()) or (other.poll() and not was_or_out()))
+
+        def in_again() -> bool:
+            lost.update(poll())
+            other.poll()
+            return not was_or_out()
+
+        until("it is in again", in_again)
         assert lost == set(range(PARTITIONS))
     finally:
         admin.close()
@@ -201,20 +207,24 @@ def test_the_client_is_asked_for_shards_seldom_and_a_rebalance_is_heard_of_all_t
         owned.difference_update(polled.lost)
         owned.update(polled.gained)
 
-    def half() -> bool:
+    def owns(count: int) -> bool:
         poll()
-        return len(owned) == SHARDS / 2
+        return len(owned) == count
+
+    def asked_now(**how: Any) -> Any:
+        asked.append(now)
+        return ask(**how)
 
     try:
-        until("one owns everything", lambda: poll() or len(owned) == SHARDS)
+        until("one owns everything", lambda: owns(SHARDS))
         consumer = members[0].consumer
         ask = consumer.poll
-        monkeypatch.setattr(consumer, "poll", lambda **how: asked.append(now) or ask(**how))
+        monkeypatch.setattr(consumer, "poll", asked_now)
         for _ in range(8):
             now += 0.75 * SHARDS_SECONDS
             poll()
         assert len(asked) == 4
-        until("half of them went, while the clock stands still", lambda: other.poll() and half())
+        until("half of them went, while the clock stands still", lambda: other.poll() and owns(SHARDS // 2))
     finally:
         for member in members:
             member.close()

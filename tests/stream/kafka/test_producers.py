@@ -145,7 +145,8 @@ def test_headers_without_value_and_records_without_key_and_value_are_written_as_
 ) -> None:
     """kafka-python reads both and refuses to write them: a page that has them would be tried again for ever."""
     member = world.started()
-    odd = output(0, b"")._replace(key=None, value=None, headers=[("null", None), ("empty", b""), ("h", b"1")])
+    headers: Any = [("null", None), ("empty", b""), ("h", b"1")]  # None is not what a header should be
+    odd = output(0, b"")._replace(key=None, value=None, headers=headers)
     ticket = member.log.transact([odd], {0: Committed(1, "")}, member.log.pages().membership())
     assert world.ended(ticket) == [Sent.DONE]
     (seen,) = world.outputs(DEDUPLICATED, 0)

@@ -342,8 +342,8 @@ def test_a_record_just_as_large_as_may_be_is_read(monkeypatch: pytest.MonkeyPatc
 
 def test_memory_that_runs_out_is_no_matter_of_one_record(monkeypatch: pytest.MonkeyPatch) -> None:
     def run_out(*_: Any) -> Iterator[bytes]:
+        yield from ()
         raise MemoryError
-        yield
 
     monkeypatch.setitem(decompression._CODECS, GZIP, ("gzip", "zlib", run_out))
     with pytest.raises(MemoryError):

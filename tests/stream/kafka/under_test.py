@@ -23,6 +23,12 @@ PATIENCE_SECONDS: Final = 60
 GROUP: Final = "workers"
 
 
+def kafka_log(member: Member) -> KafkaLog:
+    """The log of a member as what it is."""
+    assert isinstance(member.log, KafkaLog)
+    return member.log
+
+
 class KafkaUnderTest(LogUnderTest):
     """Topics under a prefix of their own; members poll until the groups have come to rest."""
 
@@ -43,7 +49,7 @@ class KafkaUnderTest(LogUnderTest):
             yield world
         finally:
             for member in world.members:
-                member.log.close(4)
+                kafka_log(member).close(4)
             for producer in (world.crawler, *world.transactional):
                 producer.close(timeout=1)
 
@@ -83,7 +89,7 @@ class KafkaUnderTest(LogUnderTest):
         try:
             gone = MemberToRemove(member_id=member.log.pages().membership().member)
             admin.remove_group_members(f"{self.prefix}{GROUP}-pages", [gone])
-            shard_member = member.log.members[1].consumer.group_metadata().member_id
+            shard_member = kafka_log(member).members[1].consumer.group_metadata().member_id
             admin.remove_group_members(f"{self.prefix}{GROUP}-shards", [MemberToRemove(member_id=shard_member)])
         finally:
             admin.close()

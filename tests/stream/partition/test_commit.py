@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from tests.simulation.memory_log import in_memory
 from tests.simulation.schedule import SCHEME
 from tests.stream.script import (
     ANSWER,
@@ -215,7 +216,7 @@ def test_a_transaction_holds_pages_of_several_partitions_up_to_its_bound() -> No
 def test_an_evicted_member_commits_nothing() -> None:
     stage = Stage().play(A, ANSWER)
     stage.world.groups[PAGES].evict("w1")
-    stage.worker.log.pages().member.noticed = True
+    in_memory(stage.worker.log).pages().member.noticed = True
     assert not stage.worker.commit()
     assert stage.world.transactions == []
     assert stage.worker.committer.idle

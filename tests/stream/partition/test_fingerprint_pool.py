@@ -13,8 +13,9 @@ from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.messages import Claim, Headers, PageMeta
 from worker.pool.process_pool import PAGES_AHEAD, ProcessPool
 from worker.stream.log import Record
-from worker.stream.partition.fingerprint_pool import MAX_URL_BYTES, FingerprintPool, Source
+from worker.stream.partition.fingerprint_pool import FingerprintPool, Source
 from worker.stream.partition.record_sizes import largest_output
+from worker.stream.policy import MAX_URL_BYTES
 from worker.topics import DAY_MS
 
 PATIENCE = 60.0
@@ -209,11 +210,11 @@ def test_without_pages_under_way_claims_does_not_wait() -> None:
 # with real children
 
 
-def by_order() -> Callable[[bytes, PageMeta], object]:
+def by_order() -> Callable[[bytes, PageMeta], Fingerprinted]:
     """A task that obeys the orders of ``parser_tasks`` and takes what is none for a page."""
     obey = tasks.obedient()
 
-    def task(body: bytes, meta: PageMeta) -> object:
+    def task(body: bytes, meta: PageMeta) -> Fingerprinted:
         obey(body, meta)
         return FOUND
 

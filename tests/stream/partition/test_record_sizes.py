@@ -9,11 +9,11 @@ from worker.messages import Headers, PageMeta, VerdictRecord, dead_letter_header
 from worker.stream.partition.record_sizes import (
     LEAST_BYTES,
     MAX_DETAIL,
-    MAX_URL_BYTES,
     largest_output,
     record_bytes,
     reference,
 )
+from worker.stream.policy import MAX_URL_BYTES
 
 LONGEST = "http://a/" + "u" * (MAX_URL_BYTES - 9)
 VERDICT = VerdictRecord(

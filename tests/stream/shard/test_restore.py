@@ -33,7 +33,7 @@ from worker.messages import Block, decode, encode
 from worker.stream.policy import SCHEME_HEADER, Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
 from worker.stream.shard.live import LiveShard, Standing
-from worker.stream.shard.restore import Restoration
+from worker.stream.shard.restore import Restoration, Restored
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX
 
 PAGES: Final = [Page(f"http://{n}/", fingerprint=0b111 << 3 * (n % 9), fetched=10 * n) for n in range(12)]
@@ -84,7 +84,13 @@ class Rebuilding:
     def finish(self) -> LiveShard:
         while not self.restoration.step():
             pass
-        return self.restoration.finish(Stage(shards=1).new_index)[0]
+        return self.restored().shard
+
+    def restored(self) -> Restored:
+        """Of a restoration that has taken all its steps."""
+        restored = self.restoration.finish(Stage(shards=1).new_index)
+        assert restored is not None
+        return restored
 
 
 def three_blocks(ttl: int | None = None) -> Stage:
@@ -180,7 +186,7 @@ def test_the_keys_on_the_topic_and_the_largest_floor_are_handed_on_for_burials()
     rebuilding = Rebuilding(stage.world, policy(shards=1, ttl=5))
     while not rebuilding.restoration.step():
         pass
-    _, known, position, floor = rebuilding.restoration.finish(stage.new_index)
+    _, known, position, floor = rebuilding.restored()
     buried = {record.key for record in records if record.value is None}
     assert known == {r.key: decode(Block, r.value).to for r in records if r.value and r.key not in buried}
     assert position == records[-1].offset + 1

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import pytest
 
@@ -34,6 +34,7 @@ from worker.index.entries import Entries
 from worker.index.shard import Shard
 from worker.messages import Block, decode, encode
 from worker.stream.resources import WorkerResources, at_once
+from worker.stream.shard.live import Standing
 from worker.stream.shard.restore import Restoration
 from worker.stream.shard.snapshot_file import Abandoned, SnapshotFile
 from worker.stream.shard.snapshots import SnapshotFolder, landed, mark_of
@@ -50,7 +51,8 @@ class Later:
         self.waiting: list[tuple[Callable[[], Any], Future[Any]]] = []
 
     def __call__(self, work: Callable[[], Any]) -> Future[Any]:
-        self.waiting.append((work, future := Future()))
+        future: Future[Any] = Future()
+        self.waiting.append((work, future))
         return future
 
     def do_it(self) -> None:
@@ -71,12 +73,22 @@ class KeepingStage(Stage):
     def new_index(self) -> Any:
         return Shard(k=1)
 
-    def keep(self) -> KeepingStage:
+    def keep(self) -> Self:
         self.worker.flush(keep=True)
         for _ in range(2 * self.world.shards):
             self.land(INDEX)
             self.worker.flush()
         return self
+
+    def flushed(self) -> bool:
+        """Asked anew at each call: everything is written, snapshots too."""
+        return self.worker.flushed
+
+    def standing(self) -> Standing:
+        """What the live shard knows besides its survivors."""
+        live = self.worker.shards[0].live
+        assert live is not None
+        return live.standing
 
     def rebuilding(self, **changes: Any) -> Restoration:
         log = MemoryLog(self.world, "again")
@@ -193,14 +205,14 @@ def test_a_record_that_is_no_block_keeps_no_snapshot_from_being_written(tmp_path
 def test_a_snapshot_tells_of_no_floor_that_is_not_on_the_topic(tmp_path: Path) -> None:
     """A repair's bridge has a watermark by which more has expired than the blocks' floors say."""
     stage = KeepingStage(tmp_path, ttl=15).play(P, COMMIT, FLUSH, PAGES[9], COMMIT)
-    after = stage.worker.shards[0].live.standing
+    after = stage.standing()
     header = Header(
         SCHEME, b"repair", 0, 0, after.to, after.answers_offset, after.watermark, after.claimed_up_to, -1, ()
     )
     stage.world.topics[INDEX, 0].append(0, b"bridge", encode(pack(Entries.empty(), header)), (), 0)
     stage.play(CRASH, COMMIT)
     stage.worker.tidy()
-    assert stage.worker.shards[0].live.standing.floor == 0
+    assert stage.standing().floor == 0
     stage.keep()
     head = SnapshotFile(stage.folder.file(0)).head
     assert (head.block.to, head.block.floor) == (1, -1)
@@ -213,10 +225,10 @@ def test_one_shard_is_taken_at_a_time(tmp_path: Path) -> None:
     stage = KeepingStage(tmp_path, shards=2).play(P, Q, R, S, COMMIT, FLUSH)
     stage.worker.flush(keep=True)
     assert [number for number in range(2) if stage.folder.file(number).exists()] == [0]
-    assert not stage.worker.flushed
+    assert not stage.flushed()
     stage.worker.flush()
     assert [number for number in range(2) if stage.folder.file(number).exists()] == [0, 1]
-    assert stage.worker.flushed
+    assert stage.flushed()
 
 
 def test_the_next_shard_is_not_taken_before_the_last_one_is_written(tmp_path: Path) -> None:
@@ -226,14 +238,14 @@ def test_the_next_shard_is_not_taken_before_the_last_one_is_written(tmp_path: Pa
     stage.play(Q, R, S, ANSWER, FLUSH).keep()
     for expected in ([0], [0, 1]):
         assert len(later.waiting) == 1
-        assert not stage.worker.flushed
+        assert not stage.flushed()
         later.do_it()
         assert [number for number in range(2) if stage.folder.file(number).exists()] == expected
         for _ in range(3):
             stage.worker.flush()
             stage.land(INDEX)
     assert later.waiting == []
-    assert stage.worker.flushed
+    assert stage.flushed()
 
 
 def test_nothing_is_written_before_the_last_block_is_acknowledged(tmp_path: Path) -> None:
@@ -241,11 +253,11 @@ def test_nothing_is_written_before_the_last_block_is_acknowledged(tmp_path: Path
     stage.worker.flush(keep=True)
     stage.worker.flush()
     assert not stage.folder.file(0).exists()
-    assert not stage.worker.flushed
+    assert not stage.flushed()
     stage.land(INDEX)
     stage.worker.flush()
     assert SnapshotFile(stage.folder.file(0)).head.block.to == 0
-    assert stage.worker.flushed
+    assert stage.flushed()
 
 
 def test_a_block_that_lands_after_a_snapshot_was_taken_is_read_although_it_was_not_written_yet(tmp_path: Path) -> None:
@@ -266,9 +278,9 @@ def test_a_snapshot_holds_what_was_decided_when_it_was_taken_and_not_what_came_w
     stage.play(P, CLAIM)
     later.do_it()
     stage.play(ANSWER).keep().play(Q, ANSWER, FLUSH)
-    assert not stage.worker.flushed
+    assert not stage.flushed()
     later.do_it()
-    assert stage.worker.flushed
+    assert stage.flushed()
     (entries,) = SnapshotFile(stage.folder.file(0)).entries()
     assert list(entries.urls) == ["http://0/"]
     block = SnapshotFile(stage.folder.file(0)).head.block
