@@ -147,7 +147,7 @@ def test_in_a_few_successions_commands_break_off_and_are_refused_and_both_kinds_
         seen["copied survivors"] += len(played.new.share.known.survivors)
         seen["only counted"] += sum(played.new.share.counts((r.partition, 0)) for r in written)
     wanted = ["copied", "switched", "broken off", "refused", "forged", "judged by the new one", "copied survivors"]
-    assert all(seen[what] > 5 for what in (*wanted, "only counted")), seen
+    assert all(seen[what] > 2 for what in (*wanted, "only counted")), seen
 
 
 def test_in_a_few_gaps_everything_is_given_up_that_a_repair_can_give_up() -> None:

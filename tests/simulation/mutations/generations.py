@@ -152,10 +152,10 @@ def switch_where_the_new_one_stands(stack: ExitStack) -> None:
 def switch_does_not_tell_the_old_generation(stack: ExitStack) -> None:
     """Started again, its workers go on writing."""
 
-    def switch(old: Any, new: Any, passings: Any) -> None:
+    def telling_the_new_one_alone(old: Any, new: Any, passings: Any) -> None:
         new.groups.commit({passing.partition: passing.new for passing in passings})
 
-    stack.enter_context(replaced(switch, "switch", switch))
+    stack.enter_context(replaced(switch, "switch", telling_the_new_one_alone))
 
 
 def switch_to_one_that_has_gone_too_far(stack: ExitStack) -> None:
