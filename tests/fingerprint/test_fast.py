@@ -51,6 +51,13 @@ ODD = {
     "full width": "ＦＵＬＬ\u3000ＷＩＤＴＨ，ｔｅｘｔ",
     "traditional": "這個網頁的內容與於來對從後時過讓給並們裡嗎沒雖應",
     "mixed": "苹果发布iPhone 15，售价5999元起；Apple Watch Series 9同步上市。",
+    "Greek": "Καλημέρα, αυτό είναι ένα μικρό κείμενο και δεν είναι για όλους. " * 4,
+    "Polish and a little English": "To jest tekst, który nie jest długi, ale ma słowa. the fish is in the water " * 4,
+    "letters of another script": "p\u0430ypal и привeт, g\u03bf\u03bfgle und всё " * 4,
+    "Chinese in lines": "这是一行中文\n而这是下一行\n還有第三行 a\n" * 4,
+    "Khmer": "ភាសាខ្មែរមិនមានចន្លោះរវាងពាក្យទេ និងនៅក្នុងប្រទេស " * 4,
+    "Burmese": "မြန်မာဘာသာစကားသည် တရားဝင်ရုံးသုံးဘာသာစကားဖြစ်သည် " * 4,
+    "Lao": "ພາສາລາວເປັນພາສາທີ່ໃຊ້ໃນປະເທດລາວ " * 4,
     "noise words only": "的 the and of 了 是 to be or not to be",
 }
 
@@ -70,6 +77,12 @@ pieces = st.sampled_from(
         "起源",
         "the ",
         "fish ",
+        " не и что ",
+        " это рыба ",
+        "p\u0430y",
+        "ខ្មែ",
+        "เป็น",
+        "個國",
         "51区",
     ]
 )
