@@ -135,8 +135,9 @@ def test_tokens_hold_letters_digits_and_marks_only_and_begin_with_no_mark(plain:
 
 
 @pytest.mark.data
-def test_the_language_of_real_pages_is_told_by_their_script(labelled_pages_folder: Path) -> None:
-    chinese = [language(normalise(text)) for text in _texts(labelled_pages_folder, "zh") if len(text) > 1000]
+def test_the_language_of_real_pages_is_told_by_their_script(labelled_sets: list[Path]) -> None:
+    texts = (text for folder in labelled_sets for text in _texts(folder, "zh"))
+    chinese = [language(normalise(text)) for text in texts if len(text) > 1000]
     assert chinese.count("zh") > 0.9 * len(chinese)
 
 
