@@ -58,6 +58,7 @@ ODD = {
     "Khmer": "ភាសាខ្មែរមិនមានចន្លោះរវាងពាក្យទេ និងនៅក្នុងប្រទេស " * 4,
     "Burmese": "မြန်မာဘာသာစကားသည် တရားဝင်ရုံးသုံးဘာသာစကားဖြစ်သည် " * 4,
     "Lao": "ພາສາລາວເປັນພາສາທີ່ໃຊ້ໃນປະເທດລາວ " * 4,
+    "addresses": "see https://www.example.org/a_b?id=7&x=y 42 42 tel 42 tel 43 (a.b) 中文/a a/b/ //c/ d. /e " * 4,
     "noise words only": "的 the and of 了 是 to be or not to be",
 }
 
@@ -77,6 +78,10 @@ pieces = st.sampled_from(
         "起源",
         "the ",
         "fish ",
+        "a.b/",
+        " 42 ",
+        "://",
+        " tel ",
         " не и что ",
         " это рыба ",
         "p\u0430y",

@@ -18,7 +18,7 @@ from worker.page import segment
 from worker.page.noise import NoiseWords
 from worker.page.normalise import normalise
 from worker.page.scripts import language
-from worker.page.segment import Segmenter, characters_and_words
+from worker.page.segment import Segmenter, characters_and_words, said_once
 
 USER_WORDS = ("51区", "9架", "云计算平台", ("数据库系统", 10**6, "n"), ("安装程序", 3, None))
 MIXED = st.text(
@@ -220,3 +220,22 @@ def test_one_character_a_million_times_is_cut(plain: Segmenter) -> None:
 )
 def test_without_a_dictionary_characters_of_unspaced_scripts_stand_alone(text: str, tokens: list[str]) -> None:
     assert characters_and_words(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("the 3 fish and the 3 cats", "the 3 fish and the cats"),
+        ("https://a.org/x https://a.org/y", "https a org x y"),
+        ("tel 212 tel 415 tel 415 tel", "tel 212 tel 415 tel"),
+        ("self.x = self.y; self", "self x y self"),
+        ("fish, fish. fish (fish) fish", "fish fish fish fish fish"),
+        ("he/she or he", "he she or he"),
+        ("2024年5月 2024年5月 ４２ 42", "2024年5月 2024年5月 42"),
+        ("中文:a 中文:a a.b a.b", "中文 a 中文 a a b"),
+        ("don't.x don't.x", "don't x don't"),
+        ("", ""),
+    ],
+)
+def test_numbers_and_parts_of_addresses_count_once(text: str, left: str) -> None:
+    assert said_once(normalise(text)) == left

@@ -27,7 +27,8 @@ _LONGEST_SPELLING: Final = 20
 
 
 class Read(NamedTuple):
-    """A text as the kernels see it. ``words`` and ``pairs`` are hashes of tokens, noise words included."""
+    """A text as the kernels see it. ``units`` are hashes of all of its tokens; ``words`` and ``pairs`` of those that
+    features are made of, noise words included."""
 
     spelled: npt.NDArray[np.uint32]
     units: Hashes
@@ -76,18 +77,37 @@ class TextReader:
         bounds = np.empty((4, count + 1), np.int64)
         cut = spelled.copy()
         kinds = np.empty(count, np.uint8)
+        plain_at = np.zeros(count, np.int32)
         words, units = cutting.cut(
-            cut, count, classes, kinds, *trie, text_bytes, bounds[0], bounds[1], unit_bytes, bounds[2], bounds[3]
+            cut,
+            count,
+            classes,
+            kinds,
+            *trie,
+            text_bytes,
+            bounds[0],
+            bounds[1],
+            unit_bytes,
+            bounds[2],
+            bounds[3],
+            plain_at,
         )
         of_units = _Slices(unit_bytes, bounds[2], bounds[3], units)
         of_words = _Slices(text_bytes, bounds[0], bounds[1], words) if len(trie.places) else of_units
         hashes = self._hashing.features(of_words)
-        return Read(
-            spelled,
-            self._hashing.tokens(of_units, of_words, hashes),
-            hashes,
-            self._hashing.features(of_words.pairs()),
-        )
+        of_tokens = self._hashing.tokens(of_units, of_words, hashes)
+        of_pairs = of_words.pairs()
+        once = np.zeros(of_words.total, np.uint8)
+        parts = cutting.mark(cut, kinds, plain_at, of_words.starts, of_words.ends, of_words.total, once)
+        if parts > 1:
+            hashes = hashes.copy()
+            used = int(of_words.ends[of_words.total - 1]) + 1
+            apart = np.empty(2 * used + siphash.ROOM, np.uint8)
+            spent = of_words.text[:used]
+            left = cutting.thin(hashes, once, parts, spent, of_words.starts, of_words.ends, of_words.total, apart)
+            hashes = hashes[:left]
+            of_pairs = _Slices(np.concatenate((spent, apart)), of_words.starts, of_words.ends, max(0, left - 1))
+        return Read(spelled, of_tokens, hashes, self._hashing.features(of_pairs))
 
     def simhash(self, read: Read) -> tuple[int, int]:
         """The fingerprint of the words and pairs weighed by tf, and the number of features."""

@@ -18,7 +18,7 @@ from worker.page.extract import MAX_BYTES, Extractor, extract, from_text
 from worker.page.noise import NOISE_WORDS, NoiseWords
 from worker.page.normalise import normalise
 from worker.page.scripts import language
-from worker.page.segment import Engine, Segmenter, UserWord, characters_and_words, dictionary
+from worker.page.segment import Engine, Segmenter, UserWord, characters_and_words, dictionary, said_once
 from worker.page.weigh import SCALE, Features, Weights, weigh_text
 
 MINIMUM: Final = 3
@@ -218,7 +218,9 @@ class Fingerprinter:
     def _read(self, text: str) -> _Reading:
         normalised = normalise(text, fold_traditional=self.recipe.fold_traditional)
         units = characters_and_words(normalised)
-        tokens = units if self.recipe.units == "characters" else self.segmenter.all_tokens(normalised)
+        featured = said_once(normalised)
+        in_characters = self.recipe.units == "characters"
+        tokens = characters_and_words(featured) if in_characters else self.segmenter.all_tokens(featured)
         return _Reading(
             normalised, tokens, self.segmenter.without_noise(tokens), hash_words(units, key=self._tokens_key)
         )

@@ -70,6 +70,9 @@ _PIECE: Final = re.compile(
 _WRITTEN: Final = rf"[{UNSPACED_RANGES}](?:[{unspaced(FOLLOWS)}]|(?<=[{unspaced(LEADS)}])[{UNSPACED_RANGES}])*+"
 _CHARACTER: Final = re.compile(_WRITTEN)
 _CHARACTER_OR_WORD: Final = re.compile(rf"{_WRITTEN}|[{HAN_RANGE}{IDEOGRAPH_RANGES}]|[^ {_SPECIAL}]+")
+_WORD: Final = re.compile("[^ ]+")
+_DIGITS: Final = "0123456789"
+GLUE: Final = '/\\.:=_&?@#()[]<>{};"$%*+|~'
 _USABLE: Final = re.compile(rf"(?=.*[{HAN_RANGE}])[{HAN_RANGE}a-z0-9]+")
 
 Cut = Callable[[str], list[str]]
@@ -109,7 +112,7 @@ class Segmenter:
         guessing = "on" if hmm else "off"
         dictionary = _dictionary_name(fold_traditional)
         without = _digest(noise.lines())
-        self.name: Final = f"words-2/jieba-{dictionary}/hmm-{guessing}/user-{user}/noise-{without}"
+        self.name: Final = f"words-3/jieba-{dictionary}/hmm-{guessing}/user-{user}/noise-{without}"
 
     def tokens(self, normalised_text: str) -> list[str]:
         """The tokens in their order, noise words left out."""
@@ -184,6 +187,37 @@ def dictionary(user_words: Iterable[UserWord] = (), *, fold_traditional: bool = 
     scores = {count: log(count) + unknown for count in {*counts.values()} if count}
     fits = _USABLE.fullmatch
     return Dictionary({word: scores[count] for word, count in counts.items() if count and fits(word)}, unknown)
+
+
+def said_once(normalised_text: str) -> str:
+    """The text, in which each number and each part of an address or of code stands only where it stands first.
+
+    Such a *part* is a word of ASCII letters and digits that begins with a digit, or that a sign of ``GLUE`` stands
+    beside, without a blank, with a letter, a digit or a slash behind it: all words of https://example.org/a_b. The same
+    goes for such a word between two parts, as for the name of a field: lists of addresses or telephone numbers have
+    hundreds of these and few different ones, and by their counts all lists would be one.
+    """
+    spaced, kinds = _spaced(normalised_text)
+    before, behind = f"  {normalised_text}", f"{normalised_text}  "
+    plain = np.concatenate(([False, False], kinds == PLAIN, [False, False]))
+    words: list[tuple[str, bool, bool]] = []
+    for found in _WORD.finditer(spaced):
+        word, (begin, end) = found[0], found.span()
+        ascii_word = word.isascii() and word.isalnum()
+        glued = before[begin + 1] in GLUE and (plain[begin] or before[begin] == "/")
+        glued |= behind[end] in GLUE and (plain[end + 3] or behind[end + 1] == "/")
+        if ascii_word or _without_leading_marks(word):
+            words.append((word, ascii_word, ascii_word and (glued or word[0] in _DIGITS)))
+    kept: list[str] = []
+    seen: set[str] = set()
+    for number, (word, ascii_word, part) in enumerate(words):
+        between = 0 < number < len(words) - 1 and words[number - 1][2] and words[number + 1][2]
+        if part or (ascii_word and between):
+            if word in seen:
+                continue
+            seen.add(word)
+        kept.append(word)
+    return " ".join(kept)
 
 
 def characters_and_words(normalised_text: str) -> list[str]:

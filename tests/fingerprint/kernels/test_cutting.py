@@ -15,9 +15,10 @@ from tests.fingerprint.test_fast import ODD
 from tests.page.test_segment import MIXED, USER_WORDS
 from worker.fingerprint.fast import TextReader
 from worker.fingerprint.hashing import hash_words
+from worker.fingerprint.kernels import cutting
 from worker.page.noise import NoiseWords
 from worker.page.normalise import normalise
-from worker.page.segment import Segmenter, characters_and_words, dictionary
+from worker.page.segment import GLUE, Segmenter, characters_and_words, dictionary, said_once
 
 
 class Cutter:
@@ -30,7 +31,7 @@ class Cutter:
     def check(self, text: str) -> None:
         """The same words, pairs of them and units."""
         read, normalised = self.compiled.read(text), normalise(text)
-        tokens = self.readable.all_tokens(normalised)
+        tokens = self.readable.all_tokens(said_once(normalised))
         assert read.words.tolist() == hash_words(tokens).tolist()
         assert read.pairs.tolist() == hash_words([" ".join(pair) for pair in pairwise(tokens)]).tolist()
         assert read.units.tolist() == hash_words(characters_and_words(normalised)).tolist()
@@ -80,3 +81,7 @@ def test_real_pages_are_cut_into_the_same_tokens(cutter: Cutter, labelled_sets: 
 def test_without_a_dictionary_the_words_are_the_units() -> None:
     read = TextReader(None, NoiseWords()).read("今天 iphone手机")
     assert read.words.tolist() == read.units.tolist() == hash_words(["今", "天", "iphone", "手", "机"]).tolist()
+
+
+def test_the_signs_that_join_parts_of_addresses_are_the_same_in_both() -> None:
+    assert cutting.GLUE == GLUE

@@ -14,6 +14,9 @@ _FOLLOWS, _LEADS = 1, 128
 _SPECIAL = _HAN | _UNSPACED | _IDEOGRAPH
 _FIRSTS = 1 << 16
 _CODE_BITS = 21
+_ASCII_WORD, _PART = 1, 2
+GLUE = '/\\.:=_&?@#()[]<>{};"$%*+|~'  # as in ``worker.page.segment``: here a change of it compiles this file anew
+_GLUE: Array = np.array([chr(code) in GLUE for code in range(128)] + [False])
 
 
 @kernel("int64(int64)", inline=True)
@@ -194,9 +197,92 @@ def _classify(codes: Array, count: int, classes: Array, kinds: Array) -> None:
                 codes[place] = np.uint32(0x27)
 
 
+@kernel("boolean(uint32[::1], uint8[::1], int64, int64)", inline=True)
+def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
+    """Whether a sign of ``worker.page.segment.GLUE`` stands at a place, and a letter or digit of ASCII or a slash
+    beyond it."""
+    last = kinds.size - 1
+    # What stands beside a word is what a processor guesses worst: so all is looked at, and the answer is arithmetic.
+    inside = (place >= 0) & (beyond >= 0) & (place <= last) & (beyond <= last)
+    sign = _GLUE[min(np.int64(codes[min(max(place, 0), last)]), 128)]
+    at = min(max(beyond, 0), last)
+    return inside & sign & ((kinds[at] == _PLAIN) | (codes[at] == np.uint32(0x2F)))
+
+
+@kernel("int64(uint32[::1], uint8[::1], int32[::1], int64[::1], int64[::1], int64, uint8[::1])")
+def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array, count: int, once: Array) -> int:
+    """Tell of each word whether it is a part as ``worker.page.segment.said_once`` has it; returns how many are.
+
+    All but ``once`` (zeros, count) as ``cut`` leaves them.
+    """
+    parts = 0
+    for number in range(count):
+        if plain_at[number] == 0:
+            continue
+        place = np.int64(plain_at[number]) - 1
+        end = place + ends[number] - starts[number]
+        part = codes[place] < np.uint32(0x3A)
+        part |= _is_glued(codes, kinds, place - 1, place - 2) | _is_glued(codes, kinds, end, end + 1)
+        once[number] = _PART if part else _ASCII_WORD
+        parts += part
+    return parts
+
+
+@kernel("int64(uint64[::1], uint8[::1], int64, uint8[::1], int64[::1], int64[::1], int64, uint8[::1])")
+def thin(
+    hashes: Array, once: Array, parts: int, text: Array, starts: Array, ends: Array, count: int, apart: Array
+) -> int:
+    """Leave out each word that ``once`` says counts once, where it has stood before as such; returns how many are left.
+
+    ``hashes`` and ``starts`` become those of the words that are left, and ``ends`` those of the pairs that they begin.
+    Two words that were not neighbours are spelled once more in ``apart``, behind each other; their pairs' places are
+    counted from the end of ``text`` on.
+    """
+    bits = 4
+    while 1 << bits < 4 * parts + 4:
+        bits += 1
+    mask = (1 << bits) - 1
+    places = np.zeros(1 << bits, np.int32)
+    kept = 0
+    last, last_end = -1, np.int64(0)
+    written = 0
+    for number in range(count):
+        counts_once = once[number] == _PART
+        if once[number] == _ASCII_WORD and 0 < number < count - 1:
+            counts_once = once[number - 1] == _PART and once[number + 1] == _PART
+        value = hashes[number]
+        if counts_once:
+            place = np.int64((value * GOLDEN64) >> np.uint64(64 - bits))
+            while places[place] != 0 and hashes[places[place] - 1] != value:
+                place = (place + 1) & mask
+            if places[place] != 0:
+                continue
+            places[place] = kept + 1
+        begin, end = starts[number], ends[number]
+        if kept > 0:
+            if last == number - 1:
+                ends[kept - 1] = end
+            else:
+                before = starts[kept - 1]
+                starts[kept - 1] = text.size + written
+                for at in range(before, last_end + 1):
+                    apart[written] = text[at]
+                    written += 1
+                for at in range(begin, end):
+                    apart[written] = text[at]
+                    written += 1
+                ends[kept - 1] = text.size + written
+                written += 1
+        hashes[kept] = value
+        starts[kept] = begin
+        last, last_end = number, end
+        kept += 1
+    return kept
+
+
 @kernel(
     "UniTuple(int64, 2)(uint32[::1], int64, uint8[::1], uint8[::1], uint32[::1], uint8[::1], uint64[::1], float64[::1],"
-    " int64, uint8[::1], int64[::1], int64[::1], uint8[::1], int64[::1], int64[::1])"
+    " int64, uint8[::1], int64[::1], int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])"
 )
 def cut(
     codes: Array,
@@ -214,12 +300,14 @@ def cut(
     unit_text: Array,
     unit_starts: Array,
     unit_ends: Array,
+    plain_at: Array,
 ) -> tuple[int, int]:
     """The tokens of ``Segmenter.all_tokens`` and of ``characters_and_words``, in UTF-8 with a blank behind each.
 
     Of ``codes``, ``count`` are read (and apostrophes made plain). Returns how many there are of each. With tables
     ``places`` of size 0 there is no dictionary: the words are then left out. With one, most units are not spelled out
-    once more: ``unit_starts`` and ``unit_ends`` are then as in ``xxh3.hash_units``.
+    once more: ``unit_starts`` and ``unit_ends`` are then as in ``xxh3.hash_units``. Of each word of ASCII letters and
+    digits ``plain_at`` (zeros, count) tells the character behind its first.
     """
     _classify(codes, count, classes, kinds)
     dictionary = places.size > 0
@@ -248,6 +336,7 @@ def cut(
             unit_starts[units] = words if dictionary else units_written
             unit_ends[units] = A_WORD if dictionary else length
             units += 1
+            plain_at[words if dictionary else units - 1] = place + 1
             if dictionary:
                 word_starts[words] = written
                 word_ends[words] = length
