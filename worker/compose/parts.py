@@ -28,7 +28,7 @@ from worker.page.extract import extractor_rule
 from worker.page.normalise import NORMALISER, normalise
 from worker.page.segment import NOISE_WORDS, UserWord
 from worker.page.weigh import FEATURES, IdfTable
-from worker.stream.partition.scopes import OfHeader, OfHost, OfSite, ScopeOf, everywhere
+from worker.stream.partition.scopes import ScopeOf, everywhere, of_header, of_host, of_site
 from worker.urls import CANONICALIZATION
 
 if TYPE_CHECKING:
@@ -138,11 +138,11 @@ def scope_of(settings: Settings, made: Recipe) -> ScopeOf:
     key = made.key.scopes if made.key else None
     match kind:
         case "host":
-            return OfHost(key)
+            return of_host(key)
         case "site":
-            return OfSite(PublicSuffixList().privatesuffix, key)
+            return of_site(PublicSuffixList().privatesuffix, key)
         case "header":
-            return OfHeader(name, key)
+            return of_header(name, key)
     return everywhere
 
 

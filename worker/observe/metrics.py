@@ -27,8 +27,7 @@ from worker.observe.catalogue import CATALOGUE, Counter, Kind, Labels, Metric
 from worker.observe.counters import Counters, FewValues, Observations
 from worker.observe.gauges import Gauges, missing_for_readiness
 from worker.observe.health import Health
-from worker.observe.hosts import hosts_json
-from worker.observe.origins import Origins
+from worker.observe.origins import Origins, hosts_json
 from worker.stream.log import Record
 from worker.stream.observer import Observer
 from worker.stream.watchdog import Watch
@@ -69,7 +68,7 @@ class Info:
 
 
 class Metrics(Observer):
-    """Everything that the worker counts, in a registry of its own.
+    """Everything that the worker counts, in a Prometheus registry of its own.
 
     The methods of ``Observer``, ``passed`` and ``sample`` are called in the worker's thread; ``exposition`` in any.
     Traffic is counted in plain numbers as it happens, a few microseconds a page; what the worker holds is looked at by
@@ -96,7 +95,7 @@ class Metrics(Observer):
         self._stopwatch = stopwatch
         self._claimed_at: float | None = None
         self._counters = Counters(CATALOGUE)
-        self._census = Gauges(self._counters, now)
+        self._gauges = Gauges(self._counters, now)
         self._lock = self._counters.lock
         self._languages, self._reasons, self._stages = FewValues(LANGUAGES), FewValues(REASONS), FewValues(STAGES)
         self._origins = Origins(self._counters, hosts)
@@ -113,7 +112,7 @@ class Metrics(Observer):
         self._counters.tally(catalogue.SHARDS)[()] = info.shards
         self._counters.tally(catalogue.PARTITIONS)[()] = info.partitions
         self._registry = CollectorRegistry()
-        self._registry.register(_Ledger(self._counters, self.health))
+        self._registry.register(_Families(self._counters, self.health))
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
         GCCollector(registry=self._registry)
@@ -135,13 +134,13 @@ class Metrics(Observer):
     # the loop
 
     def passed(self, now: float) -> None:
-        """The loop has gone round; ``now`` is by the clock of ``health``."""
+        """Take note that the loop has gone round; ``now`` is by the clock of ``health``."""
         self.health.beat(now)
 
     def sample(self, worker: Worker, watch: Watch) -> None:
         """Look at what the worker holds; every second or two. First what a supervisor waits for, then the gauges."""
         self.health.report([*missing_for_readiness(worker), *watch.failing])
-        self._census.take(worker, watch.lags, watch.logs)
+        self._gauges.take(worker, watch.lags, watch.logs)
 
     def stage(self, name: str, seconds: float) -> None:
         with self._lock:
@@ -221,8 +220,8 @@ class Metrics(Observer):
             self._counters.tally(counter)[labels] += count
 
 
-class _Ledger(Collector):
-    """Makes Prometheus' families of the catalogue and the counters's numbers, for one scrape."""
+class _Families(Collector):
+    """Makes Prometheus' own objects of the catalogue and of what was counted, for one scrape."""
 
     def __init__(self, counters: Counters, health: Health) -> None:
         self._counters = counters

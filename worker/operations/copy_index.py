@@ -34,9 +34,8 @@ from worker.operations.inspect import read_shard
 from worker.operations.repair import NEVER_THERE, Place, State
 from worker.operations.switch import Generation, consumed, refuse_running
 from worker.stream.barrier import barriers, outside, refuse_poisoned
-from worker.stream.compatibility import COPIED, other_scheme
 from worker.stream.log import Committed, read_to_end
-from worker.stream.policy import SCHEME_HEADER, Note, Policy, ReplayPoint
+from worker.stream.policy import COPIED, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
 from worker.stream.replay import Reach, check_reach, logs_of
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import NO_BATCH, cover, unpack
 from worker.messages import Block, Headers, decode
-from worker.stream.log import read_to_end
+from worker.stream.log import Readable, read_to_end
 from worker.stream.policy import ReplayPoint
-from worker.stream.replay import Logs, Reach, Readable, check_reach, logs_of
+from worker.stream.replay import Logs, Reach, check_reach, logs_of
 from worker.topics import INDEX
 
 

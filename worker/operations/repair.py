@@ -52,10 +52,9 @@ from worker.index.entries import Entries
 from worker.messages import Block, Headers, encode
 from worker.operations.inspect import ShardTopic, read_shard
 from worker.stream.barrier import NEW_PREFIX, Barrier, barriers, outside, refuse_poisoned
-from worker.stream.compatibility import other_scheme
-from worker.stream.log import Bounds, Committed, NotYet, read_to_end
-from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
-from worker.stream.replay import Logs, Reach, Readable, check_reach, logs_of
+from worker.stream.log import Bounds, Committed, NotYet, Readable, read_to_end
+from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
+from worker.stream.replay import Logs, Reach, check_reach, logs_of
 from worker.topics import FINGERPRINTS, INDEX, PAGES
 from worker.verdict.clock import NO_WATERMARK
 

@@ -1,22 +1,24 @@
-"""The parent's end of a parsing process: its two pipes, neither of which ever blocks, and the pages it was given."""
+"""The parent's end of a parsing process: its two pipes, neither of which ever blocks, the pages it was given, and how
+long the first of these has taken."""
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from worker.pool.frames import LENGTH, OUTCOME, PAGE, Frame, Malformed, head_of
-from worker.pool.limits import CpuClock, PageLimits, Spell
 
 K = TypeVar("K", bound=Hashable)
 
@@ -37,9 +39,61 @@ _MAIN: Final = (
 )
 
 
+class CpuClock:
+    """What a child process of this one has computed, in seconds."""
+
+    def __init__(self, pid: int) -> None:
+        number = ctypes.c_int()
+        error = ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(number))
+        if error:
+            raise OSError(error, os.strerror(error))
+        self._number = number.value
+        self._last = 0.0
+
+    def __call__(self) -> float:
+        """Of all its threads; of a process that has ended, as it was last asked for."""
+        with suppress(OSError):
+            self._last = max(self._last, time.clock_gettime(self._number))
+        return self._last
+
+
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """What a page may take: CPU seconds, and seconds under watch.
+
+    CPU seconds do not pass while the machine sleeps, is paused, or gives its cores to others. A page that hangs without
+    computing is found by the time that passes; of that only what the parent saw counts (``Watched``).
+    """
+
+    cpu: float
+    watched: float
+
+
+class Spell(NamedTuple):
+    """When a process began to work on a page, by both clocks."""
+
+    cpu: float
+    watched: float
+
+    def overdue(self, cpu: float, watched: float, limits: PageLimits) -> str | None:
+        """How it exceeds the limits at these times, in words; None while it does not."""
+        if cpu - self.cpu >= limits.cpu:
+            return f"no end after {limits.cpu:g} s of CPU time (page.timeout_seconds)"
+        if watched - self.watched >= limits.watched:
+            return (
+                f"no end after {limits.watched:g} s, with {cpu - self.cpu:.2g} s of CPU time "
+                f"({limits.watched / limits.cpu:g} times page.timeout_seconds)"
+            )
+        return None
+
+    def left(self, cpu: float, watched: float, limits: PageLimits) -> float:
+        """Seconds within which it cannot exceed them."""
+        return min(limits.cpu - (cpu - self.cpu), limits.watched - (watched - self.watched))
+
+
 @dataclass(eq=False, slots=True)
 class SubmittedPage(Generic[K]):
-    """A page under way. ``meta`` is MessagePack; ``deaths`` is how many children died on it."""
+    """A page that has no result yet. ``meta`` is MessagePack; ``deaths`` is how many children died on it."""
 
     number: int
     key: K
@@ -56,9 +110,9 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
 class ParserProcess(Generic[K]):
     """A parsing process that has just been started with its spec.
 
-    ``ahead`` are the pages given and not answered, in order. ``spell`` is when the first of them came to have the child
-    for itself: its predecessor was answered, and it was sent to its end. A child that is ``alone`` with a page is given
-    no other before that is answered.
+    ``ahead`` are the pages given and not answered, in order. ``spell`` is when the child began to work on the first of
+    them alone: the page before it was answered, and it was sent to its end. A child that is ``alone`` with a page is
+    given no other before that is answered.
     """
 
     def __init__(self, spec: bytes, result_bytes: int, watched: float) -> None:

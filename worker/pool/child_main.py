@@ -1,8 +1,8 @@
 """What runs in a child of ``ProcessPool``: one page after the other, in a process that may be killed at any moment.
 
-``parser_frames`` has what goes through its two pipes. A page that takes the process over finds no more in it than the
-task needs: its environment has none of the settings, and no connection of the worker is open in it. It is no sandbox
-all the same: the process has the rights of the worker's user, and can read what that user can.
+``worker.pool.frames`` has what goes through its two pipes. A page that takes the process over finds no more in it than
+the task needs: its environment has none of the settings, and no connection of the worker is open in it. It is no
+sandbox all the same: the process has the rights of the worker's user, and can read what that user can.
 """
 
 from __future__ import annotations
@@ -23,16 +23,7 @@ import msgspec
 
 from worker.errors import PageError, Stop
 from worker.messages import PageMeta
-from worker.pool.frames import (
-    DETAIL_CHARACTERS,
-    LENGTH,
-    OUTCOME,
-    PAGE,
-    Complaint,
-    FrameKind,
-    Hindrance,
-    pack,
-)
+from worker.pool.frames import DETAIL_CHARACTERS, LENGTH, OUTCOME, PAGE, Complaint, FrameKind, Hindrance, pack
 from worker.pool.stopwatch import PIPES, Stopwatch
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -61,14 +52,14 @@ def serve(pages_fd: int, outcomes_fd: int, parent: int) -> None:
     _leave_dying_to(parent)
     with os.fdopen(pages_fd, "rb", buffering=_READ_AHEAD) as pages:
         (length,) = LENGTH.unpack(_exactly(pages, LENGTH.size))
-        errand_bytes = _exactly(pages, length)
+        spec_bytes = _exactly(pages, length)
         try:
-            spec: TaskSpec = pickle.loads(errand_bytes)
+            spec: TaskSpec = pickle.loads(spec_bytes)
             task = spec.task_factory()
         except Exception as error:
             _send(outcomes_fd, FrameKind.CANNOT_START, 0, pack(_hindrance(error)))
             return
-        del errand_bytes
+        del spec_bytes
         _keep_time(task, watch)
         gc.freeze()  # dictionaries and tables are never garbage
         _limit_memory(spec.memory_bytes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Final, Self
 
 from kafka import KafkaConsumer, TopicPartition
@@ -54,10 +53,23 @@ class DeadLetter:
 Output = Delivered | VerdictRecord | DeadLetter
 
 
-class OutputReader:
-    """Reads output topics from their beginning, each partition in its order. Not for use from several threads at once.
+class _GroupLess:
+    """What owns a consumer of no group, which disturbs nobody and commits nothing; closed by the end of a ``with``."""
 
-    It belongs to no consumer group, so that it disturbs nobody and commits nothing.
+    _consumer: Any
+
+    def close(self) -> None:
+        self._consumer.close(autocommit=False, timeout_ms=1000)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
+class OutputReader(_GroupLess):
+    """Reads output topics from their beginning, each partition in its order. Not for use from several threads at once.
 
     Args:
         topics: which of ``OUTPUTS``.
@@ -108,18 +120,6 @@ class OutputReader:
         """Partitions that have not been read up to these ends."""
         return [partition for partition, end in ends.items() if self._consumer.position(partition) < end]
 
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._consumer.close(autocommit=False, timeout_ms=1000)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 def read_outputs(
     options: Options, prefix: str, topics: Sequence[str] = OUTPUTS, generation: str = ""
@@ -145,7 +145,7 @@ def read_outputs(
                 )
 
 
-class PageCount:
+class PageCount(_GroupLess):
     """How many records ``pages`` holds, by its offsets: it is neither compacted nor written in transactions.
 
     Raises:
@@ -167,18 +167,6 @@ class PageCount:
         begin = self._consumer.beginning_offsets(self._partitions)
         end = self._consumer.end_offsets(self._partitions)
         return sum(end[partition] - begin[partition] for partition in self._partitions)
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._consumer.close(autocommit=False, timeout_ms=1000)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _missing(names: Iterable[str]) -> Unavailable:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import Any, Final, Self
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition, errors
@@ -50,9 +49,7 @@ class ClusterView:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._asker.close(autocommit=False, timeout_ms=1000)
         self._admin.close()
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 from kafka import KafkaProducer, TopicPartition, errors
@@ -25,7 +24,7 @@ from worker.stream.kafka.connection import Options
 from worker.stream.kafka.failing_sends import Failures
 from worker.stream.kafka.private import transactions_of, wake
 from worker.stream.log import Committed, Membership, Output, Sent
-from worker.topics import topic_name
+from worker.topics import PAGES, topic_name
 
 BATCH_BYTES: Final = 1 << 20
 """kafka-python's 16 KiB would make a request of every page."""
@@ -71,15 +70,8 @@ class Appender:
     def __init__(
         self, options: Options, prefix: str, *, max_bytes: int, delivery_seconds: float, generation: str = ""
     ) -> None:
-        self._options = dict(options) | {
-            "acks": "all",
-            "metrics_enabled": False,  # nobody reads the client's own, which are kept for each request
-            "enable_idempotence": True,
+        self._options = _exact(options, max_bytes, delivery_seconds) | {
             "linger_ms": 0,  # a round of the protocol waits for each of these
-            "batch_size": BATCH_BYTES,
-            "max_request_size": max_bytes,
-            "request_timeout_ms": request_ms(options, delivery_seconds),
-            "delivery_timeout_ms": int(delivery_seconds * 1000),
             "max_block_ms": BLOCK_MS,
             "bootstrap_timeout_ms": BLOCK_MS,
         }
@@ -113,7 +105,7 @@ class Appender:
             ticket = KafkaTicket(future, topic=name)
         except Exception as error:  # of many kinds; each means that nothing was sent
             if not isinstance(error, errors.MessageSizeTooLargeError):  # that is the client's own measure, and no harm
-                self._retire()
+                self.close(0)
             self._note(error, name)
             return KafkaTicket(fails_at=time.monotonic() + PAUSE_AFTER_ERROR_SECONDS, topic=name)
         self._last.append(ticket)
@@ -133,7 +125,7 @@ class Appender:
         self._last = pending
         if failed:
             self._note(failed[0].future.exception, failed[0].topic)
-            self._retire()
+            self.close(0)
         elif done:
             self.failures.clear()
 
@@ -150,15 +142,10 @@ class Appender:
         ]
 
     def close(self, seconds: float) -> None:
-        """Send what is waiting, for at most so long."""
-        if self._producer is not None:
-            let_go(self._producer, seconds)
-            self._producer = None
-
-    def _retire(self) -> None:
+        """Send what is waiting, for at most so long; a later append would have a new producer."""
         self._last = []
         if self._producer is not None:
-            let_go(self._producer, 0)
+            let_go(self._producer, seconds)
             self._producer = None
 
 
@@ -204,7 +191,6 @@ class Transactor(threading.Thread):
         self,
         options: Options,
         prefix: str,
-        pages: str,
         group: str,
         *,
         transactional_id: str,
@@ -213,23 +199,16 @@ class Transactor(threading.Thread):
         generation: str = "",
     ) -> None:
         super().__init__(name="transactions", daemon=True)
-        self._options = dict(options) | {
-            "acks": "all",
-            "metrics_enabled": False,  # nobody reads the client's own, which are kept for each request
-            "enable_idempotence": True,
+        self._options = _exact(options, max_bytes, timeout_seconds) | {
             "transactional_id": transactional_id,
             "transaction_timeout_ms": int(timeout_seconds * 1000),
             "linger_ms": 5,
-            "batch_size": BATCH_BYTES,
-            "max_request_size": max_bytes,
-            "delivery_timeout_ms": int(timeout_seconds * 1000),
-            "request_timeout_ms": request_ms(options, timeout_seconds),
             "max_block_ms": int(timeout_seconds * 1000),
         }
         self._timeout_seconds = timeout_seconds
         self._prefix = prefix
         self._generation = generation
-        self._pages = pages
+        self._pages = prefix + PAGES
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._stopping = threading.Event()
         self._producer: Any = None
@@ -295,7 +274,7 @@ class Transactor(threading.Thread):
             except errors.MessageSizeTooLargeError as error:
                 refused.append((output, error))
                 raise
-            sent.add_errback(partial(_failed, refused, output))
+            sent.add_errback(lambda error, output=output: refused.append((output, error)))  # in the client's thread
         offsets = {
             TopicPartition(self._pages, partition): OffsetAndMetadata(committed.offset, committed.metadata, -1)
             for partition, committed in job.offsets.items()
@@ -337,14 +316,22 @@ class Transactor(threading.Thread):
             self._producer = None
 
 
+def _exact(options: Options, max_bytes: int, seconds: float) -> dict[str, Any]:
+    """What both producers need to write each record once, or to say within so many seconds that they could not."""
+    return dict(options) | {
+        "acks": "all",
+        "enable_idempotence": True,
+        "metrics_enabled": False,  # nobody reads the client's own, which are kept for each request
+        "batch_size": BATCH_BYTES,
+        "max_request_size": max_bytes,
+        "request_timeout_ms": request_ms(options, seconds),
+        "delivery_timeout_ms": int(seconds * 1000),
+    }
+
+
 def request_ms(options: Options, seconds: float) -> int:
     """How long a request may take of which a second try must fit into so many seconds."""
     return int(min(options.get("request_timeout_ms", float("inf")), seconds * 500))
-
-
-def _failed(refused: list[tuple[Output, Exception]], output: Output, error: Exception) -> None:
-    """In the client's network thread."""
-    refused.append((output, error))
 
 
 def _written(output: Output) -> dict[str, Any]:

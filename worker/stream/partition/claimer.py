@@ -1,4 +1,4 @@
-"""The worker's one batch of claims in flight, made of what its partitions have ready."""
+"""Sends this worker's claims in batches, one at a time."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from worker.topics import FINGERPRINTS
 
 
 class Claimer(LogSubscriber):
-    """At most one batch of this worker in flight; the next gathers meanwhile, so batches grow with the load.
+    """At most one batch of this worker is in flight; the next gathers meanwhile, so batches grow with the load.
 
-    A batch is in flight until it was decided. After a send error the same claims are sent again before any further
-    ones: else claims of a partition would stand out of order in the log.
+    A batch is in flight until it is decided. After a send error the same claims are sent again before any other: else
+    claims of a partition would stand out of order in the log.
     """
 
     def __init__(self, log: Log, policy: Policy, observer: Observer) -> None:
@@ -29,7 +29,7 @@ class Claimer(LogSubscriber):
 
     @property
     def idle(self) -> bool:
-        """Nothing is in flight."""
+        """Whether no batch is in flight."""
         return self.ticket is None
 
     def step(self, partitions: Sequence[OwnedPartition]) -> None:
@@ -46,7 +46,7 @@ class Claimer(LogSubscriber):
             self.ticket = None
 
     def on_decided(self, decided: DecidedBatch) -> None:
-        """Recognise the batch in flight by its claims; sent twice, the first to be decided counts."""
+        """Recognise the batch in flight by its claims; where it was sent twice, the first to be decided counts."""
         if self.ticket is None or decided.batch.writer != self.policy.writer:
             return
         sent = {(claim.partition, claim.offset) for claim in decided.batch.claims}

@@ -1,4 +1,4 @@
-"""Consumed pages become claims: in child processes that can be killed, so that a page costs only itself."""
+"""Makes claims of consumed pages, in child processes that can be killed, so that a page costs only itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from worker.errors import PageError, UnreadableRecord
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.messages import Claim, PageMeta
-from worker.pool.process_pool import ProcessPool
+from worker.pool.process_pool import PoolUsage, ProcessPool
 from worker.stream.log import Record
 from worker.stream.partition.commit import OVERSIZE
 from worker.stream.partition.record_sizes import MAX_DETAIL, largest_output
@@ -26,7 +26,7 @@ UNREADABLE: Final = "unreadable-record"
 
 
 class Source(NamedTuple):
-    """What a claim needs of its page besides the parser's result."""
+    """What a claim tells of its page besides the parser's result."""
 
     partition: int
     offset: int
@@ -38,8 +38,8 @@ class Source(NamedTuple):
 class FingerprintPool:
     """Hands pages to the pool as it has room, and turns what comes back into claims.
 
-    What cannot be a page is a dead claim at once, with a reason that a person can act on. ``most_bytes`` is what each
-    of the topics for pages and dead letters takes.
+    A record that cannot be a page becomes a dead claim at once, with a reason that a person can act on. ``most_bytes``
+    is what each of the topics for pages and dead letters takes.
     """
 
     def __init__(
@@ -63,6 +63,11 @@ class FingerprintPool:
         """Whether a page has not come back yet."""
         return bool(self._line or self._dead or self.pool.outstanding)
 
+    @property
+    def usage(self) -> PoolUsage:
+        """Of the pool."""
+        return self.pool.usage
+
     def submit(self, record: Record) -> None:
         """Take a page; never blocks."""
         source = Source(record.partition, record.offset, bounded_clock(None, record.timestamp, self.ttl), "")
@@ -81,7 +86,7 @@ class FingerprintPool:
     def claims(self, wait: float = 0.0) -> Sequence[Claim]:
         """What has come back; with pages under way, gathers for so many seconds.
 
-        Gathering is cheaper than coming back for each page: a pass of the worker's loop asks the broker four times.
+        Gathering is cheaper than to be asked for each page: a pass of the worker's loop asks the broker four times.
         """
         done, self._dead = self._dead, []
         until = self.clock() + wait

@@ -1,4 +1,4 @@
-"""Keeps a shard's blocks on the ``index`` topic: writes them one at a time, buries those that have expired."""
+"""Keeps a shard's blocks on the ``index`` topic: writes them one at a time, writes tombstones for expired ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from worker.topics import INDEX
 
 
 class Flight(NamedTuple):
-    """A block on its way."""
+    """A block that was sent and is not acknowledged."""
 
     key: bytes
     block: Block
@@ -27,10 +27,10 @@ class BlockWriter:
 
     The next block is sent only when the one before it is acknowledged; after an error the same block is sent under a
     new key, since both may land and a key must never be overwritten. ``block_keys`` maps keys on the topic to the last
-    batch of their block: all of its own, and before the offset ``block_keys_before`` those of other owners, too.
-    ``replay_point`` is where the next owner reads the logs from, after the last block that is on the topic. Only blocks
-    that end at or below a floor that is itself on the topic are buried: else a crash between the two would leave the
-    cover without a start.
+    batch of their block: of this owner's blocks, and of other owners' that lie before the offset ``block_keys_before``.
+    ``replay_point`` is where the next owner reads the logs from, after the last block that is on the topic. A block is
+    buried (its tombstone is written) only once a block on the topic has a floor at or above its end: if a crash came
+    between the two, the cover would have no start.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class BlockWriter:
 
     @property
     def idle(self) -> bool:
-        """Nothing is on its way and nothing waits for it."""
+        """Whether no block is in flight or waits to be sent."""
         return self.flight is None and not self.shard.sealed
 
     def step(self) -> None:
@@ -68,7 +68,7 @@ class BlockWriter:
         self._bury()
 
     def learn(self, landed: Mapping[bytes, int | None], before: int) -> None:
-        """Take in what has landed on the topic before an offset, None for a key that was buried."""
+        """Take in what has landed on the topic before this offset, with None for a key that was buried."""
         for key, to in landed.items():
             if to is None:
                 self.block_keys.pop(key, None)
