@@ -63,7 +63,6 @@ class Info:
     kafka_client: str = metadata.version("kafka-python")
 
     def labels(self, metric: Metric) -> Labels:
-        """The values of this metric's labels."""
         return tuple(str(getattr(self, name)) for name in metric.labels)
 
 
@@ -99,14 +98,6 @@ class Metrics(Observer):
         self._lock = self._counters.lock
         self._languages, self._reasons, self._stages = FewValues(LANGUAGES), FewValues(REASONS), FewValues(STAGES)
         self._origins = Origins(self._counters, hosts)
-        self._pages = self._counters.tally(catalogue.PAGES)
-        self._duplicates = self._counters.tally(catalogue.DUPLICATES)
-        self._dead_letters = self._counters.tally(catalogue.DEAD_LETTERS)
-        self._distance = self._counters.distribution(catalogue.DISTANCE)
-        self._latency = self._counters.distribution(catalogue.LATENCY)
-        self._batch_claims = self._counters.distribution(catalogue.BATCH_CLAIMS)
-        self._round_seconds = self._counters.distribution(catalogue.ROUND_SECONDS)
-        self._stage_seconds = self._counters.tally(catalogue.STAGE_SECONDS)
         for constant in (catalogue.BUILD_INFO, catalogue.SETTINGS_INFO):
             self._counters.tally(constant)[info.labels(constant)] = 1
         self._counters.tally(catalogue.SHARDS)[()] = info.shards
@@ -123,7 +114,6 @@ class Metrics(Observer):
         return encode(self._registry), content_type
 
     def hosts(self) -> bytes:
-        """The table of all hosts, as JSON."""
         with self._lock:
             rows = self._origins.table.copy()
         return hosts_json(rows)
@@ -144,7 +134,7 @@ class Metrics(Observer):
 
     def stage(self, name: str, seconds: float) -> None:
         with self._lock:
-            self._stage_seconds[self._stages(name),] += seconds
+            self._counters.tally(catalogue.STAGE_SECONDS)[self._stages(name),] += seconds
 
     def heard(self) -> None:
         self.health.heard()
@@ -152,23 +142,24 @@ class Metrics(Observer):
     # traffic
 
     def committed(self, pages: Sequence[tuple[Record, Decision]]) -> None:
-        now = self._now()
+        now, latency = self._now(), self._counters.distribution(catalogue.LATENCY)
         with self._lock:
             self._counters.tally(catalogue.COMMITS)[()] += 1
             self._origins.at(now)
             for record, decision in pages:
                 self._count(decision)
                 self._origins.count(record, decision)
-                self._latency.add(max(0.0, now - record.timestamp / 1000))
+                latency.add(max(0.0, now - record.timestamp / 1000))
 
     def _count(self, decision: Decision) -> None:
-        self._pages[decision.outcome, self._languages(decision.claim.language or NO_LANGUAGE)] += 1
+        tally = self._counters.tally
+        tally(catalogue.PAGES)[decision.outcome, self._languages(decision.claim.language or NO_LANGUAGE)] += 1
         if decision.outcome == DUPLICATE:
-            self._duplicates[self._reasons(decision.reason),] += 1
+            tally(catalogue.DUPLICATES)[self._reasons(decision.reason),] += 1
             if decision.original is not None and decision.original.distance is not None:
-                self._distance.add(decision.original.distance)
+                self._counters.distribution(catalogue.DISTANCE).add(decision.original.distance)
         elif decision.outcome == DEAD:
-            self._dead_letters[self._reasons(decision.reason.partition(": ")[0]),] += 1
+            tally(catalogue.DEAD_LETTERS)[self._reasons(decision.reason.partition(": ")[0]),] += 1
 
     def commit_failed(self, pages: int) -> None:
         self._add(catalogue.COMMIT_FAILURES)
@@ -179,14 +170,14 @@ class Metrics(Observer):
             return
         self._claimed_at = self._stopwatch()
         with self._lock:
-            self._batch_claims.add(len(claims))
+            self._counters.distribution(catalogue.BATCH_CLAIMS).add(len(claims))
 
     def own_decided(self) -> None:
         if self._claimed_at is None:
             return
         took, self._claimed_at = self._stopwatch() - self._claimed_at, None
         with self._lock:
-            self._round_seconds.add(took)
+            self._counters.distribution(catalogue.ROUND_SECONDS).add(took)
 
     def answered(self, shard: int, claims: int) -> None:
         self._add(catalogue.ANSWERS)
@@ -228,7 +219,6 @@ class _Families(Collector):
         self._health = health
 
     def collect(self) -> Iterator[Family]:
-        """One family for each metric of the catalogue."""
         with self._counters.lock:
             self._counters.tally(catalogue.LOOP_AGE)[()] = self._health.age
             self._counters.tally(catalogue.READY)[()] = not self._health.not_ready()

@@ -198,12 +198,23 @@ def read_to_end(reader: Reader, end: int, before_each_read: Callable[[], None] |
         reader.close()
 
 
-class PageGroup(ABC):
-    """Membership in the group on ``pages``; records of gained partitions come only after ``start``."""
+class GroupMember(ABC):
+    """Membership in a group; what is gained and lost are partitions of its topic."""
 
     @abstractmethod
     def poll(self) -> Polled:
-        """Heartbeat, rebalance, and records of the started partitions that are not paused."""
+        """Heartbeat and rebalance."""
+
+    @abstractmethod
+    def membership(self) -> Membership:
+        """As of the last poll."""
+
+
+class PageGroup(GroupMember):
+    """Membership in the group on ``pages``.
+
+    A poll also brings records, of partitions that were started since they were gained and that are not held.
+    """
 
     @abstractmethod
     def committed(self, partition: int) -> Committed | None:
@@ -229,22 +240,6 @@ class PageGroup(ABC):
     def hold(self, partitions: frozenset[int]) -> None:
         """Exactly these started partitions deliver no records until the next call."""
 
-    @abstractmethod
-    def membership(self) -> Membership:
-        """As of the last poll."""
-
-
-class ShardGroup(ABC):
-    """Membership in the group on ``index``: who answers for which shards. It delivers no records."""
-
-    @abstractmethod
-    def poll(self) -> Polled:
-        """Heartbeat and rebalance; ``records`` is always empty."""
-
-    @abstractmethod
-    def membership(self) -> Membership:
-        """As of the last poll."""
-
 
 class Readable(Protocol):
     """What is needed of a ``Log`` to look without taking part; topics are named as there."""
@@ -266,8 +261,8 @@ class Log(Readable, ABC):
         """This worker's membership on ``pages``; the same object at each call."""
 
     @abstractmethod
-    def shards(self) -> ShardGroup:
-        """This worker's membership on ``index``; the same object at each call."""
+    def shards(self) -> GroupMember:
+        """This worker's membership on ``index``: who answers for which shards. It is the same object at each call."""
 
     def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
         """The bounds of several partitions, by topic and number, asked for together."""

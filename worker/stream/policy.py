@@ -103,13 +103,7 @@ class ReplayPoint(NamedTuple):
     answers_offset: int
 
     def to_metadata(self) -> str:
-        """As written beside a consumed offset."""
         return f"1 {self.batch} {self.answers_offset}"
-
-    @classmethod
-    def from_metadata(cls, text: str, where: str) -> ReplayPoint:
-        """As ``Note.from_metadata``, of which it is a part."""
-        return Note.from_metadata(text, where).point
 
 
 class Note(NamedTuple):
@@ -126,11 +120,10 @@ class Note(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """No page goes to the outputs any more, or yet."""
+        """Whether no page goes to the outputs any more, or yet."""
         return self.written_from == NOTHING or self.successor is not None
 
     def to_metadata(self) -> str:
-        """As written beside a consumed offset."""
         text = self.point.to_metadata()
         if self.written_from:
             text += " counted" if self.written_from == NOTHING else f" @{self.written_from}"

@@ -58,28 +58,22 @@ class Listener(Protocol):
         """Look at what the worker holds: every second or two."""
 
 
+@dataclass(eq=False)
 class Runner:
     """The loop. ``stop`` may be called from a signal handler; the loop then drains and returns."""
 
-    def __init__(
-        self,
-        worker: Worker,
-        parsing: FingerprintPool,
-        watch: Watch,
-        rhythm: Rhythm,
-        listener: Listener,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self.worker = worker
-        self.parsing = parsing
-        self.watch = watch
-        self.rhythm = rhythm
-        self.listener = contained(listener)
-        self.clock = clock
-        self.sleep = sleep
-        self.stopping = False
-        now = clock()
+    worker: Worker
+    parsing: FingerprintPool
+    watch: Watch
+    rhythm: Rhythm
+    listener: Listener
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    stopping: bool = False
+
+    def __post_init__(self) -> None:
+        self.listener = contained(self.listener)
+        now = self.clock()
         self._claimed = self._committed = self._sampled = now
         self._last = dict.fromkeys(("seal", "keep", "refresh"), now)
         self._idle = False

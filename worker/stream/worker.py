@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from worker.errors import Unavailable
@@ -39,6 +40,7 @@ class Fingerprinting(Protocol):
         """What is done since the last call; waits at most so many seconds for the first of it."""
 
 
+@dataclass(eq=False)
 class Worker:
     """Everything one process does, as steps that a loop runs in turn and a simulation in any order.
 
@@ -55,32 +57,25 @@ class Worker:
     the logs.
     """
 
-    def __init__(
-        self,
-        log: Log,
-        policy: Policy,
-        fingerprinting: Fingerprinting,
-        new_index: IndexFactory,
-        new_key: Callable[[], bytes],
-        observer: Observer | None = None,
-        resources: WorkerResources | None = None,
-    ) -> None:
-        self.log = log
-        self.policy = policy
-        self.fingerprinting = fingerprinting
-        self.new_index = new_index
-        self.new_key = new_key
-        self.observer = contained(observer or Observer())
-        self.resources = resources or WorkerResources()
+    log: Log
+    policy: Policy
+    fingerprinting: Fingerprinting
+    new_index: IndexFactory
+    new_key: Callable[[], bytes]
+    observer: Observer = field(default_factory=Observer)
+    resources: WorkerResources = field(default_factory=WorkerResources)
+
+    def __post_init__(self) -> None:
+        self.observer = contained(self.observer)
         self.partitions: dict[int, OwnedPartition] = {}
         self.shards: dict[int, OwnedShard] = {}
         self.followers: list[Follower] = []
-        self.ends = Ends(log.all_bounds)
+        self.ends = Ends(self.log.all_bounds)
         self.draining = False
         self._lost: list[Iterator[None]] = []
         self._turn = 0
-        self.claimer = Claimer(log, policy, self.observer)
-        self.committer = Committer(log, policy, self.observer)
+        self.claimer = Claimer(self.log, self.policy, self.observer)
+        self.committer = Committer(self.log, self.policy, self.observer)
 
     # 1
 

@@ -184,20 +184,16 @@ class KafkaLog(Log):
         return self._shards
 
     def reader(self, topic: str, partition: int, offset: int) -> KafkaReader:
-        name = topic_name(self._prefix, topic, self._generation)
-        return KafkaReader(self._options, name, partition, offset, self._most_bytes)
+        return KafkaReader(self._options, self._name(topic), partition, offset, self._most_bytes)
 
     def bounds(self, topic: str, partition: int) -> Bounds:
         return self.all_bounds([(topic, partition)])[0]
 
     def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
-        return bounds_of(
-            self._asker,
-            [
-                TopicPartition(topic_name(self._prefix, topic, self._generation), partition)
-                for topic, partition in places
-            ],
-        )
+        return bounds_of(self._asker, [TopicPartition(self._name(topic), partition) for topic, partition in places])
+
+    def _name(self, topic: str) -> str:
+        return topic_name(self._prefix, topic, self._generation)
 
     def append(
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers = ()

@@ -17,7 +17,7 @@ from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
 from worker.stream.kafka.private import is_at_rest, join_anew
 from worker.stream.kafka.unpacking import unpack_bounded
-from worker.stream.log import Committed, Membership, NotYet, PageGroup, Polled, Record, ShardGroup
+from worker.stream.log import Committed, GroupMember, Membership, NotYet, PageGroup, Polled, Record
 
 COMMIT_TIMEOUT_MS: Final = 10_000
 ASK_TIMEOUT_MS: Final = 200
@@ -329,7 +329,7 @@ class KafkaPages(Member, PageGroup):
             raise as_stop(error, f"group {self.group}") from error
 
 
-class KafkaShards(Member, ShardGroup):
+class KafkaShards(Member, GroupMember):
     """The group on ``index``; it hands out shards and reads nothing.
 
     So its consumer is asked ten times a second at most: asking takes the client as long as a page takes. Each poll

@@ -111,7 +111,12 @@ def alter_configs(options: Options, differences: Iterable[Difference]) -> list[D
         answer = admin.alter_configs(
             [ConfigResource(ConfigResourceType.TOPIC, name, config) for name, config in wanted.items()]
         )
-        _refuse_failures(answer["topic"], wanted)
+        for name, outcome in answer["topic"].items():
+            if outcome != "OK":
+                raise UsageError(
+                    f"the broker does not set {wanted[name]} on {name}: {outcome}; correct topics.* or the user's "
+                    "rights"
+                )
         _wait_until_in_force(admin, wanted)
     return altered
 
@@ -143,14 +148,6 @@ def _admin(options: Options) -> Iterator[Any]:
             yield admin
         finally:
             admin.close()
-
-
-def _refuse_failures(outcomes: Mapping[str, str], wanted: Mapping[str, Mapping[str, str]]) -> None:
-    for name, outcome in outcomes.items():
-        if outcome != "OK":
-            raise UsageError(
-                f"the broker does not set {wanted[name]} on {name}: {outcome}; correct topics.* or the user's rights"
-            )
 
 
 def _wait_until_in_force(admin: Any, wanted: Mapping[str, Mapping[str, str]]) -> None:

@@ -62,7 +62,7 @@ class PollBudget:
 
     @property
     def spent(self) -> bool:
-        """The poll ends."""
+        """Whether the poll is to end."""
         return self.left <= 0
 
 
@@ -90,13 +90,8 @@ class Window:
         self.data = b"".join(parts)
         return missing <= 0
 
-    def demand(self, size: int) -> None:
-        """As ``reach``; raises ``Torn`` if there are fewer."""
-        if not self.reach(size):
-            raise self.torn()
-
     def pass_over(self, size: int) -> Iterator[None]:
-        """Leave so many bytes behind; gives way whenever a poll has unpacked enough."""
+        """Leave so many bytes behind; yields whenever the poll has unpacked enough, to be called again in the next."""
         while size > len(self.data) - self.place:
             size -= len(self.data) - self.place
             piece = self._next_piece()
@@ -108,7 +103,7 @@ class Window:
         self.place += size
 
     def torn(self) -> Torn:
-        """Why nothing follows."""
+        """The exception that says why no record follows."""
         return Torn(f"{self._why} before its last record")
 
     def _next_piece(self) -> bytes | None:
@@ -201,7 +196,8 @@ class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
                     yield from window.pass_over(head.rest)
                     yield Record(partition, head.offset, key, b"", (), head.timestamp, oversize=head.length)
                 else:
-                    window.demand(head.rest)
+                    if not window.reach(head.rest):
+                        raise window.torn()
                     yield _read(window, partition, head)
                     window.place += head.rest
                 last, left = head.offset, left - 1

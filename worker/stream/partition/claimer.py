@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from worker.messages import Batch, Claim, encode
 from worker.stream.log import Log, Sent, Ticket
@@ -13,6 +14,7 @@ from worker.stream.policy import SCHEME_HEADER, Policy
 from worker.topics import FINGERPRINTS
 
 
+@dataclass(eq=False)
 class Claimer(LogSubscriber):
     """At most one batch of this worker is in flight; the next gathers meanwhile, so batches grow with the load.
 
@@ -20,12 +22,11 @@ class Claimer(LogSubscriber):
     claims of a partition would stand out of order in the log.
     """
 
-    def __init__(self, log: Log, policy: Policy, observer: Observer) -> None:
-        self.log = log
-        self.policy = policy
-        self.observer = observer
-        self.claims: tuple[Claim, ...] = ()
-        self.ticket: Ticket | None = None
+    log: Log
+    policy: Policy
+    observer: Observer
+    claims: tuple[Claim, ...] = ()
+    ticket: Ticket | None = None
 
     @property
     def idle(self) -> bool:

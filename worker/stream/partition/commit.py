@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from worker.errors import UnreadableRecord
@@ -11,7 +12,7 @@ from worker.stream.log import Committed, Log, Output, Record, Sent, Ticket
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.partition.record_sizes import record_bytes, reference
-from worker.stream.policy import Policy, ReplayPoint
+from worker.stream.policy import Note, Policy, ReplayPoint
 from worker.stream.states import PartitionState
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
 from worker.verdict.decide import DEAD, DUPLICATE, Decision
@@ -76,6 +77,7 @@ class PartitionCommit(NamedTuple):
     committed: Committed
 
 
+@dataclass(eq=False)
 class Committer:
     """At most one transaction in flight.
 
@@ -85,12 +87,11 @@ class Committer:
        whatever offset the group has; what was committed after all is then not committed again.
     """
 
-    def __init__(self, log: Log, policy: Policy, observer: Observer) -> None:
-        self.log = log
-        self.policy = policy
-        self.observer = observer
-        self.parts: list[PartitionCommit] = []
-        self.ticket: Ticket | None = None
+    log: Log
+    policy: Policy
+    observer: Observer
+    parts: list[PartitionCommit] = field(default_factory=list)
+    ticket: Ticket | None = None
 
     @property
     def idle(self) -> bool:
@@ -113,7 +114,7 @@ class Committer:
         for partition in owned:
             ready = partition.settleable(pages, size)
             committed = partition.commit_point(len(ready), places[partition.number])
-            point = ReplayPoint.from_metadata(committed.metadata, f"partition {partition.number}")
+            point = Note.from_metadata(committed.metadata, f"partition {partition.number}").point
             if not ready and not (refresh and point != partition.committed_point):
                 continue
             for record, decision in ready:

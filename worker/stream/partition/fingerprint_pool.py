@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from worker.errors import PageError, UnreadableRecord
@@ -35,6 +36,7 @@ class Source(NamedTuple):
     scope: int = 0
 
 
+@dataclass(eq=False)
 class FingerprintPool:
     """Hands pages to the pool as it has room, and turns what comes back into claims.
 
@@ -42,19 +44,13 @@ class FingerprintPool:
     is what each of the topics for pages and dead letters takes.
     """
 
-    def __init__(
-        self,
-        pool: ProcessPool[Source, Fingerprinted],
-        most_bytes: int,
-        clock: Callable[[], float] = time.monotonic,
-        scope_of: ScopeOf = everywhere,
-        ttl: int | None = None,
-    ) -> None:
-        self.pool = pool
-        self.clock = clock
-        self.scope_of = scope_of
-        self.ttl = ttl
-        self.most_bytes = most_bytes
+    pool: ProcessPool[Source, Fingerprinted]
+    most_bytes: int
+    clock: Callable[[], float] = time.monotonic
+    scope_of: ScopeOf = everywhere
+    ttl: int | None = None
+
+    def __post_init__(self) -> None:
         self._line: deque[tuple[Source, bytes, PageMeta]] = deque()
         self._dead: list[Claim] = []
 
@@ -65,7 +61,6 @@ class FingerprintPool:
 
     @property
     def usage(self) -> PoolUsage:
-        """Of the pool."""
         return self.pool.usage
 
     def submit(self, record: Record) -> None:

@@ -63,7 +63,6 @@ class OwnedPartition(LogSubscriber):
         observer.partition_state(number, self.state)
 
     def move(self, to: PartitionState) -> None:
-        """Go to another state, and tell."""
         self.state = moved(PARTITION_MOVES, self.state, to)
         self.observer.partition_state(self.number, to)
 
@@ -272,4 +271,4 @@ class OwnedPartition(LogSubscriber):
                 self.held_bytes -= record.weight
             self.skipped.discard(offset)
         self.committed_offset = committed.offset
-        self.committed_point = ReplayPoint.from_metadata(committed.metadata, f"partition {self.number}")
+        self.committed_point = Note.from_metadata(committed.metadata, f"partition {self.number}").point

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from worker.index.blocks import tombstones
@@ -22,6 +23,7 @@ class Flight(NamedTuple):
     ticket: Ticket
 
 
+@dataclass(eq=False)
 class BlockWriter:
     """Writes the sealed blocks of one shard in their order.
 
@@ -33,24 +35,16 @@ class BlockWriter:
     between the two, the cover would have no start.
     """
 
-    def __init__(
-        self,
-        log: Log,
-        shard: LiveShard,
-        block_keys: Mapping[bytes, int],
-        block_keys_before: int,
-        floor: int,
-        new_key: Callable[[], bytes],
-        observer: Observer,
-    ) -> None:
-        self.log = log
-        self.shard = shard
-        self.block_keys = dict(block_keys)
-        self.block_keys_before = block_keys_before
-        self.replay_point = shard.replay_point
-        self.floor = floor
-        self.new_key = new_key
-        self.observer = observer
+    log: Log
+    shard: LiveShard
+    block_keys: dict[bytes, int]
+    block_keys_before: int
+    floor: int
+    new_key: Callable[[], bytes]
+    observer: Observer
+
+    def __post_init__(self) -> None:
+        self.replay_point = self.shard.replay_point
         self.flight: Flight | None = None
         self.burials: dict[bytes, Ticket] = {}
         self._searched = NEVER

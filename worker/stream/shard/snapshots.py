@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -32,16 +33,16 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
 class SnapshotFolder:
     """The snapshots of this crawl on this machine, one file a shard; several workers may share it.
 
     ``prefix`` and ``generation`` are those of the topics: two crawls on one machine do not overwrite each other's.
     """
 
-    def __init__(self, folder: Path, prefix: str, generation: str = "") -> None:
-        self.folder: Final = folder
-        self.prefix: Final = prefix
-        self.generation: Final = generation
+    folder: Path
+    prefix: str
+    generation: str = ""
 
     def make(self) -> None:
         """Make the folder for this user alone; what snapshots it has from before are closed to others, too.
