@@ -14,7 +14,7 @@ from tests.crawler_plugin.crawling import Site, crawl, serve, to_kafka
 from tests.guarantees import check_guarantees
 from worker.compose import parts
 from worker.messages import VerdictRecord
-from worker.sizing.pages import pages_of
+from worker.sizing.pages import Page
 from worker.topics import DEAD_LETTERS, VERDICTS
 
 pytestmark = pytest.mark.cluster
@@ -103,9 +103,8 @@ def test_a_small_site_by_fingerprints_alone_within_each_host(broker: str, topic_
 
 
 @pytest.mark.data
-def test_the_labelled_pages(labelled_pages_folder: Path, broker: str, topic_prefix: str, tmp_path: Path) -> None:
-    pages = pages_of(labelled_pages_folder, None)
-    assert len(pages) >= 2000
-    paths = {f"/{number}": body for number, (_, body) in enumerate(pages)}
+def test_real_pages(real_pages: list[Page], broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    assert len(real_pages) >= 2000
+    paths = {f"/{number}": body for number, (_, body) in enumerate(real_pages)}
     with Cluster(broker, topic_prefix, tmp_path) as cluster, serve(Site(paths)) as site:
         crawl_three_times(cluster, site)
