@@ -1,5 +1,4 @@
-"""The parent's end of a parsing process: its two pipes, neither of which ever blocks, the pages it was given, and how
-long the first of these has taken."""
+"""The parent's end of a parsing process: pipes that never block, the pages it was given, the time that they take."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from worker.pool.frames import LENGTH, OUTCOME, PAGE, Frame, Malformed, head_of
 K = TypeVar("K", bound=Hashable)
 
 START_SECONDS: Final = 300.0
-"""For interpreter, imports and dictionary, on a machine that starts many at once."""
+"""A child may take so long to start, with imports and dictionary, on a machine that starts many at once."""
 
 _PIPE_BYTES: Final = 1024 * 1024  # what Linux grants without privileges: about 26 pages of 39 kB
 _READ_BYTES: Final = 256 * 1024
@@ -32,8 +31,8 @@ _KEPT_NAMES: Final = re.compile(
     "PATH|HOME|LANG|LANGUAGE|TZ|TMPDIR|VIRTUAL_ENV|XDG_CACHE_HOME|GLIBC_TUNABLES|"
     "(LC|LD|PYTHON|NUMBA|LLVM|OMP|OPENBLAS|MKL|MALLOC|RUST|COVERAGE)_?.*"
 )
-"""What an interpreter and its libraries read. Nothing else of the environment is handed on, since much of it is
-secrets: the broker's passwords, and those of other programs."""
+"""Names that an interpreter and its libraries read. Nothing else of the environment is handed on: it may hold secrets,
+as the broker's passwords and those of other programs."""
 _MAIN: Final = (
     "import sys; sys.path[:] = sys.argv[4:]; from worker.pool.child_main import serve; serve(*map(int, sys.argv[1:4]))"
 )
@@ -51,7 +50,7 @@ class CpuClock:
         self._last = 0.0
 
     def __call__(self) -> float:
-        """Of all its threads; of a process that has ended, as it was last asked for."""
+        """The CPU time of all its threads; once the process has ended, what was last seen of it."""
         with suppress(OSError):
             self._last = max(self._last, time.clock_gettime(self._number))
         return self._last
@@ -103,7 +102,7 @@ class SubmittedPage(Generic[K]):
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What of an environment a parsing process is given."""
+    """The part of an environment that a parsing process is given."""
     return {name: value for name, value in environ.items() if _KEPT_NAMES.fullmatch(name)}
 
 
@@ -166,7 +165,7 @@ class ParserProcess(Generic[K]):
         except BlockingIOError:
             pass
         except BrokenPipeError:
-            self._unsent.clear()  # it is dead, which ``receive`` will find
+            self._unsent.clear()  # the child is dead; ``receive`` will notice
         return bool(self._unsent)
 
     def receive(self) -> bool:
@@ -211,7 +210,7 @@ class ParserProcess(Generic[K]):
         return self.ahead.popleft()
 
     def overdue(self, watched: float, limits: PageLimits) -> str | None:
-        """Why it is to be killed now, in words; None if it is not."""
+        """Why the child is to be killed now, in words; None if it is not."""
         if self.killed:
             return None
         if not self.ready:
@@ -227,13 +226,13 @@ class ParserProcess(Generic[K]):
         return self.spell.left(self.cpu(), watched, limits)
 
     def kill(self, why: str) -> None:
-        """End it now; what it had written can still be received."""
+        """End the child now; what it has written can still be received."""
         self.killed = True
         self.killed_for = (self.ahead[0], why) if self.ready and self.ahead else None
         self.process.kill()
 
     def bury(self) -> str:
-        """Kill it if it lives, free what it held, and say how it ended."""
+        """Kill the child if it lives, close its pipes, and say how it ended."""
         self.process.kill()
         status = self.process.wait()
         os.close(self.pages)
@@ -241,7 +240,7 @@ class ParserProcess(Generic[K]):
         return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit code {status}"
 
     def _times_its_first(self, watched: float) -> bool:
-        """Whether it has a page for itself; a page's spell begins when that is first seen."""
+        """Whether the child works on a page; the page's spell begins when that is first seen."""
         if not self._first_is_sent():
             return False
         if self._timed is not self.ahead[0]:

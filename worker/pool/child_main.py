@@ -32,7 +32,7 @@ _READ_AHEAD: Final = 256 * 1024
 
 class TaskSpec(NamedTuple):
     """What a child is started for. ``memory_bytes`` is what a page may take on top of what the task itself takes,
-    ``result_bytes`` how much its result may have."""
+    ``result_bytes`` the most that its result may have."""
 
     task_factory: Callable[[], Callable[[bytes, PageMeta], Any]]
     memory_bytes: int
@@ -41,7 +41,7 @@ class TaskSpec(NamedTuple):
 
 @runtime_checkable
 class Staged(Protocol):
-    """A task that calls ``begin`` with the name of each stage that it comes to; the process that runs it keeps time."""
+    """A task that calls ``begin`` with the name of each of its stages; the process that runs it measures their time."""
 
     begin: Callable[[str], None]
 
@@ -117,7 +117,7 @@ def _send(fd: int, kind: FrameKind, number: int, payload: bytes) -> None:
 
 
 def _leave_dying_to(parent: int) -> None:
-    """Live as long as the parent: it alone decides, not whoever presses Ctrl-C or stops the service."""
+    """Live as long as the parent does, whoever presses Ctrl-C or stops the service."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a page that crashes the parser must not fill the disk
@@ -129,7 +129,7 @@ def _leave_dying_to(parent: int) -> None:
 
 
 def _limit_memory(allowed: int) -> None:
-    """Private writable memory (RLIMIT_DATA) from now on; where /proc does not tell what is in use, all of it counts."""
+    """Bound private writable memory (RLIMIT_DATA) to so much more than is in use, as far as /proc tells that."""
     statm = Path("/proc/self/statm")
     in_use = int(statm.read_text().split()[5]) * resource.getpagesize() if statm.exists() else 0
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -149,5 +149,5 @@ def _hindrance(error: Exception) -> Hindrance:
 
 
 def _plain(text: str, most: int) -> str:
-    """What of a text can be written as UTF-8, cut."""
+    """The text cut to so many characters; what cannot be written as UTF-8 is replaced."""
     return text[:most].encode(errors="replace").decode()

@@ -150,7 +150,6 @@ class ProcessPool(Generic[K, T]):
 
     @property
     def usage(self) -> PoolUsage:
-        """As of now."""
         return PoolUsage(self.outstanding, self.replaced, dict(self.stage_seconds))
 
     @property
@@ -160,7 +159,6 @@ class ProcessPool(Generic[K, T]):
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Process ids of the children."""
         return tuple(child.process.pid for child in self._children)
 
     def submit(self, key: K, body: bytes, meta: PageMeta) -> None:

@@ -16,8 +16,8 @@ from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, topic_nam
 
 OUTPUTS: Final = (DEDUPLICATED, VERDICTS, DEAD_LETTERS)
 PATIENCE_SECONDS: Final = 60.0
-"""How long a partition may stand before its end. A transaction that a dead worker left open holds readers up until the
-broker aborts it, by default after a minute."""
+"""For how long a partition may bring nothing before its end. Where a dead worker has left a transaction open, readers
+wait until the broker aborts it, by default after a minute."""
 
 _WAIT_MS: Final = 200
 _FETCH_BYTES: Final = 16 << 20
@@ -112,7 +112,7 @@ class OutputReader(_GroupLess):
         return [_output(self._topics[record.topic], record) for records in fetched.values() for record in records]
 
     def ends(self) -> dict[TopicPartition, int]:
-        """Up to where records are visible now. A transaction that is open holds back all that comes after it begins."""
+        """Up to where records are visible now: in each partition up to the first transaction that is still open."""
         ends: dict[TopicPartition, int] = self._consumer.end_offsets(self._partitions)
         return ends
 
@@ -146,7 +146,7 @@ def read_outputs(
 
 
 class PageCount(_GroupLess):
-    """How many records ``pages`` holds, by its offsets: it is neither compacted nor written in transactions.
+    """Counts the records of ``pages`` by its offsets: the topic is neither compacted nor written in transactions.
 
     Raises:
         Unavailable: no broker answers, or the topic is missing.
@@ -163,7 +163,7 @@ class PageCount(_GroupLess):
             raise _missing([name])
 
     def now(self) -> int:
-        """As many as there are at the moment."""
+        """How many there are at the moment."""
         begin = self._consumer.beginning_offsets(self._partitions)
         end = self._consumer.end_offsets(self._partitions)
         return sum(end[partition] - begin[partition] for partition in self._partitions)

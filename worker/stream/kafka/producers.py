@@ -1,7 +1,7 @@
-"""What is written to Kafka: plain appends, and transactions in a thread of their own.
+"""Writes to Kafka: plain appends, and transactions in a thread of their own.
 
-kafka-python's producers do not survive everything: after a record that the broker refused as too large, or after any
-transaction error, only a new producer is sure to work. So each kind of send replaces its producer after an error.
+After a record that the broker refused as too large, or after any transaction error, a producer of kafka-python may
+never work again. So each kind of send replaces its producer after an error.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ BLOCK_MS: Final = 2000
 """How long an append may hold up the worker's loop while no broker answers."""
 OUTPUTS_AT_A_TIME: Final = 8
 BREATH_SECONDS: Final = 0.0005
-"""A transaction gives its producer so many records at a time, .6 ms of work, and leaves core and interpreter to the
-worker in between: others wait for its answers."""
+"""A transaction gives its producer so many records at a time, which is .6 ms of work. In between it leaves core and
+interpreter to the worker's own thread, for whose answers other workers wait."""
 PAUSE_AFTER_ERROR_SECONDS: Final = 0.5
 """Between a failed send and the next try: a broker that is away answers at once, again and again."""
 LONG_SECONDS: Final = 5.0
-"""An append that takes longer is worth a word: the client repeats what may succeed, and says nothing meanwhile."""
+"""People are told of an append that takes longer: the client repeats what may succeed, and says nothing meanwhile."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class KafkaTicket:
-    """What became of a send. ``future`` is kafka-python's, None for what never reached a producer."""
+    """What became of an append. ``future`` is kafka-python's; None if the record never reached a producer."""
 
     future: Any = None
     fails_at: float = 0.0
@@ -53,7 +53,6 @@ class KafkaTicket:
 
     @property
     def state(self) -> Sent:
-        """Asked in the worker's thread; kafka-python ends its futures in another."""
         if self.future is None:
             return Sent.FAILED if time.monotonic() >= self.fails_at else Sent.PENDING
         if not self.future.is_done:
@@ -82,9 +81,9 @@ class Appender:
         self.failures = Failures("appends")
 
     def prepare(self, topics: Iterable[str]) -> None:
-        """Ask where these topics are: the first append to each would wait for that, a tenth of a second each time.
+        """Ask where these topics are: else the first append to each would wait a tenth of a second for that.
 
-        Where no broker answers, it still does.
+        Nothing happens where no broker answers.
         """
         with suppress(errors.KafkaError):
             if self._producer is None:
@@ -95,7 +94,7 @@ class Appender:
     def append(
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers
     ) -> KafkaTicket:
-        """Never raises, blocks for ``BLOCK_MS`` at most; what goes wrong is the ticket's state."""
+        """Send a record. Never raises, blocks for ``BLOCK_MS`` at most; the ticket tells if it has failed."""
         self.look()
         name = topic_name(self._prefix, topic, self._generation)
         try:
@@ -112,7 +111,7 @@ class Appender:
         return ticket
 
     def look(self) -> None:
-        """See what became of the last ones; after one that failed a new producer is needed."""
+        """See what became of the last appends; after one that failed the next has a new producer."""
         pending, failed, done = [], [], 0
         for ticket in self._last:
             state = ticket.state
@@ -134,7 +133,7 @@ class Appender:
             _log.warning("an append failed (%s); it is tried again", self.failures.why)
 
     def told(self) -> list[str]:
-        """What keeps failing, or waits for the broker for long, a line each."""
+        """A line for people while appends fail, or while one waits long for the broker."""
         waiting = [ticket for ticket in self._last if time.monotonic() - ticket.begun > LONG_SECONDS]
         return self.failures.told() or [
             f"a record of topic {ticket.topic} waits for the broker for {time.monotonic() - ticket.begun:.0f} s"
@@ -162,7 +161,7 @@ def let_go(producer: Any, seconds: float) -> None:
 
 @dataclass
 class TransactionTicket:
-    """What became of a transaction; set by its thread, once."""
+    """What became of a transaction; the thread that makes it sets the state once."""
 
     state: Sent = Sent.PENDING
 
@@ -216,18 +215,16 @@ class Transactor(threading.Thread):
         self.failures = Failures("transactions")
 
     def submit(self, job: Job) -> TransactionTicket:
-        """Queue a transaction."""
         self._jobs.put(job)
         return job.ticket
 
     def close(self, seconds: float) -> None:
-        """Finish what is queued, for at most so long."""
+        """Finish what is queued, in so many seconds at most."""
         self._jobs.put(None)
         self.join(seconds)
         self._stopping.set()
 
     def run(self) -> None:
-        """Until closed."""
         while (job := self._jobs.get()) is not None:
             refused: list[tuple[Output, Exception]] = []
             try:
@@ -242,9 +239,9 @@ class Transactor(threading.Thread):
         self._drop_producer(timeout=2)
 
     def _note(self, job: Job, refused: tuple[Output, Exception] | None, error: Exception) -> None:
-        """Say why a transaction failed, once as long as it stays the same, and of a record which it is.
+        """Log why a transaction failed, and at which record; the same reason is not logged twice in a row.
 
-        The first record that failed is the cause: after it the client ends all others, with the same error.
+        The first record that failed is the cause: after it the client fails all others with the same error.
         """
         about = f"group {self._group}" if isinstance(error, errors.FencedInstanceIdError) else "a transaction"
         if refused is not None:
@@ -260,7 +257,7 @@ class Transactor(threading.Thread):
         return topic_name(self._prefix, output.topic, self._generation)
 
     def _transact(self, job: Job, refused: list[tuple[Output, Exception]]) -> None:
-        """Raises whatever went wrong; ``refused`` gets the records that failed, in the order in which they did."""
+        """Make a transaction, or raise why not; ``refused`` gets the records that failed, the first one first."""
         if self._producer is None:
             self._producer = self._new_producer()
         deadline = time.monotonic() + self._timeout_seconds
@@ -335,7 +332,10 @@ def request_ms(options: Options, seconds: float) -> int:
 
 
 def _written(output: Output) -> dict[str, Any]:
-    """What other clients write and this one reads but refuses to write: neither key nor value, headers of no value."""
+    """Key, value and headers of a record, in a form that kafka-python writes.
+
+    It reads records with neither key nor value, and headers without value, but refuses to write them.
+    """
     return {
         "key": output.key,
         "value": b"" if output.key is None and output.value is None else output.value,
