@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Final, Self
 
 from worker.demo.children import DemoProcess
@@ -157,8 +156,6 @@ class Watching:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._outputs.close()
         self._pages.close()
