@@ -9,9 +9,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
+from worker.compose.stopping import unwound_by
 from worker.errors import CheckFailed, UsageError
 
 WORKERS: Final = 2
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Any]) -> int:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDTH_OF_FILES)
-    with _ended_in_order_by_sigterm(), tempfile.TemporaryDirectory(prefix="crawl-dedup-demo-") as folder:
+    with _ended_in_order(), tempfile.TemporaryDirectory(prefix="crawl-dedup-demo-") as folder:
         wrong = Demo(console, Path(folder), workers=arguments.workers, keep=arguments.keep).run()
     if wrong:
         raise CheckFailed(
@@ -74,21 +74,14 @@ def _workers(text: str) -> int:
 
 
 @contextmanager
-def _ended_in_order_by_sigterm() -> Iterator[None]:
+def _ended_in_order() -> Iterator[None]:
     """SIGTERM, Ctrl-C and a closed terminal unwind the demo, so that its processes and its folder go with it.
 
-    A second one changes nothing. Ctrl-C is asked for by name, since a shell has jobs in its background ignore it.
+    Ctrl-C is asked for by name, since a shell has jobs in its background ignore it.
     """
-
-    def end(number: int, frame: FrameType | None) -> NoReturn:
-        for ending in _ENDINGS:
-            signal.signal(ending, signal.SIG_IGN)
-        sys.exit(_SIGNALLED + number)
-
-    before = {ending: signal.signal(ending, end) for ending in _ENDINGS}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        yield
+        with unwound_by(_ENDINGS, lambda number: sys.exit(_SIGNALLED + number)):
+            yield
     finally:
-        for ending, handler in before.items():
-            signal.signal(ending, handler)
+        signal.signal(signal.SIGINT, interrupt)

@@ -61,7 +61,9 @@ def recipe(settings: Settings) -> Recipe:
         engine=segment.engine,
         hmm=segment.hmm,
         user_words=_user_words("segment.user_dictionary", segment.user_dictionary),
-        noise_words=_noise_words("segment.noise_words", segment.noise_words),
+        noise_words=NOISE_WORDS
+        if segment.noise_words is None
+        else frozenset(_lines("segment.noise_words", segment.noise_words, normalise)),
         units=features.units,
         weights=features.weights,
         idf=_idf("features.idf_table", features.idf_table) if features.weights == "tf-idf" else None,
@@ -200,10 +202,6 @@ def _user_words(setting: str, path: Path | None) -> tuple[UserWord, ...]:
         return match["word"], int(frequency) if frequency else None, match["tag"]
 
     return () if path is None else tuple(_lines(setting, path, read))
-
-
-def _noise_words(setting: str, path: Path | None) -> frozenset[str]:
-    return NOISE_WORDS if path is None else frozenset(_lines(setting, path, normalise))
 
 
 def _idf(setting: str, path: Path | None) -> IdfTable | None:

@@ -30,7 +30,7 @@ from worker.demo.progress import Progress
 from worker.demo.scrape import WorkerShare
 from worker.demo.server import SiteServer
 from worker.demo.site import PageKind, SitePage
-from worker.demo.watching import Watching, wait_until_ready
+from worker.demo.watching import Watching, addresses_of, wait_until_ready
 from worker.errors import Unavailable
 from worker.messages import PageMeta
 from worker.stream.kafka.connection import client_options
@@ -75,9 +75,14 @@ class Demo:
             wrong = expected.disagreements()
             if (held := sum(share.survivors for share in shares.values())) != unique:
                 wrong.append(f"the workers' shards hold {held} pages, but {unique} are unique")
-            self._show(expected, watching, shares, servers)
+            self._show(expected, watching.seconds, shares)
+            addresses = addresses_of(workers)
+            self._rule("Where to look")
+            for address in addresses:
+                self.console.print(f"metrics: {address}", soft_wrap=True)
+            self.console.print(f"bootstrap.servers={servers}, topics {PREFIX}*", soft_wrap=True)
             if self.keep:
-                self._stay(servers, watching.addresses, workers)
+                self._stay(addresses, workers)
             wrong += [
                 f"{worker.name} ended with exit status {status}; the end of its output:\n{worker.last_lines()}"
                 for worker in workers
@@ -159,9 +164,7 @@ class Demo:
             counts = Counts(fetched=site.served, confirmed=stats.get("dedup/confirmed", 0), in_pages=pages.now())
         return ExpectedCounts.of(site.site, counts, read_outputs(options, PREFIX)), watching
 
-    def _show(
-        self, expected: ExpectedCounts, watching: Watching, shares: Mapping[str, WorkerShare], servers: str
-    ) -> None:
+    def _show(self, expected: ExpectedCounts, seconds: float, shares: Mapping[str, WorkerShare]) -> None:
         from worker.compose import parts  # only now: what these import is compiled where that was never done
         from worker.evaluate.side_by_side import as_text
         from worker.fingerprint.comparison import compare
@@ -176,10 +179,8 @@ class Demo:
         self.console.print(tables.sums(expected))
         self.console.print(tables.sections(expected))
         self.console.print(tables.owners(shares))
-        rate = expected.outcomes.total() / watching.seconds
-        self.console.print(
-            f"{watching.seconds:.1f} s from the first page to the last verdict, {rate:.0f} pages a second"
-        )
+        rate = expected.outcomes.total() / seconds
+        self.console.print(f"{seconds:.1f} s from the first page to the last verdict, {rate:.0f} pages a second")
         examples = tables.examples(expected)
         for example in examples:
             lines = tables.example(*example, text_of)
@@ -190,12 +191,8 @@ class Demo:
             a, b = (fingerprinter.explain(text_of(side), side.url) for side in (page, original))
             both = compare(a, b, near=parts.near(Settings()).near, layout=BlockLayout.parse("4x16"))
             self.console.print(as_text(both, (page.url, original.url)), markup=False, soft_wrap=True)
-        self._rule("Where to look")
-        for address in watching.addresses:
-            self.console.print(f"metrics: {address}", soft_wrap=True)
-        self.console.print(f"bootstrap.servers={servers}, topics {PREFIX}*", soft_wrap=True)
 
-    def _stay(self, servers: str, addresses: Sequence[str], workers: Sequence[DemoProcess]) -> None:
+    def _stay(self, addresses: Sequence[str], workers: Sequence[DemoProcess]) -> None:
         """Let everything run until Ctrl-C or SIGTERM, which are the ways to end this and no failure."""
         self.console.print(f"logs: {self.folder}", soft_wrap=True)
         for address in addresses:

@@ -27,7 +27,7 @@ _LOOK_SECONDS: Final = 0.2
 def wait_until_ready(workers: Sequence[DemoProcess], shards: int, partitions: int, patience: float) -> None:
     """Come back when the workers have shared pages and index out, so that what follows is work and no start-up.
 
-    The first to come owns all of it for a moment, and is ready; it is not over before each has its share.
+    The first worker owns all of it for a moment, and is ready; the wait goes on until each worker has its share.
 
     Args:
         shards: all that there are, and ``partitions`` those of pages.
@@ -93,11 +93,6 @@ class Watching:
         self._moved = time.monotonic()
         self.stations = Stations()
         self.is_over = False
-
-    @property
-    def addresses(self) -> list[str]:
-        """Where the workers show their metrics, of those that have said so."""
-        return addresses_of(self._workers)
 
     @property
     def seconds(self) -> float:

@@ -21,7 +21,7 @@ from worker.index.kernels.plan import COLUMN_COUNT, COLUMN_WORDS, SCOPE, SKETCH,
 _RING: Final = 1 << 15
 """Chunks that may be alive at once; with 2^16 entries each, 2^31 entries."""
 _CHUNKS_A_STEP: Final = 8
-"""To give back their memory takes a millisecond."""
+"""Giving back the memory of so many takes a millisecond."""
 PLACES: Final = {
     "fingerprint": 0,
     "text_hash": 1,

@@ -1,7 +1,7 @@
 """Look-ups by sketch: the earliest entry with a band's key in common whose sketch is near.
 
-A bucket of a band is found by half of the key, and holds the other half as tags of 16 bits. A batch is walked as in
-``scan``, with rows and slabs sent for ahead of the comparison.
+A bucket of a band is found by half of the key, and holds the other half as tags of 16 bits. As in ``scan``, rows and
+slabs are fetched some queries before they are compared.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Many entries at once: dealt into heaps of neighbouring rows first, so that a heap's rows and slabs stay in a core's
-cache while it is put away (radix partitioning; Manegold, Boncz, Kersten: Optimizing Main-Memory Join on Modern
-Hardware, IEEE TKDE 2002). The order within a row remains.
+"""Adds many entries at once. They are dealt into heaps first, one for each group of neighbouring rows, so that the rows
+and slabs of a heap stay in a core's cache while its entries are written (radix partitioning; Manegold, Boncz, Kersten:
+Optimizing Main-Memory Join on Modern Hardware, IEEE TKDE 2002). Entries of one row keep their order.
 
-1. ``count`` how many entries fall into each heap, part after part.
-2. ``deal`` each into the place of its heap: all heaps lie in one array, one behind the other.
-3. ``put_away`` heap by heap: make room in each row for all that it gets, once, then write. Rows that are split, keep
-   copies or become too full are left to ``growth``, entry by entry.
+1. ``count`` says how many entries each heap gets.
+2. ``deal`` writes each entry to its heap; all heaps lie in one array, one behind the other.
+3. ``put_away`` takes heap by heap, makes room in each row once for all that the row gets, and writes. Entries of rows
+   that are split, keep copies or become too full are left to ``growth``, which adds them one by one.
 
 An entry in a heap is 64 bits: tag, row in the heap, and number among those that are dealt.
 """

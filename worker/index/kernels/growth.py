@@ -34,7 +34,7 @@ from worker.index.kernels.slabs import (
 )
 
 _AHEAD = 12
-"""Entries between fetching a row, fetching its slab and writing to it: the distance covers a miss of all caches."""
+"""A slab is fetched so many entries before one is written to it, and its row as many earlier: time for memory."""
 
 
 @compiled("int64[::1](int64[::1], int64)", inline=True)
@@ -258,7 +258,7 @@ def add_below(state: State, number: int, row: int, arranged: Any, slot: int) -> 
 
 @compiled("void(int64[::1], int64)", inline=True)
 def fetch_end(state: State, row: int) -> None:
-    """Have the place of a bucket's next entry on its way."""
+    """Have the place of a bucket's next entry fetched."""
     words = row_of(state, row)
     if form_of(words) != plan.NODE and words[plan.CAPACITY] > 0:
         form, length, capacity = form_of(words), int(words[plan.LENGTH]), int(words[plan.CAPACITY])
@@ -315,7 +315,7 @@ def add_keys(state: State, number: int, keys: NDArray[np.uint32], new: NDArray[n
 
 @compiled("boolean(int64[::1], int64)")
 def spread(state: State, number: int) -> bool:
-    """Let a table have one row more, whose words are zero; false if a region is wanted."""
+    """Add a row, whose words are zero, to a table; false if a region is wanted first."""
     table = table_of(state, number)
     place = table[plan.TABLE_ROWS]
     mask = table[plan.TABLE_MASK]

@@ -1,10 +1,11 @@
 """Look-ups: the earliest entry that is near, over all tables.
 
-What a look-up waits for is memory: in each table the row of a bucket, then its slab, and where a tag is near, the slot
-and the whole fingerprint. So five steps go over a batch, each some queries behind the one before it, far enough that
-what that one has sent for is in the cache: rows, slabs, tags, slots, fingerprints. What a step has found out of a query
-in a table stands in ``plan.SEEKS``. Slots ascend in a slab, so its first match is its earliest; and as soon as a
-candidate is later than the earliest match of the tables before, the rest of the slab need not be read.
+A look-up spends its time waiting for memory. In each table it reads the row of a bucket, then the bucket's slab, and
+where a tag is near, the entry's slot and its whole fingerprint. So a batch is looked up in five steps: rows, slabs,
+tags, slots, fingerprints. Each step asks the processor to fetch what the next step will read, and the next step works
+some queries behind it, so that memory has answered by then. ``plan.SEEKS`` keeps what the steps have found out of each
+query in each table. Slots ascend in a slab, so the first match in a slab is its earliest; and once a candidate is later
+than the earliest match of other tables, the rest of the slab need not be read.
 """
 
 from __future__ import annotations
@@ -34,11 +35,12 @@ ROWS_AHEAD = 28
 SLABS_AHEAD = 18
 _TAGS_AHEAD = 8
 _SLOTS_AHEAD = 4
-"""Queries between one step and the last. Nearer, memory has not answered yet; further, it has been displaced again."""
+"""How many queries a step is ahead of the last one. With fewer, memory has not answered yet; with more, its answer has
+left the cache again."""
 _NONE = -1
 _SPLIT = -2
 _FETCHED = 1024
-"""Bytes of a slab that are sent for; the processor goes on by itself where a slab is longer."""
+"""Bytes of a slab that are fetched ahead; the processor goes on by itself where a slab is longer."""
 _LINE = 64
 
 U64 = NDArray[np.uint64]
@@ -111,7 +113,7 @@ def _first_tagged(
 
 @compiled("void(int64, int64)", inline=True)
 def _fetch_lines(at: int, size: int) -> None:
-    """Send for so many bytes, and those that are compared with the last of them, sixteen tags at once."""
+    """Have so many bytes fetched, up to the end of a line: sixteen tags are compared at once, the last ones, too."""
     for line in range(at & -_LINE, at + min(size + _LINE - 1 & -_LINE, _FETCHED), _LINE):
         fetch(line)
 
@@ -323,8 +325,10 @@ def earliest(
 
 @compiled("int64(int64, uint64, int64)")
 def earliest_one(address: int, value: Any, tokens: int) -> int:
-    """The same for one fingerprint of scope 0 without a sketch, where the state is given by its address: ``NO_SLOT``
-    for none."""
+    """The earliest entry near to one fingerprint of scope 0 without a sketch, ``NO_SLOT`` if there is none.
+
+    ``address`` is that of the state.
+    """
     state = i64_at(address, plan.STATE_WORDS)
     tables, none = state[plan.BLOCK_TABLES], np.uint64(0)
     _seek_rows(state, 0, tables, 0, value)
