@@ -77,14 +77,12 @@ class Health:
 
     def not_ready(self) -> list[str]:
         """What is missing; empty while the worker does all that is its own."""
-        return [*self.not_alive(), *self._missing, *self._silence()]
-
-    def _silence(self) -> list[str]:
-        heard = self._heard
+        missing, heard = [*self.not_alive(), *self._missing], self._heard
         if heard is None:
-            return ["the broker has not answered yet"]
-        silent = self._clock() - heard
-        return [f"the broker last answered {silent:.0f} s ago"] if silent > HEARD_SECONDS else []
+            missing.append("the broker has not answered yet")
+        elif (silent := self._clock() - heard) > HEARD_SECONDS:
+            missing.append(f"the broker last answered {silent:.0f} s ago")
+        return missing
 
 
 class Exposes(Protocol):

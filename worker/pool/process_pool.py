@@ -185,14 +185,16 @@ class ProcessPool(Generic[K, T]):
         give_up = self._clock() + timeout
         while True:
             for ready, events in self._selector.select(self._patience(give_up)):
-                child: ParserProcess[K] = ready.data
-                if child not in self._children:
+                if ready.data not in self._children:
                     continue  # its other pipe has just told of its end
                 if events & selectors.EVENT_WRITE:
-                    self._send(child)
+                    self._send(ready.data)
                 else:
-                    self._receive(child)
-            self._kill_overdue()
+                    self._receive(ready.data)
+            watched = self._watched.look()
+            for child in self._children:  # what a killed one has answered before comes up its pipe all the same
+                if why := child.overdue(watched, self._limits):
+                    child.kill(why)
             self._hand_out()
             if self._done or self._clock() >= give_up:
                 done, self._done = self._done, []
@@ -268,13 +270,6 @@ class ProcessPool(Generic[K, T]):
             self._done.append((child.answered(outcome).key, PageError(complaint.reason, complaint.detail)))
         else:
             raise Malformed(f"{outcome.kind.name} out of turn")
-
-    def _kill_overdue(self) -> None:
-        """Kill children that exceed a limit. What one has answered before comes up its pipe all the same."""
-        watched = self._watched.look()
-        for child in self._children:
-            if why := child.overdue(watched, self._limits):
-                child.kill(why)
 
     def _replace(self, child: ParserProcess[K], reason: str, detail: str = "") -> None:
         end = self._remove(child)

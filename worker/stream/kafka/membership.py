@@ -209,11 +209,8 @@ class Member:
             self._joining.begin()
         elif was_lent:
             self._let_flow()
-        return Polled(
-            lost,
-            gained,
-            [record for here in sorted(fetched) if here.partition in self._flowing for record in fetched[here]],
-        )
+        flowing = [here for here in sorted(fetched) if here.partition in self._flowing]
+        return Polled(lost, gained, [record for here in flowing for record in fetched[here]])
 
     def _hear(self) -> tuple[list[int], list[int]]:
         """What was lost and gained since the last time."""

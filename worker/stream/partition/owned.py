@@ -202,19 +202,15 @@ class OwnedPartition(LogSubscriber):
             if claim.partition != self.number:
                 continue
             decision = decisions.get(place)
-            if decision is None:
-                self._check_void(claim)
-            elif claim.offset >= self.committed_offset:
+            if decision is None and claim.offset > self.decided_up_to:
+                raise Refused(
+                    f"page {claim.offset} of partition {self.number} was claimed before, but that claim is not in the "
+                    f"log from the committed replay point {tuple(self.committed_point)} on. The consumed offsets of "
+                    "the group were reset or edited: give the workers a new kafka.group and topics.prefix"
+                )
+            if decision is not None and claim.offset >= self.committed_offset:
                 self.decisions.append(Due(decision, decided.before))
             self.decided_up_to = max(self.decided_up_to, claim.offset)
-
-    def _check_void(self, claim: Claim) -> None:
-        if claim.offset > self.decided_up_to:
-            raise Refused(
-                f"page {claim.offset} of partition {self.number} was claimed before, but that claim is not in the log "
-                f"from the committed replay point {tuple(self.committed_point)} on. The consumed offsets of the group "
-                "were reset or edited: give the workers a new kafka.group and topics.prefix"
-            )
 
     def settleable(self, most_pages: int, most_bytes: int) -> list[tuple[Record, Decision]]:
         """The pages at the head whose decision is known, in order of offset.

@@ -154,6 +154,7 @@ def landed(
     return found
 
 
+@dataclass(eq=False)
 class SnapshotWriter:
     """Writes the snapshots of one shard in the background.
 
@@ -165,12 +166,11 @@ class SnapshotWriter:
        other owners' blocks that have landed there are learnt: whoever owns the shard buries these when they expire.
     """
 
-    def __init__(
-        self, folder: SnapshotFolder, log: Log, background: Callable[[Callable[[], Any]], Future[Any]]
-    ) -> None:
-        self.folder = folder
-        self.log = log
-        self.background = background
+    folder: SnapshotFolder
+    log: Log
+    background: Callable[[Callable[[], Any]], Future[Any]]
+
+    def __post_init__(self) -> None:
         self.due = False
         """Whether ``capture`` is still to be called: it copies the state, so one shard is captured at a time."""
         self._captured: tuple[Frozen, int] | None = None
@@ -204,16 +204,9 @@ class SnapshotWriter:
             return
         frozen, position = self._captured
         self._captured = None
+        keys = dict(block_writer.block_keys)
         self._writing = self.background(
-            partial(
-                self._write,
-                shard,
-                frozen,
-                position,
-                block_writer.floor,
-                dict(block_writer.block_keys),
-                block_writer.block_keys_before,
-            )
+            partial(self._write, shard, frozen, position, block_writer.floor, keys, block_writer.block_keys_before)
         )
 
     def abandon(self) -> None:
