@@ -129,7 +129,7 @@ class HealthServer:
         listener = _listener(host, port)
         self._address = listener.getsockname()
         self._exposes = exposes
-        self._server = HttpServer(listener, lambda head: _reply(self._exposes, head), "health")
+        self._server = HttpServer(listener, self._reply, "health")
 
     def show(self, exposes: Exposes) -> None:
         self._exposes = exposes
@@ -150,6 +150,10 @@ class HealthServer:
     def close(self) -> None:
         """Listen no more; requests that are being answered are answered."""
         self._server.close()
+
+    def _reply(self, head: bytes) -> Reply:
+        request = _Request(self._exposes, head)
+        return Reply(request.wfile.getvalue(), not request.close_connection)
 
     def __enter__(self) -> Self:
         return self
@@ -194,11 +198,6 @@ def _listening(host: str, port: int) -> socket.socket:
         listener.close()
         raise
     return listener
-
-
-def _reply(exposes: Exposes, head: bytes) -> Reply:
-    request = _Request(exposes, head)
-    return Reply(request.wfile.getvalue(), not request.close_connection)
 
 
 class _Request(BaseHTTPRequestHandler):

@@ -275,7 +275,12 @@ class ProcessPool(Generic[K, T]):
         end = self._remove(child)
         self.replaced += 1
         if not child.ready:
-            self._count_failed_start(end)
+            self._failed_starts += 1
+            if self._failed_starts >= _STARTS_IN_A_ROW:
+                raise Unavailable(
+                    f"{self._failed_starts} parser processes in a row ended before they were ready ({end}); "
+                    "see what they wrote to standard error, and whether the machine is out of memory"
+                )
         suspect = child.ahead.popleft() if child.ready and child.ahead else None
         self._line.extendleft(reversed(child.ahead))
         innocent = child.killed
@@ -287,14 +292,6 @@ class ProcessPool(Generic[K, T]):
                 self._done.append((suspect.key, PageError(reason, detail or end)))
                 suspect = None
         self._start_child(suspect)
-
-    def _count_failed_start(self, end: str) -> None:
-        self._failed_starts += 1
-        if self._failed_starts >= _STARTS_IN_A_ROW:
-            raise Unavailable(
-                f"{self._failed_starts} parser processes in a row ended before they were ready ({end}); "
-                "see what they wrote to standard error, and whether the machine is out of memory"
-            )
 
     def _start_child(self, suspect: SubmittedPage[K] | None = None) -> None:
         child: ParserProcess[K] = ParserProcess(self._spec, self._result_bytes, self._watched.seconds)

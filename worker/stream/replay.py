@@ -36,7 +36,7 @@ class Logs:
 
     @property
     def end(self) -> ReplayPoint:
-        """Behind everything."""
+        """Where somebody who has read everything would read on."""
         return ReplayPoint(self.fingerprints.end, self.answers.end)
 
 

@@ -109,7 +109,6 @@ class Joining:
         return self._thread is not None
 
     def begin(self) -> None:
-        """Lend the consumer to a new thread."""
         self._thread = threading.Thread(target=self._join, name=self._name, daemon=True)
         self._thread.start()
 

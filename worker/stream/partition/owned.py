@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from worker.errors import Refused, UsageError
@@ -33,6 +34,7 @@ class Due(NamedTuple):
     before: ReplayPoint
 
 
+@dataclass(eq=False)
 class OwnedPartition(LogSubscriber):
     """One partition of ``pages`` in the hands of this worker.
 
@@ -43,14 +45,13 @@ class OwnedPartition(LogSubscriber):
     committed although the page is not held.
     """
 
-    def __init__(self, number: int, observer: Observer, *, counts: bool = False) -> None:
-        self.number = number
-        self.observer = observer
+    number: int
+    observer: Observer
+    counts: bool = False
+
+    def __post_init__(self) -> None:
         self.state = PartitionState.LOCATING
-        self.committed_offset = -1
-        self.claimed_up_to = -1
-        self.decided_up_to = -1
-        self.catch_up_to = -1
+        self.committed_offset = self.claimed_up_to = self.decided_up_to = self.catch_up_to = -1
         self.held: dict[int, Record] = {}
         self.held_bytes = 0
         self.skipped: set[int] = set()
@@ -58,9 +59,8 @@ class OwnedPartition(LogSubscriber):
         self.waiting: deque[int] = deque()
         self.claims: dict[int, Claim] = {}
         self.committed_point = ReplayPoint(0, 0)
-        self.counts = counts
-        self.written_from = NOTHING if counts else 0
-        observer.partition_state(number, self.state)
+        self.written_from = NOTHING if self.counts else 0
+        self.observer.partition_state(self.number, self.state)
 
     def move(self, to: PartitionState) -> None:
         self.state = moved(PARTITION_MOVES, self.state, to)

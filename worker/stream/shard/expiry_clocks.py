@@ -28,7 +28,6 @@ class Clocks:
             self.append(batch, watermark)
 
     def append(self, batch: int, watermark: int) -> None:
-        """Take up a later batch."""
         if len(self) and self._watermarks[-1] == watermark:
             self._batches[-1] = batch
             return

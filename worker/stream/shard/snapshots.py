@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import stat
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -29,6 +30,8 @@ _TRIES: Final = 10
 
 _FOLDER_MODE: Final = 0o700
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OURS: Final = re.compile(r".*\.snapshot(\.(.*\.)?tmp)?", re.DOTALL)
+"""Names of snapshots, and of what is left of them by a process that was killed while it wrote."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +58,7 @@ class SnapshotFolder:
         """
         self.folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         there = list(self.folder.iterdir())
-        ours = [file for file in there if file.is_file() and not file.is_symlink() and _is_ours(file.name)]
+        ours = [file for file in there if file.is_file() and not file.is_symlink() and _OURS.fullmatch(file.name)]
         for file in ours if len(ours) < len(there) else [self.folder, *ours]:
             try:
                 mode = stat.S_IMODE(file.stat().st_mode)
@@ -83,11 +86,6 @@ class SnapshotFolder:
             refuse(file, why)
             return None
         return found
-
-
-def _is_ours(name: str) -> bool:
-    """Whether a file is a snapshot, or what is left of one by a process that was killed while it wrote."""
-    return name.endswith(".snapshot") or (".snapshot." in name and name.endswith(".tmp"))
 
 
 def refuse(file: Path, why: str) -> None:
