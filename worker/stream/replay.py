@@ -24,8 +24,6 @@ class Reach(Enum):
 
 @dataclass(frozen=True)
 class Logs:
-    """Bounds of the two logs."""
-
     fingerprints: Bounds
     answers: Bounds
 

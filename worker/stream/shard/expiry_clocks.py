@@ -1,4 +1,4 @@
-"""The watermark just after each batch that has left a survivor in a shard: what its entries expire by."""
+"""The watermark just after each batch that has left a survivor in a shard: its entries expire by these."""
 
 from __future__ import annotations
 
