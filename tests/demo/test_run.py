@@ -1,9 +1,15 @@
-"""The demo adds up on a real broker and leaves nothing behind; kept running, it can be looked at."""
+"""The demo adds up on a real broker and leaves nothing behind however it ends; kept running, it can be looked at."""
 
 from __future__ import annotations
 
+import os
 import re
 import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
@@ -11,10 +17,65 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.demo.running import Running
 from worker.demo.site import PageKind, build_site
 
+ROOT: Final = Path(__file__).resolve().parents[2]
 SITE: Final = build_site("http://127.0.0.1:8001", "http://127.0.0.1:8002")
+DEADLINE_SECONDS: Final = 300.0
+
+
+class Running:
+    """A demo that runs in a process of its own, with its temporary folder in ours and its output in a file."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.temporary = folder / "temporary"
+        self.temporary.mkdir()
+        self._output = folder / "output.txt"
+        with self._output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "worker", "demo", *arguments],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=ROOT,
+                env={"PATH": "", "HOME": str(Path.home()), "TMPDIR": str(self.temporary), "PYTHONUNBUFFERED": "1"}
+                | {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")},
+            )
+
+    @property
+    def output(self) -> str:
+        return self._output.read_text(encoding="utf-8")
+
+    def wait_for(self, text: str) -> None:
+        """Until it has printed that."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while text not in self.output:
+            assert self.process.poll() is None, self.output
+            assert time.monotonic() < deadline, self.output
+            time.sleep(0.1)
+
+    def status(self) -> int:
+        return self.process.wait(DEADLINE_SECONDS)
+
+    def has_left_nothing(self) -> bool:
+        """No folder, no broker, no site, no worker."""
+        addresses = re.findall(r"127\.0\.0\.1:(\d+)", self.output)
+        return list(self.temporary.iterdir()) == [] and not any(answers(int(port)) for port in addresses)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[list[Running]]:
+    """Put demos in here; what still runs after the test is ended."""
+    demos: list[Running] = []
+    yield demos
+    for started in demos:
+        if started.process.poll() is None:
+            started.process.terminate()
+            started.process.wait(DEADLINE_SECONDS)
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
 
 
 def cell(output: str, label: str) -> int:
@@ -71,4 +132,17 @@ def test_kept_running_it_can_be_looked_at_until_ctrl_c(tmp_path: Path, running: 
     assert committed == SITE.visits
     started.process.send_signal(signal.SIGINT)
     assert started.status() == 0, started.output
+    assert started.has_left_nothing()
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("ending", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+def test_a_signal_in_the_middle_ends_all_of_it(
+    tmp_path: Path, running: list[Running], ending: signal.Signals, status: int
+) -> None:
+    started = Running(tmp_path)
+    running.append(started)
+    started.wait_for("3. The crawl")
+    started.process.send_signal(ending)
+    assert started.status() == status, started.output
     assert started.has_left_nothing()
