@@ -301,20 +301,17 @@ def decode(kind: type[Binary], value: bytes | None) -> Binary:
     if crc != zlib.crc32(payload):
         raise UnreadableRecord(f"{kind.__name__}: the checksum does not fit the payload")
     if version != VERSION:
-        raise _other_version(kind.__name__, version)
+        move = "run the program that wrote it, or give this one a topics.generation of its own and let it take over"
+        if version > VERSION:
+            move = "upgrade this worker to the program of those that wrote it"
+        raise Refused(
+            f"{kind.__name__} of format version {version} on the topics, this program reads version {VERSION}: {move}"
+        )
     try:
         message: Binary = _DECODERS[kind].decode(payload)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise UnreadableRecord(f"{kind.__name__}: {error}") from error
     return message
-
-
-def _other_version(kind: str, version: int) -> Refused:
-    if version > VERSION:
-        move = "upgrade this worker to the program of those that wrote it"
-    else:
-        move = "run the program that wrote it, or give this one a topics.generation of its own and let it take over"
-    return Refused(f"{kind} of format version {version} on the topics, this program reads version {VERSION}: {move}")
 
 
 def text_headers(headers: Iterable[tuple[str, bytes]]) -> dict[str, str]:

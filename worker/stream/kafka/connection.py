@@ -1,4 +1,4 @@
-"""From the settings' ``kafka`` section to a client of kafka-python: the one place where the two meet."""
+"""Makes options for kafka-python's clients of the ``kafka`` section of the settings, and sees whether they connect."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def reaching(options: Options) -> Iterator[None]:
 
     Raises:
         Unavailable: no broker answers.
-        UsageError: the broker does not let the user in, or he may not do what the block does.
+        UsageError: the broker refuses the user's login, or what the block does.
     """
     with complaints() as heard:
         try:
@@ -74,7 +74,7 @@ def reaching(options: Options) -> Iterator[None]:
 
 
 def login_refused(options: Options, error: Exception) -> UsageError:
-    """What to say of an error of ``LOGIN_ERRORS``."""
+    """The error with a next move for one of ``LOGIN_ERRORS``."""
     servers = ",".join(options["bootstrap_servers"])
     if isinstance(error, errors.UnsupportedSaslMechanismError):
         return UsageError(
@@ -89,7 +89,7 @@ def login_refused(options: Options, error: Exception) -> UsageError:
 
 
 def check_login(options: Options, client: Any) -> None:
-    """See whether a client was refused while it ran: it asks that broker nothing more, and mostly does not say so.
+    """See whether a broker has refused a client while it ran: the client then asks it nothing more, and may not say so.
 
     Raises:
         UsageError: it was.
@@ -111,7 +111,6 @@ def _unreachable(options: Options, heard: Complaints, error: Exception) -> Stop:
 
 
 def _reveal(secret: Any) -> str | None:
-    """Of a ``SecretStr``, or of none."""
     return None if secret is None else secret.get_secret_value()
 
 

@@ -1,8 +1,9 @@
-"""The worker's one batch of claims in flight, made of what its partitions have ready."""
+"""Sends this worker's claims in batches, one at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from worker.messages import Batch, Claim, encode
 from worker.stream.log import Log, Sent, Ticket
@@ -13,23 +14,23 @@ from worker.stream.policy import SCHEME_HEADER, Policy
 from worker.topics import FINGERPRINTS
 
 
+@dataclass(eq=False)
 class Claimer(LogSubscriber):
-    """At most one batch of this worker in flight; the next gathers meanwhile, so batches grow with the load.
+    """At most one batch of this worker is in flight; the next gathers meanwhile, so batches grow with the load.
 
-    A batch is in flight until it was decided. After a send error the same claims are sent again before any further
-    ones: else claims of a partition would stand out of order in the log.
+    A batch is in flight until it is decided. After a send error the same claims are sent again before any other: else
+    claims of a partition would stand out of order in the log.
     """
 
-    def __init__(self, log: Log, policy: Policy, observer: Observer) -> None:
-        self.log = log
-        self.policy = policy
-        self.observer = observer
-        self.claims: tuple[Claim, ...] = ()
-        self.ticket: Ticket | None = None
+    log: Log
+    policy: Policy
+    observer: Observer
+    claims: tuple[Claim, ...] = ()
+    ticket: Ticket | None = None
 
     @property
     def idle(self) -> bool:
-        """Nothing is in flight."""
+        """Whether no batch is in flight."""
         return self.ticket is None
 
     def step(self, partitions: Sequence[OwnedPartition]) -> None:
@@ -46,7 +47,7 @@ class Claimer(LogSubscriber):
             self.ticket = None
 
     def on_decided(self, decided: DecidedBatch) -> None:
-        """Recognise the batch in flight by its claims; sent twice, the first to be decided counts."""
+        """Recognise the batch in flight by its claims; where it was sent twice, the first to be decided counts."""
         if self.ticket is None or decided.batch.writer != self.policy.writer:
             return
         sent = {(claim.partition, claim.offset) for claim in decided.batch.claims}

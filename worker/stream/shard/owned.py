@@ -50,12 +50,12 @@ class OwnedShard:
         observer.shard_state(number, self.state)
 
     def move(self, to: ShardState) -> None:
-        """Begin another part of its life."""
+        """Go to another state, and tell."""
         self.state = moved(SHARD_MOVES, self.state, to)
         self.observer.shard_state(self.number, to)
 
     def close(self) -> None:
-        """Stop reading blocks, if it still does, and writing a snapshot."""
+        """Stop reading blocks and writing a snapshot, whichever is under way, and give back its share of memory."""
         self._end_restoration()
         if self.snapshot_writer is not None:
             self.snapshot_writer.abandon()
@@ -67,7 +67,7 @@ class OwnedShard:
             self.restoration = None
 
     def restore(self, new_index: IndexFactory, new_key: Callable[[], bytes]) -> LiveShard | None:
-        """Read blocks on; the shard once all of them are loaded, from then on to be joined to a follower.
+        """Read more blocks; returns the shard once all of them are loaded, to be joined to a follower.
 
         Raises:
             Unavailable: the broker does not answer; ask again.
@@ -99,16 +99,16 @@ class OwnedShard:
         return self.live
 
     def _begin(self) -> Restoration | None:
-        """None while the broker does not say where the blocks begin."""
+        """Begin to read the blocks; None while the broker does not say where they begin."""
         try:
             return Restoration(self.number, self.log, self.policy, self.observer, self.resources)
         except Unavailable:
             return None
 
     def answer(self, follower: Follower) -> Answer | None:
-        """What there is to answer to the first undecided batch, unless that was done; to be sent with ``send``.
+        """The answer to the first undecided batch, to be sent with ``send``; None if it was sent or is not due.
 
-        Never to a later one: what a batch is compared with are the survivors of all batches before it.
+        A later batch is never answered: a batch is compared with the survivors of all batches before it.
         """
         if self.live is None:
             return None
@@ -131,6 +131,6 @@ class OwnedShard:
         return answer
 
     def send(self, answer: Answer) -> None:
-        """Give it to the log."""
+        """Append the answer to the log."""
         self.asked = answer.batch
         self.ticket = self.log.append(ANSWERS, 0, None, encode(answer))

@@ -12,10 +12,9 @@ from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import Cover, cover
 from worker.index.entries import Entries
 from worker.messages import Block, decode
-from worker.stream.compatibility import other_scheme
 from worker.stream.log import Log, Record
 from worker.stream.observer import Observer
-from worker.stream.policy import BRIDGE_HEADER, Policy, ReplayPoint
+from worker.stream.policy import BRIDGE_HEADER, Policy, ReplayPoint, other_scheme
 from worker.stream.replay import readable_point
 from worker.stream.resources import WorkerResources
 from worker.stream.shard.expiry_clocks import Clocks
@@ -26,8 +25,8 @@ from worker.stream.shard.snapshots import refuse
 from worker.topics import INDEX
 
 _WAIT: Final = 0.005
-"""Seconds for which a step waits for records, or for the loading; without it the loop would only turn. The shards that
-answer already wait as long, once for each that does not."""
+"""Seconds for which a step waits for records, or for the loading; without a wait the loop would burn a core. The shards
+that answer already wait meanwhile, once for each shard that is being restored."""
 
 
 class Restored(NamedTuple):
@@ -67,8 +66,8 @@ class Restoration:
     4. Load what it holds, in the background, if there is one.
     5. Check that both logs still reach back to its end.
 
-    Where 3 to 5 fail with a snapshot, or 2 finds that a repair has given up batches that it holds, all of it begins
-    anew without.
+    Where 3 to 5 fail with a snapshot, or 2 finds that a repair has given up batches that it holds, all steps begin anew
+    without the snapshot.
     """
 
     def __init__(
@@ -166,9 +165,9 @@ class Restoration:
         self._begin()
 
     def _load(self, new_index: IndexFactory) -> _Loaded:
-        """Cover and index. Asks nothing of the log, so that it may run beside the worker's own thread.
+        """Make the cover and the index. Asks nothing of the log, so that it may run beside the worker's own thread.
 
-        What is loaded is let go of at once: else the blocks would take as much memory as the index once more.
+        Each block is let go of as soon as it is loaded: else all of them would take as much memory as the index does.
         """
         count = len(self.blocks)
         found, parts, unreadable = self._cover()
@@ -209,7 +208,7 @@ class Restoration:
                 return found, parts, unreadable
 
     def _given_up(self, parts: deque[Iterable[Entries]]) -> Iterator[Entries]:
-        """The entries one after the other, kept by nobody but who asked; ends early when nobody waits for them."""
+        """The entries in parts, none of which is kept here; ends early when nobody waits for the shard any more."""
         while parts and not self._closed:
             yield from parts.popleft()
 
