@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 from weakref import ref
 
@@ -36,24 +37,19 @@ class Looked(NamedTuple):
     candidates: int
 
 
+@dataclass(eq=False)
 class Gauges:
     """Takes the gauges of a worker, and counts that its parts keep; those of a shard begin anew with each restore.
 
-    Args:
-        counters: where the numbers go.
-        now: seconds since 1970, to be compared with the broker's time stamps.
-        stopwatch: seconds, monotonic.
+    The numbers go to ``counters``. ``now`` is in seconds since 1970, to be compared with the broker's time stamps;
+    ``stopwatch`` is in seconds and monotonic.
     """
 
-    def __init__(
-        self,
-        counters: Counters,
-        now: Callable[[], float] = time.time,
-        stopwatch: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self._counters = counters
-        self._now = now
-        self._stopwatch = stopwatch
+    counters: Counters
+    now: Callable[[], float] = time.time
+    stopwatch: Callable[[], float] = time.perf_counter
+
+    def __post_init__(self) -> None:
         self._seen: dict[int, Looked] = {}
         self._usage = PoolUsage()
         self._starved: dict[int, tuple[float, Mapping[int, int]]] = {}
@@ -71,18 +67,18 @@ class Gauges:
         gauges[catalogue.REPLAY_MARGIN] = _replay_margins(worker, logs)
         look_ups, candidates = self._looked(worker)
         before, self._usage = self._usage, worker.fingerprinting.usage
-        with self._counters.lock:
+        with self.counters.lock:
             for gauge, numbers in gauges.items():
-                tally = self._counters.tally(gauge)
+                tally = self.counters.tally(gauge)
                 tally.clear()
                 tally.update(numbers)
-            self._counters.tally(catalogue.LOOK_UPS)[()] += look_ups
-            self._counters.tally(catalogue.CANDIDATES)[()] += candidates
-            self._counters.tally(catalogue.PARSER_REPLACEMENTS)[()] += self._usage.replaced - before.replaced
-            self._counters.tally(catalogue.PARSING)[()] = self._usage.outstanding
+            self.counters.tally(catalogue.LOOK_UPS)[()] += look_ups
+            self.counters.tally(catalogue.CANDIDATES)[()] += candidates
+            self.counters.tally(catalogue.PARSER_REPLACEMENTS)[()] += self._usage.replaced - before.replaced
+            self.counters.tally(catalogue.PARSING)[()] = self._usage.outstanding
             for stage, seconds in self._usage.stage_seconds.items():
-                self._counters.tally(catalogue.STAGE_SECONDS)[stage,] += seconds - before.stage_seconds.get(stage, 0.0)
-            self._counters.tally(catalogue.MEMORY_LIMIT)[()] = worker.resources.memory_limit.limit
+                self.counters.tally(catalogue.STAGE_SECONDS)[stage,] += seconds - before.stage_seconds.get(stage, 0.0)
+            self.counters.tally(catalogue.MEMORY_LIMIT)[()] = worker.resources.memory_limit.limit
 
     def _of_shards(self, shards: Iterable[OwnedShard]) -> dict[Gauge, dict[Labels, float]]:
         gauges: dict[Gauge, dict[Labels, float]] = {Gauge(metric): {} for metric in OF_SHARDS}
@@ -128,7 +124,7 @@ class Gauges:
         Where no page is held but pages wait at the broker, they count from when that was first seen, as soon as two
         different looks at the lag agree on it. (One look alone may be older than the last commit.)
         """
-        now = self._now()
+        now = self.now()
         oldest = next(iter(partition.held.values()), None)
         if oldest is not None or not lags.get(partition.number):
             self._starved.pop(partition.number, None)
@@ -154,14 +150,14 @@ class Gauges:
         """Measure the fullest bucket of the shard whose turn it is; that takes a look at all of its buckets."""
         indexes = _indexes(worker)
         self._measured = {number: found for number, found in self._measured.items() if number in indexes}
-        begun = self._stopwatch()
+        begun = self.stopwatch()
         if not indexes or begun < self._measure_from:
             return
         # One that was never measured first; then the one whose measurement is the oldest.
         number = next((number for number in indexes if number not in self._measured), next(iter(self._measured), 0))
         self._measured.pop(number, None)
         self._measured[number] = indexes[number].largest_bucket
-        ended = self._stopwatch()
+        ended = self.stopwatch()
         self._measure_from = ended + REST * (ended - begun)
 
 

@@ -77,14 +77,12 @@ class Health:
 
     def not_ready(self) -> list[str]:
         """What is missing; empty while the worker does all that is its own."""
-        return [*self.not_alive(), *self._missing, *self._silence()]
-
-    def _silence(self) -> list[str]:
-        heard = self._heard
+        missing, heard = [*self.not_alive(), *self._missing], self._heard
         if heard is None:
-            return ["the broker has not answered yet"]
-        silent = self._clock() - heard
-        return [f"the broker last answered {silent:.0f} s ago"] if silent > HEARD_SECONDS else []
+            missing.append("the broker has not answered yet")
+        elif (silent := self._clock() - heard) > HEARD_SECONDS:
+            missing.append(f"the broker last answered {silent:.0f} s ago")
+        return missing
 
 
 class Exposes(Protocol):
@@ -131,7 +129,7 @@ class HealthServer:
         listener = _listener(host, port)
         self._address = listener.getsockname()
         self._exposes = exposes
-        self._server = HttpServer(listener, lambda head: _reply(self._exposes, head), "health")
+        self._server = HttpServer(listener, self._reply, "health")
 
     def show(self, exposes: Exposes) -> None:
         self._exposes = exposes
@@ -152,6 +150,10 @@ class HealthServer:
     def close(self) -> None:
         """Listen no more; requests that are being answered are answered."""
         self._server.close()
+
+    def _reply(self, head: bytes) -> Reply:
+        request = _Request(self._exposes, head)
+        return Reply(request.wfile.getvalue(), not request.close_connection)
 
     def __enter__(self) -> Self:
         return self
@@ -196,11 +198,6 @@ def _listening(host: str, port: int) -> socket.socket:
         listener.close()
         raise
     return listener
-
-
-def _reply(exposes: Exposes, head: bytes) -> Reply:
-    request = _Request(exposes, head)
-    return Reply(request.wfile.getvalue(), not request.close_connection)
 
 
 class _Request(BaseHTTPRequestHandler):

@@ -17,7 +17,7 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -78,13 +78,14 @@ class HttpServer:
 
     def _serve(self) -> None:
         try:
-            while self._step(self._next_deadline()):
+            while self._step():
                 pass
         finally:
             self._end()
 
-    def _step(self, deadline: float) -> bool:
+    def _step(self) -> bool:
         """Wait until something can be done, and do it; false when the server is to be closed."""
+        deadline = min((each.deadline for each in self._connections), default=time.monotonic() + IDLE_SECONDS)
         for key, _ in self._selector.select(max(0.0, deadline - time.monotonic())):
             if key.fileobj is self._bell:
                 return False
@@ -96,9 +97,6 @@ class HttpServer:
         for connection in [each for each in self._connections if each.deadline <= now]:
             self._drop(connection)
         return True
-
-    def _next_deadline(self) -> float:
-        return min((each.deadline for each in self._connections), default=time.monotonic() + IDLE_SECONDS)
 
     def _accept(self) -> None:
         for _ in range(_ACCEPTED_AT_ONCE):
@@ -153,19 +151,14 @@ class HttpServer:
         self._selector.unregister(self._bell)
         self._listener.close()
         give_up = time.monotonic() + CLOSE_SECONDS
-        for connection in self._unsent(give_up):
-            self._go_on(connection)
+        while any(each.unsent for each in self._connections) and (left := give_up - time.monotonic()) > 0:
+            for key, _ in self._selector.select(left):
+                if key.data in self._connections and key.data.unsent:
+                    self._go_on(key.data)
         for connection in list(self._connections):
             self._drop(connection)
         self._selector.close()
         self._bell.close()
-
-    def _unsent(self, give_up: float) -> Iterator[_Connection]:
-        """Connections that can take more of their answers, until all are taken or the time is over."""
-        while any(each.unsent for each in self._connections) and (left := give_up - time.monotonic()) > 0:
-            for key, _ in self._selector.select(left):
-                if key.data in self._connections and key.data.unsent:
-                    yield key.data
 
 
 class _Connection:

@@ -231,11 +231,8 @@ class _Families(Collector):
 
 
 def _numbers(metric: Metric, tally: Mapping[Labels, float]) -> Family:
-    family: CounterMetricFamily | GaugeMetricFamily
-    if metric.kind is Kind.COUNTER:
-        family = CounterMetricFamily(metric.name, metric.text, labels=metric.labels)
-    else:
-        family = GaugeMetricFamily(metric.name, metric.text, labels=metric.labels)
+    kind = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
+    family = kind(metric.name, metric.text, labels=metric.labels)
     for labels, number in sorted(tally.items()):
         family.add_metric(labels, number)
     return family

@@ -6,7 +6,6 @@ Prometheus gets few of these names; the table of all hosts is shown at ``/hosts`
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Final
 
 from worker.messages import Headers
@@ -65,12 +64,11 @@ def hosts_json(rows: list[tuple[str, tuple[int, ...]]]) -> bytes:
 
     Hosts with most pages come first.
     """
-    return json.dumps({"hosts": list(_objects(rows))}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _objects(rows: list[tuple[str, tuple[int, ...]]]) -> Iterator[dict[str, str | int]]:
-    for host, counts in sorted(rows, key=lambda row: (-sum(row[1]), row[0])):
-        yield {"host": host, "pages": sum(counts), **dict(zip(OUTCOMES, counts, strict=True))}
+    objects = [
+        {"host": host, "pages": sum(counts), **dict(zip(OUTCOMES, counts, strict=True))}
+        for host, counts in sorted(rows, key=lambda row: (-sum(row[1]), row[0]))
+    ]
+    return json.dumps({"hosts": objects}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 class Origins:

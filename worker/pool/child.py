@@ -161,7 +161,12 @@ class ParserProcess(Generic[K]):
         """Send as much as the pipe takes; true if something is left."""
         try:
             while self._unsent:
-                self._drop_sent(os.writev(self.pages, list(islice(self._unsent, _PARTS_AT_ONCE))))
+                count = os.writev(self.pages, list(islice(self._unsent, _PARTS_AT_ONCE)))
+                self._sent += count
+                while self._unsent and count >= len(self._unsent[0]):
+                    count -= len(self._unsent.popleft())
+                if count:
+                    self._unsent[0] = self._unsent[0][count:]
         except BlockingIOError:
             pass
         except BrokenPipeError:
@@ -249,10 +254,3 @@ class ParserProcess(Generic[K]):
 
     def _first_is_sent(self) -> bool:
         return bool(self._ends) and self._sent >= self._ends[0]
-
-    def _drop_sent(self, count: int) -> None:
-        self._sent += count
-        while self._unsent and count >= len(self._unsent[0]):
-            count -= len(self._unsent.popleft())
-        if count:
-            self._unsent[0] = self._unsent[0][count:]

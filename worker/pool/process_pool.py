@@ -185,14 +185,16 @@ class ProcessPool(Generic[K, T]):
         give_up = self._clock() + timeout
         while True:
             for ready, events in self._selector.select(self._patience(give_up)):
-                child: ParserProcess[K] = ready.data
-                if child not in self._children:
+                if ready.data not in self._children:
                     continue  # its other pipe has just told of its end
                 if events & selectors.EVENT_WRITE:
-                    self._send(child)
+                    self._send(ready.data)
                 else:
-                    self._receive(child)
-            self._kill_overdue()
+                    self._receive(ready.data)
+            watched = self._watched.look()
+            for child in self._children:  # what a killed one has answered before comes up its pipe all the same
+                if why := child.overdue(watched, self._limits):
+                    child.kill(why)
             self._hand_out()
             if self._done or self._clock() >= give_up:
                 done, self._done = self._done, []
@@ -269,18 +271,16 @@ class ProcessPool(Generic[K, T]):
         else:
             raise Malformed(f"{outcome.kind.name} out of turn")
 
-    def _kill_overdue(self) -> None:
-        """Kill children that exceed a limit. What one has answered before comes up its pipe all the same."""
-        watched = self._watched.look()
-        for child in self._children:
-            if why := child.overdue(watched, self._limits):
-                child.kill(why)
-
     def _replace(self, child: ParserProcess[K], reason: str, detail: str = "") -> None:
         end = self._remove(child)
         self.replaced += 1
         if not child.ready:
-            self._count_failed_start(end)
+            self._failed_starts += 1
+            if self._failed_starts >= _STARTS_IN_A_ROW:
+                raise Unavailable(
+                    f"{self._failed_starts} parser processes in a row ended before they were ready ({end}); "
+                    "see what they wrote to standard error, and whether the machine is out of memory"
+                )
         suspect = child.ahead.popleft() if child.ready and child.ahead else None
         self._line.extendleft(reversed(child.ahead))
         innocent = child.killed
@@ -292,14 +292,6 @@ class ProcessPool(Generic[K, T]):
                 self._done.append((suspect.key, PageError(reason, detail or end)))
                 suspect = None
         self._start_child(suspect)
-
-    def _count_failed_start(self, end: str) -> None:
-        self._failed_starts += 1
-        if self._failed_starts >= _STARTS_IN_A_ROW:
-            raise Unavailable(
-                f"{self._failed_starts} parser processes in a row ended before they were ready ({end}); "
-                "see what they wrote to standard error, and whether the machine is out of memory"
-            )
 
     def _start_child(self, suspect: SubmittedPage[K] | None = None) -> None:
         child: ParserProcess[K] = ParserProcess(self._spec, self._result_bytes, self._watched.seconds)

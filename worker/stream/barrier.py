@@ -86,14 +86,6 @@ def unreadable(record: Record, refusal: Refused) -> Barrier:
     return Barrier(record.offset, f"cannot be read: {refusal}; or, if you have no such program, go on as follows")
 
 
-def highest(batch: Batch) -> dict[int, int]:
-    """The highest claimed offset of each partition."""
-    found: dict[int, int] = {}
-    for claim in batch.claims:
-        found[claim.partition] = max(claim.offset, found.get(claim.partition, -1))
-    return found
-
-
 def impossible(batch: Batch, partitions: int) -> str | None:
     """Why no worker can have written this batch, whatever ``pages`` holds; None if one can."""
     for claim in batch.claims:
@@ -130,7 +122,9 @@ def impossible_or_beyond(batch: Batch, policy: Policy, ends: Ends) -> str | None
     """
     why = impossible(batch, policy.partitions)
     if why is None:
-        claimed = highest(batch)
+        claimed: dict[int, int] = {}
+        for claim in batch.claims:
+            claimed[claim.partition] = max(claim.offset, claimed.get(claim.partition, -1))
         found = beyond(claimed, ends.after(claimed))
         why = None if found is None else f"claims {found}: {_NOBODY}"
     return None if why is None else f"(by writer {batch.writer.hex()}) {why}"

@@ -77,24 +77,19 @@ def check_scheme(log: Log, policy: Policy) -> None:
     found = _first_of(log, FINGERPRINTS, 0, Batch)
     if found is not None and found[0] == COPIED:
         found = _first_of(log, FINGERPRINTS, 0, Batch, behind_copy=True)
-        if found is None:
-            _check_copy(log, policy)
+        if found is None:  # an index was copied here; then the group has consumed offsets, unless the copy broke off
+            try:
+                whole = log.pages().committed(0) is not None
+            except NotYet:  # somebody works here
+                whole = True
+            if not whole:
+                raise other_scheme(policy, COPIED, (), FINGERPRINTS)
     shard = 0
     while found is None and shard < policy.shards:
         found = _first_of(log, INDEX, shard, Block)
         shard += 1
     if found is not None and found[0] != policy.scheme:
         raise other_scheme(policy, *found)
-
-
-def _check_copy(log: Log, policy: Policy) -> None:
-    """See that a copied index is whole: then the group has consumed offsets (``worker.operations.copy_index``)."""
-    try:
-        whole = log.pages().committed(0) is not None
-    except NotYet:  # somebody works here
-        whole = True
-    if not whole:
-        raise other_scheme(policy, COPIED, (), FINGERPRINTS)
 
 
 def _first_of(

@@ -24,8 +24,6 @@ class Reach(Enum):
 
 @dataclass(frozen=True)
 class Logs:
-    """Bounds of the two logs."""
-
     fingerprints: Bounds
     answers: Bounds
 
@@ -36,7 +34,7 @@ class Logs:
 
     @property
     def end(self) -> ReplayPoint:
-        """Behind everything."""
+        """Where somebody who has read everything would read on."""
         return ReplayPoint(self.fingerprints.end, self.answers.end)
 
 

@@ -96,18 +96,15 @@ class Runner:
             Stop: the worker must not, or cannot, go on.
         """
         try:
-            return self._run_and_drain()
+            while not self.stopping:
+                self.one_pass()
+            self.worker.drain()
+            deadline = self.clock() + self.rhythm.drain_seconds
+            while not self.worker.drained and self.clock() < deadline:
+                self.one_pass()
         except Barred:
             self._finish_before_the_barrier()
             raise
-
-    def _run_and_drain(self) -> bool:
-        while not self.stopping:
-            self.one_pass()
-        self.worker.drain()
-        deadline = self.clock() + self.rhythm.drain_seconds
-        while not self.worker.drained and self.clock() < deadline:
-            self.one_pass()
         self.worker.flush(seal=True, keep=True)
         while not self.worker.flushed and self.clock() < deadline:
             self.worker.flush()

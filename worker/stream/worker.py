@@ -123,7 +123,6 @@ class Worker:
 
     @property
     def committing(self) -> bool:
-        """Whether a transaction is in flight."""
         return not self.committer.idle
 
     @property

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from kafka import errors
 
-from worker.errors import Stop, Unavailable, UsageError
+from worker.errors import Unavailable, UsageError
 from worker.kafka_client.connection import (
     BOOTSTRAP_TIMEOUT_MS,
     LOGIN_ERRORS,
     RECONNECT_BACKOFF_MAX_MS,
-    Complaints,
     complaints,
     require_crc32c,
     tls_context,
@@ -63,7 +62,13 @@ def reaching(options: Options) -> Iterator[None]:
         try:
             yield
         except (errors.KafkaTimeoutError, errors.KafkaConnectionError, errors.NodeNotReadyError) as error:
-            raise _unreachable(options, heard, error) from error
+            if heard.refusal is not None:
+                raise login_refused(options, heard.refusal) from error
+            why = heard.why or f"{type(error).__name__}: {error}"
+            raise Unavailable(
+                f"no Kafka broker answers at kafka.bootstrap_servers={','.join(options['bootstrap_servers'])} ({why}). "
+                "Correct that setting, or start a broker on this machine: python -m worker broker"
+            ) from error
         except errors.AuthorizationError as error:
             raise UsageError(
                 f"the broker refused it ({type(error).__name__}: {error}): "
@@ -97,17 +102,6 @@ def check_login(options: Options, client: Any) -> None:
     for error in login_failures(client):
         if isinstance(error, LOGIN_ERRORS):
             raise login_refused(options, error) from error
-
-
-def _unreachable(options: Options, heard: Complaints, error: Exception) -> Stop:
-    if heard.refusal is not None:
-        return login_refused(options, heard.refusal)
-    servers = ",".join(options["bootstrap_servers"])
-    why = heard.why or f"{type(error).__name__}: {error}"
-    return Unavailable(
-        f"no Kafka broker answers at kafka.bootstrap_servers={servers} ({why}). "
-        "Correct that setting, or start a broker on this machine: python -m worker broker"
-    )
 
 
 def _reveal(secret: Any) -> str | None:

@@ -35,6 +35,8 @@ POSITION_TIMEOUT_MS: Final = 1000
 class KafkaReader(Reader):
     """One partition, read by a consumer of its own; records of more than ``most_bytes`` come without content."""
 
+    position = 0
+
     def __init__(self, options: Options, name: str, partition: int, offset: int, most_bytes: int) -> None:
         with reaching(options):
             self._consumer: Any = KafkaConsumer(
@@ -50,12 +52,8 @@ class KafkaReader(Reader):
         self._partition = TopicPartition(name, partition)
         self._consumer.assign([self._partition])
         self._consumer.seek(self._partition, offset)
-        self._position = offset
+        self.position = offset
         self._fetches = Fetches(self._consumer)
-
-    @property
-    def position(self) -> int:
-        return self._position
 
     def read(self, wait: float = 0.0) -> Sequence[Record]:
         deadline = time.monotonic() + wait
@@ -70,15 +68,15 @@ class KafkaReader(Reader):
         """What the client has, without waiting."""
         records: Sequence[Record] = ()
         with (
-            speaking(f"partition {self._partition.partition} of {self._partition.topic}, offset {self._position},"),
+            speaking(f"partition {self._partition.partition} of {self._partition.topic}, offset {self.position},"),
             while_away(),
         ):
             records = self._consumer.poll(timeout_ms=0, max_records=RECORDS_A_READ).get(self._partition, ())
             if records:
-                self._position = records[-1].offset + 1
+                self.position = records[-1].offset + 1
             else:  # the end of a transaction, or what compaction took, has an offset and no record
                 known = self._consumer.position(self._partition, timeout_ms=POSITION_TIMEOUT_MS)
-                self._position = max(self._position, known or 0)
+                self.position = max(self.position, known or 0)
         return records
 
     def close(self) -> None:

@@ -109,7 +109,6 @@ class Joining:
         return self._thread is not None
 
     def begin(self) -> None:
-        """Lend the consumer to a new thread."""
         self._thread = threading.Thread(target=self._join, name=self._name, daemon=True)
         self._thread.start()
 
@@ -209,11 +208,8 @@ class Member:
             self._joining.begin()
         elif was_lent:
             self._let_flow()
-        return Polled(
-            lost,
-            gained,
-            [record for here in sorted(fetched) if here.partition in self._flowing for record in fetched[here]],
-        )
+        flowing = [here for here in sorted(fetched) if here.partition in self._flowing]
+        return Polled(lost, gained, [record for here in flowing for record in fetched[here]])
 
     def _hear(self) -> tuple[list[int], list[int]]:
         """What was lost and gained since the last time."""

@@ -69,10 +69,7 @@ class _GroupLess:
 
 
 class OutputReader(_GroupLess):
-    """Reads output topics from their beginning, each partition in its order. Not for use from several threads at once.
-
-    Args:
-        topics: which of ``OUTPUTS``.
+    """Reads those of ``OUTPUTS`` from their beginning, each partition in its order. Not for several threads at once.
 
     Raises:
         Unavailable: no broker answers, or a topic is missing.

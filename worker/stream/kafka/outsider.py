@@ -100,11 +100,7 @@ class ClusterView:
         ]
 
     def committed(self, partition: int) -> Committed | None:
-        """The consumed offset of a partition of ``pages``, None if there is none.
-
-        Raises:
-            NotYet: a transaction that may change it is pending.
-        """
+        """The consumed offset of a partition of ``pages``; raises ``NotYet`` while a transaction is pending on it."""
         here = TopicPartition(self._name(PAGES), partition)
         try:
             found = self._asker.committed(here, metadata=True, timeout_ms=ASK_TIMEOUT_MS)
@@ -113,11 +109,7 @@ class ClusterView:
         return None if found is None or found.offset < 0 else Committed(found.offset, found.metadata or "")
 
     def commit(self, offsets: Mapping[int, Committed]) -> None:
-        """Set consumed offsets; the broker takes them only while the group has no members.
-
-        Raises:
-            Refused: it did not take them.
-        """
+        """Set consumed offsets; raises ``Refused`` where the broker does not take them: the group has members."""
         wanted = {
             TopicPartition(self._name(PAGES), number): OffsetAndMetadata(committed.offset, committed.metadata, -1)
             for number, committed in offsets.items()

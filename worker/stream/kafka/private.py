@@ -12,8 +12,6 @@ from kafka.consumer.fetcher import Fetcher
 from kafka.record.default_records import DefaultRecordBatch
 from kafka.structs import MemberState
 
-# consumers
-
 
 def is_at_rest(consumer: Any) -> bool:
     """Whether the consumer is a member of its group and need not join anew."""
@@ -42,9 +40,6 @@ def fetcher_as(consumer: Any, kind: type[Fetcher]) -> Any:
     return fetcher
 
 
-# producers
-
-
 def transactions_of(producer: Any) -> Any:
     """What begins the end of a transaction without waiting for it, which no public method does."""
     return producer._transaction_manager
@@ -53,9 +48,6 @@ def transactions_of(producer: Any) -> Any:
 def wake(producer: Any) -> None:
     """Let the thread that sends look at once for what there is to be done."""
     producer._sender.wakeup()
-
-
-# record batches
 
 
 def packed_content(batch: DefaultRecordBatch) -> memoryview:

@@ -112,20 +112,12 @@ class Appender:
 
     def look(self) -> None:
         """See what became of the last appends; after one that failed the next has a new producer."""
-        pending, failed, done = [], [], 0
-        for ticket in self._last:
-            state = ticket.state
-            if state is Sent.PENDING:
-                pending.append(ticket)
-            elif state is Sent.FAILED:
-                failed.append(ticket)
-            else:
-                done += 1
-        self._last = pending
-        if failed:
+        states = [(ticket, ticket.state) for ticket in self._last]
+        self._last = [ticket for ticket, state in states if state is Sent.PENDING]
+        if failed := [ticket for ticket, state in states if state is Sent.FAILED]:
             self._note(failed[0].future.exception, failed[0].topic)
             self.close(0)
-        elif done:
+        elif len(self._last) < len(states):
             self.failures.clear()
 
     def _note(self, error: Exception, topic: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worker.messages import Batch, Claim, encode
@@ -36,7 +36,10 @@ class Claimer(LogSubscriber):
     def step(self, partitions: Sequence[OwnedPartition]) -> None:
         """Send the claims that are ready in partitions that claim, or once more those whose send failed."""
         if self.ticket is None:
-            self._send(self._gather(partitions), again=False)
+            gathered: list[Claim] = []
+            for partition in partitions:
+                gathered.extend(partition.ready_claims(self.policy.claims_a_batch - len(gathered)))
+            self._send(tuple(gathered), again=False)
         elif self.ticket.state is Sent.FAILED:
             self._send(self.claims, again=True)
 
@@ -54,12 +57,6 @@ class Claimer(LogSubscriber):
         if all((claim.partition, claim.offset) in sent for claim in self.claims):
             self.claims = ()
             self.ticket = None
-
-    def _gather(self, partitions: Iterable[OwnedPartition]) -> tuple[Claim, ...]:
-        gathered: list[Claim] = []
-        for partition in partitions:
-            gathered.extend(partition.ready_claims(self.policy.claims_a_batch - len(gathered)))
-        return tuple(gathered)
 
     def _send(self, claims: tuple[Claim, ...], *, again: bool) -> None:
         if not claims:

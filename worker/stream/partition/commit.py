@@ -141,13 +141,11 @@ class Committer:
             return []
         through = self.ticket.state is Sent.DONE
         parts, self.parts, self.ticket = self.parts, [], None
-        if through:
-            self.observer.committed([committed for part in parts for committed in part.ready])
-        else:
-            self.observer.commit_failed(sum(len(part.ready) for part in parts))
         owned = [part for part in parts if part.partition.state is PartitionState.CLAIMING]
         if not through:
+            self.observer.commit_failed(sum(len(part.ready) for part in parts))
             return [part.partition for part in owned]
+        self.observer.committed([committed for part in parts for committed in part.ready])
         for part in owned:
             part.partition.committed(len(part.ready), part.committed)
         return []

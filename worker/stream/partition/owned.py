@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from worker.errors import Refused, UsageError
@@ -33,6 +34,7 @@ class Due(NamedTuple):
     before: ReplayPoint
 
 
+@dataclass(eq=False)
 class OwnedPartition(LogSubscriber):
     """One partition of ``pages`` in the hands of this worker.
 
@@ -43,14 +45,13 @@ class OwnedPartition(LogSubscriber):
     committed although the page is not held.
     """
 
-    def __init__(self, number: int, observer: Observer, *, counts: bool = False) -> None:
-        self.number = number
-        self.observer = observer
+    number: int
+    observer: Observer
+    counts: bool = False
+
+    def __post_init__(self) -> None:
         self.state = PartitionState.LOCATING
-        self.committed_offset = -1
-        self.claimed_up_to = -1
-        self.decided_up_to = -1
-        self.catch_up_to = -1
+        self.committed_offset = self.claimed_up_to = self.decided_up_to = self.catch_up_to = -1
         self.held: dict[int, Record] = {}
         self.held_bytes = 0
         self.skipped: set[int] = set()
@@ -58,9 +59,8 @@ class OwnedPartition(LogSubscriber):
         self.waiting: deque[int] = deque()
         self.claims: dict[int, Claim] = {}
         self.committed_point = ReplayPoint(0, 0)
-        self.counts = counts
-        self.written_from = NOTHING if counts else 0
-        observer.partition_state(number, self.state)
+        self.written_from = NOTHING if self.counts else 0
+        self.observer.partition_state(self.number, self.state)
 
     def move(self, to: PartitionState) -> None:
         self.state = moved(PARTITION_MOVES, self.state, to)
@@ -202,19 +202,15 @@ class OwnedPartition(LogSubscriber):
             if claim.partition != self.number:
                 continue
             decision = decisions.get(place)
-            if decision is None:
-                self._check_void(claim)
-            elif claim.offset >= self.committed_offset:
+            if decision is None and claim.offset > self.decided_up_to:
+                raise Refused(
+                    f"page {claim.offset} of partition {self.number} was claimed before, but that claim is not in the "
+                    f"log from the committed replay point {tuple(self.committed_point)} on. The consumed offsets of "
+                    "the group were reset or edited: give the workers a new kafka.group and topics.prefix"
+                )
+            if decision is not None and claim.offset >= self.committed_offset:
                 self.decisions.append(Due(decision, decided.before))
             self.decided_up_to = max(self.decided_up_to, claim.offset)
-
-    def _check_void(self, claim: Claim) -> None:
-        if claim.offset > self.decided_up_to:
-            raise Refused(
-                f"page {claim.offset} of partition {self.number} was claimed before, but that claim is not in the log "
-                f"from the committed replay point {tuple(self.committed_point)} on. The consumed offsets of the group "
-                "were reset or edited: give the workers a new kafka.group and topics.prefix"
-            )
 
     def settleable(self, most_pages: int, most_bytes: int) -> list[tuple[Record, Decision]]:
         """The pages at the head whose decision is known, in order of offset.

@@ -151,6 +151,7 @@ def void_places(claims: Iterable[Claim], claimed: dict[int, int]) -> list[int]:
     return void
 
 
+@dataclass(eq=False)
 class LiveShard(LogSubscriber):
     """A shard restored up to a batch, following the logs from there.
 
@@ -158,16 +159,15 @@ class LiveShard(LogSubscriber):
     differ only in where they cut their blocks.
     """
 
-    def __init__(
-        self, number: int, policy: Policy, index: Index, standing: Standing, memory_limit: MemoryLimit | None = None
-    ) -> None:
-        self.number = number
-        self.policy = policy
-        self.index = index
-        self.standing = standing
-        self.memory_limit = memory_limit or MemoryLimit()
+    number: int
+    policy: Policy
+    index: Index
+    standing: Standing
+    memory_limit: MemoryLimit = field(default_factory=MemoryLimit)
+
+    def __post_init__(self) -> None:
         self.sealed: deque[Block] = deque()
-        self._sealed_to = standing.to
+        self._sealed_to = self.standing.to
         self._open: list[Survivor] = []
         self._open_clocks: list[Order] = []
         self._open_bytes = 0

@@ -71,7 +71,6 @@ class MemoryLimit:
 
     @property
     def entries(self) -> int:
-        """Entries that the shards hold."""
         return sum(taken.entries for taken in tuple(self._shards.values()))
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.messages import Answer, encode
@@ -23,6 +24,7 @@ from worker.topics import ANSWERS, INDEX
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class OwnedShard:
     """One shard in the hands of this worker, from its first block to its loss.
 
@@ -30,15 +32,14 @@ class OwnedShard:
     and only what they left unanswered is answered.
     """
 
-    def __init__(
-        self, number: int, log: Log, policy: Policy, observer: Observer, resources: WorkerResources, ends: Ends
-    ) -> None:
-        self.number = number
-        self.log = log
-        self.ends = ends
-        self.policy = policy
-        self.observer = observer
-        self.resources = resources
+    number: int
+    log: Log
+    policy: Policy
+    observer: Observer
+    resources: WorkerResources
+    ends: Ends
+
+    def __post_init__(self) -> None:
         self.state = ShardState.RESTORING
         self.restoration = self._begin()
         self.live: LiveShard | None = None
@@ -47,10 +48,9 @@ class OwnedShard:
         self.answer_from = 0
         self.asked = -1
         self.ticket: Ticket | None = None
-        observer.shard_state(number, self.state)
+        self.observer.shard_state(self.number, self.state)
 
     def move(self, to: ShardState) -> None:
-        """Go to another state, and tell."""
         self.state = moved(SHARD_MOVES, self.state, to)
         self.observer.shard_state(self.number, to)
 

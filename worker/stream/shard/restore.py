@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
 from functools import partial
+from operator import methodcaller
 from typing import Final, NamedTuple
 
 from worker.errors import Refused, UnreadableRecord
@@ -55,6 +57,7 @@ class _Loaded(NamedTuple):
     unreadable: list[tuple[int, str]]
 
 
+@dataclass(eq=False)
 class Restoration:
     """Reads one shard's partition of ``index`` to its end, a step at a time.
 
@@ -70,16 +73,15 @@ class Restoration:
     without the snapshot.
     """
 
-    def __init__(
-        self, number: int, log: Log, policy: Policy, observer: Observer, resources: WorkerResources | None = None
-    ) -> None:
-        self.number = number
-        self.log = log
-        self.policy = policy
-        self.observer = observer
-        self.resources = resources or WorkerResources()
+    number: int
+    log: Log
+    policy: Policy
+    observer: Observer
+    resources: WorkerResources = field(default_factory=WorkerResources)
+
+    def __post_init__(self) -> None:
         folder = self.resources.snapshots
-        self.snapshot = None if folder is None else folder.find(number, log, policy)
+        self.snapshot = None if folder is None else folder.find(self.number, self.log, self.policy)
         self._begin()
 
     def _begin(self) -> None:
@@ -124,7 +126,6 @@ class Restoration:
         return True
 
     def close(self) -> None:
-        """Stop reading and loading."""
         self._closed = True
         self.reader.close()
 
@@ -196,7 +197,7 @@ class Restoration:
             parts: deque[Iterable[Entries]] = deque()
             for piece in found.pieces:
                 if snapshot is not None and piece.block is snapshot.head.block:
-                    parts.append(_after(snapshot.entries(), piece.after))
+                    parts.append(map(methodcaller("after", piece.after), snapshot.entries()))
                     continue
                 try:
                     parts.append((piece.entries(),))
@@ -228,19 +229,12 @@ class Restoration:
         if block.shard != self.number:
             self.observer.unreadable(INDEX, record.offset, f"a block of shard {block.shard} in partition {self.number}")
             return
-        if self.snapshot is not None and block.after < self.snapshot.head.block.to and _is_bridge(record):
+        is_bridge = any(name == BRIDGE_HEADER for name, _ in record.headers)
+        if is_bridge and self.snapshot is not None and block.after < self.snapshot.head.block.to:
             self._bridged = block.to
         self.blocks[key] = block
         self.block_keys[key] = block.to
         self.offsets[id(block)] = record.offset
-
-
-def _is_bridge(record: Record) -> bool:
-    return any(name == BRIDGE_HEADER for name, _ in record.headers)
-
-
-def _after(portions: Iterable[Entries], batch: int) -> Iterator[Entries]:
-    return (portion.after(batch) for portion in portions)
 
 
 def _standing(found: Cover, ttl: int | None) -> Standing:

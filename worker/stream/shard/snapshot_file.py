@@ -103,7 +103,11 @@ def write(file: Path, writer: str, snapshot: Snapshot, entries: Entries, abandon
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
-    _sync_folder(file.parent)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # only then the rename outlives a power cut
+    finally:
+        os.close(folder)
 
 
 class SnapshotFile:
@@ -198,12 +202,3 @@ def _entries_of(payload: bytes) -> Entries:
         return Entries(**columns, urls=UrlRun(Group(*group) for group in piece.urls))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise SnapshotDamaged(f"a piece cannot be read: {error}") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    """Sync a folder: only then a rename in it outlives a power cut."""
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

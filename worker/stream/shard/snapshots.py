@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import stat
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -29,6 +30,8 @@ _TRIES: Final = 10
 
 _FOLDER_MODE: Final = 0o700
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OURS: Final = re.compile(r".*\.snapshot(\.(.*\.)?tmp)?", re.DOTALL)
+"""Names of snapshots, and of what is left of them by a process that was killed while it wrote."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +58,7 @@ class SnapshotFolder:
         """
         self.folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         there = list(self.folder.iterdir())
-        ours = [file for file in there if file.is_file() and not file.is_symlink() and _is_ours(file.name)]
+        ours = [file for file in there if file.is_file() and not file.is_symlink() and _OURS.fullmatch(file.name)]
         for file in ours if len(ours) < len(there) else [self.folder, *ours]:
             try:
                 mode = stat.S_IMODE(file.stat().st_mode)
@@ -83,11 +86,6 @@ class SnapshotFolder:
             refuse(file, why)
             return None
         return found
-
-
-def _is_ours(name: str) -> bool:
-    """Whether a file is a snapshot, or what is left of one by a process that was killed while it wrote."""
-    return name.endswith(".snapshot") or (".snapshot." in name and name.endswith(".tmp"))
 
 
 def refuse(file: Path, why: str) -> None:
@@ -154,6 +152,7 @@ def landed(
     return found
 
 
+@dataclass(eq=False)
 class SnapshotWriter:
     """Writes the snapshots of one shard in the background.
 
@@ -165,12 +164,11 @@ class SnapshotWriter:
        other owners' blocks that have landed there are learnt: whoever owns the shard buries these when they expire.
     """
 
-    def __init__(
-        self, folder: SnapshotFolder, log: Log, background: Callable[[Callable[[], Any]], Future[Any]]
-    ) -> None:
-        self.folder = folder
-        self.log = log
-        self.background = background
+    folder: SnapshotFolder
+    log: Log
+    background: Callable[[Callable[[], Any]], Future[Any]]
+
+    def __post_init__(self) -> None:
         self.due = False
         """Whether ``capture`` is still to be called: it copies the state, so one shard is captured at a time."""
         self._captured: tuple[Frozen, int] | None = None
@@ -204,16 +202,9 @@ class SnapshotWriter:
             return
         frozen, position = self._captured
         self._captured = None
+        keys = dict(block_writer.block_keys)
         self._writing = self.background(
-            partial(
-                self._write,
-                shard,
-                frozen,
-                position,
-                block_writer.floor,
-                dict(block_writer.block_keys),
-                block_writer.block_keys_before,
-            )
+            partial(self._write, shard, frozen, position, block_writer.floor, keys, block_writer.block_keys_before)
         )
 
     def abandon(self) -> None:
