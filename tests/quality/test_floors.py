@@ -184,5 +184,5 @@ def test_the_handbook_claims_no_more_than_floors_hold() -> None:
                 claimed = published["sets"][name][field]["methods"][by]["groups"][group]
             assert claimed.get("found", 0) <= floor.get("found", 0), (name, field, group, by)
             assert claimed.get("false", 0) >= floor.get("false", 0), (name, field, group, by)
-            assert claimed.get("f1", 0.0) < floor.get("f1", 0.0) + 1e-4 or "f1" not in floor, (name, group, by)
+            assert claimed.get("f1", 0.0) < floor.get("f1", 1.0) + 2e-4, (name, group, by)  # floors are rounded down
             assert claimed.get("empty", 0) >= floor.get("empty", 0), (name, group, by)
