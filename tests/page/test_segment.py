@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import lzma
 import subprocess
 import sys
-from collections.abc import Iterator
 from math import log
 from pathlib import Path
 
@@ -17,7 +14,6 @@ from hypothesis import strategies as st
 from worker.page import segment
 from worker.page.noise import NoiseWords
 from worker.page.normalise import normalise
-from worker.page.scripts import language
 from worker.page.segment import Segmenter, characters_and_words, said_once
 
 USER_WORDS = ("51区", "9架", "云计算平台", ("数据库系统", 10**6, "n"), ("安装程序", 3, None))
@@ -134,21 +130,6 @@ def test_tokens_hold_letters_digits_and_marks_only_and_begin_with_no_mark(plain:
     assert not any(character.isspace() for character in kept)
 
 
-@pytest.mark.data
-def test_the_language_of_real_pages_is_told_by_their_script(labelled_sets: list[Path]) -> None:
-    texts = (text for folder in labelled_sets for text in _texts(folder, "zh"))
-    chinese = [language(normalise(text)) for text in texts if len(text) > 1000]
-    assert chinese.count("zh") > 0.9 * len(chinese)
-
-
-def _texts(folder: Path, lang: str) -> Iterator[str]:
-    with lzma.open(folder / "docs.jsonl.xz", "rt") as lines:
-        for line in lines:
-            document = json.loads(line)
-            if document["lang"] == lang:
-                yield document["text"]
-
-
 def test_the_dictionary_has_the_words_that_jieba_has() -> None:
     import jieba
 
@@ -175,30 +156,6 @@ def test_loading_jieba_writes_no_file_and_logs_nothing(tmp_path: Path) -> None:
     )
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, "['网页']\n", "")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("", "none"),
-        ("123 !? 😀", "none"),
-        ("网页的编码", "zh"),
-        ("A page that quotes one word: 教程", "latin"),
-        ("用 Python 写的教程", "zh"),
-        ("日本語のテキスト", "ja"),
-        ("カタカナ", "ja"),
-        ("한국어 페이지", "ko"),
-        ("Schöne Grüße", "latin"),
-        ("Привет, мир", "cyrillic"),
-        ("مرحبا بالعالم", "arabic"),
-        ("สวัสดีครับ", "thai"),
-        ("Γειά σου κόσμε", "other"),
-        ("שלום", "other"),
-    ],
-)
-def test_the_language_is_told_by_script(text: str, label: str) -> None:
-    assert language(normalise(text)) == label
-    assert language(normalise(text).split()) == label
 
 
 def test_one_character_a_million_times_is_cut(plain: Segmenter) -> None:

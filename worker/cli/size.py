@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from worker.config import Settings
     from worker.stream.shard.live import Index
 
-SUMMARY: Final = "say what the index takes in memory and, with --pages-per-day, what a whole crawl needs"
-
 SIGNATURES: Final = 50_000_000
 SIGNATURE_BYTES: Final = 8
 TABLES_IN_LITERATURE: Final = 4
@@ -147,11 +145,8 @@ def store_random(shard: Index, random: np.random.Generator, begin: int, end: int
 
 def report(distinct: int, settings: Settings, growth: Growth | None, sample: int) -> str:
     """Both accounts as aligned lines; sizes are rounded up."""
-    layout, sketched, shards = (
-        Layout(settings.index.layout),
-        settings.near.predicate == "accurate",
-        settings.topics.shards,
-    )
+    layout, shards = Layout(settings.index.layout), settings.topics.shards
+    sketched = settings.near.predicate == "accurate"
     tables = len(layout.arrangements)
     total = computed_bytes(layout, sketched)
     literature = [

@@ -1,7 +1,7 @@
 """The command without a name: a worker, from its first second on.
 
-Importing what works on pages compiles it where it was never compiled before. So who asks for the worker's health can
-ask before that.
+Importing the parts that work on pages compiles them where that was never done, which takes a while. So the worker
+answers who asks for its health before it imports them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,6 @@ from worker.stream.kafka.connection import client_options
 
 if TYPE_CHECKING:
     from worker.config import Settings
-
-SUMMARY = "run a worker: pages in, verdicts out"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """No arguments of its own: everything is a setting."""
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from worker.compose.topology import cluster, specs
-from worker.config import in_generation
+from worker.config.generations import in_generation
 from worker.errors import CheckFailed, UsageError
 from worker.operations.switch import Generation, refuse_running
 from worker.stream.kafka.connection import client_options
@@ -25,7 +25,6 @@ from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES, TopicSpec, group_
 if TYPE_CHECKING:
     from worker.config import Settings
 
-SUMMARY: Final = "make the topics, check that they are as the settings say, delete some"
 CREATE: Final = "create"
 CHECK: Final = "check"
 DELETE: Final = "delete"

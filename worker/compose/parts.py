@@ -29,7 +29,7 @@ from worker.page.noise import NOISE_WORDS, NoiseWords
 from worker.page.normalise import NORMALISER, normalise
 from worker.page.segment import UserWord
 from worker.page.weigh import FEATURES, IdfTable
-from worker.stream.partition.scopes import OfHeader, OfHost, OfSite, ScopeOf, everywhere
+from worker.stream.partition.scopes import ScopeOf, everywhere, of_header, of_host, of_site
 from worker.urls import CANONICALIZATION
 
 if TYPE_CHECKING:
@@ -144,11 +144,11 @@ def scope_of(settings: Settings, made: Recipe) -> ScopeOf:
     key = made.key.scopes if made.key else None
     match kind:
         case "host":
-            return OfHost(key)
+            return of_host(key)
         case "site":
-            return OfSite(PublicSuffixList().privatesuffix, key)
+            return of_site(PublicSuffixList().privatesuffix, key)
         case "header":
-            return OfHeader(name, key)
+            return of_header(name, key)
     return everywhere
 
 

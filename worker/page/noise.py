@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from worker.page.function_words import FUNCTION_WORDS
+from worker.page.word_tables import FUNCTION_WORDS
 
 _CHINESE: Final = """
 的 了 是 在 和 与 及 或 而 且 但 也 都 就 还 又 很 更 最 不 没 没有 有 个 这 那 这个 那个 这些 那些 这里 那里
@@ -85,6 +85,6 @@ class NoiseWords:
 
 NOISE_WORDS: Final = NoiseWords(
     frozenset(_CHINESE.split()) | frozenset(_ENGLISH.split()),
-    {language: frozenset(words.split()) for language, words in FUNCTION_WORDS.items()},
+    FUNCTION_WORDS,
 )
 """The default of ``Segmenter``."""

@@ -30,7 +30,7 @@ from worker.page.scripts import (
     UNSPACED_RANGES,
     code_points,
 )
-from worker.page.traditional import SIMPLIFIED
+from worker.page.word_tables import SIMPLIFIED
 
 NORMALISER: Final = "nfkc-casefold-2"
 """Name of the rule; a part of the scheme, so change it when the rule changes."""

@@ -48,7 +48,7 @@ from worker.page.scripts import (
     code_points,
     unspaced,
 )
-from worker.page.traditional import SIMPLIFIED
+from worker.page.word_tables import SIMPLIFIED
 
 Engine = Literal["auto", "jieba"]
 """What cuts Chinese words: the compiled steps wherever they know how, or jieba itself."""

@@ -13,7 +13,7 @@ DAY_SECONDS: Final = 86_400
 PEAK: Final = 3.0
 """A crawl's busiest hour beside its mean. Below it, pages wait longer at these hours, and nothing else happens."""
 LOAD: Final = 0.7
-"""Share of a core that is planned for: the rest is for catching up after a restart."""
+"""Share of a core that is planned for; the rest of it is for catching up after a restart."""
 PAGES_A_SECOND_AND_CORE: Final = 400
 """Measured: 450 with two workers and their broker on two cores (docs/benchmarks/pipeline.md), rounded down."""
 ENTRIES_A_SHARD: Final = 10_000_000
@@ -36,9 +36,10 @@ SKETCHED_BYTES: Final = 2 * SKETCH_BYTES
 
 URL_BYTES: Final = 30
 """Of memory, an entry: compressed URLs, at most."""
-WORKER_BYTES: Final = 350 * 1024**2
-"""Resident memory of a worker's own process besides its index, under load; measured: 325 MiB at 400 small pages a
-second, of which a hundred are programs that several workers on a machine share."""
+WORKER_BYTES: Final = 450 * 1024**2
+"""Resident memory of a worker's own process besides its index, under load. Two runs of half an hour took 325 and 430
+MiB (docs/benchmarks/memory.md), and a size that is told must suffice. A hundred MiB of it are programs that several
+workers on a machine share."""
 
 
 @dataclass(frozen=True)
