@@ -25,6 +25,7 @@ BENCHMARKS: Final = {
     "index": Benchmark("benchmarks.index", "store and look up, beside other indexes that pip installs"),
     "crowded-block": Benchmark("benchmarks.crowded_block", "look-ups in a crowded block, beside other indexes"),
     "claim-cost": Benchmark("benchmarks.claim_cost", "what a claim costs every worker, however many there are"),
+    "extraction-rules": Benchmark("benchmarks.extraction_rules", "what each rule of extraction does to labelled pages"),
     "restore": Benchmark("benchmarks.restore", "rebuild the index from a real topic, and from snapshots"),
 }
 """What can be measured, by name."""
