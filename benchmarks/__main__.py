@@ -6,29 +6,22 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from worker.cli.main import CommandParser, add_settings_options, exit_code, loader
 
 PROGRAM: Final = "python -m benchmarks"
 
 
-class Benchmark(NamedTuple):
-    """A benchmark's module, which has ``configure(parser)`` and ``run(arguments, load)`` as a command has."""
-
-    module: str
-    summary: str
-
-
 BENCHMARKS: Final = {
-    "fingerprint": Benchmark("benchmarks.fingerprint", "text to fingerprint, beside what pip installs for the same"),
-    "index": Benchmark("benchmarks.index", "store and look up, beside other indexes that pip installs"),
-    "crowded-block": Benchmark("benchmarks.crowded_block", "look-ups in a crowded block, beside other indexes"),
-    "claim-cost": Benchmark("benchmarks.claim_cost", "what a claim costs every worker, however many there are"),
-    "extraction-rules": Benchmark("benchmarks.extraction_rules", "what each rule of extraction does to labelled pages"),
-    "restore": Benchmark("benchmarks.restore", "rebuild the index from a real topic, and from snapshots"),
+    "fingerprint": "text to fingerprint, beside what pip installs for the same",
+    "index": "store and look up, beside other indexes that pip installs",
+    "crowded-block": "look-ups in a crowded block, beside other indexes",
+    "claim-cost": "what a claim costs every worker, however many there are",
+    "extraction-rules": "what each rule of extraction does to labelled pages",
+    "restore": "rebuild the index from a real topic, and from snapshots",
 }
-"""What can be measured, by name."""
+"""What can be measured; the module of this name has ``configure(parser)`` and ``run(arguments, load)``."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -38,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(argv: Sequence[str]) -> int:
     width = max(map(len, BENCHMARKS))
-    names = "".join(f"  {name:{width}}  {benchmark.summary}\n" for name, benchmark in BENCHMARKS.items())
+    names = "".join(f"  {name:{width}}  {summary}\n" for name, summary in BENCHMARKS.items())
     top = CommandParser(
         prog=PROGRAM,
         description="Measures this project beside its peers, and its parts one by one.",
@@ -47,9 +40,8 @@ def _run(argv: Sequence[str]) -> int:
     )
     top.add_argument("name", choices=BENCHMARKS, metavar="NAME", help="one of those below; its options stand behind it")
     name = top.parse_args(argv[:1]).name
-    benchmark = BENCHMARKS[name]
-    module = importlib.import_module(benchmark.module)
-    parser = CommandParser(prog=f"{PROGRAM} {name}", description=benchmark.summary, allow_abbrev=False)
+    module = importlib.import_module(f"benchmarks.{name.replace('-', '_')}")
+    parser = CommandParser(prog=f"{PROGRAM} {name}", description=BENCHMARKS[name], allow_abbrev=False)
     module.configure(parser)
     add_settings_options(parser)
     arguments = parser.parse_args(argv[1:])

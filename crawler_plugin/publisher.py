@@ -79,8 +79,10 @@ class Publisher:
         self._limit: int | None = None
         self._misread_limit: int | None = None
         self._least_refused: int | None = None
-        self._has_looked = False
-        self._found_wanting: Exception | None = None
+        self.has_looked = False
+        """Whether the first look at broker and topic is over."""
+        self.found_wanting: Exception | None = None
+        """What was missing at the last look: broker, topic or rights."""
 
     def start(self) -> None:
         """Begin to connect."""
@@ -113,16 +115,6 @@ class Publisher:
     def wait_for_end(self) -> None:
         """Wait until it has ended, for as long as kafka-python may block."""
         self._ended.wait(LONGEST_BLOCK_S)
-
-    @property
-    def has_looked(self) -> bool:
-        """Whether the first look at broker and topic is over."""
-        return self._has_looked
-
-    @property
-    def found_wanting(self) -> Exception | None:
-        """What was missing at the last look: broker, topic or rights."""
-        return self._found_wanting
 
     @property
     def has_work(self) -> bool:
@@ -203,13 +195,13 @@ class Publisher:
         try:
             limit = look_at(self._options, self._topic, self._heard)
             self._limit = None if limit == self._misread_limit else limit
-            self._found_wanting = None
+            self.found_wanting = None
         except Exception as error:
-            self._found_wanting = error
+            self.found_wanting = error
             raise
         finally:
-            if not self._has_looked:
-                self._has_looked = True
+            if not self.has_looked:
+                self.has_looked = True
                 self._wake()
 
     def _read_spool(self) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 from scrapy.settings import BaseSettings
 
@@ -26,6 +26,9 @@ from worker.topics import DEFAULT_PREFIX, PAGES, topic_name
 
 Fallback = TypeVar("Fallback")
 Parsed = TypeVar("Parsed")
+Chosen = TypeVar("Chosen", bound=str)
+Oversize: TypeAlias = Literal["truncate", "reject"]
+OnFull: TypeAlias = Literal["block", "spool", "fail"]
 
 _TLS_OPTIONS: Final = (
     "ssl_check_hostname",
@@ -35,6 +38,8 @@ _TLS_OPTIONS: Final = (
     "ssl_password",
     "ssl_ciphers",
 )
+_OVERSIZE: Final[tuple[Oversize, ...]] = get_args(Oversize)
+_ON_FULL: Final[tuple[OnFull, ...]] = get_args(OnFull)
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _MECHANISMS: Final = (*_PASSWORD_MECHANISMS, "GSSAPI", "OAUTHBEARER", "AWS_MSK_IAM")
@@ -53,11 +58,11 @@ class PluginSettings:
     job: str | None
     buffer_bytes: int
     max_page_bytes: int
-    oversize: Literal["truncate", "reject"]
+    oversize: Oversize
     flush_timeout: float
     compression: str | None
     connection: Mapping[str, Any] = field(repr=False)
-    on_full: Literal["block", "spool", "fail"] = "block"
+    on_full: OnFull = "block"
     give_up_seconds: float = 300.0
     required: bool = False
     spool: str | None = None
@@ -85,11 +90,11 @@ class PluginSettings:
             job=reader.job("DEDUP_JOB"),
             buffer_bytes=reader.whole_number("DEDUP_BUFFER_BYTES", max_page_bytes, 1024**5),
             max_page_bytes=max_page_bytes,
-            oversize=reader.oversize("DEDUP_OVERSIZE"),
+            oversize=reader.choice("DEDUP_OVERSIZE", _OVERSIZE),
             flush_timeout=reader.seconds("DEDUP_FLUSH_TIMEOUT", 86400),
             compression=reader.compression("DEDUP_COMPRESSION"),
             connection=MappingProxyType(reader.kafka_options("DEDUP_KAFKA_OPTIONS")),
-            on_full=reader.on_full("DEDUP_ON_FULL"),
+            on_full=reader.choice("DEDUP_ON_FULL", _ON_FULL),
             give_up_seconds=reader.seconds("DEDUP_GIVE_UP_SECONDS", 365 * 86400),
             required=reader.yes_or_no("DEDUP_REQUIRED"),
             spool=reader.spool("DEDUP_SPOOL"),
@@ -186,25 +191,9 @@ class _Reader:
             return self._wrong(name, self._value(name), 0.0)
         return float(value)
 
-    def oversize(self, name: str) -> Literal["truncate", "reject"]:
-        match self._value(name):
-            case "truncate":
-                return "truncate"
-            case "reject":
-                return "reject"
-            case value:
-                return self._wrong(name, value, "truncate")
-
-    def on_full(self, name: str) -> Literal["block", "spool", "fail"]:
-        match self._value(name):
-            case "block":
-                return "block"
-            case "spool":
-                return "spool"
-            case "fail":
-                return "fail"
-            case value:
-                return self._wrong(name, value, "block")
+    def choice(self, name: str, choices: tuple[Chosen, ...]) -> Chosen:
+        value = self._value(name)
+        return next((choice for choice in choices if choice == value), None) or self._wrong(name, value, choices[0])
 
     def spool(self, name: str) -> str | None:
         value = self._value(name)

@@ -11,9 +11,12 @@ from typing import Final
 import hypothesis
 import pytest
 
+from tests.labelled import VARIABLE, folders, some_of_each
+from worker.sizing.pages import Page
+
 pytest_plugins = ["tests.kafka_fixtures", "tests.simulation.options"]
 
-LABELLED_PAGES: Final = os.environ.get("DEDUP_TEST_DATA", os.environ.get("LABELLED_PAGES"))
+LABELLED_PAGES: Final = os.environ.get(VARIABLE, os.environ.get("LABELLED_PAGES"))
 IN_CI: Final = os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 # A setting in the environment of whoever runs the tests would be a setting of every test.
@@ -48,14 +51,21 @@ def logging_as_before() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def labelled_pages_folder() -> Path:
-    """The folder of labelled pages that ``DEDUP_TEST_DATA`` names; the test is skipped where it is not set."""
-    if not LABELLED_PAGES:
-        pytest.skip("needs the labelled pages: set DEDUP_TEST_DATA to their folder")
-    folder = Path(LABELLED_PAGES)
-    if not (folder / "docs.jsonl.xz").is_file():
-        pytest.fail(f"DEDUP_TEST_DATA={folder} holds no docs.jsonl.xz; name the folder of the labelled pages")
-    return folder
+def labelled_sets() -> list[Path]:
+    """The folders of labelled pages that ``DEDUP_TEST_DATA`` names; the test is skipped where it is not set."""
+    named = folders(LABELLED_PAGES)
+    if not named:
+        pytest.skip(f"needs labelled pages: set {VARIABLE} to their folders, with {os.pathsep!r} between them")
+    for folder in named:
+        if not (folder / "docs.jsonl.xz").is_file():
+            pytest.fail(f"{VARIABLE} names {folder}, which holds no docs.jsonl.xz; name folders of labelled pages")
+    return named
+
+
+@pytest.fixture(scope="session")
+def real_pages(labelled_sets: list[Path]) -> list[Page]:
+    """2,200 pages of the open web and of documentation, as many of each folder as of the others."""
+    return some_of_each(labelled_sets, 2200)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -71,6 +81,7 @@ def pytest_runtest_makereport(
 
 
 def _must_run_in_ci(item: pytest.Item) -> bool:
-    if LABELLED_PAGES and item.get_closest_marker("data"):
+    data = item.get_closest_marker("data")
+    if LABELLED_PAGES and data and not data.args:  # which sets are named is the caller's choice
         return True
     return any(item.get_closest_marker(name) for name in ("cluster", "prometheus", "browser"))

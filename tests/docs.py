@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -16,16 +17,44 @@ from crawler_plugin.catalogue import SETTINGS
 from crawler_plugin.stats import STATS
 from tests.quality import published
 from worker.cli.main import COMMANDS, PROGRAM
-from worker.config.show import default_yaml, table
-from worker.observe.catalogue import catalogue_table
+from worker.config.catalogue import Entry, catalogue, sections
+from worker.config.show import by_section, scalar
+from worker.observe.catalogue import CATALOGUE
 from worker.topics import topic_specs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
+CONFIG_HEAD: Final = """\
+# Every setting with its default, unit and reason. The file may be left out, and any line of it.
+# Order: defaults < this file < environment < flags. The file is the one that --config names, else the one that
+# DEDUP_CONFIG names, else ./config.yaml, else none. kafka.bootstrap_servers is DEDUP_KAFKA__BOOTSTRAP_SERVERS in
+# the environment and --set kafka.bootstrap_servers=HOST:PORT on the command line. An unknown key is an error.
+# Look at what is in force with: python -m worker --print-config
+"""
+
+
+def default_yaml() -> str:
+    """The whole config file with the defaults; what config.yaml at the top of the repository holds."""
+    parts = [CONFIG_HEAD]
+    for section, entries in by_section().items():
+        parts.append(f"\n# {sections()[section].__doc__}\n{section}:\n")
+        parts += [_commented(entry) for entry in entries]
+    return "".join(parts)
+
+
+def settings() -> str:
+    """The settings as a Markdown table."""
+    rows = ["| Setting | Default | Allowed | What it does |", "|---|---|---|---|"]
+    for entry in catalogue().values():
+        unit = f" {entry.unit}" if entry.unit and isinstance(entry.default, int | float) else ""
+        cells = (f"`{entry.key}`", f"`{scalar(entry.default)}`{unit}", entry.allowed, entry.text)
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(rows) + "\n"
+
 
 def commands() -> str:
     """The commands as a Markdown table."""
-    rows = [f"| `{PROGRAM} {name}` | {command.summary} |" for name, command in COMMANDS.items()]
+    rows = [f"| `{PROGRAM} {name}` | {summary} |" for name, summary in COMMANDS.items()]
     return "\n".join(["| Command | What it does |", "|---|---|", *rows]) + "\n"
 
 
@@ -60,17 +89,35 @@ PAGES: Final = [
 ]
 """All that is written for people, but for the changelog."""
 
+
+def metrics_table() -> str:
+    """The metrics as a Markdown table, for the handbook."""
+    rows = ["| Metric | Type | Labels | Unit | Meaning |", "|---|---|---|---|---|"]
+    for metric in CATALOGUE:
+        labels = ", ".join(f"`{label}`" for label in metric.labels)
+        cells = (f"`{metric.name}`", metric.kind.value, labels, metric.unit, metric.text)
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
 PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "quality-headline": (README, published.headline),
     "commands": (HANDBOOK / "reference" / "commands.md", commands),
-    "settings": (HANDBOOK / "reference" / "settings.md", table),
+    "settings": (HANDBOOK / "reference" / "settings.md", settings),
     "plugin-settings": (HANDBOOK / "reference" / "plugin.md", plugin_settings),
     "plugin-stats": (HANDBOOK / "reference" / "plugin.md", plugin_stats),
-    "metrics": (HANDBOOK / "reference" / "metrics.md", catalogue_table),
+    "metrics": (HANDBOOK / "reference" / "metrics.md", metrics_table),
     "topics": (HANDBOOK / "reference" / "topics.md", topics),
     "quality": (HANDBOOK / "quality" / "index.md", published.table),
 }
 """What is written in the docs by the code: the page and the text, by the name in the page's markers."""
+
+
+def _commented(entry: Entry) -> str:
+    unit = f" Unit: {entry.unit}." if entry.unit else ""
+    text = textwrap.wrap(entry.text, 110, break_on_hyphens=False)
+    comment = "".join(f"  # {line}\n" for line in [*text, f"Allowed: {entry.allowed}.{unit}"])
+    return f"{comment}  {entry.name}: {scalar(entry.default)}\n"
 
 
 def renewed(page: Path, text: str) -> str:

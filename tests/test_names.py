@@ -34,7 +34,10 @@ def test_classes_that_are_imported_or_private_are_not_counted(tmp_path: Path) ->
     assert classes(path) == ["Own"]
 
 
-@pytest.mark.parametrize("room", ["page", "fingerprint", "index", "config"])
+@pytest.mark.parametrize(
+    "room",
+    ["page", "fingerprint", "index", "config", "verdict", "pool", "kafka_client", "stream", "operations", "observe"],
+)
 def test_each_module_has_a_test_file_of_its_name(room: str) -> None:
     modules = {path.relative_to(ROOT / "worker") for path in (ROOT / "worker" / room).rglob("*.py")}
     tested = {module for module in modules if (ROOT / "tests" / module.parent / f"test_{module.name}").exists()}

@@ -50,8 +50,6 @@ class Stop(Exception):
 class CheckFailed(Stop):
     """A check was asked for and its answer is no."""
 
-    exit_code = 1
-
 
 class UsageError(Stop):
     """The command line, the settings file or the environment is wrong."""

@@ -30,7 +30,7 @@ from worker.errors import Refused, UnreadableRecord
 
 Headers = Sequence[tuple[str, bytes]]
 Order = tuple[int, int]
-"""Place of a claim in the world's order: (offset of its batch in ``fingerprints``, index inside the batch)."""
+"""Place of a claim among all claims: (offset of its batch in ``fingerprints``, index inside the batch)."""
 
 VERSION: Final = 1
 _ENVELOPE: Final = struct.Struct("<2sBBII")
@@ -40,7 +40,7 @@ SKETCH_BYTES: Final = 32
 
 
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-"""Read from text that anybody may have written: no larger number can be passed on."""
+"""A number in text that anybody may have written; a larger one could not be passed on."""
 
 
 class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
     form: Literal["bytes", "text"] = "bytes"
 
     def at(self, url: str) -> PageMeta:
-        """The same of a page with another URL."""
+        """The same with another URL."""
         return msgspec.structs.replace(self, url=url)
 
     def to_headers(self) -> list[tuple[str, bytes]]:
@@ -286,8 +286,8 @@ def decode(kind: type[Binary], value: bytes | None) -> Binary:
 
     Raises:
         UnreadableRecord: foreign, torn, or with columns of the wrong length.
-        Refused: whole, and of another version of the format: passed over, its pages would get no verdict here and one
-            elsewhere.
+        Refused: it is whole, and of another version of the format. If it were passed over, its pages would get a
+            verdict elsewhere and none here.
     """
     magic = _MAGIC[kind]
     if value is None or len(value) < _ENVELOPE.size:
@@ -301,20 +301,17 @@ def decode(kind: type[Binary], value: bytes | None) -> Binary:
     if crc != zlib.crc32(payload):
         raise UnreadableRecord(f"{kind.__name__}: the checksum does not fit the payload")
     if version != VERSION:
-        raise _other_version(kind.__name__, version)
+        move = "run the program that wrote it, or give this one a topics.generation of its own and let it take over"
+        if version > VERSION:
+            move = "upgrade this worker to the program of those that wrote it"
+        raise Refused(
+            f"{kind.__name__} of format version {version} on the topics, this program reads version {VERSION}: {move}"
+        )
     try:
         message: Binary = _DECODERS[kind].decode(payload)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise UnreadableRecord(f"{kind.__name__}: {error}") from error
     return message
-
-
-def _other_version(kind: str, version: int) -> Refused:
-    if version > VERSION:
-        move = "upgrade this worker to the program of those that wrote it"
-    else:
-        move = "run the program that wrote it, or give this one a topics.generation of its own and let it take over"
-    return Refused(f"{kind} of format version {version} on the topics, this program reads version {VERSION}: {move}")
 
 
 def text_headers(headers: Iterable[tuple[str, bytes]]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Final
 
 DAY_MS: Final = 24 * 60 * 60 * 1000
 OUTPUT_MARGIN_BYTES: Final = 256 * 1024
-"""What an output record may be larger than the page it stands for, see ``worker.stream.partition.record_sizes``."""
+"""An output record may be larger than its page by so much, see ``worker.stream.partition.record_sizes``."""
 
 PAGES: Final = "pages"
 FINGERPRINTS: Final = "fingerprints"
@@ -41,8 +41,8 @@ def group_names(group: str, generation: str = "") -> tuple[str, str]:
 class TopicSpec:
     """How one topic must be set up on the broker.
 
-    ``partitions`` is exact, since the order of the world and the number of shards hang on it. ``config`` holds the
-    topic settings that ``topics check`` compares, as the broker spells them.
+    ``partitions`` is exact, since the order of claims and the number of shards depend on it. ``config`` holds the topic
+    settings that ``topics check`` compares, as the broker spells them.
     """
 
     topic: str
@@ -65,8 +65,9 @@ def topic_specs(
     ``retention_days`` is for the topics that are not compacted; what a worker can replay ends there.
     ``max_message_bytes`` bounds one record batch as the broker counts it.
     """
-    # The broker dates all records. By a writer's clock that is behind, retention would remove what nobody has read; by
-    # one that is an hour ahead, brokers refuse the record; and a page dated 2099 must not expire the index.
+    # The broker dates all records. If writers did, one whose clock is behind would have its records removed before
+    # anybody has read them, brokers would refuse one whose clock is an hour ahead, and a page dated 2099 would expire
+    # the index.
     dated = {"message.timestamp.type": "LogAppendTime"}
     kept = {"cleanup.policy": "delete", "retention.ms": str(int(retention_days * DAY_MS)), "retention.bytes": "-1"}
 

@@ -30,6 +30,18 @@ def own_broker(tmp_path: Path) -> Iterator[LocalBroker]:
     own.kill()
 
 
+@pytest.fixture(scope="module")
+def odd_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("odd") / "a, b=${c} \\ 数据"
+
+
+@pytest.fixture(scope="module")
+def running(odd_folder: Path) -> Iterator[LocalBroker]:
+    """A broker that no test ends."""
+    with LocalBroker(data_dir=odd_folder) as started:
+        yield started
+
+
 def write(servers: str, *values: bytes) -> None:
     producer = KafkaProducer(bootstrap_servers=servers, acks="all")
     for value in values:
@@ -62,7 +74,9 @@ def cluster_id(servers: str) -> str:
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
-def test_data_and_cluster_id_survive_an_end_in_order_and_a_kill(own_broker: LocalBroker, end: str) -> None:
+def test_data_and_cluster_id_survive_an_end_in_order_and_a_kill(
+    own_broker: LocalBroker, tmp_path: Path, end: str
+) -> None:
     own_broker.start()
     servers = own_broker.bootstrap_servers
     make_topic(servers)
@@ -71,6 +85,7 @@ def test_data_and_cluster_id_survive_an_end_in_order_and_a_kill(own_broker: Loca
 
     getattr(own_broker, end)()
     assert not own_broker.is_running
+    assert (tmp_path / "data" / "kafka" / ".kafka_cleanshutdown").exists() is (end == "stop"), "logs marked as whole"
     own_broker.start()
 
     assert own_broker.bootstrap_servers == servers
@@ -88,17 +103,10 @@ def test_data_survives_a_start_on_another_port(tmp_path: Path) -> None:
         assert read(second.bootstrap_servers) == [b"one"]
 
 
-def test_a_stop_leaves_the_logs_marked_as_whole(own_broker: LocalBroker, tmp_path: Path) -> None:
-    own_broker.start()
-    own_broker.stop()
-    assert (tmp_path / "data" / "kafka" / ".kafka_cleanshutdown").exists()
-
-
-def test_starting_a_running_broker_changes_nothing(own_broker: LocalBroker) -> None:
-    own_broker.start()
-    pid = own_broker.pid
-    own_broker.start()
-    assert own_broker.pid == pid
+def test_starting_a_running_broker_changes_nothing(running: LocalBroker) -> None:
+    pid = running.pid
+    running.start()
+    assert running.pid == pid
 
 
 def test_stopping_what_does_not_run_is_fine(own_broker: LocalBroker) -> None:
@@ -107,21 +115,19 @@ def test_stopping_what_does_not_run_is_fine(own_broker: LocalBroker) -> None:
     assert own_broker.pid is None
 
 
-def test_a_folder_name_that_would_mean_something_to_java_is_only_a_name(tmp_path: Path) -> None:
-    with LocalBroker(data_dir=tmp_path / "a, b=${c} \\ 数据") as odd:
-        make_topic(odd.bootstrap_servers)
-        write(odd.bootstrap_servers, b"one")
-        assert read(odd.bootstrap_servers) == [b"one"]
+def test_a_folder_name_that_would_mean_something_to_java_is_only_a_name(running: LocalBroker) -> None:
+    make_topic(running.bootstrap_servers)
+    write(running.bootstrap_servers, b"one")
+    assert read(running.bootstrap_servers) == [b"one"]
 
 
 def test_a_second_broker_on_the_same_folder_is_refused_and_the_first_goes_on(
-    own_broker: LocalBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    running: LocalBroker, odd_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder, "PATIENCE_S", 0.0)
-    own_broker.start()
-    with pytest.raises(Unavailable, match=rf"already runs on .*{own_broker.bootstrap_servers}.*--data-dir"):
-        LocalBroker(data_dir=tmp_path / "data").start()
-    assert cluster_id(own_broker.bootstrap_servers)
+    with pytest.raises(Unavailable, match=rf"already runs on .*{running.bootstrap_servers}.*--data-dir"):
+        LocalBroker(data_dir=odd_folder).start()
+    assert cluster_id(running.bootstrap_servers)
 
 
 def test_a_busy_port_is_refused_and_says_what_listens_there(tmp_path: Path, broker: str) -> None:

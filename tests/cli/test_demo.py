@@ -140,13 +140,20 @@ def test_kept_running_it_can_be_looked_at_until_ctrl_c(tmp_path: Path, running: 
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize(("ending", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("ending", "status", "moment"),
+    [
+        (signal.SIGTERM, 143, "3. The crawl"),
+        (signal.SIGINT, 130, "bootstrap.servers="),
+        (signal.SIGHUP, 129, "bootstrap.servers="),
+    ],
+)
 def test_a_signal_in_the_middle_ends_all_of_it(
-    tmp_path: Path, running: list[Running], ending: signal.Signals, status: int
+    tmp_path: Path, running: list[Running], ending: signal.Signals, status: int, moment: str
 ) -> None:
     started = Running(tmp_path)
     running.append(started)
-    started.wait_for("3. The crawl")
+    started.wait_for(moment)
     started.process.send_signal(ending)
     assert started.status() == status, started.output
     assert started.has_left_nothing()

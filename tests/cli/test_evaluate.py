@@ -27,7 +27,7 @@ TEXTS = {
 }
 PAIRS: list[dict[str, Any]] = [
     {"a": "a", "b": "copy", "label": 1, "band": "identical_text", "relation": "copy"},
-    {"a": "edit", "b": "a", "label": 1, "band": "0.9-0.95", "relation": "edit"},
+    {"a": "edit", "b": "a", "label": 1, "band": "0.9-0.95", "relation": "edit", "class": "a word"},
     {"a": "a", "b": "far", "label": 0, "relation": "other"},
     {"a": "empty", "b": "void", "label": 0},
     {"a": "empty", "b": "far"},
@@ -88,6 +88,8 @@ def test_the_report_counts_what_the_predictions_say(out: Path) -> None:
     assert exact["bytes_a_page"] == 8
     relations = {group["group"] for group in exact["groups"] if group["dimension"] == "relation"}
     assert relations == {"copy", "edit", "other"}
+    assert {group["group"] for group in exact["groups"] if group["dimension"] == "class"} == {"a word"}
+    assert {group["group"] for group in exact["groups"] if group["dimension"] == "language"} == {"en"}
 
 
 def test_tables_are_written_as_markdown(out: Path) -> None:

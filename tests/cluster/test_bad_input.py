@@ -71,7 +71,7 @@ def test_a_broker_that_is_away_is_waited_for_and_one_that_is_lost_ends_the_worke
         Cluster(broker.bootstrap_servers, "crawl.", tmp_path, SMALL) as cluster,
     ):
         port = free_port()
-        without = cluster.start_worker(f"kafka.bootstrap_servers=127.0.0.1:{port}")
+        without = cluster.start_worker(f"kafka.bootstrap_servers=127.0.0.1:{port}", "kafka.patience_seconds=5")
         worker = running(cluster.start_worker("kafka.patience_seconds=1", "shutdown.seconds=3"))
         cluster.publish(article(number) for number in range(20))
         wait_for(cluster.committed, "the first pages to be committed")

@@ -12,9 +12,9 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read, traces
 from tests.crawler_plugin.crawling import Site, crawl, serve, to_kafka
 from tests.guarantees import check_guarantees
+from tests.labelled import some_of_each
 from worker.compose import parts
 from worker.messages import VerdictRecord
-from worker.sizing.pages import pages_of
 from worker.topics import DEAD_LETTERS, VERDICTS
 
 pytestmark = pytest.mark.cluster
@@ -103,9 +103,9 @@ def test_a_small_site_by_fingerprints_alone_within_each_host(broker: str, topic_
 
 
 @pytest.mark.data
-def test_the_labelled_pages(labelled_pages_folder: Path, broker: str, topic_prefix: str, tmp_path: Path) -> None:
-    pages = pages_of(labelled_pages_folder, None)
-    assert len(pages) >= 2000
-    paths = {f"/{number}": body for number, (_, body) in enumerate(pages)}
+def test_real_pages(labelled_sets: list[Path], broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    sample = some_of_each(labelled_sets, 700)
+    assert len(sample) >= 600
+    paths = {f"/{number}": body for number, (_, body) in enumerate(sample)}
     with Cluster(broker, topic_prefix, tmp_path) as cluster, serve(Site(paths)) as site:
         crawl_three_times(cluster, site)

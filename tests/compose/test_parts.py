@@ -19,7 +19,7 @@ from worker.fingerprint.key import Key
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import PageMeta
-from worker.page.segment import NOISE_WORDS
+from worker.page.noise import NOISE_WORDS, NoiseWords
 from worker.pool.process_pool import ProcessPool
 from worker.stream.partition.scopes import ALL_PAGES
 
@@ -48,7 +48,7 @@ def test_a_user_dictionary_is_read_in_the_format_of_jieba(tmp_path: Path) -> Non
 
 def test_noise_words_of_a_file_replace_the_built_in_ones_in_normalised_spelling(tmp_path: Path) -> None:
     made = recipe(with_settings(segment={"noise_words": written(tmp_path, "Fish\nＷＡＴＥＲ\n")}))
-    assert made.noise_words == {"fish", "water"}
+    assert made.noise_words == NoiseWords(frozenset({"fish", "water"}))
     assert recipe(Settings()).noise_words == NOISE_WORDS
 
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.config.giving import LOGIN, PASSWORD, loaded, refusal, written
+from tests.docs import default_yaml
 from worker.config import Settings, load_settings
 from worker.config.model import REDACTED
-from worker.config.show import default_yaml, effective_yaml
+from worker.config.show import effective_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 

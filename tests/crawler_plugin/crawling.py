@@ -20,12 +20,15 @@ from typing import Any, Final, NamedTuple
 from kafka import KafkaConsumer, TopicPartition
 
 from crawler_plugin.stats import STATS
+from worker.broker.ports import free_port
 from worker.messages import PageMeta
 from worker.stream.kafka.topic_admin import create_topics
 from worker.topics import PAGES, topic_specs
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DEADLINE_S: Final = 120.0
+IMPATIENT: Final = {"BLOCK_MS": 2_000}
+"""For a crawl whose broker is away: after so long, not ten seconds, it gives a try to connect up and says so."""
 
 
 class Answer(NamedTuple):
@@ -174,6 +177,11 @@ def crawl(folder: Path, site: Site, spider: str = "site", /, **settings: Any) ->
 def to_kafka(broker: str, prefix: str) -> dict[str, Any]:
     """The settings that a crawl needs to reach the broker."""
     return {"DEDUP_BOOTSTRAP_SERVERS": broker, "DEDUP_TOPIC_PREFIX": prefix}
+
+
+def to_nobody(prefix: str) -> dict[str, Any]:
+    """The same for a broker that does not exist."""
+    return to_kafka(f"127.0.0.1:{free_port()}", prefix) | IMPATIENT
 
 
 def make_topic(broker: str, prefix: str, *, partitions: int = 4, max_message_bytes: int = 8 * 1024 * 1024) -> None:

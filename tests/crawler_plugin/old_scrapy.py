@@ -18,21 +18,43 @@ from typing import Final
 from packaging.requirements import Requirement
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+TWISTED: Final = "twisted.internet."
+ASYNCIO: Final = f"{TWISTED}asyncioreactor.AsyncioSelectorReactor"
+SELECT: Final = f"{TWISTED}selectreactor.SelectReactor"
+EITHER: Final = "test_addon_and_pipeline_line_do_the_same_on_either_reactor"
+EVERY_RESPONSE: Final = "test_every_response_that_a_callback_gets_is_published_if_it_is_a_page_and_nothing_else_is"
+COMMAND: Final = "test_a_scrapy_command_with_a_wrong_setting_says_one_sentence_and_exits_with_1"
+NO_SPOOL: Final = "test_without_broker_and_spool_a_crawl_ends_as_a_failure_and_names_what_is_lost"
 CRAWLS: Final = [
-    "tests/crawler_plugin/test_crawl.py",
-    "tests/crawler_plugin/test_addon.py",
-    "tests/crawler_plugin/test_capture.py",
-    "tests/crawler_plugin/test_component.py::test_capture_without_the_addon_is_refused",
-    "tests/crawler_plugin/test_delivery.py",
-    "tests/crawler_plugin/test_pipeline.py",
-    "tests/crawler_plugin/test_refusal.py",
-    "tests/crawler_plugin/test_spooling.py",
-    # Of the faults and spools those that meet Scrapy's inside; the others are between the publisher and Kafka.
-    "-k=not (test_delivery.py or test_spooling.py) or closed_while_it_waits or interrupted_while_it_waits "
-    "or ends_as_a_failure or cannot_share_a_spool",
-    # It needs what the oldest Scrapy does not have.
-    "--deselect=tests/crawler_plugin/test_crawl.py::test_a_crawl_without_a_twisted_reactor_publishes_too",
+    f"tests/crawler_plugin/{test}"
+    for test in (
+        f"test_addon.py::{EITHER}[addon-{ASYNCIO}]",
+        f"test_addon.py::{EITHER}[pipeline-{SELECT}]",
+        "test_addon.py::test_both_lines_together_publish_a_page_once",
+        f"test_capture.py::{EVERY_RESPONSE}[{SELECT}]",
+        "test_capture.py::test_what_comes_out_of_the_cache_is_published_too",
+        "test_capture.py::test_the_robots_txt_that_a_spider_reads_itself_is_no_page",
+        "test_capture.py::test_requests_wait_while_the_budget_is_spent_whatever_callbacks_do[raising]",
+        f"test_capture.py::test_a_crawl_that_is_closed_while_its_requests_wait_comes_to_its_end[{ASYNCIO}]",
+        "test_component.py::test_capture_without_the_addon_is_refused",
+        "test_crawl.py::test_a_crawl_leaves_nothing_of_kafka_in_its_log",
+        "test_crawl.py::test_a_project_is_crawled_with_settings_of_the_command_line",
+        "test_delivery.py::test_a_crawl_that_is_interrupted_while_it_waits_comes_to_its_end",
+        f"test_delivery.py::test_a_crawl_that_is_closed_while_it_waits_comes_to_its_end[{SELECT.removeprefix(TWISTED)}]",
+        f"test_delivery.py::{NO_SPOOL}[{ASYNCIO.removeprefix(TWISTED)}]",
+        "test_pipeline.py::test_every_page_is_on_the_topic_whatever_kind_of_item_it_came_in",
+        "test_pipeline.py::test_text_is_published_as_text_and_what_is_no_page_passes_on_and_is_counted",
+        f"test_refusal.py::{COMMAND}[spider]",
+        f"test_refusal.py::{COMMAND}[pipeline without the add-on]",
+        "test_refusal.py::test_a_script_with_a_wrong_setting_says_one_sentence_and_exits_with_1",
+        "test_refusal.py::test_a_spider_with_a_wrong_setting_ends_its_own_crawl_and_no_other_of_the_process",
+        "test_refusal.py::test_a_plugin_that_is_switched_off_does_nothing_whatever_its_settings",
+        "test_spooling.py::test_two_crawls_cannot_share_a_spool_and_the_second_says_so_in_one_line",
+    )
 ]
+"""Those that meet Scrapy's inside: items, responses, add-ons, reactors, commands, an engine that waits or is closed.
+
+What lies between the publisher and Kafka, or in the text of a page, is tried with the newest Scrapy alone."""
 
 
 def oldest_scrapy() -> str:

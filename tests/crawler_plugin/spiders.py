@@ -1,6 +1,7 @@
 """Spiders that yield a page in every kind of item, and the program that runs one in a process of its own.
 
 ``python -m tests.crawler_plugin.spiders SPIDER SETTINGS STATS``: settings as JSON, stats are written as JSON.
+Two settings are the program's own: ``START`` is the first page, ``BLOCK_MS`` how long one try to connect may take.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.http import Response, TextResponse
 from scrapy.spiders import SitemapSpider
 
-from crawler_plugin import PageBody
+from crawler_plugin import PageBody, connection
 
 
 class PageItem(scrapy.Item):
@@ -209,6 +210,7 @@ def main(arguments: list[str]) -> int:
     spider = {kind.name: kind for kind in SPIDERS}[name]
     told: dict[str, Any] = json.loads(settings)
     start = told.pop("START")
+    vars(connection)["BLOCK_MS"] = told.pop("BLOCK_MS", connection.BLOCK_MS)
     process: Any = AsyncCrawlerProcess if told.get("TWISTED_REACTOR_ENABLED") is False else CrawlerProcess
     process = process(told)
     crawler = process.create_crawler(spider)

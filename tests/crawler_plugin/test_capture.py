@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.crawler_plugin.crawling import (
+    IMPATIENT,
     Answer,
     Crawl,
     Ended,
@@ -21,6 +22,7 @@ from tests.crawler_plugin.crawling import (
     records,
     serve,
     to_kafka,
+    to_nobody,
 )
 from tests.crawler_plugin.odd_site import FLOW, odd_site
 from worker.broker.ports import free_port
@@ -146,7 +148,7 @@ def test_requests_wait_while_the_budget_is_spent_whatever_callbacks_do(
     away: LocalBroker, tmp_path: Path, spider: str
 ) -> None:
     with serve(Site(numbered(60, size=SIZE))) as site:
-        told = to_kafka(away.bootstrap_servers, "late.") | LITTLE | CAPTURE
+        told = to_kafka(away.bootstrap_servers, "late.") | LITTLE | CAPTURE | IMPATIENT
         waiting = Crawl(tmp_path, spider, site.url("/"), told)
         waiting.wait_for_log("Kafka takes no pages")
         asked = len(site.asked)
@@ -162,7 +164,7 @@ def test_requests_wait_while_the_budget_is_spent_whatever_callbacks_do(
 
 @pytest.mark.parametrize("reactor", [ASYNCIO, SELECT])
 def test_a_crawl_that_is_closed_while_its_requests_wait_comes_to_its_end(tmp_path: Path, reactor: str) -> None:
-    nowhere = to_kafka(f"127.0.0.1:{free_port()}", "nowhere.")
+    nowhere = to_nobody("nowhere.")
     closing = {"CLOSESPIDER_TIMEOUT": 2, "TWISTED_REACTOR": reactor, "DEDUP_FLUSH_TIMEOUT": 1}
     with serve(Site(numbered(40, size=SIZE))) as site:
         ended = crawl(tmp_path, site, **nowhere, **LITTLE, **CAPTURE, **closing)

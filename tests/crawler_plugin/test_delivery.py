@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.spool.file import Spool
-from tests.crawler_plugin.crawling import Crawl, Site, crawl, make_topic, numbered, records, serve, to_kafka
+from tests.crawler_plugin.crawling import (
+    IMPATIENT,
+    Crawl,
+    Site,
+    crawl,
+    make_topic,
+    numbered,
+    records,
+    serve,
+    to_kafka,
+    to_nobody,
+)
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
 
@@ -32,7 +43,7 @@ def away(tmp_path: Path) -> Iterator[LocalBroker]:
 
 def test_a_crawl_waits_for_a_broker_that_comes_late_and_loses_nothing(away: LocalBroker, tmp_path: Path) -> None:
     with serve(Site(numbered(60, size=20_000))) as site:
-        waiting = Crawl(tmp_path, "site", site.url("/"), to_kafka(away.bootstrap_servers, PREFIX) | LITTLE)
+        waiting = Crawl(tmp_path, "site", site.url("/"), to_kafka(away.bootstrap_servers, PREFIX) | LITTLE | IMPATIENT)
         waiting.wait_for_log(TROUBLE)
         asked = len(site.asked)
         away.start()
@@ -81,7 +92,7 @@ def test_a_broker_that_dies_in_mid_crawl_and_comes_back_gets_every_page(away: Lo
 def test_without_broker_and_spool_a_crawl_ends_as_a_failure_and_names_what_is_lost(
     tmp_path: Path, reactor: str
 ) -> None:
-    nowhere = to_kafka(f"127.0.0.1:{free_port()}", PREFIX)
+    nowhere = to_nobody(PREFIX)
     with serve(Site(numbered(8))) as site:
         reactor = f"twisted.internet.{reactor}"
         without = {"DEDUP_SPOOL": "none", "DEDUP_FLUSH_TIMEOUT": 1}
@@ -100,14 +111,14 @@ def test_without_broker_and_spool_a_crawl_ends_as_a_failure_and_names_what_is_lo
 def test_a_crawl_without_pages_does_not_wait_for_a_broker(tmp_path: Path) -> None:
     with serve(Site({})) as site:
         # With the default timeout of 30 s it would not be over before the deadline of a second try to connect.
-        ended = crawl(tmp_path, site, **to_kafka(f"127.0.0.1:{free_port()}", PREFIX), DEDUP_FLUSH_TIMEOUT=86400)
+        ended = crawl(tmp_path, site, **to_nobody(PREFIX), DEDUP_FLUSH_TIMEOUT=86400)
     assert ended.dedup == {"unconfirmed": 0, "spool/found": 0, "spool/left": 0}
     assert ended.stats["finish_reason"] == "finished"
 
 
 @pytest.mark.parametrize("reactor", ["asyncioreactor.AsyncioSelectorReactor", "selectreactor.SelectReactor"])
 def test_a_crawl_that_is_closed_while_it_waits_comes_to_its_end(tmp_path: Path, reactor: str) -> None:
-    nowhere = to_kafka(f"127.0.0.1:{free_port()}", PREFIX)
+    nowhere = to_nobody(PREFIX)
     closing = {"CLOSESPIDER_TIMEOUT": 2, "TWISTED_REACTOR": f"twisted.internet.{reactor}", "DEDUP_FLUSH_TIMEOUT": 1}
     with serve(Site(numbered(40, size=20_000))) as site:
         ended = crawl(tmp_path, site, **nowhere, **LITTLE, **closing)
@@ -118,7 +129,7 @@ def test_a_crawl_that_is_closed_while_it_waits_comes_to_its_end(tmp_path: Path, 
 
 
 def test_a_crawl_that_is_interrupted_while_it_waits_comes_to_its_end(tmp_path: Path) -> None:
-    nowhere = to_kafka(f"127.0.0.1:{free_port()}", PREFIX) | LITTLE | {"DEDUP_FLUSH_TIMEOUT": 1}
+    nowhere = to_nobody(PREFIX) | LITTLE | {"DEDUP_FLUSH_TIMEOUT": 1}
     with serve(Site(numbered(40, size=20_000))) as site:
         waiting = Crawl(tmp_path, "site", site.url("/"), nowhere)
         waiting.wait_for_log(TROUBLE)
@@ -132,7 +143,7 @@ def test_a_crawl_that_is_interrupted_while_it_waits_comes_to_its_end(tmp_path: P
 def test_a_crawl_that_is_stopped_by_force_ends_without_a_trace_of_its_threads_and_keeps_its_pages(
     tmp_path: Path,
 ) -> None:
-    nowhere = to_kafka(f"127.0.0.1:{free_port()}", PREFIX) | LITTLE
+    nowhere = to_nobody(PREFIX) | LITTLE
     with serve(Site(numbered(40, size=20_000))) as site:
         waiting = Crawl(tmp_path, "site", site.url("/"), nowhere)
         waiting.wait_for_log(TROUBLE)

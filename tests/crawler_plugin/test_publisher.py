@@ -8,7 +8,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -16,7 +15,7 @@ from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.producer.sender import Sender
 
-from crawler_plugin.connection import producer_options
+from crawler_plugin.connection import BLOCK_MS, producer_options
 from crawler_plugin.outbox import Report
 from crawler_plugin.publisher import Publisher
 from crawler_plugin.record import PageRecord
@@ -28,8 +27,9 @@ from worker.messages import PageMeta
 
 pytestmark = pytest.mark.cluster
 
-PREFIX = "publisher."
 IMPATIENT: Final[dict[str, Any]] = {"request_timeout_ms": 1_000, "delivery_timeout_ms": 2_500}
+AWAY_MS: Final = 2_000
+"""How long connecting to a broker that is away may take in one go."""
 
 
 def page(number: int, size: int = 1_000) -> PageRecord:
@@ -40,10 +40,19 @@ def page(number: int, size: int = 1_000) -> PageRecord:
 class Publishing:
     """A publisher with all its reports added up."""
 
-    def __init__(self, servers: str, prefix: str = PREFIX, *, cuts: bool = False, **connection: object) -> None:
+    def __init__(
+        self,
+        servers: str,
+        prefix: str = "nowhere.",
+        *,
+        cuts: bool = False,
+        block_ms: int = BLOCK_MS,
+        **connection: object,
+    ) -> None:
         options = producer_options(
             bootstrap_servers=(servers,), max_page_bytes=1_000_000, compression=None, connection=connection
         )
+        options |= {"max_block_ms": block_ms, "bootstrap_timeout_ms": block_ms}
         self.news = threading.Event()
         self.publisher = Publisher(options, f"{prefix}pages", self.news.set, cuts=cuts)
         self.sum = Report()
@@ -77,15 +86,22 @@ class Publishing:
         self.collect()
 
 
-@pytest.fixture
-def own(tmp_path: Path) -> Iterator[LocalBroker]:
-    """A broker that the test may kill, with the topic on it."""
-    with LocalBroker(data_dir=tmp_path / "kafka", announce=print) as running:
-        make_topic(running.bootstrap_servers, PREFIX)
+@pytest.fixture(scope="module")
+def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
+    """A broker that tests may kill."""
+    with LocalBroker(data_dir=tmp_path_factory.mktemp("kafka") / "data", announce=print) as running:
         yield running
 
 
-def urls(broker: str, prefix: str = PREFIX) -> set[str]:
+@pytest.fixture
+def own(mortal: LocalBroker, topic_prefix: str) -> LocalBroker:
+    """It runs, whatever the test before did to it, with a topic of this test's own."""
+    mortal.start()
+    make_topic(mortal.bootstrap_servers, topic_prefix)
+    return mortal
+
+
+def urls(broker: str, prefix: str) -> set[str]:
     return {record.meta.url for record in records(broker, prefix)}
 
 
@@ -110,8 +126,10 @@ def test_what_is_confirmed_is_on_the_topic(broker: str, topic_prefix: str) -> No
     wait_until_there_are_no_network_threads()
 
 
-def test_a_broker_away_for_longer_than_kafka_python_tries_gets_everything_by_a_new_producer(own: LocalBroker) -> None:
-    publishing = Publishing(own.bootstrap_servers, **IMPATIENT)
+def test_a_broker_away_for_longer_than_kafka_python_tries_gets_everything_by_a_new_producer(
+    own: LocalBroker, topic_prefix: str
+) -> None:
+    publishing = Publishing(own.bootstrap_servers, topic_prefix, block_ms=AWAY_MS, **IMPATIENT)
     publishing.submit(*map(page, range(50)))
     publishing.until(lambda: publishing.sum.confirmed == 50)
     own.kill()
@@ -122,12 +140,12 @@ def test_a_broker_away_for_longer_than_kafka_python_tries_gets_everything_by_a_n
     own.start()
     publishing.finish(60)
     assert publishing.sum.confirmed == 100
-    assert urls(own.bootstrap_servers) == {page(number).url for number in range(100)}
+    assert urls(own.bootstrap_servers, topic_prefix) == {page(number).url for number in range(100)}
     wait_until_there_are_no_network_threads()
 
 
-def test_a_broker_that_freezes_and_thaws_gets_everything(own: LocalBroker) -> None:
-    publishing = Publishing(own.bootstrap_servers, **IMPATIENT)
+def test_a_broker_that_freezes_and_thaws_gets_everything(own: LocalBroker, topic_prefix: str) -> None:
+    publishing = Publishing(own.bootstrap_servers, topic_prefix, **IMPATIENT)
     publishing.submit(page(0))
     publishing.until(lambda: publishing.sum.confirmed == 1)
     assert own.pid is not None
@@ -139,7 +157,7 @@ def test_a_broker_that_freezes_and_thaws_gets_everything(own: LocalBroker) -> No
         os.kill(own.pid, signal.SIGCONT)
     publishing.finish(60)
     assert publishing.sum.confirmed == 30
-    assert urls(own.bootstrap_servers) == {page(number).url for number in range(30)}
+    assert urls(own.bootstrap_servers, topic_prefix) == {page(number).url for number in range(30)}
 
 
 def test_a_producer_whose_own_thread_does_nothing_any_more_is_replaced(
@@ -194,8 +212,10 @@ def test_the_client_is_touched_by_the_publishers_thread_alone(
     assert {thread for _, thread in touched} == {"dedup-publisher"}
 
 
-def test_the_end_comes_at_the_timeout_and_leaves_no_thread_that_would_send_later(own: LocalBroker) -> None:
-    publishing = Publishing(own.bootstrap_servers)
+def test_the_end_comes_at_the_timeout_and_leaves_no_thread_that_would_send_later(
+    own: LocalBroker, topic_prefix: str
+) -> None:
+    publishing = Publishing(own.bootstrap_servers, topic_prefix)
     publishing.submit(page(0))
     publishing.until(lambda: publishing.sum.confirmed == 1)
     own.kill()
@@ -205,7 +225,7 @@ def test_the_end_comes_at_the_timeout_and_leaves_no_thread_that_would_send_later
     assert publishing.sum.send_errors == 0, "the end is no error"
     wait_until_there_are_no_network_threads()
     own.start()
-    assert urls(own.bootstrap_servers) == {page(0).url}
+    assert urls(own.bootstrap_servers, topic_prefix) == {page(0).url}
 
 
 def test_where_the_limit_may_not_be_read_a_refusal_tells_it_and_costs_one_producer_and_no_other_page(
@@ -271,10 +291,10 @@ def lower_the_limit(broker: str, topic: str, limit: int) -> None:
     admin.close()
 
 
-def test_trouble_is_said_once_with_its_reason_and_its_end_too(own: LocalBroker) -> None:
+def test_trouble_is_said_once_with_its_reason_and_its_end_too(own: LocalBroker, topic_prefix: str) -> None:
     servers = own.bootstrap_servers
     own.kill()
-    publishing = Publishing(servers)
+    publishing = Publishing(servers, topic_prefix, block_ms=AWAY_MS)
     publishing.submit(page(0))
     publishing.until(lambda: bool(publishing.sum.notices))
     own.start()
@@ -289,7 +309,7 @@ def test_trouble_is_said_once_with_its_reason_and_its_end_too(own: LocalBroker) 
 
 
 def test_an_end_without_pages_does_not_wait_for_a_broker() -> None:
-    publishing = Publishing(f"127.0.0.1:{free_port()}")
+    publishing = Publishing(f"127.0.0.1:{free_port()}", block_ms=AWAY_MS)
     publishing.publisher.finish(86_400)
     publishing.until(lambda: publishing.publisher.has_ended)
 
@@ -305,7 +325,7 @@ def test_a_publisher_that_was_never_started_ends_at_once() -> None:
 def test_kafka_python_is_silent_while_a_publisher_runs_and_heard_by_it() -> None:
     logger = logging.getLogger("kafka")
     assert (logger.level, logger.propagate) == (logging.NOTSET, True)
-    publishing = Publishing(f"127.0.0.1:{free_port()}")
+    publishing = Publishing(f"127.0.0.1:{free_port()}", block_ms=AWAY_MS)
     publishing.until(lambda: publishing.publisher.last_heard is not None)
     assert not logger.propagate
     publishing.finish(0)

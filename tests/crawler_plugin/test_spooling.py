@@ -10,9 +10,19 @@ from typing import Any
 import pytest
 
 from crawler_plugin.spool.file import Spool
-from tests.crawler_plugin.crawling import Crawl, Ended, Site, crawl, make_topic, numbered, records, serve, to_kafka
+from tests.crawler_plugin.crawling import (
+    Crawl,
+    Ended,
+    Site,
+    crawl,
+    make_topic,
+    numbered,
+    records,
+    serve,
+    to_kafka,
+    to_nobody,
+)
 from tests.crawler_plugin.test_delivery import LITTLE, TROUBLE
-from worker.broker.ports import free_port
 
 pytestmark = pytest.mark.cluster
 
@@ -20,7 +30,7 @@ SPOOLED = r"(\d+) pages that Kafka has not confirmed"
 
 
 def nowhere() -> dict[str, Any]:
-    return to_kafka(f"127.0.0.1:{free_port()}", "nowhere.")
+    return to_nobody("nowhere.")
 
 
 def in_spool(path: Path) -> set[str]:

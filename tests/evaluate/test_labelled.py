@@ -39,10 +39,17 @@ def problems_of(docs: Path, rows: Sequence[Any]) -> str:
 
 
 def test_a_pair_keeps_its_ids_as_listed_and_all_that_is_known_of_it(docs: Path) -> None:
-    row = {"a": "x", "b": 7, "label": 0, "band": "neg", "relation": "r", "kind": "md", "lang": "mixed", "n_max": 12}
+    facets = {"band": "neg", "class": "c", "relation": "r", "kind": "md"}
+    row = {"a": "x", "b": 7, "label": 0, "lang": "mixed", "n_max": 12, **facets}
     labelled = read_labelled(docs, written(docs.parent / "pairs.jsonl", [row]), "text")
-    assert labelled.pairs == (Pair("x", 7, 0, "mixed", 12, {"band": "neg", "relation": "r", "kind": "md"}),)
+    assert labelled.pairs == (Pair("x", 7, 0, "mixed", 12, facets),)
     assert set(labelled.documents) == {"x", "7"}
+
+
+def test_a_relation_that_repeats_the_class_is_not_told_twice(docs: Path) -> None:
+    rows = [{"a": "x", "b": "y", "class": "c", "relation": "c"}, {"a": "x", "b": 7, "relation": "r"}]
+    first, second = read_labelled(docs, written(docs.parent / "pairs.jsonl", rows), "text").pairs
+    assert (first.facets, second.facets) == ({"class": "c"}, {"relation": "r"})
 
 
 @pytest.mark.parametrize(("row", "label"), [({"label": 1}, 1), ({"label": 0}, 0), ({"label": None}, None), ({}, None)])

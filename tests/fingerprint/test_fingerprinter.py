@@ -52,7 +52,7 @@ def fingerprinter() -> Fingerprinter:
             "latin",
         ),
         ("苹果发布iPhone 15，售价5999元起；Apple Watch Series 9同步上市。", 0xB01F90867D41D8B0, 19, "zh"),
-        ("日本語の文章も、きちんと処理できます。한국어 문장도 됩니다.", 0x8A96E8062A10FB91, 20, "ja"),
+        ("日本語の文章も、きちんと処理できます。한국어 문장도 됩니다.", 0x7F826B842A53FB93, 20, "ja"),
         ("ＦＵＬＬ\u3000ＷＩＤＴＨ text and Café, ﬁne ligatures", 0x0481DFD1723C467F, 7, "latin"),
         ("\ud83d broken \0surrogate and NUL bytes here", 0xF06365E8B8247B20, 6, "latin"),
         ("中文\u200b零宽\u200b字符测试文本样例", 0xAFEBF315E468DE94, 12, "zh"),

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.page.normalise import normalise, normalise_by_definition
-from worker.page.segment import characters_and_words, language
+from worker.page.scripts import language
+from worker.page.segment import characters_and_words
 
 FINGERPRINTER = Fingerprinter(Recipe(sketched=True), compiled=False)
 

@@ -16,11 +16,12 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from tests.crawler_plugin.crawling import make_topic, records
+from tests.kafka_client.parts import OF_EVERYBODY, Part, lacking
 from tests.waiting import wait_for
 from worker import DISTRIBUTION
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
-from worker.kafka_client.private import PARTS, AttentiveClient, Part, cut_off, lacking, login_failures, make_admin
+from worker.kafka_client.private import AttentiveClient, cut_off, login_failures, make_admin
 from worker.messages import PageMeta
 
 DEADLINE_S = 60.0
@@ -29,7 +30,7 @@ LAST_WORDS = b"you may not come in"
 
 
 def test_the_installed_kafka_python_has_every_part_that_is_touched() -> None:
-    assert lacking(PARTS) == []
+    assert lacking(OF_EVERYBODY) == []
 
 
 def test_a_part_that_a_version_lacks_is_told_with_version_and_name() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.docs import metrics_table
 from tests.observe.exposed import INFO, OPENMETRICS, families
-from worker.observe.catalogue import CATALOGUE, Kind, Metric, catalogue_table
+from worker.observe.catalogue import CATALOGUE, Kind, Metric
 from worker.observe.metrics import Metrics
 
 FIXED = {
@@ -82,6 +83,6 @@ def test_a_metric_that_contradicts_itself_cannot_be_declared(wrong: dict[str, An
 
 
 def test_the_table_has_a_row_for_each_metric_and_only_bars_between_cells() -> None:
-    rows = catalogue_table().splitlines()[2:]
+    rows = metrics_table().splitlines()[2:]
     assert [row.split("`")[1] for row in rows] == [metric.name for metric in CATALOGUE]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {6}

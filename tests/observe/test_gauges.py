@@ -17,8 +17,8 @@ from worker.observe.catalogue import CATALOGUE
 from worker.observe.counters import Counters
 from worker.observe.gauges import Gauges, missing_for_readiness
 from worker.observe.metrics import Metrics
+from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Bounds
-from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.watchdog import Watch
 from worker.stream.worker import Worker
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
@@ -249,22 +249,11 @@ def test_buckets_that_were_split_are_counted() -> None:
     assert series(metrics)["dedup_index_split_buckets 0"] == live.index.splits > 0
 
 
-class Pool:
-    """A parser pool's numbers."""
-
-    replaced = 0
-    outstanding = 0
-
-    def __init__(self) -> None:
-        self.stage_seconds: dict[str, float] = {}
-
-
 def test_replaced_parsers_are_counted_once() -> None:
     _, worker = shard_worker()
-    pool = Pool()
-    worker.fingerprinting = FingerprintPool(pool, 1 << 20)  # type: ignore[arg-type]
+    worker.fingerprinting = parsers = Straight()
     metrics, watch = looking_at(worker)
-    for pool.replaced, pool.outstanding in ((1, 7), (1, 0), (4, 2)):
+    for parsers.usage in (PoolUsage(7, 1), PoolUsage(0, 1), PoolUsage(2, 4)):
         metrics.sample(worker, watch)
     seen = series(metrics)
     assert seen["dedup_parser_replacements_total"] == 4
@@ -273,12 +262,11 @@ def test_replaced_parsers_are_counted_once() -> None:
 
 def test_what_parsers_spent_is_counted_once_beside_the_loops_steps() -> None:
     _, worker = shard_worker()
-    pool = Pool()
-    worker.fingerprinting = FingerprintPool(pool, 1 << 20)  # type: ignore[arg-type]
+    worker.fingerprinting = parsers = Straight()
     metrics, watch = looking_at(worker)
     metrics.stage("poll", 0.5)
     for spent in ({"start": 2.0}, {"start": 2.0, "extract": 0.25}, {"start": 4.0, "extract": 1.25}):
-        pool.stage_seconds.update(spent)
+        parsers.usage = PoolUsage(stage_seconds=spent)
         metrics.sample(worker, watch)
     seen = named(series(metrics), "dedup_stage_seconds_total")
     assert seen == {"start": 4.0, "extract": 1.25, "poll": 0.5}

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import http.client
-import resource
 import socket
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 
 import pytest
 
 from tests.observe.exposed import INFO, OPENMETRICS
-from tests.waiting import wait_for
 from worker.errors import Unavailable
-from worker.observe import http_server
 from worker.observe.health import ALIVE_SECONDS, HEARD_SECONDS, PATHS, PORTS_TRIED, Health, HealthServer
-from worker.observe.http_server import HEAD_BYTES, MOST_CONNECTIONS
+from worker.observe.http_server import HEAD_BYTES
 from worker.observe.metrics import Metrics
 
 LOCAL = "127.0.0.1"
@@ -209,59 +204,6 @@ def all_that_comes(client: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-@pytest.fixture
-def many_files() -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, hard), hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-@pytest.mark.usefixtures("many_files")
-@pytest.mark.parametrize("said", [b"", b"GET /livez HTTP/1.1\r\nHost: x"])
-def test_two_thousand_clients_that_only_begin_keep_nobody_from_an_answer(server: HealthServer, said: bytes) -> None:
-    threads = threading.active_count()
-    with ExitStack() as stack:
-        kept = stack.enter_context(closing(http.client.HTTPConnection(server.host, server.port, timeout=10)))
-        kept.request("GET", "/livez")
-        assert kept.getresponse().read() == b"alive\n"
-        for _ in range(2000):
-            stack.enter_context(connected(server, said))
-        assert verdict(server, "/livez") == (200, ["alive"])
-        assert threading.active_count() == threads
-        assert len(server._server._connections) <= MOST_CONNECTIONS
-        kept.request("GET", "/livez")  # who has asked before is not given up for who never asks
-        assert kept.getresponse().read() == b"alive\n"
-
-
-@pytest.mark.parametrize("before", [b"", b"GET /livez HTTP/1.1\r\n\r\n"])
-def test_a_head_that_comes_byte_by_byte_is_not_waited_for(
-    server: HealthServer, monkeypatch: pytest.MonkeyPatch, before: bytes
-) -> None:
-    monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.3)
-    with connected(server, before) as client:
-        if before:
-            assert client.recv(65536)
-        give_up = time.monotonic() + 60
-        with pytest.raises(OSError):  # it is closed
-            while time.monotonic() < give_up:
-                client.sendall(b"x")
-                time.sleep(0.05)
-
-
-def test_an_answer_that_is_not_taken_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server, "ANSWER_SECONDS", 0.3)
-
-    class Large(Broken):
-        def hosts(self) -> bytes:
-            return b"x" * 50_000_000
-
-    with HealthServer(Large(), LOCAL, 0) as server, connected(server, b"GET /hosts HTTP/1.1\r\n\r\n") as client:
-        assert verdict(server, "/livez") == (200, ["alive"])
-        wait_for(lambda: not server._server._connections, "the connection to be closed", 60, pause=0.05)
-        assert len(all_that_comes(client)) < 50_000_000
-
-
 @pytest.mark.parametrize(
     ("said", "status"),
     [
@@ -295,22 +237,6 @@ def test_questions_that_are_asked_at_once_are_answered_in_turn(server: HealthSer
     with connected(server, b"".join(asked)) as client:
         answers = all_that_comes(client)
     assert [answer[:3] for answer in answers.split(b"HTTP/1.1 ")[1:]] == [b"200", b"404", b"200"]
-
-
-def test_a_question_may_come_in_pieces_and_its_asker_may_have_said_all(server: HealthServer) -> None:
-    with connected(server) as client:
-        for piece in (b"GE", b"T /livez HTTP/1.1\r\n", b"Host: x\r\n\r", b"\n"):
-            client.sendall(piece)
-        client.shutdown(socket.SHUT_WR)
-        assert all_that_comes(client).endswith(b"alive\n")
-
-
-def test_closing_does_not_wait_for_clients(health: Health) -> None:
-    with HealthServer(Metrics(INFO, health=health), LOCAL, 0) as server:
-        clients = [connected(server, b"GET /livez HTTP/1.1\r\n") for _ in range(5)]
-    for client in clients:
-        assert all_that_comes(client) == b""
-        client.close()
 
 
 # ports

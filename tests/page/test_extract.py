@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import lzma
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -208,16 +205,3 @@ def test_any_bytes_are_a_text_or_a_reason(body: bytes, content_type: str | None)
         assert error.reason in ("not-text", "unparsable")
     else:
         assert "\0" not in page.text
-
-
-@pytest.mark.data
-def test_main_content_of_real_pages_is_mostly_the_labelled_text(labelled_pages_folder: Path) -> None:
-    with lzma.open(labelled_pages_folder / "docs.jsonl.xz", "rt") as lines:
-        pages = [page for page in map(json.loads, lines) if page["html"]][::20]
-    shares = []
-    for page in pages:
-        found = set(extract(page["html"].encode(), content_type="text/html").text.split())
-        wanted = set(page["text"].split())
-        shares.append(2 * len(found & wanted) / max(1, len(found) + len(wanted)))
-    assert len(pages) > 100
-    assert sum(shares) / len(shares) > 0.8

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import lzma
 import subprocess
 import sys
-from collections.abc import Iterator
 from math import log
 from pathlib import Path
 
@@ -15,13 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.page import segment
+from worker.page.noise import NoiseWords
 from worker.page.normalise import normalise
-from worker.page.segment import Segmenter, characters_and_words, language
+from worker.page.segment import Segmenter, characters_and_words
 
 USER_WORDS = ("51区", "9架", "云计算平台", ("数据库系统", 10**6, "n"), ("安装程序", 3, None))
 MIXED = st.text(
     st.one_of(
-        st.sampled_from("中文分词第区架的不知道研究生命起源ab9xÉé'’ .,，。_-〇㐀のテキ한국สวั\u0301\u3099\U00020000"),
+        st.sampled_from(
+            "ភាខ្មเไာ中文分词第区架的不知道研究生命起源ab9xÉé'’ .,，。_-〇㐀のテキ한국สวั\u0301\u3099\U00020000"
+        ),
         st.characters(),
     ),
     max_size=40,
@@ -50,10 +50,17 @@ def plain() -> Segmenter:
         ("x86架构é", ["x86", "架构", "é"]),
         ("it's中文’s", ["it's", "中文", "s"]),
         ("3.14 1,000 snake_case e-mail", ["3", "14", "1", "000", "snake", "case", "e", "mail"]),
-        ("日本語のテキスト", ["日本", "語", "のテ", "テキ", "キス", "スト"]),
+        ("日本語のテキスト", ["日本语", "のテ", "テキ", "キス", "スト"]),
         ("〇㐀の", ["〇", "㐀", "の"]),
         ("한국어 웹페이지", ["한국어", "웹페이지"]),
-        ("สวัส", ["สว", "วั", "ัส"]),
+        ("สวัส", ["สวั", "วัส"]),
+        ("เป็นการ", ["เป็น", "นกา", "การ"]),
+        ("ដើម្បីក្នុង", ["ដើម្បី", "ម្បីក្នុ", "ក្នុង"]),
+        ("မြန်မာ", ["မြန်", "န်မာ"]),
+        (
+            "\u0e9e\u0eb2\u0eaa\u0eb2\u0ea5\u0eb2\u0ea7",
+            ["\u0e9e\u0eb2\u0eaa\u0eb2", "\u0eaa\u0eb2\u0ea5\u0eb2", "\u0ea5\u0eb2\u0ea7"],
+        ),
         ("мир, Привет", ["мир", "привет"]),
         ("हिन्दी مُحَمَّد", ["हिन्दी", "مُحَمَّد"]),
         ("١٢٣", ["١٢٣"]),
@@ -65,7 +72,7 @@ def test_each_script_gives_its_words(plain: Segmenter, text: str, tokens: list[s
 
 def test_noise_words_are_left_out_and_can_be_chosen(plain: Segmenter) -> None:
     assert plain.tokens("我们的网页 and the page") == ["网页", "page"]
-    assert Segmenter(noise=frozenset({"page"})).tokens("the page") == ["the"]
+    assert Segmenter(noise=NoiseWords(frozenset({"page"}))).tokens("the page") == ["the"]
     assert plain.tokens("的 the 和 of") == []
 
 
@@ -94,7 +101,7 @@ def test_the_name_tells_rules_apart() -> None:
         Segmenter(hmm=True).name,
         Segmenter(user_words=["51区"]).name,
         Segmenter(user_words=[("51区", 5, None)]).name,
-        Segmenter(noise=frozenset()).name,
+        Segmenter(noise=NoiseWords()).name,
     }
     assert len(names) == 5
 
@@ -103,8 +110,8 @@ def test_the_name_says_which_dictionary_it_was() -> None:
     import jieba
 
     frequencies, total = jieba.Tokenizer().gen_pfdict(jieba.Tokenizer().get_dict_file())
-    assert f"/jieba-{len(frequencies)}-{total}/" in Segmenter().name
-    assert segment._loaded() == (frequencies, total)
+    assert f"/jieba-{len(frequencies)}-{total}/" in Segmenter(fold_traditional=False).name
+    assert segment._loaded(False) == (frequencies, total)
 
 
 @given(text=MIXED)
@@ -123,27 +130,13 @@ def test_tokens_hold_letters_digits_and_marks_only_and_begin_with_no_mark(plain:
     assert not any(character.isspace() for character in kept)
 
 
-@pytest.mark.data
-def test_the_language_of_real_pages_is_told_by_their_script(labelled_pages_folder: Path) -> None:
-    chinese = [language(normalise(text)) for text in _texts(labelled_pages_folder, "zh") if len(text) > 1000]
-    assert chinese.count("zh") > 0.9 * len(chinese)
-
-
-def _texts(folder: Path, lang: str) -> Iterator[str]:
-    with lzma.open(folder / "docs.jsonl.xz", "rt") as lines:
-        for line in lines:
-            document = json.loads(line)
-            if document["lang"] == lang:
-                yield document["text"]
-
-
 def test_the_dictionary_has_the_words_that_jieba_has() -> None:
     import jieba
 
     frequencies, total = jieba.Tokenizer().gen_pfdict(jieba.Tokenizer().get_dict_file())
     words = {word: frequency for word, frequency in frequencies.items() if frequency}
     scores = {word: log(frequency) - log(total) for word, frequency in words.items() if segment._USABLE.fullmatch(word)}
-    assert segment.dictionary() == (scores, -log(total))
+    assert segment.dictionary(fold_traditional=False) == (scores, -log(total))
 
 
 def test_only_with_hmm_words_are_guessed() -> None:
@@ -163,30 +156,6 @@ def test_loading_jieba_writes_no_file_and_logs_nothing(tmp_path: Path) -> None:
     )
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, "['网页']\n", "")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("", "none"),
-        ("123 !? 😀", "none"),
-        ("网页的编码", "zh"),
-        ("A page that quotes one word: 教程", "latin"),
-        ("用 Python 写的教程", "zh"),
-        ("日本語のテキスト", "ja"),
-        ("カタカナ", "ja"),
-        ("한국어 페이지", "ko"),
-        ("Schöne Grüße", "latin"),
-        ("Привет, мир", "cyrillic"),
-        ("مرحبا بالعالم", "arabic"),
-        ("สวัสดีครับ", "thai"),
-        ("Γειά σου κόσμε", "other"),
-        ("שלום", "other"),
-    ],
-)
-def test_the_language_is_told_by_script(text: str, label: str) -> None:
-    assert language(normalise(text)) == label
-    assert language(normalise(text).split()) == label
 
 
 def test_one_character_a_million_times_is_cut(plain: Segmenter) -> None:

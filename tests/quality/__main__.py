@@ -1,7 +1,8 @@
-"""``python -m tests.quality [--raise | --lower-floors]``: recall and false positives beside their floors.
+"""``python -m tests.quality [--raise | --lower-floors]``: what is found, called falsely and taken out of pages, beside
+its floors.
 
-``--raise`` writes down what has become better, ``--lower-floors`` also what has become worse. The labelled pages are
-measured where ``DEDUP_TEST_DATA`` names their folder.
+``--raise`` writes down what has become better, ``--lower-floors`` also what has become worse. The project's own pages
+are measured, and the sets of labelled pages whose folders ``DEDUP_TEST_DATA`` names.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import sys
 from pathlib import Path
 
+from tests.labelled import VARIABLE, folders
 from tests.quality import floors
 
 
@@ -18,21 +20,21 @@ def main(arguments: list[str]) -> int:
     if not set(arguments) <= {"--raise", "--lower-floors"} or len(arguments) > 1:
         print(__doc__, file=sys.stderr)
         return 2
-    measured = floors.measure_own()
-    folder = os.environ.pop("DEDUP_TEST_DATA", None)
-    if folder:
-        measured |= floors.measure(floors.LABELLED, Path(folder))
-    known = floors.read()
-    missed = 0
-    for name, figures in measured.items():
-        misses = figures.misses(known[name]) if name in known else ["no floor yet"]
-        missed += bool(misses)
-        print(f"{' · '.join(name):40} {figures.recall:.4f} {figures.edited:.4f} {figures.false_positives:3d}  ", end="")
-        print("; ".join(misses) or "ok")
-    if arguments:
-        floors.write(floors.renewed(known, measured, lower=arguments == ["--lower-floors"]))
-        return 0
-    return 1 if missed else 0
+    sets: dict[str, Path | None] = {floors.OWN: None}
+    sets |= {floors.name_of(folder): folder for folder in folders(os.environ.pop(VARIABLE, None))}
+    missed = []
+    for name, folder in sets.items():
+        known = floors.read(name)
+        measured = floors.measure_own() if folder is None else floors.measure(name, folder)
+        for row, figures in measured.items():
+            if row[2] in floors.WHOLE:
+                print(f"{' · '.join(row):40} " + ", ".join(f"{what} {value:,}" for what, value in figures.items()))
+        missed += floors.misses(measured, known)
+        if arguments:
+            lower = arguments == ["--lower-floors"]
+            floors.write(name, floors.renewed(known, measured, lower=lower), folder)
+    print("\n".join(missed) or "nothing is worse than its floor")
+    return 1 if missed and not arguments else 0
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import msgspec
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.sketch import bands, sketch
 from worker.messages import Claim
+from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Record
 from worker.stream.partition.commit import OVERSIZE
 from worker.verdict.clock import bounded_clock
@@ -112,6 +113,8 @@ UNREADABLE: Final = {"dead": "parser-raised: in the script", "big": f"{OVERSIZE}
 
 class TableFingerprinting:
     """Pages of the simulated crawl carry their fingerprint with them; they come back late and in any order."""
+
+    usage = PoolUsage()
 
     def __init__(self, chance: random.Random, ttl: int | None) -> None:
         self.chance = chance

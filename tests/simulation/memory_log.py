@@ -17,6 +17,7 @@ from worker.messages import Headers
 from worker.stream.log import (
     Bounds,
     Committed,
+    GroupMember,
     Log,
     Membership,
     NotYet,
@@ -26,7 +27,6 @@ from worker.stream.log import (
     Reader,
     Record,
     Sent,
-    ShardGroup,
 )
 from worker.topics import INDEX, PAGES
 
@@ -343,7 +343,7 @@ class MemoryPages(PageGroup):
         return self.member.membership()
 
 
-class MemoryShards(ShardGroup):
+class MemoryShards(GroupMember):
     """Membership on ``index``."""
 
     def __init__(self, world: World, name: str) -> None:

@@ -15,7 +15,7 @@ from worker.index.blocks import cover as honest_cover
 from worker.index.entries import Entries, Survivor
 from worker.messages import Answer, Batch, Block, Claim, Hit, decode, encode
 from worker.stream.log import Record
-from worker.stream.policy import ReplayPoint
+from worker.stream.policy import Note, ReplayPoint
 from worker.stream.shard import snapshot_file
 from worker.stream.shard.snapshot_file import Snapshot
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
@@ -98,7 +98,7 @@ def retain(schedule: Schedule) -> None:
     restorations = (owned.restoration for worker in schedule.workers.values() for owned in worker.shards.values())
     if any(restoration is not None and restoration._read for restoration in restorations):
         return  # what loads now reads on from where its blocks end: that takes minutes, retention days
-    points = [ReplayPoint.from_metadata(committed.metadata, "simulation") for committed in world.committed.values()]
+    points = [Note.from_metadata(committed.metadata, "simulation").point for committed in world.committed.values()]
     for number in range(world.shards):
         blocks = [decode(Block, r.value) for r in surviving(world.topics[INDEX, number].records)]
         last = honest_cover(blocks).last

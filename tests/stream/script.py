@@ -21,6 +21,7 @@ from tests.simulation.schedule import SCHEME, Share
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scheme import Scheme
 from worker.messages import Answer, Batch, Claim, Hit, PageMeta, VerdictRecord, encode, text_headers
+from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Record
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy
@@ -91,6 +92,8 @@ class Straight:
         self.done: list[Claim] = []
         self.submitted: list[int] = []
         self.keep: Callable[[Claim], bool] = lambda claim: False
+
+    usage = PoolUsage()
 
     def submit(self, record: Record) -> None:
         self.submitted.append(record.offset)

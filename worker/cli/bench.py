@@ -15,7 +15,6 @@ from worker.sizing import pipeline
 from worker.sizing.pages import Page, pages_of, repeated
 from worker.sizing.scaling import Scaling, measure_workers, scaling_lines
 
-SUMMARY: Final = "measure: pages a second and core from HTML in Kafka to verdicts, and what one more worker brings"
 PIPELINE: Final = "pipeline"
 SCALING: Final = "scaling"
 KINDS: Final = {

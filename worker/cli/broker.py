@@ -18,7 +18,6 @@ from worker.broker.server import LocalBroker
 if TYPE_CHECKING:
     from worker.config import Settings
 
-SUMMARY: Final = "start a real Kafka broker on this machine"
 DEFAULT_PORT: Final = 9092
 MINIMUM_HEAP_MB: Final = 128
 """Kafka does not get through its start with much less."""

@@ -18,8 +18,6 @@ from worker.evaluate.scores import Share
 if TYPE_CHECKING:
     from worker.config import Settings
 
-SUMMARY = "choose k and threshold by labelled pages, and say what to expect of them"
-
 MOST_FALSE: Final = 1e-4
 MOST_K: Final = 3
 """What the index can look up."""

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from worker.demo.site import SitePage
     from worker.demo.watching import Watching
 
-SUMMARY: Final = "crawl a small site through a real Kafka to verdicts, show the progress, check the sums"
 WORKERS: Final = 2
 MOST_WORKERS: Final = 8
 """As many as there are partitions; more would idle."""

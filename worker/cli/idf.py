@@ -18,8 +18,6 @@ from worker.fingerprint.fingerprinter import Fingerprinter
 if TYPE_CHECKING:
     from worker.config import Settings
 
-SUMMARY = "build the table that the weights tf-idf need from your own pages"
-
 LEAST = 2
 """Documents that a word must stand in by default: words of one are most of all words, and equally rare."""
 

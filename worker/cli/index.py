@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from worker.config import Settings
     from worker.stream.policy import Policy
 
-SUMMARY: Final = "show what the index topic holds and whether all is well, or copy it to another generation"
 INSPECT: Final = "inspect"
 COPY: Final = "copy"
 

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from worker import __version__
 from worker.compose.installed import require_worker
@@ -25,55 +25,23 @@ if TYPE_CHECKING:
 PROGRAM: Final = "python -m worker"
 _log = logging.getLogger(__name__)
 
-
-class Command(NamedTuple):
-    """A command's module, which has ``SUMMARY``, ``configure(parser)`` and ``run(arguments, load)``.
-
-    The summary stands here once more, so that the help need not import every module and all that it imports.
-    """
-
-    module: str
-    summary: str
-
-
 COMMANDS: Final = {
-    "demo": Command(
-        "worker.cli.demo", "crawl a small site through a real Kafka to verdicts, show the progress, check the sums"
-    ),
-    "broker": Command("worker.cli.broker", "start a real Kafka broker on this machine"),
-    "topics": Command("worker.cli.topics", "make the topics, check that they are as the settings say, delete some"),
-    "index": Command(
-        "worker.cli.index", "show what the index topic holds and whether all is well, or copy it to another generation"
-    ),
-    "repair": Command(
-        "worker.cli.repair", "list what was lost where logs or pages passed their retention, and go on behind it"
-    ),
-    "switch": Command(
-        "worker.cli.switch", "let the generation that the settings name write the outputs from where another one ended"
-    ),
-    "compare": Command(
-        "worker.cli.compare", "show two pages or texts side by side: tokens, features, fingerprints bit by bit, verdict"
-    ),
-    "evaluate": Command(
-        "worker.cli.evaluate",
-        "hold verdicts against labelled pages: recall, false positives, cost, beside other methods",
-    ),
-    "calibrate": Command(
-        "worker.cli.calibrate", "choose k and threshold by labelled pages, and say what to expect of them"
-    ),
-    "idf": Command("worker.cli.idf", "build the table that the weights tf-idf need from your own pages"),
-    "bench": Command(
-        "worker.cli.bench",
-        "measure: pages a second and core from HTML in Kafka to verdicts, and what one more worker brings",
-    ),
-    "warmup": Command(
-        "worker.cli.warmup", "compile what workers run into the folder named by NUMBA_CACHE_DIR, for an image"
-    ),
-    "size": Command(
-        "worker.cli.size", "say what the index takes in memory and, with --pages-per-day, what a whole crawl needs"
-    ),
+    "demo": "crawl a small site through a real Kafka to verdicts, show the progress, check the sums",
+    "broker": "start a real Kafka broker on this machine",
+    "topics": "make the topics, check that they are as the settings say, delete some",
+    "index": "show what the index topic holds and whether all is well, or copy it to another generation",
+    "repair": "list what was lost where logs or pages passed their retention, and go on behind it",
+    "switch": "let the generation that the settings name write the outputs from where another one ended",
+    "compare": "show two pages or texts side by side: tokens, features, fingerprints bit by bit, verdict",
+    "evaluate": "hold verdicts against labelled pages: recall, false positives, cost, beside other methods",
+    "calibrate": "choose k and threshold by labelled pages, and say what to expect of them",
+    "idf": "build the table that the weights tf-idf need from your own pages",
+    "bench": "measure: pages a second and core from HTML in Kafka to verdicts, and what one more worker brings",
+    "warmup": "compile what workers run into the folder named by NUMBA_CACHE_DIR, for an image",
+    "size": "say what the index takes in memory and, with --pages-per-day, what a whole crawl needs",
 }
-"""Commands by name, in the order of a first use."""
+"""What each command does, in the order of a first use. Its module, of the same name in this folder, has
+``configure(parser)`` and ``run(arguments, load)``; the help imports none of them."""
 
 RUN: Final = "worker.cli.start"
 """The module of the command without a name: the worker itself."""
@@ -150,7 +118,7 @@ def _run(argv: Sequence[str], asked: AskedToStop | None) -> int:
         raise UsageError("--check-config and --print-config go without a command; leave one of the two out")
     name = argv[place]
     module = _command(name)
-    parser = CommandParser(prog=f"{PROGRAM} {name}", description=module.SUMMARY, allow_abbrev=False)
+    parser = CommandParser(prog=f"{PROGRAM} {name}", description=COMMANDS[name], allow_abbrev=False)
     module.configure(parser)
     add_settings_options(parser)
     after = parser.parse_args(argv[place + 1 :])
@@ -170,7 +138,7 @@ def _place_of_command(argv: Sequence[str]) -> int | None:
 
 def _top_parser() -> CommandParser:
     width = max(map(len, COMMANDS))
-    commands = "".join(f"  {name:{width}}  {command.summary}\n" for name, command in COMMANDS.items())
+    commands = "".join(f"  {name:{width}}  {summary}\n" for name, summary in COMMANDS.items())
     parser = CommandParser(
         prog=PROGRAM,
         usage=f"{PROGRAM} [options] [command] ...",
@@ -220,7 +188,7 @@ def _command(name: str) -> ModuleType:
 
         question = did_you_mean(name, COMMANDS)
         raise UsageError(f"there is no command {name!r}; {question or 'the commands are ' + ', '.join(COMMANDS)}")
-    return importlib.import_module(COMMANDS[name].module)
+    return importlib.import_module(f"worker.cli.{name}")
 
 
 def _call(module: ModuleType, arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:

@@ -23,7 +23,6 @@ from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 if TYPE_CHECKING:
     from worker.config import Settings
 
-SUMMARY: Final = "list what was lost where logs or pages passed their retention, and go on behind it"
 NOTHING: Final = "nothing to repair: all workers can read on from where they stand"
 
 

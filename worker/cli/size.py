@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from worker.config import Settings
     from worker.stream.shard.live import Index
 
-SUMMARY: Final = "say what the index takes in memory and, with --pages-per-day, what a whole crawl needs"
-
 SIGNATURES: Final = 50_000_000
 SIGNATURE_BYTES: Final = 8
 TABLES_IN_LITERATURE: Final = 4

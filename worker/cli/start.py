@@ -18,12 +18,6 @@ from worker.stream.kafka.connection import client_options
 if TYPE_CHECKING:
     from worker.config import Settings
 
-SUMMARY = "run a worker: pages in, verdicts out"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """No arguments of its own: everything is a setting."""
-
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """Work until SIGTERM or SIGINT, then drain; 0 unless something stops the worker.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from worker.compose.topology import cluster, specs
 from worker.config.generations import in_generation
@@ -16,8 +16,6 @@ from worker.topics import PAGES
 
 if TYPE_CHECKING:
     from worker.config import Settings
-
-SUMMARY: Final = "let the generation that the settings name write the outputs from where another one ended"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,6 @@ from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES, TopicSpec, group_
 if TYPE_CHECKING:
     from worker.config import Settings
 
-SUMMARY: Final = "make the topics, check that they are as the settings say, delete some"
 CREATE: Final = "create"
 CHECK: Final = "check"
 DELETE: Final = "delete"

@@ -19,7 +19,6 @@ from worker.errors import UsageError
 if TYPE_CHECKING:
     from worker.config import Settings
 
-SUMMARY: Final = "compile what workers run into the folder named by NUMBA_CACHE_DIR, for an image"
 CACHE: Final = "NUMBA_CACHE_DIR"
 
 

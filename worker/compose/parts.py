@@ -25,10 +25,11 @@ from worker.fingerprint.sketch import SKETCH, slots_for
 from worker.index.layout import Layout
 from worker.index.shard import Shard
 from worker.page.extract import extractor_rule
+from worker.page.noise import NOISE_WORDS, NoiseWords
 from worker.page.normalise import NORMALISER, normalise
-from worker.page.segment import NOISE_WORDS, UserWord
+from worker.page.segment import UserWord
 from worker.page.weigh import FEATURES, IdfTable
-from worker.stream.partition.scopes import OfHeader, OfHost, OfSite, ScopeOf, everywhere
+from worker.stream.partition.scopes import ScopeOf, everywhere, of_header, of_host, of_site
 from worker.urls import CANONICALIZATION
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def recipe(settings: Settings) -> Recipe:
         UsageError: a file that cannot be read, naming setting, file and line; ``tf-idf`` without a table.
     """
     segment, features = settings.segment, settings.features
+    fold = segment.fold_traditional
     if features.weights == "tf-idf" and features.idf_table is None:
         raise UsageError(
             "features.weights is tf-idf, which needs a table: set features.idf_table to a file of words with their "
@@ -61,10 +63,13 @@ def recipe(settings: Settings) -> Recipe:
         engine=segment.engine,
         hmm=segment.hmm,
         user_words=_user_words("segment.user_dictionary", segment.user_dictionary),
-        noise_words=_noise_words("segment.noise_words", segment.noise_words),
+        fold_traditional=fold,
+        noise_words=_noise_words("segment.noise_words", segment.noise_words, fold),
         units=features.units,
         weights=features.weights,
-        idf=_idf("features.idf_table", features.idf_table) if features.weights == "tf-idf" else None,
+        idf=_idf("features.idf_table", features.idf_table, segment.fold_traditional)
+        if features.weights == "tf-idf"
+        else None,
         minimum=features.minimum,
         hash=settings.fingerprint.hash,
         sketched=settings.near.predicate == "accurate",
@@ -101,7 +106,8 @@ def scheme(settings: Settings, made: Recipe) -> Scheme:
             "segmenter": segmenter.name,
             "segment.hmm": made.hmm,
             "segment.user_dictionary": content_hash(map(str, made.user_words)) if made.user_words else None,
-            "segment.noise_words": content_hash(made.noise_words),
+            "segment.fold_traditional": made.fold_traditional,
+            "segment.noise_words": content_hash(made.noise_words.lines()),
             "features": FEATURES,
             "features.units": made.units,
             "features.weights": made.weights,
@@ -138,11 +144,11 @@ def scope_of(settings: Settings, made: Recipe) -> ScopeOf:
     key = made.key.scopes if made.key else None
     match kind:
         case "host":
-            return OfHost(key)
+            return of_host(key)
         case "site":
-            return OfSite(PublicSuffixList().privatesuffix, key)
+            return of_site(PublicSuffixList().privatesuffix, key)
         case "header":
-            return OfHeader(name, key)
+            return of_header(name, key)
     return everywhere
 
 
@@ -202,17 +208,19 @@ def _user_words(setting: str, path: Path | None) -> tuple[UserWord, ...]:
     return () if path is None else tuple(_lines(setting, path, read))
 
 
-def _noise_words(setting: str, path: Path | None) -> frozenset[str]:
-    return NOISE_WORDS if path is None else frozenset(_lines(setting, path, normalise))
+def _noise_words(setting: str, path: Path | None, fold_traditional: bool) -> NoiseWords:
+    if path is None:
+        return NOISE_WORDS
+    return NoiseWords(frozenset(_lines(setting, path, partial(normalise, fold_traditional=fold_traditional))))
 
 
-def _idf(setting: str, path: Path | None) -> IdfTable | None:
+def _idf(setting: str, path: Path | None, fold_traditional: bool) -> IdfTable | None:
     def read(line: str) -> tuple[str, float]:
         word, number = line.rsplit(None, 1)
         idf = float(number)
         if not 0 <= idf <= MAX_IDF or math.isnan(idf):
             raise ValueError(f"an idf of {number} is not between 0 and {MAX_IDF:g}")
-        return normalise(word), idf
+        return normalise(word, fold_traditional=fold_traditional), idf
 
     return None if path is None else IdfTable(dict(_lines(setting, path, read)))
 

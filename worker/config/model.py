@@ -265,8 +265,15 @@ class SegmentSettings(Section):
     user_dictionary: FilePath | None = setting(
         None, "Own words in jieba's format (word, frequency, tag), UTF-8: product names, 51区, 9架."
     )
+    fold_traditional: bool = setting(
+        True,
+        "Read traditional Chinese characters as the simplified ones for them, so that a text in either spelling is one "
+        "text.",
+    )
     noise_words: FilePath | None = setting(
-        None, "Words that say nothing about a page, one a line, UTF-8. Without it the built-in list is used."
+        None,
+        "Words that say nothing about a page, one a line, UTF-8. Without it the built-in lists are used: function "
+        "words of Chinese and English, and of forty more languages in texts where they are spoken.",
     )
 
 

@@ -2,8 +2,8 @@
 
 Documents are JSON objects, one a line: ``id``, ``text`` or ``html`` or both, and if known ``lang`` and ``n_tokens``.
 Pairs are such lines with ``a``, ``b`` and, if known, ``label`` (1: near-duplicates, 0: not, null: not scored),
-``band``, ``lang``, ``relation``, ``kind`` and ``n_max`` (tokens of the longer side); or CSV with the columns a and b,
-all of them near-duplicates, or a, b and label, with or without a first row of these names.
+``band``, ``lang``, ``class``, ``relation``, ``kind`` and ``n_max`` (tokens of the longer side); or CSV with the columns
+a and b, all of them near-duplicates, or a, b and label, with or without a first row of these names.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ META: Final[Mapping[Field, PageMeta]] = {
 }
 """How a document of each field is told to the parts that read pages."""
 
+FACETS: Final = ("band", "class", "relation", "kind")
+"""Names of a pair that results are told by."""
+
 IDENTICAL_TEXT: Final = "identical_text"
 """The band of pairs whose texts are equal token by token."""
 
@@ -51,7 +54,7 @@ class Pair:
     """Two documents and what is known of them.
 
     ``tokens`` is the length of the longer side as it was listed, None where it was not. ``facets`` are further names to
-    tell results by: band, relation, kind.
+    tell results by: band, class, relation, kind. A relation that only repeats the class is none.
     """
 
     a: Id
@@ -176,7 +179,9 @@ def _wrong_with(row: Mapping[str, Any], ids: Set[str]) -> str | None:
 def _pair(row: Mapping[str, Any], known: Mapping[str, Document]) -> Pair:
     sides = [known[key] for key in (str(row["a"]), str(row["b"])) if key in known]
     languages = {side.language for side in sides}
-    facets = {name: str(row[name]) for name in ("band", "relation", "kind") if row.get(name)}
+    facets = {name: str(row[name]) for name in FACETS if row.get(name)}
+    if facets.get("relation") == facets.get("class"):
+        facets.pop("relation", None)
     if len(sides) == 2 and sides[0].body == sides[1].body:
         facets.setdefault("band", IDENTICAL_TEXT)
     tokens = row.get("n_max")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.evaluate.labelled import IDENTICAL_TEXT, Label, Pair
+from worker.evaluate.labelled import FACETS, IDENTICAL_TEXT, Label, Pair
 
 Z95: Final = 1.959963984540054
 """Quantile of the normal distribution for an interval that holds the true share 19 times in 20."""
@@ -84,7 +84,7 @@ def groups(pair: Pair, tokens: int) -> Iterator[Group]:
     yield OVERALL
     if pair.facets.get("band") != IDENTICAL_TEXT:
         yield EDITED
-    for dimension in ("band", "relation", "kind"):
+    for dimension in FACETS:
         if dimension in pair.facets:
             yield dimension, pair.facets[dimension]
     length = next((name for below, name in LENGTHS if tokens < below), LONGEST)
@@ -105,7 +105,7 @@ def false_positives(counts: Counts, group: Group = OVERALL) -> Share:
     return counts.get(group, {}).get(0, Share(0, 0))
 
 
-_DIMENSIONS: Final = ("overall", "band", "language", "length", "language and length", "relation", "kind")
+_DIMENSIONS: Final = ("overall", "band", "language", "length", "language and length", "class", "relation", "kind")
 _LENGTH_ORDER: Final = {
     name: place for place, name in enumerate(["< 5", "5-29", f"< {SHORT}", "30-199", "200-999", LONGEST])
 }

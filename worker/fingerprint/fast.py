@@ -13,8 +13,10 @@ from worker.fingerprint.hashing import LONGEST_SIPPED, Hashes, hash_bytes, hash_
 from worker.fingerprint.kernels import cutting, siphash, sketching, spelling, voting, xxh3
 from worker.fingerprint.key import Key
 from worker.fingerprint.sketch import BANDS, BIGRAMS_UP_TO, SKETCH_BYTES, Numbering
-from worker.page.normalise import code_points, normalise_by_definition, table
-from worker.page.segment import SCRIPTS, Dictionary, language_of, tables
+from worker.page.noise import LEAST_SHARE, NoiseWords
+from worker.page.normalise import in_one_script, normalise_by_definition, table
+from worker.page.scripts import SCRIPTS, code_points, language_of, tables
+from worker.page.segment import Dictionary
 from worker.page.weigh import LARGEST_SHARE, PAIRS
 
 _LANGUAGE_CHARACTERS: Final = 4096
@@ -33,9 +35,9 @@ class Read(NamedTuple):
     pairs: Hashes
 
     def language(self) -> str:
-        """As ``worker.page.segment.language``."""
+        """As ``worker.page.scripts.language``."""
         tallies = np.zeros(SCRIPTS, np.int64)
-        spelling.tally(self.spelled, min(len(self.spelled), _LANGUAGE_CHARACTERS), _tables().scripts, tallies)
+        spelling.tally(self.spelled, min(len(self.spelled), _LANGUAGE_CHARACTERS), _tables(True).scripts, tallies)
         return language_of(tallies)
 
 
@@ -47,18 +49,26 @@ class TextReader:
         UsageError: numba's compilation is switched off.
     """
 
-    def __init__(self, dictionary: Dictionary | None, noise_words: frozenset[str], key: Key | None = None) -> None:
+    def __init__(
+        self,
+        dictionary: Dictionary | None,
+        noise_words: NoiseWords,
+        key: Key | None = None,
+        *,
+        fold_traditional: bool = True,
+    ) -> None:
         must_compile()
-        self._noise: Final = _set_of(hash_words(sorted(noise_words), key=key.features if key else None))
+        self._noise: Final = noise_set(noise_words, key.features if key else None)
+        self._fold: Final = fold_traditional
         self._trie: Final = _trie(dictionary) if dictionary else _NO_TRIE
         self._hashing: Final = _PublicHashing() if key is None else _KeyedHashing(key)
 
     def read(self, text: str) -> Read:
         """Normalise and cut."""
-        spelled = _spell(text)
+        spelled = _spell(text, self._fold)
         count = len(spelled)
-        trie, classes = self._trie, _tables().classes
-        # Of a script without blanks a token is two characters, and each stands in two of them.
+        trie, classes = self._trie, _tables(self._fold).classes
+        # Of a script without blanks a token is two written characters, and each stands in two of them.
         text_bytes, unit_bytes = (
             np.empty((2 * _UTF8_BYTES + 1) * count + 8, np.uint8),
             np.empty(5 * count + 8, np.uint8),
@@ -81,7 +91,9 @@ class TextReader:
 
     def simhash(self, read: Read) -> tuple[int, int]:
         """The fingerprint of the words and pairs weighed by tf, and the number of features."""
-        fingerprint, features = voting.vote(read.words, read.pairs, len(read.words), self._noise, PAIRS, LARGEST_SHARE)
+        fingerprint, features = voting.vote(
+            read.words, read.pairs, len(read.words), *self._noise, LEAST_SHARE, PAIRS, LARGEST_SHARE
+        )
         return int(fingerprint), int(features)
 
 
@@ -190,8 +202,8 @@ class _Tables(NamedTuple):
 
 
 @cache
-def _tables() -> _Tables:
-    spelling, spellings = table()
+def _tables(fold_traditional: bool) -> _Tables:
+    spelling, spellings = table(fold_traditional=fold_traditional)
     lengths = [0, *map(len, spellings.values())]
     return _Tables(
         spelling,
@@ -202,23 +214,39 @@ def _tables() -> _Tables:
     )
 
 
-def _spell(text: str) -> npt.NDArray[np.uint32]:
+def _spell(text: str, fold_traditional: bool) -> npt.NDArray[np.uint32]:
     codes = code_points(text)
-    found = _tables()
+    found = _tables(fold_traditional)
+    mixed = 0
     for room in (len(codes) + len(codes) // 8 + _LONGEST_SPELLING, (len(codes) + 1) * _LONGEST_SPELLING):
         spelled = np.empty(room, np.uint32)
-        length = spelling.spell(codes, found.spelling, found.expanding, found.bounds, found.expansions, spelled)
+        length, mixed = spelling.spell(codes, *found[:5], spelled)
         if length != spelling.TOO_LONG:
             break
-    return spelled[:length] if length != spelling.COMPOSES else code_points(normalise_by_definition(text)).copy()
+    if length == spelling.COMPOSES:
+        return code_points(normalise_by_definition(text, fold_traditional=fold_traditional)).copy()
+    if mixed:
+        return code_points(in_one_script(spelled[:length].tobytes().decode("utf-32-le"))).copy()
+    return spelled[:length]
 
 
-def _set_of(hashes: Hashes) -> Hashes:
+class NoiseSet(NamedTuple):
+    """See ``voting.gather``: hashes of noise words, and of which languages they are."""
+
+    members: Hashes
+    languages: npt.NDArray[np.uint64]
+
+
+def noise_set(noise: NoiseWords, key: bytes | None = None) -> NoiseSet:
     """For ``voting.vote``: a quarter full, so that most look-ups end at the first place; of nothing, empty."""
-    bits = (4 * len(hashes)).bit_length()
-    members = np.zeros(1 << bits if len(hashes) else 0, np.uint64)
-    voting.gather(hashes, members, bits)
-    return members
+    number = {language: 1 << number for number, language in enumerate(sorted(noise.by_language))}
+    of_word = dict.fromkeys(sorted(noise.always), 1 << voting.ALWAYS)
+    of_word |= {word: sum(map(number.__getitem__, noise.languages[word])) for word in sorted(noise.languages)}
+    bits = (4 * len(of_word)).bit_length()
+    size = 1 << bits if of_word else 0
+    found = NoiseSet(np.zeros(size, np.uint64), np.zeros(size, np.uint64))
+    voting.gather(hash_words(list(of_word), key=key), np.array(list(of_word.values()), np.uint64), *found, bits)
+    return found
 
 
 def _trie(dictionary: Dictionary) -> _Trie:

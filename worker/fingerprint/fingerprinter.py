@@ -15,8 +15,10 @@ from worker.fingerprint.simhash import as_ints, simhash_vectorised, simhash_vote
 from worker.fingerprint.sketch import bands, numbering_of, sketch
 from worker.messages import PageMeta
 from worker.page.extract import MAX_BYTES, Extracted, Extractor, extract, from_text
+from worker.page.noise import NOISE_WORDS, NoiseWords
 from worker.page.normalise import normalise
-from worker.page.segment import NOISE_WORDS, Engine, Segmenter, UserWord, characters_and_words, dictionary, language
+from worker.page.scripts import language
+from worker.page.segment import Engine, Segmenter, UserWord, characters_and_words, dictionary
 from worker.page.weigh import SCALE, Features, Weights, weigh_text
 
 MINIMUM: Final = 3
@@ -45,7 +47,8 @@ class Recipe:
     engine: Engine = "auto"
     hmm: bool = False
     user_words: tuple[UserWord, ...] = ()
-    noise_words: frozenset[str] = NOISE_WORDS
+    fold_traditional: bool = True
+    noise_words: NoiseWords = NOISE_WORDS
     units: Units = "words"
     weights: Weights = "tf"
     idf: Mapping[str, float] | None = None
@@ -58,15 +61,21 @@ class Recipe:
 
     def segmenter(self) -> Segmenter:
         """A new one."""
-        return Segmenter(hmm=self.hmm, user_words=self.user_words, noise=self.noise_words)
+        return Segmenter(
+            hmm=self.hmm,
+            user_words=self.user_words,
+            noise=self.noise_words,
+            fold_traditional=self.fold_traditional,
+        )
 
 
 def _reader(recipe: Recipe) -> TextReader | None:
     """What takes the compiled steps, None where the recipe wants what they do not know."""
     if recipe.engine != "auto" or recipe.hmm or recipe.weights != "tf" or recipe.hash != "xxh3":
         return None
-    words = dictionary(recipe.user_words) if recipe.units == "words" else None
-    return TextReader(words, recipe.noise_words, recipe.key)
+    fold = recipe.fold_traditional
+    words = dictionary(recipe.user_words, fold_traditional=fold) if recipe.units == "words" else None
+    return TextReader(words, recipe.noise_words, recipe.key, fold_traditional=fold)
 
 
 class _Reading(NamedTuple):
@@ -218,7 +227,7 @@ class Fingerprinter:
         )
 
     def _read(self, text: str) -> _Reading:
-        normalised = normalise(text)
+        normalised = normalise(text, fold_traditional=self.recipe.fold_traditional)
         units = characters_and_words(normalised)
         tokens = units if self.recipe.units == "characters" else self.segmenter.all_tokens(normalised)
         return _Reading(

@@ -1,61 +1,19 @@
 """Parts of kafka-python that have no public name and that workers and the plugin cannot do without.
 
 Another version may lack them, so pyproject.toml bounds kafka-python to the minor versions with which the tests of this
-module have passed.
+module have passed; ``tests/kafka_client/parts.py`` lists what must be there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import kafka
-from kafka import KafkaAdminClient, KafkaProducer, errors
+from kafka import KafkaAdminClient, errors
 from kafka.net.compat import KafkaNetClient
-from kafka.net.manager import KafkaConnectionManager
-from kafka.net.selector import NetworkSelector
-from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
-from kafka.producer.sender import Sender
 
 CLOSE_SECONDS: Final = 1.0
 """How long the end of a producer may take that has nothing more to send."""
-
-
-class Part(NamedTuple):
-    """An attribute of a class, or one that its constructor gives to every object."""
-
-    owner: type
-    name: str
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the installed kafka-python has it."""
-        return hasattr(self.owner, self.name) or self.name in self.owner.__init__.__code__.co_names  # type: ignore[misc]
-
-
-PARTS: Final = (
-    Part(KafkaAdminClient, "_net"),
-    Part(KafkaConnectionManager, "_auth_failures"),
-    Part(KafkaConnectionManager, "_build_transport"),
-    Part(KafkaNetClient, "_manager"),
-    Part(KafkaProducer, "_sender"),
-    Part(KafkaSSLTransport, "_sock_recv"),
-    Part(KafkaTCPTransport, "_sock_recv"),
-    Part(NetworkSelector, "stop"),
-    Part(Sender, "force_close"),
-)
-"""What this module touches."""
-
-
-def lacking(parts: Iterable[Part]) -> list[str]:
-    """A sentence for each part that the installed kafka-python does not have."""
-    return [
-        f"kafka-python {kafka.__version__} has no {part.owner.__module__}.{part.owner.__qualname__}.{part.name}: bound "
-        "kafka-python to earlier versions in pyproject.toml, or find out what took its place"
-        for part in parts
-        if not part.is_there
-    ]
 
 
 class AttentiveClient(KafkaNetClient):  # type: ignore[misc]

@@ -322,13 +322,3 @@ SETTINGS_INFO: Final = _gauge(
 
 CATALOGUE: Final[tuple[Metric, ...]] = tuple(_declared)
 """All of them, in the order in which they are shown."""
-
-
-def catalogue_table() -> str:
-    """The catalogue as a Markdown table, for the handbook."""
-    rows = ["| Metric | Type | Labels | Unit | Meaning |", "|---|---|---|---|---|"]
-    for metric in CATALOGUE:
-        labels = ", ".join(f"`{label}`" for label in metric.labels)
-        cells = (f"`{metric.name}`", metric.kind.value, labels, metric.unit, metric.text)
-        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(rows) + "\n"

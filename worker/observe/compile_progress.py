@@ -1,4 +1,4 @@
-"""Says that functions are being compiled, which a first start does for half a minute of a core or more."""
+"""Tells people that functions are being compiled: at a first start that takes half a minute of a core or more."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def compiling(report: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
-    """Around what may compile: one line in the log when it begins to and one at the end, and each step reported.
+    """Around what may compile: logs when that begins and when it ends, and reports each step.
 
-    Nothing is said where all is cached.
+    Where all functions are cached it says nothing.
 
     Raises:
         UsageError: numba cannot run here.

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from worker.observe.catalogue import Counter, Gauge, Histogram, Kind, Labels, Metric
 
 OTHER: Final = "other"
-"""What stands for the values of a label that are too many."""
+"""Stands for all values of a label beyond those that are told apart."""
 
 Tally = defaultdict[Labels, float]
 """A counter's or gauge's numbers by the values of its labels."""
@@ -38,12 +38,11 @@ class Distribution:
         self._total += value
 
     def now(self) -> Observations:
-        """A copy."""
         return Observations(tuple(self._counts), self._total)
 
 
 class FewValues:
-    """Keeps a label's values few: the first so many are taken as they come, any further one is ``other``.
+    """Keeps a label's values few: the first so many stay as they are, any further one becomes ``other``.
 
     Every value of a label is a series that Prometheus keeps for weeks; values that come from outside must not be able
     to fill its memory.
@@ -54,7 +53,6 @@ class FewValues:
         self._known: set[str] = set()
 
     def __call__(self, value: str) -> str:
-        """The value, or ``other``."""
         if value not in self._known:
             if len(self._known) >= self._most:
                 return OTHER
@@ -81,11 +79,9 @@ class Counters:
                 self._tallies[metric.name] = defaultdict(float, dict.fromkeys(seeds, 0.0))
 
     def tally(self, metric: Counter | Gauge) -> Tally:
-        """Where this metric is counted."""
         return self._tallies[metric.name]
 
     def distribution(self, metric: Histogram) -> Distribution:
-        """Where this histogram is filled."""
         return self._distributions[metric.name]
 
     def copy(self) -> tuple[Mapping[str, Mapping[Labels, float]], Mapping[str, Observations]]:

@@ -1,4 +1,4 @@
-"""Logs lifecycles and what went wrong, a line an event; traffic is only counted, and told at ``debug``.
+"""Logs lifecycles and what went wrong, one line for each event; traffic is only counted, and logged at ``debug``.
 
 Each line has what it is about as fields besides, for JSON: ``event``, ``shard``, ``partition``, ``topic``, ``offset``,
 and ``source``, a page's partition and offset in ``pages`` (3:17), as verdicts and dead letters name it.
@@ -18,19 +18,16 @@ _log = logging.getLogger("worker")
 
 
 class EventLog(Observer):
-    """Says a line an event: who owns what, what was restored, what was passed over."""
+    """Logs a line for each event: who owns what, what was restored, what was passed over; each page at ``debug``."""
 
     def shard_state(self, shard: int, state: ShardState) -> None:
-        """Owned, answering, lost."""
         _log.info("shard %d: %s", shard, state.value, extra={"event": "shard", "shard": shard, "state": state.value})
 
     def partition_state(self, partition: int, state: PartitionState) -> None:
-        """Owned, claiming, lost."""
         about = {"event": "partition", "partition": partition, "state": state.value}
         _log.info("pages partition %d: %s", partition, state.value, extra=about)
 
     def restored(self, shard: int, entries: int, blocks: int, damaged: int) -> None:
-        """A shard is rebuilt; damaged blocks are a warning."""
         about = {"event": "restored", "shard": shard, "entries": entries, "blocks": blocks, "damaged": damaged}
         _log.info("shard %d: restored %d entries from %d blocks", shard, entries, blocks, extra=about)
         if damaged:
@@ -43,7 +40,6 @@ class EventLog(Observer):
             )
 
     def committed(self, pages: Sequence[tuple[Record, Decision]]) -> None:
-        """A line a page, at ``debug`` only."""
         if not _log.isEnabledFor(logging.DEBUG):
             return
         for record, decision in pages:
@@ -54,25 +50,17 @@ class EventLog(Observer):
             )
 
     def commit_failed(self, pages: int) -> None:
-        """A transaction failed; its pages are done again."""
         about = {"event": "commit-failed", "pages": pages}
         _log.warning(
             "a transaction of %d pages failed; their partitions go on from the committed offset", pages, extra=about
         )
 
     def unreadable(self, topic: str, offset: int, why: str) -> None:
-        """A foreign record."""
         about = {"event": "unreadable", "topic": topic, "offset": offset}
-        _log.warning(
-            "offset %d of %s is not ours and was passed over: %s. Find out who writes there",
-            offset,
-            topic,
-            why,
-            extra=about,
-        )
+        text = "offset %d of %s is not ours and was passed over: %s. Find out who writes there"
+        _log.warning(text, offset, topic, why, extra=about)
 
     def foreign_scheme(self, offset: int, scheme: bytes) -> None:
-        """A batch of another scheme."""
         _log.warning(
             "batch %d has scheme %s, not ours, and is void: a worker with other settings runs on these topics; stop it",
             offset,

@@ -1,17 +1,18 @@
-"""Looks at what a worker holds, every second or two, in the worker's own thread."""
+"""Takes the gauges of a worker every second or two, in the worker's own thread, and says what it lacks to be ready."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 from weakref import ref
 
 from worker.observe import catalogue
 from worker.observe.catalogue import Gauge, Labels
 from worker.observe.counters import Counters
+from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Bounds
-from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.shard.live import Index
 from worker.stream.shard.owned import OwnedShard
@@ -20,42 +21,37 @@ from worker.stream.worker import Worker
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
 REST: Final = 200
-"""After a measurement that reads a whole index, so many times as long passes without one: it takes half a percent of
-the loop's time at most, however large the index is."""
+"""After a measurement that reads a whole index, so many times as long passes without one. So measuring takes half a
+percent of the loop's time at most, however large the index is."""
 
+OF_SHARDS: Final = tuple(metric for metric in catalogue.CATALOGUE if metric.labels[:1] == ("shard",))
 SHARD_STATES: Final = tuple(state for state in ShardState if state is not ShardState.LOST)
 PARTITION_STATES: Final = tuple(state for state in PartitionState if state is not PartitionState.LOST)
 
 
 class Looked(NamedTuple):
-    """A shard's index and its two counts when it was last seen. Weak: once it is lost, its memory is given back."""
+    """A shard's index and its two counts when it was last seen; the reference keeps no lost index in memory."""
 
     index_ref: ref[Index]
     look_ups: int
     candidates: int
 
 
+@dataclass(eq=False)
 class Gauges:
-    """Takes the gauges of a worker; and the counts that its shards keep, which begin anew with each restore.
+    """Takes the gauges of a worker, and counts that its parts keep; those of a shard begin anew with each restore.
 
-    Args:
-        counters: where the numbers go.
-        now: seconds since 1970, to be compared with the broker's time stamps.
-        stopwatch: seconds, monotonic.
+    The numbers go to ``counters``. ``now`` is in seconds since 1970, to be compared with the broker's time stamps;
+    ``stopwatch`` is in seconds and monotonic.
     """
 
-    def __init__(
-        self,
-        counters: Counters,
-        now: Callable[[], float] = time.time,
-        stopwatch: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self._counters = counters
-        self._now = now
-        self._stopwatch = stopwatch
+    counters: Counters
+    now: Callable[[], float] = time.time
+    stopwatch: Callable[[], float] = time.perf_counter
+
+    def __post_init__(self) -> None:
         self._seen: dict[int, Looked] = {}
-        self._replaced = 0
-        self._spent: Mapping[str, float] = {}
+        self._usage = PoolUsage()
         self._starved: dict[int, tuple[float, Mapping[int, int]]] = {}
         self._measured: dict[int, int] = {}
         self._measure_from = float("-inf")
@@ -70,50 +66,37 @@ class Gauges:
         gauges = self._of_shards(worker.shards.values()) | self._of_partitions(worker.partitions.values(), lags)
         gauges[catalogue.REPLAY_MARGIN] = _replay_margins(worker, logs)
         look_ups, candidates = self._looked(worker)
-        replaced, parsing, spent = self._parsers(worker)
-        with self._counters.lock:
+        before, self._usage = self._usage, worker.fingerprinting.usage
+        with self.counters.lock:
             for gauge, numbers in gauges.items():
-                tally = self._counters.tally(gauge)
+                tally = self.counters.tally(gauge)
                 tally.clear()
                 tally.update(numbers)
-            self._counters.tally(catalogue.LOOK_UPS)[()] += look_ups
-            self._counters.tally(catalogue.CANDIDATES)[()] += candidates
-            self._counters.tally(catalogue.PARSER_REPLACEMENTS)[()] += replaced
-            self._counters.tally(catalogue.PARSING)[()] = parsing
-            for stage, seconds in spent.items():
-                self._counters.tally(catalogue.STAGE_SECONDS)[stage,] += seconds
-            self._counters.tally(catalogue.MEMORY_LIMIT)[()] = worker.resources.memory_limit.limit
+            self.counters.tally(catalogue.LOOK_UPS)[()] += look_ups
+            self.counters.tally(catalogue.CANDIDATES)[()] += candidates
+            self.counters.tally(catalogue.PARSER_REPLACEMENTS)[()] += self._usage.replaced - before.replaced
+            self.counters.tally(catalogue.PARSING)[()] = self._usage.outstanding
+            for stage, seconds in self._usage.stage_seconds.items():
+                self.counters.tally(catalogue.STAGE_SECONDS)[stage,] += seconds - before.stage_seconds.get(stage, 0.0)
+            self.counters.tally(catalogue.MEMORY_LIMIT)[()] = worker.resources.memory_limit.limit
 
     def _of_shards(self, shards: Iterable[OwnedShard]) -> dict[Gauge, dict[Labels, float]]:
-        entries: dict[Labels, float] = {}
-        sizes: dict[Labels, float] = {}
-        buckets: dict[Labels, float] = {}
-        splits: dict[Labels, float] = {}
-        unflushed: dict[Labels, float] = {}
-        progress: dict[Labels, float] = {}
-        states: dict[Labels, float] = {}
+        gauges: dict[Gauge, dict[Labels, float]] = {Gauge(metric): {} for metric in OF_SHARDS}
         for shard in shards:
             name = str(shard.number)
-            states |= {(name, state.value): float(shard.state is state) for state in SHARD_STATES}
-            progress[name,] = 1.0 if shard.restoration is None else shard.restoration.progress
+            gauges[catalogue.SHARD_STATE] |= {(name, state.value): shard.state is state for state in SHARD_STATES}
+            progress = 1.0 if shard.restoration is None else shard.restoration.progress
+            gauges[catalogue.RESTORE_PROGRESS][name,] = progress
             if shard.live is None:
                 continue
-            entries[name,] = len(shard.live.index)
-            unflushed[name,] = shard.live.unflushed
-            sizes[name, "tables"] = shard.live.nbytes
-            sizes[name, "urls"] = shard.live.index.url_bytes
-            splits[name,] = shard.live.index.splits
+            gauges[catalogue.ENTRIES][name,] = len(shard.live.index)
+            gauges[catalogue.UNFLUSHED][name,] = shard.live.unflushed
+            gauges[catalogue.INDEX_BYTES][name, "tables"] = shard.live.nbytes
+            gauges[catalogue.INDEX_BYTES][name, "urls"] = shard.live.index.url_bytes
+            gauges[catalogue.SPLITS][name,] = shard.live.index.splits
             if shard.number in self._measured:
-                buckets[name,] = self._measured[shard.number]
-        return {
-            catalogue.ENTRIES: entries,
-            catalogue.INDEX_BYTES: sizes,
-            catalogue.LARGEST_BUCKET: buckets,
-            catalogue.SPLITS: splits,
-            catalogue.UNFLUSHED: unflushed,
-            catalogue.RESTORE_PROGRESS: progress,
-            catalogue.SHARD_STATE: states,
-        }
+                gauges[catalogue.LARGEST_BUCKET][name,] = self._measured[shard.number]
+        return gauges
 
     def _of_partitions(
         self, partitions: Iterable[OwnedPartition], lags: Mapping[int, int]
@@ -138,10 +121,10 @@ class Gauges:
     def _age(self, partition: OwnedPartition, lags: Mapping[int, int]) -> float:
         """Seconds for which this partition's oldest page has waited.
 
-        Pages that wait at the broker while none is held: since when that is so, once two different looks at the lag
-        agree on it. (One alone may be older than the last commit.)
+        Where no page is held but pages wait at the broker, they count from when that was first seen, as soon as two
+        different looks at the lag agree on it. (One look alone may be older than the last commit.)
         """
-        now = self._now()
+        now = self.now()
         oldest = next(iter(partition.held.values()), None)
         if oldest is not None or not lags.get(partition.number):
             self._starved.pop(partition.number, None)
@@ -150,7 +133,7 @@ class Gauges:
         return 0.0 if first_look is lags else max(0.0, now - since)
 
     def _looked(self, worker: Worker) -> tuple[int, int]:
-        """Look-ups and candidates since the last time, but for those of a lost shard since it was last seen."""
+        """Look-ups and candidates since the last time; what a lost shard did since it was last seen is missing."""
         look_ups = candidates = 0
         seen = {}
         for number, index in _indexes(worker).items():
@@ -164,28 +147,18 @@ class Gauges:
         return look_ups, candidates
 
     def _measure_one(self, worker: Worker) -> None:
-        """The fullest bucket of the shard whose turn it is, which is found by looking at all buckets."""
+        """Measure the fullest bucket of the shard whose turn it is; that takes a look at all of its buckets."""
         indexes = _indexes(worker)
         self._measured = {number: found for number, found in self._measured.items() if number in indexes}
-        begun = self._stopwatch()
+        begun = self.stopwatch()
         if not indexes or begun < self._measure_from:
             return
         # One that was never measured first; then the one whose measurement is the oldest.
         number = next((number for number in indexes if number not in self._measured), next(iter(self._measured), 0))
         self._measured.pop(number, None)
         self._measured[number] = indexes[number].largest_bucket
-        ended = self._stopwatch()
+        ended = self.stopwatch()
         self._measure_from = ended + REST * (ended - begun)
-
-    def _parsers(self, worker: Worker) -> tuple[int, int, Mapping[str, float]]:
-        """Replacements since the last time, pages that are with the parsers, and what these spent by stage since."""
-        if not isinstance(worker.fingerprinting, FingerprintPool):
-            return 0, 0, {}
-        pool = worker.fingerprinting.pool
-        new = pool.replaced - self._replaced
-        spent = {stage: seconds - self._spent.get(stage, 0.0) for stage, seconds in pool.stage_seconds.items()}
-        self._replaced, self._spent = pool.replaced, dict(pool.stage_seconds)
-        return new, pool.outstanding, spent
 
 
 def missing_for_readiness(worker: Worker) -> list[str]:
@@ -231,7 +204,7 @@ def _replay_margins(worker: Worker, logs: Mapping[str, Bounds]) -> dict[Labels, 
 
 
 def _margin(place: int, bounds: Bounds) -> float:
-    """A log of which nothing was removed has nothing to lose; neither has a place at the log's end."""
+    """How far a place is from a log's beginning, 0 to 1; 1 also where nothing was removed, or nothing follows."""
     if bounds.begin == 0 or place >= bounds.end:
         return 1.0
     return (place - bounds.begin) / (bounds.end - bounds.begin) if place > bounds.begin else 0.0

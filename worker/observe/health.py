@@ -1,7 +1,7 @@
 """Says over HTTP whether the worker lives, whether it is ready, and what it counts.
 
 ``/metrics``
-    The exposition, as text or as OpenMetrics, whichever is asked for.
+    All metrics, as text or as OpenMetrics, whichever is asked for.
 ``/livez``
     200 while the loop goes round; else 503, and whoever supervises the worker should start it anew.
 ``/readyz``
@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from io import BytesIO
-from types import TracebackType
 from typing import Final, Protocol, Self
 from urllib.parse import urlsplit
 
@@ -29,8 +28,8 @@ from worker.errors import Unavailable
 from worker.observe.http_server import BACKLOG, HttpServer, Reply
 
 ALIVE_SECONDS: Final = 120.0
-"""A pass may be this old. While the broker is away a pass waits for several of its time-outs in a row: a shorter limit
-would have the supervisor kill a worker that only waits."""
+"""The last pass of the loop may be so old. While the broker is away a pass waits for several time-outs in a row: with a
+shorter limit the supervisor would kill a worker that only waits."""
 HEARD_SECONDS: Final = 30.0
 """The broker is asked every five seconds, with patience for slow answers."""
 PORTS_TRIED: Final = 100
@@ -41,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class Health:
-    """How the worker does. The worker's thread writes; any thread asks. Each write replaces one reference as a whole.
+    """Whether the worker lives and is ready. The worker's thread writes, each time one reference; any thread asks.
 
     ``clock`` is in seconds and monotonic, the same as the loop's.
     """
@@ -53,15 +52,15 @@ class Health:
         self._missing: tuple[str, ...] = ("the worker has not begun",)
 
     def beat(self, now: float) -> None:
-        """The loop has gone round."""
+        """Take note that the loop has gone round."""
         self._passed = now
 
     def heard(self) -> None:
-        """The broker has answered."""
+        """Take note that the broker has answered."""
         self._heard = self._clock()
 
     def report(self, missing: Iterable[str]) -> None:
-        """What keeps the worker from doing all that is its own; nothing, if it does."""
+        """Take note of what keeps the worker from doing all that is its own, if anything does."""
         self._missing = tuple(missing)
 
     @property
@@ -78,14 +77,12 @@ class Health:
 
     def not_ready(self) -> list[str]:
         """What is missing; empty while the worker does all that is its own."""
-        return [*self.not_alive(), *self._missing, *self._silence()]
-
-    def _silence(self) -> list[str]:
-        heard = self._heard
+        missing, heard = [*self.not_alive(), *self._missing], self._heard
         if heard is None:
-            return ["the broker has not answered yet"]
-        silent = self._clock() - heard
-        return [f"the broker last answered {silent:.0f} s ago"] if silent > HEARD_SECONDS else []
+            missing.append("the broker has not answered yet")
+        elif (silent := self._clock() - heard) > HEARD_SECONDS:
+            missing.append(f"the broker last answered {silent:.0f} s ago")
+        return missing
 
 
 class Exposes(Protocol):
@@ -103,21 +100,18 @@ class Exposes(Protocol):
 
 
 class Starting:
-    """What is shown before there is anything to count: what the worker does. It lives, however long that takes."""
+    """What is shown before there is anything to count: the step of the start. It lives, however long that takes."""
 
     def __init__(self) -> None:
         self.health = Health(clock=lambda: 0.0)
 
     def say(self, step: str) -> None:
-        """What it does now."""
         self.health.report([step])
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
-        """No metrics yet."""
         return b"", "text/plain; version=0.0.4; charset=utf-8"
 
     def hosts(self) -> bytes:
-        """No pages yet."""
         return b"{}"
 
 
@@ -135,20 +129,17 @@ class HealthServer:
         listener = _listener(host, port)
         self._address = listener.getsockname()
         self._exposes = exposes
-        self._server = HttpServer(listener, lambda head: _reply(self._exposes, head), "health")
+        self._server = HttpServer(listener, self._reply, "health")
 
     def show(self, exposes: Exposes) -> None:
-        """From now on, this."""
         self._exposes = exposes
 
     @property
     def host(self) -> str:
-        """The address that it listens on."""
         return str(self._address[0])
 
     @property
     def port(self) -> int:
-        """The port that it became."""
         return int(self._address[1])
 
     @property
@@ -160,12 +151,14 @@ class HealthServer:
         """Listen no more; requests that are being answered are answered."""
         self._server.close()
 
+    def _reply(self, head: bytes) -> Reply:
+        request = _Request(self._exposes, head)
+        return Reply(request.wfile.getvalue(), not request.close_connection)
+
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
 
@@ -205,11 +198,6 @@ def _listening(host: str, port: int) -> socket.socket:
         listener.close()
         raise
     return listener
-
-
-def _reply(exposes: Exposes, head: bytes) -> Reply:
-    request = _Request(exposes, head)
-    return Reply(request.wfile.getvalue(), not request.close_connection)
 
 
 class _Request(BaseHTTPRequestHandler):
@@ -280,5 +268,5 @@ class _Request(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Scrapes every few seconds are no news."""
+        """Log at ``debug`` only: scrapes come every few seconds."""
         _log.debug(format, *args)

@@ -5,8 +5,8 @@ whole, and writes answers as they are taken. So a client costs a socket and some
 
 1. There are ``MOST_CONNECTIONS`` at most. One more takes the place of the one that has kept the server waiting longest,
    first of all of one that has never asked anything: whoever asks at once is answered, however many only connect.
-2. A head is whole within ``HEAD_SECONDS`` from its first byte, or from the connection's beginning, and has at most
-   ``HEAD_BYTES``. An answer is taken within ``ANSWER_SECONDS``.
+2. The head of a request must be whole within ``HEAD_SECONDS`` of its first byte, or of the connection's beginning, and
+   has at most ``HEAD_BYTES``. The client must take the answer within ``ANSWER_SECONDS``.
 3. A connection is kept for further requests, ``IDLE_SECONDS`` at most from one to the next.
 """
 
@@ -17,20 +17,20 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 MOST_CONNECTIONS: Final = 64
-"""Some Prometheus servers and probes have one each. Every one more is a file that the worker has open."""
+"""Enough for some Prometheus servers and probes, with one each. Each connection is a file that the worker has open."""
 HEAD_BYTES: Final = 8192
 HEAD_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 30.0
 IDLE_SECONDS: Final = 75.0
-"""Longer than scrape intervals are, so that they reuse their connection."""
+"""Longer than the usual time between two scrapes, so that both use one connection."""
 LINGER_SECONDS: Final = 1.0
-"""After a last answer what else comes is read for so long: a socket that is closed with bytes unread takes back its
-answer."""
+"""For so long the server reads what else comes after its last answer: a socket that is closed with bytes unread takes
+the answer back."""
 CLOSE_SECONDS: Final = 0.1
 """Closing waits at most so long for answers to be taken."""
 BACKLOG: Final = 128
@@ -78,13 +78,14 @@ class HttpServer:
 
     def _serve(self) -> None:
         try:
-            while self._step(self._next_deadline()):
+            while self._step():
                 pass
         finally:
             self._end()
 
-    def _step(self, deadline: float) -> bool:
-        """Whatever can be done now; false when the bell has rung."""
+    def _step(self) -> bool:
+        """Wait until something can be done, and do it; false when the server is to be closed."""
+        deadline = min((each.deadline for each in self._connections), default=time.monotonic() + IDLE_SECONDS)
         for key, _ in self._selector.select(max(0.0, deadline - time.monotonic())):
             if key.fileobj is self._bell:
                 return False
@@ -97,9 +98,6 @@ class HttpServer:
             self._drop(connection)
         return True
 
-    def _next_deadline(self) -> float:
-        return min((each.deadline for each in self._connections), default=time.monotonic() + IDLE_SECONDS)
-
     def _accept(self) -> None:
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
@@ -107,7 +105,7 @@ class HttpServer:
             except BlockingIOError:
                 return
             except OSError as error:
-                # No more files, mostly. It would be said again at once: this thread must not turn without a pause.
+                # Mostly no more files can be opened. That stays so for a while, so this thread must pause.
                 _log.debug("a connection cannot be accepted: %s", error)
                 time.sleep(CLOSE_SECONDS)
                 return
@@ -153,19 +151,14 @@ class HttpServer:
         self._selector.unregister(self._bell)
         self._listener.close()
         give_up = time.monotonic() + CLOSE_SECONDS
-        for connection in self._unsent(give_up):
-            self._go_on(connection)
+        while any(each.unsent for each in self._connections) and (left := give_up - time.monotonic()) > 0:
+            for key, _ in self._selector.select(left):
+                if key.data in self._connections and key.data.unsent:
+                    self._go_on(key.data)
         for connection in list(self._connections):
             self._drop(connection)
         self._selector.close()
         self._bell.close()
-
-    def _unsent(self, give_up: float) -> Iterator[_Connection]:
-        """Connections that take more of their answers, until none has any or the time is over."""
-        while any(each.unsent for each in self._connections) and (left := give_up - time.monotonic()) > 0:
-            for key, _ in self._selector.select(left):
-                if key.data in self._connections and key.data.unsent:
-                    yield key.data
 
 
 class _Connection:
@@ -182,15 +175,15 @@ class _Connection:
 
     @property
     def busy(self) -> bool:
-        """Whether to go on when it can be written to: an answer is not taken yet, or the next request is here."""
+        """Whether there is something to write: an answer is not taken yet, or the next request has come."""
         return bool(self.unsent) or (self._keep and self._end_of_head() > 0)
 
     def importance(self) -> tuple[Any, ...]:
-        """The least important goes first where there are too many."""
+        """Where there are too many connections, the one with the smallest value is closed."""
         return bool(self.unsent), self._served, self.since
 
     def read(self) -> bool:
-        """Take in what has come; false at the end."""
+        """Take in what has come; false if nothing more will."""
         if self.busy:
             return True
         some = self.socket.recv(_READ_BYTES)
@@ -218,7 +211,6 @@ class _Connection:
         return head
 
     def begin(self, reply: Reply) -> None:
-        """Have this written."""
         self.unsent, self._keep = memoryview(reply.content), reply.keep
         self.since = time.monotonic()
         self.deadline = self.since + ANSWER_SECONDS

@@ -1,4 +1,4 @@
-"""Where log messages go: standard error, as lines of text or as JSON objects."""
+"""Sends log messages to standard error, as lines of text or as JSON objects."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from typing import Final, Literal
 SILENCE_SECONDS: Final = 60.0
 
 _OWN: Final = vars(logging.makeLogRecord({})).keys() | {"message", "asctime", "taskName"}
-"""What every record has; the rest are fields."""
+"""Attributes that every record has; all others are fields that a message was logged with."""
 COORDINATOR_MOVED: Final = frozenset(
     {"NotCoordinatorError", "CoordinatorNotAvailableError", "CoordinatorLoadInProgressError"}
 )
-"""Errors of the Kafka client by which a broker says that the group's coordinator is another one, or not there yet: so
-at the first start on a new broker. The client looks for it again by itself; it warns that "the coordinator is dead"."""
+"""Errors of the Kafka client by which a broker says that the group's coordinator is another one, or not there yet, as
+at the first start on a new broker. The client warns of a dead coordinator, and looks for it again by itself."""
 
 
 class JsonLines(logging.Formatter):
     """One JSON object a message: time (UTC), level, logger, message, what it is about, the traceback if there is one.
 
-    What it is about are the fields that the message was logged with (``extra``): shard, partition, source and so on.
+    The fields that the message was logged with (``extra``) say what it is about: shard, partition, source and so on.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The object as one line."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         fields: dict[str, object] = {
             "time": f"{moment}.{int(record.msecs):03d}Z",
@@ -42,11 +41,10 @@ class JsonLines(logging.Formatter):
 
 
 class Seldom(logging.Filter):
-    """Lets each line of the Kafka client's code speak once in ``SILENCE_SECONDS``, without its traceback.
+    """Lets each line of the Kafka client's code log once in ``SILENCE_SECONDS``, without its traceback.
 
-    Not at all where it warns of what is no trouble, see ``COORDINATOR_MOVED``.
-
-    While a broker is away, every one of a worker's clients tells of each attempt: forty messages a second.
+    Warnings of what is no trouble (``COORDINATOR_MOVED``) are left out. While a broker is away, every one of a worker's
+    clients tells of each attempt: forty messages a second.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -55,7 +53,6 @@ class Seldom(logging.Filter):
         self._spoke: dict[tuple[str, int], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the message is shown."""
         if record.name.partition(".")[0] != "kafka":
             return True
         record.exc_info = None
@@ -69,7 +66,6 @@ class Seldom(logging.Filter):
 
 
 def _tells_of_a_coordinator_that_moved(record: logging.LogRecord) -> bool:
-    """Not of one that cannot be reached, or has not answered: those are shown."""
     given = record.args if isinstance(record.args, tuple) else ()
     about_coordinator = record.name.startswith("kafka.coordinator") and record.levelno <= logging.WARNING
     return about_coordinator and any(type(value).__name__ in COORDINATOR_MOVED for value in given)
@@ -86,5 +82,5 @@ def log_to_stderr(level: Literal["debug", "info", "warning", "error"], form: Lit
     if level != "debug":
         handler.addFilter(Seldom())
         logging.getLogger("kafka").setLevel(max(logging.WARNING, logging.getLogger().level))
-        # It takes the unpacking of a large fetch for a loop that hangs.
+        # That logger takes the unpacking of a large fetch for a loop that hangs.
         logging.getLogger("kafka.net.selector").setLevel(logging.ERROR)

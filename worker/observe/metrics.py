@@ -27,8 +27,7 @@ from worker.observe.catalogue import CATALOGUE, Counter, Kind, Labels, Metric
 from worker.observe.counters import Counters, FewValues, Observations
 from worker.observe.gauges import Gauges, missing_for_readiness
 from worker.observe.health import Health
-from worker.observe.hosts import hosts_json
-from worker.observe.origins import Origins
+from worker.observe.origins import Origins, hosts_json
 from worker.stream.log import Record
 from worker.stream.observer import Observer
 from worker.stream.watchdog import Watch
@@ -41,7 +40,7 @@ STAGES: Final = 32
 """So many values of a label are told apart; the program itself has about half as many."""
 
 NO_LANGUAGE: Final = "none"
-"""As ``worker.page.segment.language`` calls it; a page that could not be read has none either."""
+"""As ``worker.page.scripts.language`` calls it; a page that could not be read has none either."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +63,11 @@ class Info:
     kafka_client: str = metadata.version("kafka-python")
 
     def labels(self, metric: Metric) -> Labels:
-        """The values of this metric's labels."""
         return tuple(str(getattr(self, name)) for name in metric.labels)
 
 
 class Metrics(Observer):
-    """Everything that the worker counts, in a registry of its own.
+    """Everything that the worker counts, in a Prometheus registry of its own.
 
     The methods of ``Observer``, ``passed`` and ``sample`` are called in the worker's thread; ``exposition`` in any.
     Traffic is counted in plain numbers as it happens, a few microseconds a page; what the worker holds is looked at by
@@ -96,24 +94,16 @@ class Metrics(Observer):
         self._stopwatch = stopwatch
         self._claimed_at: float | None = None
         self._counters = Counters(CATALOGUE)
-        self._census = Gauges(self._counters, now)
+        self._gauges = Gauges(self._counters, now)
         self._lock = self._counters.lock
         self._languages, self._reasons, self._stages = FewValues(LANGUAGES), FewValues(REASONS), FewValues(STAGES)
         self._origins = Origins(self._counters, hosts)
-        self._pages = self._counters.tally(catalogue.PAGES)
-        self._duplicates = self._counters.tally(catalogue.DUPLICATES)
-        self._dead_letters = self._counters.tally(catalogue.DEAD_LETTERS)
-        self._distance = self._counters.distribution(catalogue.DISTANCE)
-        self._latency = self._counters.distribution(catalogue.LATENCY)
-        self._batch_claims = self._counters.distribution(catalogue.BATCH_CLAIMS)
-        self._round_seconds = self._counters.distribution(catalogue.ROUND_SECONDS)
-        self._stage_seconds = self._counters.tally(catalogue.STAGE_SECONDS)
         for constant in (catalogue.BUILD_INFO, catalogue.SETTINGS_INFO):
             self._counters.tally(constant)[info.labels(constant)] = 1
         self._counters.tally(catalogue.SHARDS)[()] = info.shards
         self._counters.tally(catalogue.PARTITIONS)[()] = info.partitions
         self._registry = CollectorRegistry()
-        self._registry.register(_Ledger(self._counters, self.health))
+        self._registry.register(_Families(self._counters, self.health))
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
         GCCollector(registry=self._registry)
@@ -124,7 +114,6 @@ class Metrics(Observer):
         return encode(self._registry), content_type
 
     def hosts(self) -> bytes:
-        """The table of all hosts, as JSON."""
         with self._lock:
             rows = self._origins.table.copy()
         return hosts_json(rows)
@@ -135,17 +124,17 @@ class Metrics(Observer):
     # the loop
 
     def passed(self, now: float) -> None:
-        """The loop has gone round; ``now`` is by the clock of ``health``."""
+        """Take note that the loop has gone round; ``now`` is by the clock of ``health``."""
         self.health.beat(now)
 
     def sample(self, worker: Worker, watch: Watch) -> None:
         """Look at what the worker holds; every second or two. First what a supervisor waits for, then the gauges."""
         self.health.report([*missing_for_readiness(worker), *watch.failing])
-        self._census.take(worker, watch.lags, watch.logs)
+        self._gauges.take(worker, watch.lags, watch.logs)
 
     def stage(self, name: str, seconds: float) -> None:
         with self._lock:
-            self._stage_seconds[self._stages(name),] += seconds
+            self._counters.tally(catalogue.STAGE_SECONDS)[self._stages(name),] += seconds
 
     def heard(self) -> None:
         self.health.heard()
@@ -153,23 +142,24 @@ class Metrics(Observer):
     # traffic
 
     def committed(self, pages: Sequence[tuple[Record, Decision]]) -> None:
-        now = self._now()
+        now, latency = self._now(), self._counters.distribution(catalogue.LATENCY)
         with self._lock:
             self._counters.tally(catalogue.COMMITS)[()] += 1
             self._origins.at(now)
             for record, decision in pages:
                 self._count(decision)
                 self._origins.count(record, decision)
-                self._latency.add(max(0.0, now - record.timestamp / 1000))
+                latency.add(max(0.0, now - record.timestamp / 1000))
 
     def _count(self, decision: Decision) -> None:
-        self._pages[decision.outcome, self._languages(decision.claim.language or NO_LANGUAGE)] += 1
+        tally = self._counters.tally
+        tally(catalogue.PAGES)[decision.outcome, self._languages(decision.claim.language or NO_LANGUAGE)] += 1
         if decision.outcome == DUPLICATE:
-            self._duplicates[self._reasons(decision.reason),] += 1
+            tally(catalogue.DUPLICATES)[self._reasons(decision.reason),] += 1
             if decision.original is not None and decision.original.distance is not None:
-                self._distance.add(decision.original.distance)
+                self._counters.distribution(catalogue.DISTANCE).add(decision.original.distance)
         elif decision.outcome == DEAD:
-            self._dead_letters[self._reasons(decision.reason.partition(": ")[0]),] += 1
+            tally(catalogue.DEAD_LETTERS)[self._reasons(decision.reason.partition(": ")[0]),] += 1
 
     def commit_failed(self, pages: int) -> None:
         self._add(catalogue.COMMIT_FAILURES)
@@ -180,14 +170,14 @@ class Metrics(Observer):
             return
         self._claimed_at = self._stopwatch()
         with self._lock:
-            self._batch_claims.add(len(claims))
+            self._counters.distribution(catalogue.BATCH_CLAIMS).add(len(claims))
 
     def own_decided(self) -> None:
         if self._claimed_at is None:
             return
         took, self._claimed_at = self._stopwatch() - self._claimed_at, None
         with self._lock:
-            self._round_seconds.add(took)
+            self._counters.distribution(catalogue.ROUND_SECONDS).add(took)
 
     def answered(self, shard: int, claims: int) -> None:
         self._add(catalogue.ANSWERS)
@@ -221,15 +211,14 @@ class Metrics(Observer):
             self._counters.tally(counter)[labels] += count
 
 
-class _Ledger(Collector):
-    """Makes Prometheus' families of the catalogue and the counters's numbers, for one scrape."""
+class _Families(Collector):
+    """Makes Prometheus' own objects of the catalogue and of what was counted, for one scrape."""
 
     def __init__(self, counters: Counters, health: Health) -> None:
         self._counters = counters
         self._health = health
 
     def collect(self) -> Iterator[Family]:
-        """One family for each metric of the catalogue."""
         with self._counters.lock:
             self._counters.tally(catalogue.LOOP_AGE)[()] = self._health.age
             self._counters.tally(catalogue.READY)[()] = not self._health.not_ready()
@@ -242,11 +231,8 @@ class _Ledger(Collector):
 
 
 def _numbers(metric: Metric, tally: Mapping[Labels, float]) -> Family:
-    family: CounterMetricFamily | GaugeMetricFamily
-    if metric.kind is Kind.COUNTER:
-        family = CounterMetricFamily(metric.name, metric.text, labels=metric.labels)
-    else:
-        family = GaugeMetricFamily(metric.name, metric.text, labels=metric.labels)
+    kind = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
+    family = kind(metric.name, metric.text, labels=metric.labels)
     for labels, number in sorted(tally.items()):
         family.add_metric(labels, number)
     return family

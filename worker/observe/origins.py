@@ -1,13 +1,16 @@
-"""Where committed pages come from: their host, their spider and its crawl, with few enough names for Prometheus."""
+"""Counts committed pages by where they come from: by host, and by spider and crawl.
+
+Prometheus gets few of these names; the table of all hosts is shown at ``/hosts``.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from worker.messages import Headers
 from worker.observe import catalogue
 from worker.observe.counters import OTHER, Counters, Tally
-from worker.observe.hosts import HostTable, host_of
 from worker.observe.top import TopValues
 from worker.stream.log import Record
 from worker.verdict.decide import Decision
@@ -17,8 +20,55 @@ CRAWLS: Final = 20
 UNNAMED: Final = "none"
 """Spider or crawl of a page that came without the header."""
 
+MOST_HOSTS: Final = 100_000
+"""Hosts told apart, about 30 MB; pages of any further ones are counted together, as ``other``."""
+NO_HOST: Final = "none"
+"""Of a page without a URL that names one."""
+OUTCOMES: Final = ("unique", "duplicate", "refetch", "dead")
+
 _LONGEST: Final = 100
 """Characters of a spider's or crawl's name: they come from outside."""
+_LONGEST_HOST: Final = 253
+"""Characters of a name in the DNS; a host is cut after so many."""
+
+
+def host_of(url: str) -> str:
+    """Host, and the port where one is given, of a canonical URL; ``none`` where there is none."""
+    authority = url.partition("://")[2].partition("/")[0].partition("?")[0]
+    return authority.rpartition("@")[2][:_LONGEST_HOST] or NO_HOST
+
+
+class HostTable:
+    """Counts by host. Whoever counts and whoever reads hold one lock; see ``Counters.lock``."""
+
+    def __init__(self, most: int = MOST_HOSTS) -> None:
+        self._most = most
+        self._counts: dict[str, list[int]] = {}
+
+    def count(self, host: str, outcome: str) -> None:
+        """Count one committed page."""
+        counts = self._counts.get(host)
+        if counts is None:
+            if len(self._counts) >= self._most:
+                host = OTHER
+            counts = self._counts.setdefault(host, [0] * len(OUTCOMES))
+        counts[OUTCOMES.index(outcome)] += 1
+
+    def copy(self) -> list[tuple[str, tuple[int, ...]]]:
+        """All rows at one moment: host, and counts in the order of ``OUTCOMES``."""
+        return [(host, tuple(counts)) for host, counts in self._counts.items()]
+
+
+def hosts_json(rows: list[tuple[str, tuple[int, ...]]]) -> bytes:
+    """The table as JSON: ``{"hosts": [{"host", "pages", "unique", "duplicate", "refetch", "dead"}, …]}``.
+
+    Hosts with most pages come first.
+    """
+    objects = [
+        {"host": host, "pages": sum(counts), **dict(zip(OUTCOMES, counts, strict=True))}
+        for host, counts in sorted(rows, key=lambda row: (-sum(row[1]), row[0]))
+    ]
+    return json.dumps({"hosts": objects}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 class Origins:
@@ -37,13 +87,13 @@ class Origins:
         self._crawls = TopValues[tuple[str, str]](CRAWLS)
 
     def at(self, now: float) -> None:
-        """What is counted from here on was committed at ``now``, in seconds since 1970."""
+        """Let what is counted from here on be committed at ``now``, in seconds since 1970."""
         self._crawls.at(now)
         if self._hosts is not None:
             self._hosts.at(now)
 
     def count(self, record: Record, decision: Decision) -> None:
-        """One committed page."""
+        """Count one committed page."""
         host, outcome = host_of(decision.claim.url), decision.outcome
         self.table.count(host, outcome)
         if self._hosts is not None:
@@ -70,6 +120,6 @@ def crawl_of(headers: Headers) -> tuple[str, str]:
 
 
 def _forget(tally: Tally, labels: tuple[str, ...]) -> None:
-    """End the series of a value that lost its place. Its number goes to no other: that would look like new pages."""
+    """End the series of a value that lost its place. Its count is added to no other: that would look like new pages."""
     for key in [key for key in tally if key[: len(labels)] == labels]:
         del tally[key]

@@ -1,4 +1,4 @@
-"""Which values of a label are told apart, when there are more than Prometheus should keep."""
+"""Chooses which values of a label are told apart, where there are more than Prometheus should keep."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ Value = TypeVar("Value", bound=Hashable)
 HALF_LIFE_SECONDS: Final = 3600.0
 """A page counts half as much after this time, so that the crawl of today takes the places of the one of yesterday."""
 MARGIN: Final = 2.0
-"""A value takes the place of another when it weighs so many times as much; with less, two that are about even would
-change places at each scrape, and each change ends a series and begins one."""
+"""A value takes the place of another when it weighs so many times as much. With a smaller margin two values of about
+the same weight would change places at each scrape, and each change ends a series and begins one."""
 REMEMBERED: Final = 20_000
-"""Values outside of the top whose weight is known. Above it the lighter half is forgotten."""
+"""For so many values outside of the top the weight is kept; where there are more, the lighter half is forgotten."""
 
 _LARGEST_EXPONENT: Final = 500
 """Weights grow as 2 ** (time / half-life) and begin anew before they leave what a float can hold."""
 
 
 class TopValues(Generic[Value]):
-    """The values that occurred most of late: at most ``most`` at a time, each told apart from the moment it is named.
+    """The values that occurred most of late, at most ``most`` at a time.
 
-    A value that is outside is counted as others are, and never moves what was counted so: a counter that is taken from
-    ``other`` to a new name would go down, which Prometheus takes for a restart.
+    A value is told apart from the moment it is one of them. What was counted as ``other`` before stays there: a counter
+    of ``other`` that went down would look to Prometheus like a restart.
     """
 
     def __init__(self, most: int) -> None:
@@ -36,7 +36,7 @@ class TopValues(Generic[Value]):
         self._lightest = 0.0
 
     def at(self, now: float) -> None:
-        """What is named from here on happens at ``now``, in seconds by a clock that seldom goes back."""
+        """Let what is named from here on happen at ``now``, in seconds by a clock that seldom goes back."""
         exponent = (now - self._begun) / HALF_LIFE_SECONDS
         if exponent > _LARGEST_EXPONENT:
             shrink = 2.0 ** -min(exponent, 1000.0)

@@ -1,21 +1,21 @@
 """Copies the index of a generation into another one: with another number of shards, without some URLs.
 
 The survivors keep their order among each other and are earlier than all to come; the watermark, the claimed offsets and
-the consumed offsets stay what they are. So what is judged next is judged as it would have been, but for the number of
+the consumed offsets stay what they are. So the next pages are judged as they would have been, but for the number of
 shards and the URLs that were left out.
 
-In the new generation all of it lies in *markers*: records at the beginning of its ``fingerprints`` that say nothing but
-that a copy was made. Marker m holds the survivors whose order became (m, place); each shard has at most one block that
-ends there. There are as many as blocks of the usual size need, and with a ttl so many that what lies in one is an hour
-apart at most: it expires together, by the latest.
+In the new generation the survivors belong to *markers*: records at the beginning of its ``fingerprints`` that say
+nothing but that a copy was made. Marker m holds the survivors whose order became (m, place); each shard has at most one
+block that ends there. There are as many markers as blocks of the usual size need. With a ttl there are so many that the
+clocks of one marker's survivors are an hour apart at most: these expire together, with the last of them.
 
-1. All workers have stopped, every claim is decided, its survivor in a block, its page committed; but for those from a
-   record on that is never decided (``worker.stream.barrier``): their pages are claimed anew in the new generation.
-2. Markers and blocks are written. Where a restore could end too early, the answers offset lies beyond the end of any
-   log, so that it is refused; only the last block of each shard has a true one.
-3. The old generation is told its successor: started again, its workers refuse.
-4. The new one gets the consumed offsets. Without them its workers refuse to begin where markers are, so a copy that
-   broke off is of no effect: delete its topics, and copy again.
+1. All workers have stopped, every claim is decided, its survivor in a block, its page committed. Claims from a record
+   on that is never decided (``worker.stream.barrier``) are left: their pages are claimed anew in the new generation.
+2. Markers and blocks are written. A restore must end at the last block of its shard. In every earlier block the answers
+   offset lies beyond the end of any log, so that a restore that ended there would be refused.
+3. The old generation is told its successor: when they are started again, its workers refuse.
+4. The new generation gets the consumed offsets. Without them its workers refuse to begin where markers are, so a copy
+   that broke off is of no effect: delete its topics, and copy again.
 """
 
 from __future__ import annotations
@@ -34,15 +34,14 @@ from worker.operations.inspect import read_shard
 from worker.operations.repair import NEVER_THERE, Place, State
 from worker.operations.switch import Generation, consumed, refuse_running
 from worker.stream.barrier import barriers, outside, refuse_poisoned
-from worker.stream.compatibility import COPIED, other_scheme
 from worker.stream.log import Committed, read_to_end
-from worker.stream.policy import SCHEME_HEADER, Note, Policy, ReplayPoint
+from worker.stream.policy import COPIED, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
 from worker.stream.replay import Reach, check_reach, logs_of
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard
 
 ALIKE_MS: Final = 60 * 60 * 1000
-"""How far the clocks of a marker's survivors may be apart where there is a ttl; they expire with the last of them."""
+"""With a ttl the clocks of a marker's survivors may be so far apart; all expire with the last of them."""
 
 _IN_ORDER: Final = "start the workers of the old generation, wait until all pages are committed, stop them with SIGTERM"
 
@@ -62,7 +61,7 @@ class Drained:
 
 @dataclass
 class Copied:
-    """What came of it. ``forgotten`` are the URLs of those to be left out that were in the index."""
+    """What was copied. ``forgotten`` are the URLs that were in the index and were left out."""
 
     entries: int = 0
     markers: int = 0
@@ -80,7 +79,7 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
     refuse_running(generation)
     partitions = tuple(partitions)
     covers = tuple(_cover(source, shard, policy) for shard in range(policy.shards))
-    states = [_state(found) for found in covers]
+    states = [None if found.last is None else State.of(found.last) for found in covers]
     if not any(states):
         raise Refused(
             f"nothing is written in the index of {generation.shown}, so there is nothing to copy. If no page was ever "
@@ -107,7 +106,7 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
 
 
 def refuse_used(target: Place, name: str, policy: Policy) -> None:
-    """Nothing was ever written in the new generation.
+    """See that nothing was ever written in the new generation.
 
     Raises:
         Refused: something was, perhaps by a copy that broke off.
@@ -165,14 +164,11 @@ def _cover(source: Place, shard: int, policy: Policy) -> Cover:
     return covered
 
 
-def _state(found: Cover) -> State | None:
-    last = found.last
-    return None if last is None else State(last.to, last.answers_offset, last.watermark, dict(last.claimed_up_to))
-
-
 def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
-    """The first batch of this scheme at or after an offset, before a record that is never decided: from there on none
-    is, and their pages are claimed anew."""
+    """The first batch of this scheme from an offset on; None if there is none before a record that is never decided.
+
+    No batch behind such a record is decided either: their pages are claimed anew.
+    """
     begin, end = source.bounds(FINGERPRINTS, 0)
     ends = outside(source)
     for record in read_to_end(source.reader(FINGERPRINTS, 0, max(begin, offset)), end):
@@ -187,7 +183,7 @@ def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
 
 
 def _rows(found: Cover) -> Iterator[Row]:
-    """The survivors of one shard, in their order. None has expired: its last block says up to where all have."""
+    """The survivors of one shard, in their order, without those that had expired when its last block was written."""
     for piece in found.pieces:
         clocks = dict(piece.clocks)
         for survivor in piece.entries():
@@ -206,7 +202,7 @@ class _Marker:
         self.last_clock = 0
 
     def full(self, clock: int, policy: Policy) -> bool:
-        """Whether a survivor of this clock belongs into the next one."""
+        """Whether a survivor of this clock belongs into the next marker."""
         return self.count > 0 and (
             max(map(len, self.rows)) >= policy.flush_entries
             or max(self.bytes) >= policy.flush_bytes
@@ -214,7 +210,7 @@ class _Marker:
         )
 
     def take(self, survivor: Survivor, clock: int) -> None:
-        """Take up the next one in order."""
+        """Take up the next survivor in order."""
         if not self.count:
             self.first_clock = clock
         shard = home_shard(survivor, len(self.rows))
@@ -227,7 +223,7 @@ class _Marker:
 def _writes(
     found: Drained, policy: Policy, new_key: Callable[[], bytes], without: Collection[str], result: Copied
 ) -> Iterator[Write]:
-    """Everything for the new topics, as it is to be written; counts it in ``result``."""
+    """All records for the new topics, in the order in which they are written; counts them in ``result``."""
     ends = [-1] * policy.shards
     marker = _Marker(0, policy.shards)
     for _, clock, survivor in heapq.merge(*map(_rows, found.covers), key=itemgetter(0)):
@@ -246,7 +242,7 @@ def _writes(
 def _written(
     marker: _Marker, ends: list[int], state: State, policy: Policy, new_key: Callable[[], bytes], *, last: bool
 ) -> Iterator[Write]:
-    """A marker, and the blocks that end there: of the shards that have survivors in it, the last time of all.
+    """A marker, and the blocks that end there: of each shard with survivors in it; at the last marker, of all shards.
 
     ``ends`` holds for each shard where its last block ended.
     """

@@ -1,4 +1,4 @@
-"""What stands on the ``index`` topic, for people: reads as no member of any group, and changes nothing."""
+"""Tells people what stands on the ``index`` topic: a look that joins no group and changes nothing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import NO_BATCH, cover, unpack
 from worker.messages import Block, Headers, decode
-from worker.stream.log import read_to_end
+from worker.stream.log import Readable, read_to_end
 from worker.stream.policy import ReplayPoint
-from worker.stream.replay import Logs, Reach, Readable, check_reach, logs_of
+from worker.stream.replay import Logs, Reach, check_reach, logs_of
 from worker.topics import INDEX
 
 
@@ -64,7 +64,8 @@ class ShardReport:
 
     ``complete_up_to`` is the last batch of the cover and ``floor`` a batch up to which all has expired, -1 for none.
     ``damaged`` blocks lie above the cover. ``batches_to_spare`` and ``answers_to_spare`` say how far the logs begin
-    before its replay point; negative is gone. ``problems`` are what a person must look at, none if all is well.
+    before the shard's replay point; where they are negative, what it needs is gone. ``problems`` are what a person must
+    look at, none if all is well.
     """
 
     shard: int

@@ -1,28 +1,28 @@
 """Goes on after a gap: when logs or pages that workers would have to read have passed their retention.
 
 A worker refuses to go on then, since what it knows would be incomplete and nobody would see it. A repair accepts the
-loss, says what it is, and moves the replay points so that everything after it is exact again.
+loss, says what was lost, and moves the replay points so that everything after it is exact again.
 
 **What is known for certain.** The watermark, the claimed offsets and the answers offset just after a batch are a
-function of the log alone, so every block tells them for all shards: a *state*. A state is readable if a subscriber
-could read on from it.
+function of the log alone, so every block tells them for all shards: a *state*. A state is readable if a worker could
+read the logs on from it.
 
 **A readable state exists** (some shard's blocks reach into the logs):
 
 1. Shards whose replay point is gone go on at the oldest readable state. What their blocks hold is kept; survivors that
    were decided in between and stand in no block are lost. All shards then agree on void claims, since the claimed
-   offsets is exact.
+   offsets are exact.
 2. Page partitions whose replay point is gone go on at the newest readable state up to which all claims are committed.
    There is none if pages were claimed whose verdicts nobody can read any more: then at the oldest one, and those pages
    are left out.
 
 **None exists** (all workers were away for longer than the retention): nobody knows what was claimed after the last
-state, but no shard has kept a survivor of it either. So those claims are taken as never made.
+state, but no shard has kept a survivor of those claims either. So they count as never made.
 
 3. All shards go on at the end of both logs, with the last known watermark, and with the claimed offsets of the last
    state or, where more was committed since, of the consumed offset.
-4. All page partitions go on at the same place, and claim anew what is not committed. Left out are pages that were
-   claimed up to the last state and not committed: their survivors are in the index.
+4. All page partitions go on at the same place, and claim anew what is not committed. Pages that were claimed up to the
+   last state and not committed are left out: their survivors are in the index.
 
 In both cases:
 
@@ -31,10 +31,11 @@ In both cases:
    outputs: brokers forget the offsets of a group that was away for long (``offsets.retention.minutes``, a week), and a
    worker that finds none begins with the first page.
 
-A shard goes on by *bridges*: empty blocks in the holes of its cover. One that ends at a state has its header. One that
-ends where an intact block begins, at a batch whose state nobody knows, must never be where a restore ends; its answers
-offset lies beyond the end of any log, so that such a restore would be refused. A snapshot on some machine may still
-hold what a bridge has given up, and is not used then: the owners of a shard must all know the same.
+A shard goes on by *bridges*: empty blocks in the holes of its cover. A bridge that ends at a state has that state's
+header. A bridge that ends where an intact block begins, at a batch whose state nobody knows, must never be where a
+restore ends; its answers offset lies beyond the end of any log, so that such a restore would be refused. A snapshot on
+some machine may still hold what a bridge has given up. It is not used then, since the owners of a shard must all know
+the same.
 
 **Order.** Consumed offsets first, which the broker refuses while anybody is in the group; then the bridges. A repair
 that ends halfway is made whole by another.
@@ -46,16 +47,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from worker.errors import Refused, Unavailable
+from worker.errors import Refused
 from worker.index.blocks import NO_BATCH, Header, cover, pack
 from worker.index.entries import Entries
 from worker.messages import Block, Headers, encode
 from worker.operations.inspect import ShardTopic, read_shard
+from worker.operations.switch import Groups, consumed_offset
 from worker.stream.barrier import NEW_PREFIX, Barrier, barriers, outside, refuse_poisoned
-from worker.stream.compatibility import other_scheme
-from worker.stream.log import Bounds, Committed, NotYet, read_to_end
-from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint
-from worker.stream.replay import Logs, Reach, Readable, check_reach, logs_of
+from worker.stream.log import Bounds, Committed, Readable, read_to_end
+from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
+from worker.stream.replay import Logs, Reach, check_reach, logs_of
 from worker.topics import FINGERPRINTS, INDEX, PAGES
 from worker.verdict.clock import NO_WATERMARK
 
@@ -63,20 +64,11 @@ NEVER_THERE: Final = 2**62
 """The answers offset of a bridge that must never be where a restore ends: no log comes so far."""
 
 
-class Place(Readable, Protocol):
+class Place(Readable, Groups, Protocol):
     """What a repair needs of the broker, without being a member of any group."""
-
-    def members(self) -> Sequence[str]:
-        """Who is in one of the workers' groups."""
-
-    def committed(self, partition: int) -> Committed | None:
-        """The consumed offset of a partition of ``pages``; raises ``NotYet`` while a transaction is pending on it."""
 
     def committed_up_to(self, partition: int) -> int:
         """The highest offset of a partition of ``pages`` that is in the outputs, as they are kept; -1 for none."""
-
-    def commit(self, offsets: Mapping[int, Committed]) -> None:
-        """Set consumed offsets; raises ``Refused`` while the group has members."""
 
     def write(self, records: Iterable[tuple[str, int, bytes, bytes, Headers]]) -> None:
         """Append (topic, partition, key, value, headers), acknowledged one by one."""
@@ -91,9 +83,14 @@ class State:
     watermark: int
     claimed_up_to: Mapping[int, int]
 
+    @classmethod
+    def of(cls, block: Block) -> State:
+        """As of the last batch of a block."""
+        return cls(block.to, block.answers_offset, block.watermark, dict(block.claimed_up_to))
+
     @property
     def point(self) -> ReplayPoint:
-        """From where a subscriber that knows this reads on."""
+        """From where a worker that knows this reads on."""
         return ReplayPoint(self.to + 1, self.answers_offset)
 
     def knows(self, partition: int) -> int:
@@ -107,7 +104,7 @@ BEGINNING: Final = State(NO_BATCH, 0, NO_WATERMARK, {})
 
 @dataclass(frozen=True)
 class ShardPlace:
-    """Where a shard stands. ``damaged`` are the intact blocks above its cover; ``floor`` as in its blocks."""
+    """Where a shard stands. ``damaged`` are the intact blocks above its cover; ``floor`` is that of its blocks."""
 
     shard: int
     point: ReplayPoint
@@ -142,7 +139,7 @@ class Survey:
 
     @property
     def readable(self) -> list[State]:
-        """The states from which a subscriber could read on, ascending."""
+        """The states from which a worker could read on, ascending."""
         return [state for state in self.states if check_reach(self.logs, state.point) is Reach.FINE]
 
 
@@ -201,7 +198,7 @@ def survey(place: Place, policy: Policy, partitions: Iterable[int]) -> Survey:
 
 
 def barrier(place: Place, survey: Survey, policy: Policy) -> Barrier | None:
-    """The first record that is never decided, of those that a subscriber would read on from; no repair passes it."""
+    """The first record from the replay points on that is never decided, if any; no repair goes past it."""
     begin, end = survey.logs.fingerprints
     ends = outside(place)
     reader = place.reader(FINGERPRINTS, 0, max(begin, min(shard.point.batch for shard in survey.shards)))
@@ -249,7 +246,7 @@ def carry_out(place: Place, planned: Plan, policy: Policy, new_key: Callable[[],
 
 
 def refuse_members(place: Place) -> None:
-    """Nobody is there who would go on from what is being changed.
+    """See that no worker is there that would go on from what is being changed.
 
     Raises:
         Refused: somebody is in one of the groups.
@@ -267,7 +264,7 @@ def _collect(blocks: Sequence[Block], states: dict[int, State]) -> None:
     for block in blocks:
         if block.answers_offset == NEVER_THERE:
             continue  # a bridge of an earlier repair
-        told = State(block.to, block.answers_offset, block.watermark, dict(block.claimed_up_to))
+        told = State.of(block)
         if states.setdefault(block.to, told) != told:
             raise Refused(
                 f"blocks that end at batch {block.to} differ in what was claimed or answered by then: {told} in shard "
@@ -286,17 +283,11 @@ def _shard_place(found: ShardTopic, logs: Logs) -> ShardPlace:
 
 
 def _partition_place(place: Place, number: int, logs: Logs, states: Sequence[State]) -> PartitionPlace:
-    try:
-        committed = place.committed(number)
-    except NotYet as error:
-        raise Unavailable(
-            f"a transaction of a worker that was killed is still open on partition {number} of {PAGES}: wait for "
-            "kafka.transaction_timeout_seconds and run the same command again"
-        ) from error
+    committed = consumed_offset(place, number)
     pages = place.bounds(PAGES, number)
     told = [state for state in states if state is not BEGINNING]
     if committed is not None:
-        point = ReplayPoint.from_metadata(committed.metadata, f"partition {number} of {PAGES}")
+        point = Note.from_metadata(committed.metadata, f"partition {number} of {PAGES}").point
         right = all(state.knows(number) < committed.offset for state in told if state.to < point.batch)
         if right and (told or place.committed_up_to(number) < committed.offset):
             return PartitionPlace(number, committed, committed.offset, point, check_reach(logs, point), pages)
@@ -340,7 +331,7 @@ def _move(partition: PartitionPlace, survey: Survey, policy: Policy) -> Move | N
 
 
 def _noted(partition: PartitionPlace, point: ReplayPoint, policy: Policy) -> str:
-    """Where to read on from, and which pages go to the outputs: what was said of that before, if it is known."""
+    """The note with a new replay point; which pages go to the outputs stays as noted before, if that is known."""
     if partition.committed is None:
         return Note(point, NOTHING if policy.output == "count" else 0).to_metadata()
     note = Note.from_metadata(partition.committed.metadata, f"partition {partition.partition} of {PAGES}")

@@ -1,11 +1,11 @@
-"""Passes pages over by hand that nobody has claimed, for one that kills whoever reads it.
+"""Passes over, by hand, pages that nobody has claimed: for a page that kills every process that reads it.
 
-A *dead* claim with the reason ``skipped`` is written for each, as its reader would have written it: to the log, so that
-all workers come to the same end, in strict order of offset, so that none that is not claimed is left behind. Hence only
-the page right behind the highest claim of its partition can be passed over, and then the next.
+For each page a *dead* claim with the reason ``skipped`` is written, as a worker would have written it: to the log, so
+that all workers come to the same end, and in strict order of offset, so that no page without a claim is left behind.
+Hence only the page right behind the highest claim of its partition can be passed over, and then the next.
 
-The worker that owns the partition next does not take the page apart, since it is claimed, and needs nothing of it for
-the dead letter, which has neither its body nor its headers.
+The worker that owns the partition next does not take the page apart, since the page is claimed. The dead letter has
+neither body nor headers of the page, so the worker needs nothing of it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
+from worker.errors import Refused, UnreadableRecord, UsageError
 from worker.messages import Batch, Claim, decode, encode
 from worker.operations.repair import Place, refuse_members
-from worker.stream.log import NotYet, read_to_end
+from worker.operations.switch import consumed_offset
+from worker.stream.log import read_to_end
 from worker.stream.partition.owned import SKIPPED
-from worker.stream.policy import SCHEME_HEADER, Policy, ReplayPoint
+from worker.stream.policy import SCHEME_HEADER, Note, Policy
 from worker.stream.replay import Reach, check_reach, logs_of
 from worker.topics import FINGERPRINTS, PAGES
 
@@ -60,26 +61,19 @@ def skip(place: Place, spots: Iterable[Spot], policy: Policy) -> list[Spot]:
 
 
 def highest_claim(place: Place, partition: int, policy: Policy) -> int:
-    """The claimed offsets of a partition, as its next owner will find it: of what is consumed, and of the log from
-    there on.
+    """The highest claimed offset of a partition as its next owner will find it: by what is consumed, and by the log.
 
     Raises:
         Refused: nobody has consumed the partition yet, or the log does not reach back so far.
         Unavailable: a transaction is pending.
     """
-    try:
-        committed = place.committed(partition)
-    except NotYet as error:
-        raise Unavailable(
-            f"a transaction of a worker that was killed is still open on partition {partition} of {PAGES}: wait for "
-            "kafka.transaction_timeout_seconds and run the same command again"
-        ) from error
+    committed = consumed_offset(place, partition)
     if committed is None:
         raise Refused(
             f"partition {partition} of {PAGES} has no consumed offset, so no worker has come to its pages: start one, "
             "or run `python -m worker repair` if workers were there before"
         )
-    point = ReplayPoint.from_metadata(committed.metadata, f"partition {partition} of {PAGES}")
+    point = Note.from_metadata(committed.metadata, f"partition {partition} of {PAGES}").point
     if (reach := check_reach(logs_of(place), point)) is not Reach.FINE:
         raise Refused(
             f"what partition {partition} of {PAGES} is to be read from is {reach.value}: run `python -m worker repair` "
@@ -103,7 +97,7 @@ def _claimed(value: bytes | None, partition: int, policy: Policy) -> list[int]:
 
 
 def _refuse_other(place: Place, spot: Spot, highest: int) -> None:
-    """It is the first page behind the highest claim. The page itself is not read: it may kill this command, too."""
+    """See that it is the first page behind the highest claim. It is not read: that might kill this command, too."""
     begin, end = place.bounds(PAGES, spot.partition)
     where = f"partition {spot.partition} of {PAGES}"
     if spot.offset <= highest:
@@ -121,7 +115,7 @@ def _refuse_other(place: Place, spot: Spot, highest: int) -> None:
 
 
 def _first_page(place: Place, partition: int, begin: int, end: int) -> int | None:
-    """The first page in a range of offsets; there may be none, where transactions ended."""
+    """The first page in a range of offsets; None where the range holds only the ends of transactions."""
     if begin >= end:
         return None
     return next((record.offset for record in read_to_end(place.reader(PAGES, partition, begin), end)), None)

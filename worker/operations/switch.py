@@ -1,19 +1,19 @@
-"""The outputs pass from one generation to another, so that over both each page stands in them once.
+"""Passes the outputs from one generation to another, so that over both each page stands in them once.
 
 Every generation judges every page by itself, and keeps its verdicts. Only one at a time writes pages and dead letters
-to its outputs. Which one, stands beside the consumed offset of each partition of ``pages`` (``policy.Note``), where it
-is committed together with what was written: so it survives crashes and rebalances, and no setting of a worker can break
-it. A worker that would leave pages out, or write them twice, refuses to begin.
+to its outputs. Which one does is noted beside the consumed offset of each partition of ``pages`` (``policy.Note``) and
+committed together with what was written: so the note survives crashes and rebalances, and no setting of a worker can
+contradict it. A worker that would leave pages out, or write them twice, refuses to begin.
 
-1. The workers of both have stopped; no transaction is pending. The consumed offset of the old generation is the border:
-   below it everything is in its outputs.
-2. The new one has consumed no further than that, and was only counting: what lies beyond the border is not judged, or
-   not written.
-3. The old one is told its successor: started again, its workers refuse, unless they only count.
-4. The new one is told the border: it counts up to there, and writes from there on. The commit that passes the border
-   forgets it.
+1. The workers of both have stopped, and no transaction is pending. The consumed offset of the old generation is the
+   border: all pages below it are in its outputs.
+2. The new generation has consumed no further than that, and was only counting: it has judged, or written, no page
+   beyond the border.
+3. The old generation is told its successor: when they are started again, its workers refuse, unless they only count.
+4. The new generation is told the border: it counts up to there, and writes from there on. The commit that passes the
+   border forgets it.
 
-Broken off between 3 and 4 nobody writes, and the same command goes on where it ended.
+If the command breaks off between 3 and 4, nobody writes, and the same command goes on where it ended.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from worker.topics import PAGES
 
 
 class Groups(Protocol):
-    """The consumer groups of one generation, seen from outside."""
+    """The consumer groups of the workers of one generation, for who is a member of none."""
 
     def members(self) -> Sequence[str]:
         """Who is in one of the workers' groups."""
@@ -50,7 +50,7 @@ class Generation:
 
     @property
     def shown(self) -> str:
-        """For people: as it is given in the settings."""
+        """As people give it in the settings."""
         return f"topics.generation={self.name!r}"
 
 
@@ -67,7 +67,7 @@ class Passing:
 
 
 def refuse_running(generation: Generation) -> None:
-    """Nothing may move while it is looked at.
+    """See that no worker runs, so that nothing moves while it is looked at.
 
     Raises:
         Refused: somebody is in one of the groups.
@@ -80,6 +80,21 @@ def refuse_running(generation: Generation) -> None:
         )
 
 
+def consumed_offset(groups: Groups, partition: int) -> Committed | None:
+    """The consumed offset of a partition of ``pages``; None if there is none.
+
+    Raises:
+        Unavailable: a transaction is pending on it.
+    """
+    try:
+        return groups.committed(partition)
+    except NotYet as error:
+        raise Unavailable(
+            f"a transaction of a worker that was killed is still open on partition {partition} of {PAGES}: wait for "
+            "kafka.transaction_timeout_seconds and run the same command again"
+        ) from error
+
+
 def consumed(generation: Generation, partition: int) -> tuple[Committed, Note]:
     """The consumed offset and its note.
 
@@ -87,13 +102,7 @@ def consumed(generation: Generation, partition: int) -> tuple[Committed, Note]:
         Unavailable: a transaction is pending on it.
         Refused: there is none.
     """
-    try:
-        found = generation.groups.committed(partition)
-    except NotYet as error:
-        raise Unavailable(
-            f"a transaction of a worker that was killed is still open on partition {partition} of {PAGES}: wait for "
-            "kafka.transaction_timeout_seconds and run the same command again"
-        ) from error
+    found = consumed_offset(generation.groups, partition)
     if found is None:
         raise Refused(
             f"{generation.shown} has no consumed offset for partition {partition} of {PAGES}: start its workers, wait "

@@ -1,13 +1,23 @@
-"""Words that say nothing of what a page is about: particles, pronouns, auxiliaries, connectives of Chinese and English.
+"""Words that say nothing of what a page is about: particles, pronouns, auxiliaries, connectives.
 
 Left in, they are the heaviest features of every page and pull all fingerprints of one language together (which fills
-the index's blocks); rare words alone would make a fingerprint fragile. So this list is short: function words only.
-Traditional Chinese, whose words the dictionary mostly lacks, is cut into characters, and stands here as such.
+the index's blocks); rare words alone would make a fingerprint fragile. So these lists are short: function words only.
+
+Those of Chinese and English are left out of every text. Those of another language are left out where it is spoken: if
+at least one token in ``LEAST_SHARE`` is a noise word of it, and of neither Chinese nor English, and more than half as
+many are as there are noise words of these two. So ``die`` and ``war`` stay words of an English page. Several languages
+may be spoken, as related ones are in most texts; there is no choice between them that an edit could turn.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
+
+from worker.page.word_tables import FUNCTION_WORDS
 
 _CHINESE: Final = """
 的 了 是 在 和 与 及 或 而 且 但 也 都 就 还 又 很 更 最 不 没 没有 有 个 这 那 这个 那个 这些 那些 这里 那里
@@ -30,5 +40,51 @@ was wasn't we we're we've were weren't what when where whether which while who w
 without won't would wouldn't yet you you're you've your yours yourself yourselves s t d ll m re ve
 """
 
-NOISE_WORDS: Final = frozenset(_CHINESE.split()) | frozenset(_ENGLISH.split())
-"""The default of ``Segmenter``; all in normalised spelling."""
+LEAST_SHARE: Final = 16
+"""In a text of a language a third of the tokens are its function words, in texts of others one in fifty is spelled like
+one: names, quotations, code."""
+
+
+@dataclass(frozen=True)
+class NoiseWords:
+    """Words left out of every text, and those of languages that are left out where the language is spoken; all in
+    normalised spelling."""
+
+    always: frozenset[str] = frozenset()
+    by_language: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+
+    @cached_property
+    def languages(self) -> dict[str, list[str]]:
+        """Of each word of some language, and of neither Chinese nor English, the languages that it is of."""
+        found: dict[str, list[str]] = {}
+        for language, words in sorted(self.by_language.items()):
+            for word in words - self.always:
+                found.setdefault(word, []).append(language)
+        return found
+
+    def among(self, tokens: Sequence[str]) -> frozenset[str]:
+        """The noise words of a text with these tokens."""
+        heard: Counter[str] = Counter()
+        common = 0
+        for word, count in Counter(tokens).items():
+            common += count * (word in self.always)
+            for language in self.languages.get(word, ()):
+                heard[language] += count
+        spoken = (
+            self.by_language[language]
+            for language, count in heard.items()
+            if LEAST_SHARE * count >= len(tokens) and 2 * count > common
+        )
+        return self.always.union(*spoken)
+
+    def lines(self) -> list[str]:
+        """What stands for all of them in a scheme."""
+        spoken = (f"{language}\t{word}" for language, words in self.by_language.items() for word in words)
+        return sorted((*self.always, *spoken))
+
+
+NOISE_WORDS: Final = NoiseWords(
+    frozenset(_CHINESE.split()) | frozenset(_ENGLISH.split()),
+    FUNCTION_WORDS,
+)
+"""The default of ``Segmenter``."""

@@ -1,27 +1,28 @@
-"""The parent's end of a parsing process: its two pipes, neither of which ever blocks, and the pages it was given."""
+"""The parent's end of a parsing process: pipes that never block, the pages it was given, the time that they take."""
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from worker.pool.frames import LENGTH, OUTCOME, PAGE, Frame, Malformed, head_of
-from worker.pool.limits import CpuClock, PageLimits, Spell
 
 K = TypeVar("K", bound=Hashable)
 
 START_SECONDS: Final = 300.0
-"""For interpreter, imports and dictionary, on a machine that starts many at once."""
+"""A child may take so long to start, with imports and dictionary, on a machine that starts many at once."""
 
 _PIPE_BYTES: Final = 1024 * 1024  # what Linux grants without privileges: about 26 pages of 39 kB
 _READ_BYTES: Final = 256 * 1024
@@ -30,16 +31,68 @@ _KEPT_NAMES: Final = re.compile(
     "PATH|HOME|LANG|LANGUAGE|TZ|TMPDIR|VIRTUAL_ENV|XDG_CACHE_HOME|GLIBC_TUNABLES|"
     "(LC|LD|PYTHON|NUMBA|LLVM|OMP|OPENBLAS|MKL|MALLOC|RUST|COVERAGE)_?.*"
 )
-"""What an interpreter and its libraries read. Nothing else of the environment is handed on, since much of it is
-secrets: the broker's passwords, and those of other programs."""
+"""Names that an interpreter and its libraries read. Nothing else of the environment is handed on: it may hold secrets,
+as the broker's passwords and those of other programs."""
 _MAIN: Final = (
     "import sys; sys.path[:] = sys.argv[4:]; from worker.pool.child_main import serve; serve(*map(int, sys.argv[1:4]))"
 )
 
 
+class CpuClock:
+    """What a child process of this one has computed, in seconds."""
+
+    def __init__(self, pid: int) -> None:
+        number = ctypes.c_int()
+        error = ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(number))
+        if error:
+            raise OSError(error, os.strerror(error))
+        self._number = number.value
+        self._last = 0.0
+
+    def __call__(self) -> float:
+        """The CPU time of all its threads; once the process has ended, what was last seen of it."""
+        with suppress(OSError):
+            self._last = max(self._last, time.clock_gettime(self._number))
+        return self._last
+
+
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """What a page may take: CPU seconds, and seconds under watch.
+
+    CPU seconds do not pass while the machine sleeps, is paused, or gives its cores to others. A page that hangs without
+    computing is found by the time that passes; of that only what the parent saw counts (``Watched``).
+    """
+
+    cpu: float
+    watched: float
+
+
+class Spell(NamedTuple):
+    """When a process began to work on a page, by both clocks."""
+
+    cpu: float
+    watched: float
+
+    def overdue(self, cpu: float, watched: float, limits: PageLimits) -> str | None:
+        """How it exceeds the limits at these times, in words; None while it does not."""
+        if cpu - self.cpu >= limits.cpu:
+            return f"no end after {limits.cpu:g} s of CPU time (page.timeout_seconds)"
+        if watched - self.watched >= limits.watched:
+            return (
+                f"no end after {limits.watched:g} s, with {cpu - self.cpu:.2g} s of CPU time "
+                f"({limits.watched / limits.cpu:g} times page.timeout_seconds)"
+            )
+        return None
+
+    def left(self, cpu: float, watched: float, limits: PageLimits) -> float:
+        """Seconds within which it cannot exceed them."""
+        return min(limits.cpu - (cpu - self.cpu), limits.watched - (watched - self.watched))
+
+
 @dataclass(eq=False, slots=True)
 class SubmittedPage(Generic[K]):
-    """A page under way. ``meta`` is MessagePack; ``deaths`` is how many children died on it."""
+    """A page that has no result yet. ``meta`` is MessagePack; ``deaths`` is how many children died on it."""
 
     number: int
     key: K
@@ -49,16 +102,16 @@ class SubmittedPage(Generic[K]):
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What of an environment a parsing process is given."""
+    """The part of an environment that a parsing process is given."""
     return {name: value for name, value in environ.items() if _KEPT_NAMES.fullmatch(name)}
 
 
 class ParserProcess(Generic[K]):
     """A parsing process that has just been started with its spec.
 
-    ``ahead`` are the pages given and not answered, in order. ``spell`` is when the first of them came to have the child
-    for itself: its predecessor was answered, and it was sent to its end. A child that is ``alone`` with a page is given
-    no other before that is answered.
+    ``ahead`` are the pages given and not answered, in order. ``spell`` is when the child began to work on the first of
+    them alone: the page before it was answered, and it was sent to its end. A child that is ``alone`` with a page is
+    given no other before that is answered.
     """
 
     def __init__(self, spec: bytes, result_bytes: int, watched: float) -> None:
@@ -108,11 +161,16 @@ class ParserProcess(Generic[K]):
         """Send as much as the pipe takes; true if something is left."""
         try:
             while self._unsent:
-                self._drop_sent(os.writev(self.pages, list(islice(self._unsent, _PARTS_AT_ONCE))))
+                count = os.writev(self.pages, list(islice(self._unsent, _PARTS_AT_ONCE)))
+                self._sent += count
+                while self._unsent and count >= len(self._unsent[0]):
+                    count -= len(self._unsent.popleft())
+                if count:
+                    self._unsent[0] = self._unsent[0][count:]
         except BlockingIOError:
             pass
         except BrokenPipeError:
-            self._unsent.clear()  # it is dead, which ``receive`` will find
+            self._unsent.clear()  # the child is dead; ``receive`` will notice
         return bool(self._unsent)
 
     def receive(self) -> bool:
@@ -157,7 +215,7 @@ class ParserProcess(Generic[K]):
         return self.ahead.popleft()
 
     def overdue(self, watched: float, limits: PageLimits) -> str | None:
-        """Why it is to be killed now, in words; None if it is not."""
+        """Why the child is to be killed now, in words; None if it is not."""
         if self.killed:
             return None
         if not self.ready:
@@ -173,13 +231,13 @@ class ParserProcess(Generic[K]):
         return self.spell.left(self.cpu(), watched, limits)
 
     def kill(self, why: str) -> None:
-        """End it now; what it had written can still be received."""
+        """End the child now; what it has written can still be received."""
         self.killed = True
         self.killed_for = (self.ahead[0], why) if self.ready and self.ahead else None
         self.process.kill()
 
     def bury(self) -> str:
-        """Kill it if it lives, free what it held, and say how it ended."""
+        """Kill the child if it lives, close its pipes, and say how it ended."""
         self.process.kill()
         status = self.process.wait()
         os.close(self.pages)
@@ -187,7 +245,7 @@ class ParserProcess(Generic[K]):
         return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit code {status}"
 
     def _times_its_first(self, watched: float) -> bool:
-        """Whether it has a page for itself; a page's spell begins when that is first seen."""
+        """Whether the child works on a page; the page's spell begins when that is first seen."""
         if not self._first_is_sent():
             return False
         if self._timed is not self.ahead[0]:
@@ -196,10 +254,3 @@ class ParserProcess(Generic[K]):
 
     def _first_is_sent(self) -> bool:
         return bool(self._ends) and self._sent >= self._ends[0]
-
-    def _drop_sent(self, count: int) -> None:
-        self._sent += count
-        while self._unsent and count >= len(self._unsent[0]):
-            count -= len(self._unsent.popleft())
-        if count:
-            self._unsent[0] = self._unsent[0][count:]

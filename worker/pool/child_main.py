@@ -1,8 +1,8 @@
 """What runs in a child of ``ProcessPool``: one page after the other, in a process that may be killed at any moment.
 
-``parser_frames`` has what goes through its two pipes. A page that takes the process over finds no more in it than the
-task needs: its environment has none of the settings, and no connection of the worker is open in it. It is no sandbox
-all the same: the process has the rights of the worker's user, and can read what that user can.
+``worker.pool.frames`` has what goes through its two pipes. A page that takes the process over finds no more in it than
+the task needs: its environment has none of the settings, and no connection of the worker is open in it. It is no
+sandbox all the same: the process has the rights of the worker's user, and can read what that user can.
 """
 
 from __future__ import annotations
@@ -23,16 +23,7 @@ import msgspec
 
 from worker.errors import PageError, Stop
 from worker.messages import PageMeta
-from worker.pool.frames import (
-    DETAIL_CHARACTERS,
-    LENGTH,
-    OUTCOME,
-    PAGE,
-    Complaint,
-    FrameKind,
-    Hindrance,
-    pack,
-)
+from worker.pool.frames import DETAIL_CHARACTERS, LENGTH, OUTCOME, PAGE, Complaint, FrameKind, Hindrance, pack
 from worker.pool.stopwatch import PIPES, Stopwatch
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -41,7 +32,7 @@ _READ_AHEAD: Final = 256 * 1024
 
 class TaskSpec(NamedTuple):
     """What a child is started for. ``memory_bytes`` is what a page may take on top of what the task itself takes,
-    ``result_bytes`` how much its result may have."""
+    ``result_bytes`` the most that its result may have."""
 
     task_factory: Callable[[], Callable[[bytes, PageMeta], Any]]
     memory_bytes: int
@@ -50,7 +41,7 @@ class TaskSpec(NamedTuple):
 
 @runtime_checkable
 class Staged(Protocol):
-    """A task that calls ``begin`` with the name of each stage that it comes to; the process that runs it keeps time."""
+    """A task that calls ``begin`` with the name of each of its stages; the process that runs it measures their time."""
 
     begin: Callable[[str], None]
 
@@ -61,14 +52,14 @@ def serve(pages_fd: int, outcomes_fd: int, parent: int) -> None:
     _leave_dying_to(parent)
     with os.fdopen(pages_fd, "rb", buffering=_READ_AHEAD) as pages:
         (length,) = LENGTH.unpack(_exactly(pages, LENGTH.size))
-        errand_bytes = _exactly(pages, length)
+        spec_bytes = _exactly(pages, length)
         try:
-            spec: TaskSpec = pickle.loads(errand_bytes)
+            spec: TaskSpec = pickle.loads(spec_bytes)
             task = spec.task_factory()
         except Exception as error:
             _send(outcomes_fd, FrameKind.CANNOT_START, 0, pack(_hindrance(error)))
             return
-        del errand_bytes
+        del spec_bytes
         _keep_time(task, watch)
         gc.freeze()  # dictionaries and tables are never garbage
         _limit_memory(spec.memory_bytes)
@@ -126,7 +117,7 @@ def _send(fd: int, kind: FrameKind, number: int, payload: bytes) -> None:
 
 
 def _leave_dying_to(parent: int) -> None:
-    """Live as long as the parent: it alone decides, not whoever presses Ctrl-C or stops the service."""
+    """Live as long as the parent does, whoever presses Ctrl-C or stops the service."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a page that crashes the parser must not fill the disk
@@ -138,7 +129,7 @@ def _leave_dying_to(parent: int) -> None:
 
 
 def _limit_memory(allowed: int) -> None:
-    """Private writable memory (RLIMIT_DATA) from now on; where /proc does not tell what is in use, all of it counts."""
+    """Bound private writable memory (RLIMIT_DATA) to so much more than is in use, as far as /proc tells that."""
     statm = Path("/proc/self/statm")
     in_use = int(statm.read_text().split()[5]) * resource.getpagesize() if statm.exists() else 0
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -158,5 +149,5 @@ def _hindrance(error: Exception) -> Hindrance:
 
 
 def _plain(text: str, most: int) -> str:
-    """What of a text can be written as UTF-8, cut."""
+    """The text cut to so many characters; what cannot be written as UTF-8 is replaced."""
     return text[:most].encode(errors="replace").decode()

@@ -1,12 +1,12 @@
 """What goes through the two pipes between the worker and one of its parsing processes, and what of it is believed.
 
 Down: one pickled ``TaskSpec`` behind its length, then for each page ``PAGE`` (number, bytes of metadata, of body), the
-metadata as MessagePack, the body as it is. A process may trust the one that started it.
+metadata as MessagePack, the body as it is. The process may trust all of it, since it comes from who started it.
 
 Up: ``OUTCOME`` (kind, number of the page, bytes of payload) and the payload. A page can take over the process that
-parses it, and the worker has the broker's passwords: so what comes up is plain values, as MessagePack, of declared
-types, lengths and numbers, in the order that the protocol has. Whatever is not, is ``Malformed``; the process that
-wrote it counts as crashed.
+parses it, and the worker has the broker's passwords. So the worker takes from below only plain values, as MessagePack,
+of declared types, lengths and numbers, and in the order of the protocol. Anything else is ``Malformed``, and the
+process that wrote it counts as crashed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ PAGE: Final = struct.Struct("=QIQ")
 OUTCOME: Final = struct.Struct("=BQQ")
 
 RESULT_BYTES: Final = 64 * 1024
-"""A worker's results have some hundred bytes. Whoever asks for more says so."""
+"""A worker's results have some hundred bytes. A task with larger results says so when it is started."""
 DETAIL_CHARACTERS: Final = 500
 _OTHER_BYTES: Final = 16 * 1024
 """No other payload is longer than that. A page's detail of 500 characters has 2,000 bytes."""
 
 
 class FrameKind(IntEnum):
-    """What an ``OUTCOME`` says."""
+    """What a frame from a parsing process says."""
 
     READY = 0
     """The task was made; pages can be timed from now on."""

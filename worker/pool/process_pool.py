@@ -1,18 +1,18 @@
 """A pool of child processes that parse pages and can be killed, driven by a loop of one thread that never blocks.
 
-A page may make its parser raise, crash, loop for ever or eat memory. It alone pays:
+A page may make its parser raise, crash, loop for ever or eat memory. That costs no other page its result:
 
 1. Pages go down a pipe to a child, several ahead, so that a child always has one to begin with; results come up
    another in the same order. So whatever happens to a child happened to the first page that it has not answered.
 2. A child that computes for ``timeout_seconds`` on a page is killed, and so is one that has not answered after several
-   times as long, if it computes or not. Only time counts in which the parent was there to look: not that of a machine
-   that slept.
+   times as long, whether it computes or not. Of that time only what the parent was there to see counts: no page is to
+   blame for a machine that slept.
 3. A child that ends before it has answered may have been killed from outside, starved or crowded by the pages before:
    its first page is tried once more, in a new child that has no other. If that one ends too, the page gets
    ``parser-timeout``, ``parser-crashed`` or ``parser-memory``.
 4. The other pages of a child that ended go back to the front of the line, and a new child takes its place.
-5. A page may also take over its child. What a child says is believed only as far as ``parser_frames`` says; one that
-   says anything else is killed, and has crashed.
+5. A page may also take over its child. The parent believes what a child says only as far as ``worker.pool.frames``
+   tells; a child that says anything else is killed, and has crashed.
 """
 
 from __future__ import annotations
@@ -21,30 +21,32 @@ import pickle
 import selectors
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable
-from types import TracebackType
-from typing import Any, Final, Generic, Self, TypeVar, get_args, get_origin
+from collections.abc import Callable, Hashable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Generic, NamedTuple, Self, TypeVar, get_args, get_origin
 
 import msgspec
 import numpy as np
 
 from worker.errors import PageError, Unavailable
 from worker.messages import PageMeta
-from worker.pool.child import ParserProcess, SubmittedPage
+from worker.pool.child import PageLimits, ParserProcess, SubmittedPage
 from worker.pool.child_main import TaskSpec
 from worker.pool.frames import RESULT_BYTES, Complaint, Frame, FrameKind, Hindrance, Malformed, Spent, read
-from worker.pool.limits import LOOK_SECONDS, PageLimits, Watched
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 PAGES_AHEAD: Final = 16
-"""Pages that a child is given before it has answered any: at 1 ms a page it stays busy while the loop is away for
-15 ms. More would only delay the pages behind one that hangs."""
+"""Pages that a child is given before it has answered any: at 1 ms a page it stays busy while the parent does other
+things for 15 ms. More would only delay the pages behind one that hangs."""
 
 WATCHED_TIMES: Final = 6
-"""A page may take so many times its CPU seconds by the clock. A process that shares its core with five others comes to
-its end; one that hangs without computing holds up the pages behind it for so long."""
+"""A page may take so many times its CPU seconds by the clock. So a process that shares its core with five others can
+come to its end; one that hangs without computing holds up the pages behind it for so long."""
+
+LOOK_SECONDS: Final = 1.0
+"""The parent looks at its children at least as often, where it can."""
 
 _STARTS_IN_A_ROW: Final = 3
 _TRIES: Final = 2
@@ -53,6 +55,38 @@ _MOST_STAGES: Final = 32
 _COMPLAINTS: Final = msgspec.msgpack.Decoder(Complaint)
 _HINDRANCES: Final = msgspec.msgpack.Decoder(Hindrance)
 _SPENT: Final = msgspec.msgpack.Decoder(Spent)
+
+
+class PoolUsage(NamedTuple):
+    """What a pool has to do and has taken so far: the properties of these names at one moment."""
+
+    outstanding: int = 0
+    replaced: int = 0
+    stage_seconds: Mapping[str, float] = MappingProxyType({})
+
+
+class Watched:
+    """Seconds during which the parent was there to look.
+
+    Between two looks no more than ``LOOK_SECONDS`` pass: a parent that was away for longer was paused together with
+    its children, or was busy and has not seen yet what they answered meanwhile.
+
+    Args:
+        clock: seconds, monotonic.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._looked = clock()
+        self.seconds = 0.0
+        """As of the last look."""
+
+    def look(self) -> float:
+        """Take the time that has passed since the last look, and return all of it."""
+        now = self._clock()
+        self.seconds += min(max(0.0, now - self._looked), LOOK_SECONDS)
+        self._looked = now
+        return self.seconds
 
 
 class ProcessPool(Generic[K, T]):
@@ -86,7 +120,7 @@ class ProcessPool(Generic[K, T]):
     ) -> None:
         if processes < 1 or timeout_seconds <= 0 or memory_bytes <= 0:
             raise ValueError("processes, timeout_seconds and memory_bytes must be above zero")
-        self._errand = pickle.dumps(TaskSpec(task_factory, memory_bytes, result_bytes), protocol=5)
+        self._spec = pickle.dumps(TaskSpec(task_factory, memory_bytes, result_bytes), protocol=5)
         self._results = msgspec.msgpack.Decoder(result, dec_hook=_array)
         self._result_bytes = result_bytes
         self._limits = PageLimits(timeout_seconds, WATCHED_TIMES * timeout_seconds)
@@ -115,13 +149,16 @@ class ProcessPool(Generic[K, T]):
         return len(self._line) + sum(len(child.ahead) for child in self._children) + len(self._done)
 
     @property
+    def usage(self) -> PoolUsage:
+        return PoolUsage(self.outstanding, self.replaced, dict(self.stage_seconds))
+
+    @property
     def capacity(self) -> int:
         """How many more pages ``submit`` accepts."""
         return max(0, self._most - self.outstanding)
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Process ids of the children."""
         return tuple(child.process.pid for child in self._children)
 
     def submit(self, key: K, body: bytes, meta: PageMeta) -> None:
@@ -148,14 +185,16 @@ class ProcessPool(Generic[K, T]):
         give_up = self._clock() + timeout
         while True:
             for ready, events in self._selector.select(self._patience(give_up)):
-                child: ParserProcess[K] = ready.data
-                if child not in self._children:
+                if ready.data not in self._children:
                     continue  # its other pipe has just told of its end
                 if events & selectors.EVENT_WRITE:
-                    self._send(child)
+                    self._send(ready.data)
                 else:
-                    self._receive(child)
-            self._kill_overdue()
+                    self._receive(ready.data)
+            watched = self._watched.look()
+            for child in self._children:  # what a killed one has answered before comes up its pipe all the same
+                if why := child.overdue(watched, self._limits):
+                    child.kill(why)
             self._hand_out()
             if self._done or self._clock() >= give_up:
                 done, self._done = self._done, []
@@ -171,9 +210,7 @@ class ProcessPool(Generic[K, T]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def _hand_out(self) -> None:
@@ -212,7 +249,7 @@ class ProcessPool(Generic[K, T]):
                 self._replace(child, "parser-crashed")
 
     def _take(self, child: ParserProcess[K], outcome: Frame) -> None:
-        """What a child says before it is ready, no page has had a hand in."""
+        """Act on one frame. No page has had a hand in what a child says before it is ready."""
         if outcome.kind is FrameKind.READY and not child.ready:
             child.ready = True
             self._failed_starts = 0
@@ -234,18 +271,16 @@ class ProcessPool(Generic[K, T]):
         else:
             raise Malformed(f"{outcome.kind.name} out of turn")
 
-    def _kill_overdue(self) -> None:
-        """What a killed child has answered in time, and its end, come up the pipe like any other's."""
-        watched = self._watched.look()
-        for child in self._children:
-            if why := child.overdue(watched, self._limits):
-                child.kill(why)
-
     def _replace(self, child: ParserProcess[K], reason: str, detail: str = "") -> None:
         end = self._remove(child)
         self.replaced += 1
         if not child.ready:
-            self._count_failed_start(end)
+            self._failed_starts += 1
+            if self._failed_starts >= _STARTS_IN_A_ROW:
+                raise Unavailable(
+                    f"{self._failed_starts} parser processes in a row ended before they were ready ({end}); "
+                    "see what they wrote to standard error, and whether the machine is out of memory"
+                )
         suspect = child.ahead.popleft() if child.ready and child.ahead else None
         self._line.extendleft(reversed(child.ahead))
         innocent = child.killed
@@ -258,16 +293,8 @@ class ProcessPool(Generic[K, T]):
                 suspect = None
         self._start_child(suspect)
 
-    def _count_failed_start(self, end: str) -> None:
-        self._failed_starts += 1
-        if self._failed_starts >= _STARTS_IN_A_ROW:
-            raise Unavailable(
-                f"{self._failed_starts} parser processes in a row ended before they were ready ({end}); "
-                "see what they wrote to standard error, and whether the machine is out of memory"
-            )
-
     def _start_child(self, suspect: SubmittedPage[K] | None = None) -> None:
-        child: ParserProcess[K] = ParserProcess(self._errand, self._result_bytes, self._watched.seconds)
+        child: ParserProcess[K] = ParserProcess(self._spec, self._result_bytes, self._watched.seconds)
         self._children.append(child)
         self._selector.register(child.outcomes, selectors.EVENT_READ, child)
         if suspect:

@@ -1,4 +1,4 @@
-"""What the stages of a parsing process take: CPU seconds, for a microsecond a page."""
+"""Measures the CPU seconds of each stage of a parsing process; that takes a microsecond a page."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Final
 START: Final = "start"
 """From the birth of the process to its task being made: interpreter, imports, dictionary."""
 PIPES: Final = "pipes"
-"""Pages from the parent and results to it; and whatever a task that names no stages does."""
+"""Reading pages from the parent and writing results to it; all work of a task that names no stages is here, too."""
 
 WATCHED: Final = 4
-"""Of so many pages one is measured. Each reading of CPU time is a system call of most of a microsecond."""
+"""One of so many pages is measured: to read the CPU time is a system call, which takes most of a microsecond."""
 REPORT_SECONDS: Final = 0.1
-"""Between two reports, at least. Less would cost more; what a process had not reported when it died is not seen."""
+"""The least time between two reports. What a process had not reported when it died is lost; reports cost time."""
 
 
 class Stopwatch:
     """Shares out the CPU time of this process among the stages that it says it is in, one at a time.
 
-    All CPU time is reported; which stages it goes to is measured on one page of ``WATCHED``. (The time of day is
-    cheaper to read, but does not do: a busy machine takes its core from a process above all when that reads or writes.)
+    All CPU time is reported; how it divides among the stages is measured on one page of ``WATCHED``. (The time of day
+    is cheaper to read, but misleads: a busy machine takes the core from a process mostly when that reads or writes.)
 
     Args:
         cpu: CPU seconds of this process since its birth.
@@ -43,14 +43,14 @@ class Stopwatch:
         self._due = clock()
 
     def begin(self, stage: str) -> None:
-        """The stage until now has ended, and this one begins."""
+        """End the stage until now, and begin this one."""
         if self._watching:
             now = self._cpu()
             self._took[self._stage] += now - self._since
             self._stage, self._since = stage, now
 
     def end_page(self) -> None:
-        """The task is done with a page; what comes is pipes, up to the first stage of the next one."""
+        """End the page's last stage; what comes until the first stage of the next page counts as pipes."""
         self.begin(PIPES)
         self._pages += 1
         watched, self._watching = self._watching, self._pages % WATCHED == 0

@@ -36,9 +36,10 @@ SKETCHED_BYTES: Final = 2 * SKETCH_BYTES
 
 URL_BYTES: Final = 30
 """Of memory, an entry: compressed URLs, at most."""
-WORKER_BYTES: Final = 350 * 1024**2
-"""Resident memory of a worker's own process besides its index, under load; measured: 325 MiB at 400 small pages a
-second, of which a hundred are programs that several workers on a machine share."""
+WORKER_BYTES: Final = 450 * 1024**2
+"""Resident memory of a worker's own process besides its index, under load. Two runs of half an hour took 325 and 430
+MiB (docs/benchmarks/memory.md), and a size that is told must suffice. A hundred MiB of it are programs that several
+workers on a machine share."""
 
 
 @dataclass(frozen=True)

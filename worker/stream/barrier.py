@@ -1,9 +1,9 @@
 """Records of ``fingerprints`` that no verdict may come of: nobody decides them, so nothing they say is taken over.
 
-A claim is of a page that was read. So ``pages`` ends beyond it, if that is asked for *after* the claim was read; one at
-or beyond that end is forged, or the topic was made anew. Taken for true it would make all pages up to there void, for
-ever and in every worker. Whether it is refused may depend on when one looks, since ``pages`` grows; no verdict does: a
-batch is decided by workers that all found its claims possible, or by none.
+A claim is of a page that was read. So ``pages`` ends beyond that page, if the end is asked for *after* the claim was
+read; a claim at or beyond that end is forged, or the topic was made anew. If it were taken for true, all pages up to
+there would be void, for ever and in every worker. Whether it is refused may depend on when one looks, since ``pages``
+grows. No verdict depends on that: a batch is decided by workers that all found its claims possible, or by none.
 
 Every worker decides, commits and writes what lies before such a record, and ends. All then stand at the same place, and
 the index can be copied from there (``worker.operations.copy_index``).
@@ -12,11 +12,11 @@ the index can be copied from there (``worker.operations.copy_index``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from worker.errors import Refused, UnreadableRecord
 from worker.messages import MAX_U64, Batch, Claim, decode
-from worker.stream.log import Bounds, Record
+from worker.stream.log import Bounds, Readable, Record
 from worker.stream.policy import Policy
 from worker.topics import FINGERPRINTS, PAGES
 
@@ -48,19 +48,12 @@ class Barrier(NamedTuple):
         return Barred(f"record {self.offset} of {FINGERPRINTS} {self.why}. {WAY_ON}")
 
 
-class Bounded(Protocol):
-    """What is asked where partitions end."""
-
-    def bounds(self, topic: str, partition: int) -> Bounds:
-        """Begin and end as of now."""
-
-
 class Ends:
     """Where partitions of ``pages`` end, as far as is known; they only grow.
 
-    A claim of a page that this worker has read, or of one before an end that it has heard of, needs no question. Where
-    others claim pages that have just come, there is one question for all that was read together, about all partitions
-    that were ever asked for: it answers for the next batches, too.
+    For a claim of a page that this worker has read, or of one before an end that it knows, the broker is not asked. For
+    pages that have just come and that others claim, it is asked once for all partitions that were ever asked for: the
+    answer serves the next batches, too.
     """
 
     def __init__(self, ask: Callable[[Sequence[tuple[str, int]]], Iterable[Bounds]]) -> None:
@@ -69,12 +62,12 @@ class Ends:
         self._asked: set[int] = set()
 
     def seen(self, partition: int, offset: int) -> None:
-        """This page was read."""
+        """Take note that this page was read."""
         if offset >= self._known.get(partition, 0):
             self._known[partition] = offset + 1
 
     def after(self, claimed: Mapping[int, int]) -> Mapping[int, int]:
-        """Ends of at least these partitions, asked for now if one of these offsets is not known to be before its end.
+        """Ends of at least these partitions; asked for now, unless all these offsets are known to lie before them.
 
         Raises:
             Unavailable: the broker does not say.
@@ -93,16 +86,8 @@ def unreadable(record: Record, refusal: Refused) -> Barrier:
     return Barrier(record.offset, f"cannot be read: {refusal}; or, if you have no such program, go on as follows")
 
 
-def highest(batch: Batch) -> dict[int, int]:
-    """The highest claimed offset of each partition."""
-    found: dict[int, int] = {}
-    for claim in batch.claims:
-        found[claim.partition] = max(claim.offset, found.get(claim.partition, -1))
-    return found
-
-
 def impossible(batch: Batch, partitions: int) -> str | None:
-    """What no worker writes, whatever ``pages`` holds."""
+    """Why no worker can have written this batch, whatever ``pages`` holds; None if one can."""
     for claim in batch.claims:
         if not 0 <= claim.partition < partitions:
             return f"claims a page of partition {claim.partition}, and {PAGES} has {partitions}"
@@ -122,7 +107,7 @@ def _is_sound(claim: Claim) -> bool:
 
 
 def beyond(claimed: Mapping[int, int], ends: Mapping[int, int]) -> str | None:
-    """A claim at or beyond the end of its partition, in words; ``ends`` were asked for after the claims were read."""
+    """Tell of a claim at or beyond its partition's end, if any; ``ends`` were asked for after the claims were read."""
     for partition, offset in claimed.items():
         if offset >= ends[partition]:
             return f"page {offset} of partition {partition}, but {PAGES} ends there at {ends[partition]}"
@@ -130,24 +115,26 @@ def beyond(claimed: Mapping[int, int], ends: Mapping[int, int]) -> str | None:
 
 
 def impossible_or_beyond(batch: Batch, policy: Policy, ends: Ends) -> str | None:
-    """Why this batch must not be decided, if so.
+    """Why this batch must not be decided; None if it may be.
 
     Raises:
         Unavailable: the broker does not say where ``pages`` ends.
     """
     why = impossible(batch, policy.partitions)
     if why is None:
-        claimed = highest(batch)
+        claimed: dict[int, int] = {}
+        for claim in batch.claims:
+            claimed[claim.partition] = max(claim.offset, claimed.get(claim.partition, -1))
         found = beyond(claimed, ends.after(claimed))
         why = None if found is None else f"claims {found}: {_NOBODY}"
     return None if why is None else f"(by writer {batch.writer.hex()}) {why}"
 
 
 def refuse_poisoned(claimed: Mapping[int, int], ends: Mapping[int, int], who: str) -> None:
-    """Blocks of a worker that knew no better, and took over a claim that no page can have.
+    """See that these blocks hold no claim that no page can have; a worker that did not check has taken such over.
 
     Raises:
-        Refused: the pages up to there would be passed over as if they had been claimed before.
+        Refused: they do, and the pages up to there would be passed over as if they had been claimed before.
     """
     if (why := beyond(claimed, ends)) is not None:
         raise Refused(
@@ -156,13 +143,13 @@ def refuse_poisoned(claimed: Mapping[int, int], ends: Mapping[int, int], who: st
         )
 
 
-def outside(place: Bounded) -> Ends:
-    """For who looks from outside and asks for one partition after the other."""
+def outside(place: Readable) -> Ends:
+    """The ends of ``pages`` for a command that is no worker; it asks for one partition after the other."""
     return Ends(lambda places: [place.bounds(topic, number) for topic, number in places])
 
 
 def barriers(ends: Ends, records: Iterable[Record], policy: Policy) -> Iterator[Barrier]:
-    """Those among these records of ``fingerprints``, for who looks from outside."""
+    """The barriers among these records of ``fingerprints``, for a command that is no worker."""
     for record in records:
         try:
             batch = decode(Batch, record.value)

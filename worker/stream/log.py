@@ -1,7 +1,8 @@
 """The port to the log: what the worker's step needs of Kafka, in one contract.
 
-Two sides implement it: ``kafka_log`` over a real broker, and an in-memory twin in the tests, whose scheduler decides
-when a send lands, when an acknowledgement comes and who is evicted. One suite of contract tests holds for both.
+Two sides implement it: ``worker.stream.kafka.log`` over a real broker, and an in-memory twin in the tests, whose
+scheduler decides when a send lands, when an acknowledgement comes and who is evicted. One suite of contract tests holds
+for both.
 
 **What an append promises.** ``append`` returns at once. Its ticket ends DONE when the broker has the record, or FAILED
 when that is unknown: the record may be there, may come later, even behind later appends, may never come. Otherwise
@@ -15,8 +16,8 @@ hole at the end is passed. A reader that retention has overtaken refuses: what i
 
 **What membership promises.** A group hands each partition to one *current* member, but a member may not know yet that
 it is not current any more (paused, cut off): two owners act at the same time, and everything but the transaction below
-must bear that. A rebalance reaches a member only inside its own ``poll``, as ``gained`` and ``lost``. Who is evicted
-hears of it as ``lost`` at some later poll.
+must bear that. A rebalance reaches a member only inside its own ``poll``, as ``gained`` and ``lost``. A member that is
+evicted hears of it as ``lost`` at some later poll.
 
 No poll waits for other members. A rebalance goes on between polls, and until one of them has told how it ended, polls
 of that group may bring nothing, ``committed`` and ``commit`` say ``NotYet``, and what ``start`` and ``hold`` ask for
@@ -31,7 +32,7 @@ state                  rebalance                          crash                 
 claims in flight       dropped with their partition       may land later, void then  the first claim of a page counts
 pages held             dropped, read again by the owner   read again                 read by both
 uncommitted decisions  dropped, read again from the point read again                 only the current one's commit
-commit shard in memory        dropped                            rebuilt from its blocks    both answer, both the same
+shard in memory        dropped                            rebuilt from its blocks    both answer, both the same
 blocks on the topic    stay                               stay, in flight may land   overlap; the cover takes one each
 snapshots on disk      stay, used if of this log          the last whole one stays   each replaces the other's whole
 consumed offsets       fenced by the generation           pending ones are waited    the evicted one's commit fails
@@ -61,7 +62,7 @@ HEADER_BYTES: Final = 128
 """What a header takes besides its name and its value."""
 
 _WAIT: Final = 1.0
-"""Seconds that ``read_to_end`` waits for records at a time; how often it asks whether it is still wanted."""
+"""Seconds that ``read_to_end`` waits for records at a time, before it asks again whether it is still wanted."""
 
 
 class Record(NamedTuple):
@@ -143,7 +144,7 @@ class Membership(NamedTuple):
 
     @property
     def evicted(self) -> bool:
-        """The broker would let this pass: refuse it here."""
+        """Whether it is of an evicted member. The broker would let it pass, so the caller has to refuse it."""
         return self.generation < 0
 
 
@@ -156,7 +157,7 @@ class Polled(NamedTuple):
 
 
 class NotYet(Exception):
-    """The answer is not known now (a predecessor's transaction is pending, the group is rebalancing); ask again."""
+    """The answer is not known now (an earlier owner's transaction is pending, the group is rebalancing); ask again."""
 
 
 class Reader(ABC):
@@ -177,7 +178,7 @@ class Reader(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """The reader is of no use afterwards."""
+        """End the reader, which is of no use afterwards."""
 
 
 def read_to_end(reader: Reader, end: int, before_each_read: Callable[[], None] | None = None) -> Iterator[Record]:
@@ -197,12 +198,23 @@ def read_to_end(reader: Reader, end: int, before_each_read: Callable[[], None] |
         reader.close()
 
 
-class PageGroup(ABC):
-    """Membership in the group on ``pages``; records of gained partitions come only after ``start``."""
+class GroupMember(ABC):
+    """Membership in a group; what is gained and lost are partitions of its topic."""
 
     @abstractmethod
     def poll(self) -> Polled:
-        """Heartbeat, rebalance, and records of the started partitions that are not paused."""
+        """Heartbeat and rebalance."""
+
+    @abstractmethod
+    def membership(self) -> Membership:
+        """As of the last poll."""
+
+
+class PageGroup(GroupMember):
+    """Membership in the group on ``pages``.
+
+    A poll also brings records, of partitions that were started since they were gained and that are not held.
+    """
 
     @abstractmethod
     def committed(self, partition: int) -> Committed | None:
@@ -228,33 +240,9 @@ class PageGroup(ABC):
     def hold(self, partitions: frozenset[int]) -> None:
         """Exactly these started partitions deliver no records until the next call."""
 
-    @abstractmethod
-    def membership(self) -> Membership:
-        """As of the last poll."""
 
-
-class ShardGroup(ABC):
-    """Membership in the group on ``index``: who answers for which shards. It delivers no records."""
-
-    @abstractmethod
-    def poll(self) -> Polled:
-        """Heartbeat and rebalance; ``records`` is always empty."""
-
-    @abstractmethod
-    def membership(self) -> Membership:
-        """As of the last poll."""
-
-
-class Log(ABC):
-    """All that the worker's step asks of Kafka. Topics are named as in ``worker.topics``, without prefix."""
-
-    @abstractmethod
-    def pages(self) -> PageGroup:
-        """This worker's membership on ``pages``; the same object at each call."""
-
-    @abstractmethod
-    def shards(self) -> ShardGroup:
-        """This worker's membership on ``index``; the same object at each call."""
+class Readable(Protocol):
+    """What is needed of a ``Log`` to look without taking part; topics are named as there."""
 
     @abstractmethod
     def reader(self, topic: str, partition: int, offset: int) -> Reader:
@@ -264,8 +252,20 @@ class Log(ABC):
     def bounds(self, topic: str, partition: int) -> Bounds:
         """Begin and end as of now."""
 
+
+class Log(Readable, ABC):
+    """All that the worker's step asks of Kafka. Topics are named as in ``worker.topics``, without prefix."""
+
+    @abstractmethod
+    def pages(self) -> PageGroup:
+        """This worker's membership on ``pages``; the same object at each call."""
+
+    @abstractmethod
+    def shards(self) -> GroupMember:
+        """This worker's membership on ``index``: who answers for which shards. It is the same object at each call."""
+
     def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
-        """Those of several partitions, by topic and number, asked for together."""
+        """The bounds of several partitions, by topic and number, asked for together."""
         return [self.bounds(topic, partition) for topic, partition in places]
 
     @abstractmethod
@@ -279,7 +279,7 @@ class Log(ABC):
         """Write outputs and consumed offsets of ``pages`` in one transaction; at most one is in flight at a time."""
 
     def failing(self) -> Sequence[str]:
-        """What keeps failing of all that is sent here and is sent again, a line each; asks nobody.
+        """A line for people about each kind of send that keeps failing and is tried again; asks nobody.
 
         Raises:
             Stop: it would fail again, however often it is sent.

@@ -14,16 +14,15 @@ from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.index.shard import Queries
 from worker.messages import Answer, Batch, decode
 from worker.stream.barrier import Barrier, Ends, impossible_or_beyond, unreadable
-from worker.stream.compatibility import other_scheme
 from worker.stream.log import Log, Record
 from worker.stream.observer import Observer
-from worker.stream.policy import Policy, ReplayPoint
+from worker.stream.policy import Policy, ReplayPoint, other_scheme
 from worker.topics import ANSWERS, FINGERPRINTS
 from worker.verdict.decide import UNIQUE, Decision, decide, home_shard
 
 REMEMBERED_ANSWERS: Final = 4096
-"""First answers of which a hash is kept after their batch is decided, to recognise a later one that differs: the
-answers themselves would be a hundred megabytes where most pages are copies."""
+"""Of so many answers a hash is kept after their batch is decided, to recognise a later answer that differs. The answers
+themselves would take a hundred megabytes where most pages are copies."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Pending:
     _asked: dict[tuple[int, ...], Queries] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def queries(self, places: Iterable[int]) -> Queries:
-        """The claims at these places, to be looked up. All shards of a worker ask for the same: it is made once."""
+        """The claims at these places, to be looked up; made once for all shards of a worker, which ask for the same."""
         asked = tuple(places)
         if asked not in self._asked:
             self._asked[asked] = Queries.of([self.batch.claims[place] for place in asked])
@@ -46,7 +45,7 @@ class Pending:
 class DecidedBatch:
     """A batch and what was decided of it; a claim without a decision is void.
 
-    ``before`` is the replay point from which this batch would be read again, ``after`` the one behind it.
+    ``before`` is the replay point from which this batch would be read again, ``after`` that of the next batch.
     """
 
     offset: int
@@ -57,7 +56,7 @@ class DecidedBatch:
     _homes: dict[int, list[Decision]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def survivors(self, shard: int, shards: int) -> list[Decision]:
-        """The decisions of unique pages that live in this one of so many shards; shared out once for a whole worker."""
+        """The decisions of unique pages whose home is this one of so many shards; sorted once for a whole worker."""
         if not self._homes:
             self._homes.update((number, []) for number in range(shards))
             for decision in self.decisions:
@@ -81,7 +80,7 @@ class Follower:
     """Both logs from one replay point on, for any number of subscribers that stand at the same place.
 
     Batches of another scheme, and records that are no batch, are void as a whole: every worker passes over them. At a
-    record that must not be decided (``worker.stream.barrier``) every worker ends, when all before it is decided.
+    record that must not be decided (``worker.stream.barrier``) every worker ends, once all before it is decided.
     """
 
     def __init__(self, log: Log, policy: Policy, start: ReplayPoint, observer: Observer, ends: Ends) -> None:
@@ -111,7 +110,7 @@ class Follower:
 
     @property
     def told_up_to(self) -> int:
-        """Roles have heard of all batches before this offset, but for those that are never decided."""
+        """Subscribers have heard of all batches before this offset, but for those that are never decided."""
         return self._unchecked[0].offset if self._unchecked else self.fingerprints.position
 
     def join(self, subscriber: LogSubscriber) -> None:
@@ -121,18 +120,17 @@ class Follower:
         self.subscribers.append(subscriber)
 
     def leave(self, subscriber: LogSubscriber) -> None:
-        """The subscriber hears nothing any more."""
+        """Tell a subscriber nothing any more, if it was one."""
         self.subscribers = [other for other in self.subscribers if other is not subscriber]
 
     def close(self) -> None:
-        """Stop reading."""
         self.fingerprints.close()
         self.answers_reader.close()
 
     def read(self, wait: float = 0.0) -> None:
         """Take in what both logs have; decides nothing. Waits so many seconds at most for what must come next.
 
-        A batch that comes now has first to be answered by the shards here: only then is there an answer to wait for.
+        With nothing pending, that is a batch. Answers are waited for only later, since the shards here answer first.
         """
         answered = bool(self.pending)
         for record in self.fingerprints.read(0.0 if answered else wait):
@@ -143,7 +141,7 @@ class Follower:
 
     @property
     def barred(self) -> Barrier | None:
-        """The record that must not be decided, when all before it is."""
+        """The record that must not be decided, once all before it is decided."""
         return None if self.pending else self.barrier
 
     def missing(self) -> frozenset[int]:
@@ -179,7 +177,7 @@ class Follower:
         return count
 
     def _check(self) -> None:
-        """Tell of batches that may be decided; while nobody says where ``pages`` ends, this is asked again later."""
+        """Tell of batches that may be decided; what cannot be judged while the broker is away is checked later."""
         while self._unchecked:
             try:
                 checked = self._checked(self._unchecked[0])

@@ -1,4 +1,4 @@
-"""What the step tells of itself; metrics and logs listen. Every method does nothing here."""
+"""What the worker's step tells of itself; metrics and logs listen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _log = logging.getLogger(__name__)
 
 
 class Observer:
-    """Override what you want to hear of. Called in the worker's own thread, through ``contained``; must be quick."""
+    """Override what you want to hear of; no method does anything here.
+
+    The methods are called in the worker's own thread, through ``contained``, and must be quick.
+    """
 
     def failed(self, method: str) -> None:
         """This method of the observer raised."""
@@ -67,28 +70,32 @@ class Observer:
         """Entries were removed from a shard in memory."""
 
 
-def together(*observers: Observer) -> Observer:
-    """One that tells each of these, in their order, also where one before it raises; the first exception comes out."""
-    return cast(Observer, _Together(observers))
+class _Teller:
+    """Has whatever method it is asked for: what ``make`` makes of the name, when it is first asked for."""
 
-
-class _Together:
-    """Passes every call on to all."""
-
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        self._observers: Final = observers
+    def __init__(self, make: Callable[[str], Callable[..., None]]) -> None:
+        self._make: Final = make
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        """Makes each method when it is first asked for."""
-        methods = [getattr(observer, name) for observer in self._observers]
+        method = self._make(name)
+        setattr(self, name, method)
+        return method
+
+
+def together(*observers: Observer) -> Observer:
+    """One that tells each of these, in their order, also where one before it raises; the first exception comes out."""
+
+    def make(name: str) -> Callable[..., None]:
+        methods = [getattr(observer, name) for observer in reversed(observers)]
 
         def tell(*what: Any, **named: Any) -> None:
             with ExitStack() as stack:
-                for method in reversed(methods):
+                for method in methods:
                     stack.callback(method, *what, **named)
 
-        setattr(self, name, tell)
         return tell
+
+    return cast(Observer, _Teller(make))
 
 
 class _Fallible(Protocol):
@@ -100,42 +107,32 @@ Told = TypeVar("Told", bound=_Fallible)
 
 
 def contained(told: Told) -> Told:
-    """The same observer, of which nothing that its methods raise comes out.
+    """The same observer, but no exception comes out of its methods, all of which return None.
 
-    What only looks must not be able to end a worker. It is told with ``failed`` instead, and the log of the first
-    exception of each type in each method. All its methods return None.
+    What only looks must not be able to end a worker. The observer hears of an exception by ``failed``, and the log has
+    the first of each type in each method.
     """
-    return cast(Told, _Contained(told))
+    logged: set[tuple[str, type[Exception]]] = set()
 
-
-class _Contained:
-    """Passes every call on."""
-
-    def __init__(self, told: _Fallible) -> None:
-        self._told: Final = told
-        self._logged: Final[set[tuple[str, type[Exception]]]] = set()
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        """Makes each method when it is first asked for."""
-        method = getattr(self._told, name)
+    def make(name: str) -> Callable[..., None]:
+        method = getattr(told, name)
 
         def tell(*what: Any, **named: Any) -> None:
             try:
                 method(*what, **named)
             except Exception as error:
-                self._note(name, error)
+                note(name, error)
 
-        setattr(self, name, tell)
         return tell
 
-    def _note(self, name: str, error: Exception) -> None:
+    def note(name: str, error: Exception) -> None:
         try:
-            self._told.failed(name)
+            told.failed(name)
         except Exception as another:
             error = another
-        if (kind := (name, type(error))) in self._logged:
+        if (kind := (name, type(error))) in logged:
             return
-        self._logged.add(kind)
+        logged.add(kind)
         _log.error(
             "metrics or log lines of %s are wrong from here on; the worker goes on. Look at "
             "dedup_observer_errors_total, and report this",
@@ -143,3 +140,5 @@ class _Contained:
             exc_info=error,
             extra={"event": "observer-failed", "method": name},
         )
+
+    return cast(Told, _Teller(make))

@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from worker.errors import Refused
+from worker.errors import Refused, UnreadableRecord
+from worker.fingerprint.scheme import Scheme
+from worker.messages import Headers
 from worker.verdict.decide import Near
 
 NOTHING: Final = 2**62
@@ -23,6 +25,8 @@ CLAIM_BYTES: Final = 200
 """What a claim, an answer to it or an entry of a block takes at most besides its URL."""
 SCHEME_HEADER: Final = "scheme"
 """Header of each batch and block: the scheme in words, so that a worker with another can say which setting differs."""
+COPIED: Final = b"-copied-"
+"""Stands for the scheme in the records that ``worker.operations.copy_index`` puts before a generation's first batch."""
 BRIDGE_HEADER: Final = "bridge"
 """Header of a block that a repair has put in the place of lost ones: what these held is not to come back."""
 
@@ -45,7 +49,7 @@ class Policy:
     ttl: int | None = None
     output: Literal["tag", "drop", "count"] = "tag"
     claims_a_batch: int = 1024
-    """More make a batch too large for the quadratic look inside it."""
+    """The time to compare the claims of a batch with each other grows with their number squared."""
     flush_entries: int = 4096
     flush_bytes: int = 512 * 1024
     """URLs waiting for a flush."""
@@ -58,8 +62,8 @@ class Policy:
 def within(max_message_bytes: int, flush_entries: int) -> dict[str, int]:
     """The limits of a ``Policy`` with which no record of ours can be larger than the broker takes, whatever the URLs.
 
-    A batch or an answer holds a URL a claim. A block is sealed at the end of the batch in which it reaches a limit, so
-    it holds at most what was below the limits, and one batch.
+    A batch or an answer holds a URL for each claim. A block is sealed at the end of the batch in which it reaches a
+    limit, so it holds at most what was below the limits, and one batch.
     """
     claims = max(1, max_message_bytes // (2 * (MAX_URL_BYTES + CLAIM_BYTES)))
     return {
@@ -67,6 +71,26 @@ def within(max_message_bytes: int, flush_entries: int) -> dict[str, int]:
         "flush_entries": min(flush_entries, max(1, max_message_bytes // (4 * CLAIM_BYTES))),
         "flush_bytes": min(Policy.flush_bytes, max_message_bytes // 4),
     }
+
+
+def other_scheme(policy: Policy, found: bytes, headers: Headers, where: str) -> Refused:
+    """The refusal that says which settings differ; ``headers`` are those of the record of scheme ``found``."""
+    if found == COPIED:
+        return Refused(
+            "the index is being copied into this topics.generation, or a copy broke off: wait for it, or delete what "
+            "it has left with `python -m worker topics delete`, and copy again. Where workers have run in this "
+            "generation before, it has lost blocks: run `python -m worker repair`"
+        )
+    text = dict(headers).get(SCHEME_HEADER) or b""
+    try:
+        ours, theirs = Scheme.decode(policy.scheme_text), Scheme.decode(text)
+        differs = "; ".join(f"{name} is {a} here and {b} there" for name, a, b in ours.differences(theirs))
+    except UnreadableRecord:
+        differs = f"scheme {found.hex()} instead of {policy.scheme.hex()}"
+    return Refused(
+        f"the topic {where} was written with other settings: {differs}. Start this worker with the settings of the "
+        "others, or give the new settings a topics.generation of their own"
+    )
 
 
 class ReplayPoint(NamedTuple):
@@ -79,13 +103,7 @@ class ReplayPoint(NamedTuple):
     answers_offset: int
 
     def to_metadata(self) -> str:
-        """As written beside a consumed offset."""
         return f"1 {self.batch} {self.answers_offset}"
-
-    @classmethod
-    def from_metadata(cls, text: str, where: str) -> ReplayPoint:
-        """As ``Note.from_metadata``, of which it is a part."""
-        return Note.from_metadata(text, where).point
 
 
 class Note(NamedTuple):
@@ -102,11 +120,10 @@ class Note(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """No page goes to the outputs any more, or yet."""
+        """Whether no page goes to the outputs any more, or yet."""
         return self.written_from == NOTHING or self.successor is not None
 
     def to_metadata(self) -> str:
-        """As written beside a consumed offset."""
         text = self.point.to_metadata()
         if self.written_from:
             text += " counted" if self.written_from == NOTHING else f" @{self.written_from}"

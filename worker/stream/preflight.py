@@ -8,22 +8,21 @@ from typing import Final, NamedTuple
 
 from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
 from worker.messages import Batch, Binary, Block, Headers, decode
-from worker.stream.compatibility import COPIED, other_scheme
 from worker.stream.kafka.topic_admin import MISSING, PARTITIONS, Difference
 from worker.stream.log import Log, NotYet, read_to_end
 from worker.stream.partition.record_sizes import LEAST_BYTES
-from worker.stream.policy import Policy
+from worker.stream.policy import COPIED, Policy, other_scheme
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, MAX_BYTES_CONFIG, PAGES, TopicSpec
 
 VITAL: Final = (PARTITIONS, "cleanup.policy", "message.timestamp.type")
-"""Differences with which a verdict could be wrong, or be gone before anybody has read it; any other (retention, sizes)
-is the operator's and only told."""
+"""Differences with which a verdict could be wrong, or be gone before anybody has read it. Any other difference
+(retention, sizes) is for the operator to decide, and is only logged."""
 
 _log = logging.getLogger(__name__)
 
 
 def check_topics(differences: Sequence[Difference]) -> None:
-    """Judge what ``admin.compare_topics`` found.
+    """Judge what ``topic_admin.compare_topics`` found.
 
     Raises:
         Unavailable: a topic is missing.
@@ -48,7 +47,7 @@ class TopicLimits(NamedTuple):
 
 
 def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> TopicLimits:
-    """By the settings or, where a topic takes less, by the topic.
+    """What the settings say or, where a topic takes less, what the topic takes.
 
     Raises:
         UsageError: one takes so little that a verdict may not fit.
@@ -78,8 +77,13 @@ def check_scheme(log: Log, policy: Policy) -> None:
     found = _first_of(log, FINGERPRINTS, 0, Batch)
     if found is not None and found[0] == COPIED:
         found = _first_of(log, FINGERPRINTS, 0, Batch, behind_copy=True)
-        if found is None:
-            _check_copy(log, policy)
+        if found is None:  # an index was copied here; then the group has consumed offsets, unless the copy broke off
+            try:
+                whole = log.pages().committed(0) is not None
+            except NotYet:  # somebody works here
+                whole = True
+            if not whole:
+                raise other_scheme(policy, COPIED, (), FINGERPRINTS)
     shard = 0
     while found is None and shard < policy.shards:
         found = _first_of(log, INDEX, shard, Block)
@@ -88,22 +92,12 @@ def check_scheme(log: Log, policy: Policy) -> None:
         raise other_scheme(policy, *found)
 
 
-def _check_copy(log: Log, policy: Policy) -> None:
-    """A copied index is whole once the group has consumed offsets (``worker.operations.copy_index``)."""
-    try:
-        whole = log.pages().committed(0) is not None
-    except NotYet:  # somebody works here
-        whole = True
-    if not whole:
-        raise other_scheme(policy, COPIED, (), FINGERPRINTS)
-
-
 def _first_of(
     log: Log, topic: str, partition: int, kind: type[Binary], *, behind_copy: bool = False
 ) -> tuple[bytes, Headers, str] | None:
     """Scheme id, its words and the topic, from the first record that can be read; None if there is none.
 
-    With ``behind_copy`` those are passed over that a copied index put there.
+    With ``behind_copy`` records that a copied index put there are passed over.
     """
     begin, end = log.bounds(topic, partition)
     for record in read_to_end(log.reader(topic, partition, begin), end):

@@ -1,27 +1,15 @@
-"""Whether both logs still hold what a replay point asks for: one rule, for workers and for those who look."""
+"""Whether both logs still hold what a replay point needs: one rule for workers, ``inspect`` and ``repair``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
 
 from worker.errors import Refused, UnreadableRecord
 from worker.messages import Batch, decode
-from worker.stream.compatibility import COPIED
-from worker.stream.log import Bounds, Log, Reader, read_to_end
-from worker.stream.policy import ReplayPoint
+from worker.stream.log import Bounds, Log, Readable, read_to_end
+from worker.stream.policy import COPIED, ReplayPoint
 from worker.topics import ANSWERS, FINGERPRINTS
-
-
-class Readable(Protocol):
-    """What is needed of a ``Log`` to look without taking part."""
-
-    def reader(self, topic: str, partition: int, offset: int) -> Reader:
-        """A new reader."""
-
-    def bounds(self, topic: str, partition: int) -> Bounds:
-        """Begin and end as of now."""
 
 
 class Reach(Enum):
@@ -36,8 +24,6 @@ class Reach(Enum):
 
 @dataclass(frozen=True)
 class Logs:
-    """Bounds of the two logs."""
-
     fingerprints: Bounds
     answers: Bounds
 
@@ -48,18 +34,18 @@ class Logs:
 
     @property
     def end(self) -> ReplayPoint:
-        """Behind everything."""
+        """Where somebody who has read everything would read on."""
         return ReplayPoint(self.fingerprints.end, self.answers.end)
 
 
 def logs_of(log: Readable) -> Logs:
-    """As of now; what a copied index has put before the first batch counts as removed, since it tells nothing."""
+    """As of now. Records that a copied index has put before the first batch tell nothing, and count as removed."""
     fingerprints = log.bounds(FINGERPRINTS, 0)
     return Logs(fingerprints._replace(begin=_behind_copy(log, fingerprints)), log.bounds(ANSWERS, 0))
 
 
 def _behind_copy(log: Readable, bounds: Bounds) -> int:
-    """The first offset of ``fingerprints`` that is not of a copy."""
+    """The first offset of ``fingerprints`` whose record was not put there by a copy of an index."""
     for record in read_to_end(log.reader(FINGERPRINTS, 0, bounds.begin), bounds.end):
         try:
             if decode(Batch, record.value).scheme == COPIED:
@@ -73,7 +59,8 @@ def _behind_copy(log: Readable, bounds: Bounds) -> int:
 def check_reach(logs: Logs, point: ReplayPoint) -> Reach:
     """Whether everything from a replay point on is there.
 
-    An idle cluster's point may be older than the answers that are kept: with no batch after it, none of them is needed.
+    Of workers that have nothing to do, the point may be older than the answers that are kept: with no batch after the
+    point, no answer is needed.
     """
     if point.batch > logs.fingerprints.end or point.answers_offset > logs.answers.end:
         return Reach.BEYOND
@@ -82,7 +69,7 @@ def check_reach(logs: Logs, point: ReplayPoint) -> Reach:
 
 
 def readable_point(log: Log, point: ReplayPoint, who: str) -> ReplayPoint:
-    """The replay point at which both logs are read on; where answers that nobody needs are gone, behind these.
+    """Where both logs are read on for this replay point: at it, or behind answers that are gone and that nobody needs.
 
     Raises:
         Refused: a batch, or an answer that may be needed, is gone; ``who`` needs it.

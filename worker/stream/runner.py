@@ -14,12 +14,13 @@ from worker.stream.watchdog import Watch
 from worker.stream.worker import Worker
 
 GATHER_SECONDS: Final = 0.01
-"""How long a pass gathers from the parsers while they have pages. Others wait for this worker's answers meanwhile; with
-less, asking the broker at each pass costs more than the pages do."""
+"""How long a pass gathers from the parsers while they have pages. Other workers wait for this one's answers meanwhile;
+if it were shorter, asking the broker in each pass would cost more than the pages do."""
 WAIT_SECONDS: Final = 0.05
-"""How long a pass waits for the logs when there is nothing to do; pages that arrive meanwhile wait as long."""
+"""How long a pass waits for the logs when there is nothing to do; a page that arrives meanwhile waits as long."""
 SAMPLE_SECONDS: Final = 1.0
-"""Between two looks at what the worker holds; twice as long where a transaction is in flight, which keeps it busy."""
+"""Between two looks at what the worker holds; up to twice as long while a transaction is in flight, which keeps the
+worker busy."""
 REFRESH_SECONDS: Final = 3600.0
 """Replay points of quiet partitions are committed anew this often, far below any retention of the logs."""
 
@@ -57,29 +58,24 @@ class Listener(Protocol):
         """Look at what the worker holds: every second or two."""
 
 
+@dataclass(eq=False)
 class Runner:
     """The loop. ``stop`` may be called from a signal handler; the loop then drains and returns."""
 
-    def __init__(
-        self,
-        worker: Worker,
-        parsing: FingerprintPool,
-        watch: Watch,
-        rhythm: Rhythm,
-        listener: Listener,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self.worker = worker
-        self.parsing = parsing
-        self.watch = watch
-        self.rhythm = rhythm
-        self.listener = contained(listener)
-        self.clock = clock
-        self.sleep = sleep
-        self.stopping = False
-        now = clock()
-        self._claimed = self._committed = self._sealed = self._kept = self._refreshed = self._sampled = now
+    worker: Worker
+    parsing: FingerprintPool
+    watch: Watch
+    rhythm: Rhythm
+    listener: Listener
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    stopping: bool = False
+
+    def __post_init__(self) -> None:
+        self.listener = contained(self.listener)
+        now = self.clock()
+        self._claimed = self._committed = self._sampled = now
+        self._last = dict.fromkeys(("seal", "keep", "refresh"), now)
         self._idle = False
 
     def stop(self) -> None:
@@ -87,7 +83,7 @@ class Runner:
         self.stopping = True
 
     def run(self) -> bool:
-        """Until stopped; true if everything that was in flight is committed.
+        """Return once it was stopped; true if everything that was in flight is committed.
 
         1. Run until told to stop.
         2. Drain: consume nothing more, commit what was consumed, within the budget.
@@ -100,26 +96,23 @@ class Runner:
             Stop: the worker must not, or cannot, go on.
         """
         try:
-            return self._run_and_drain()
+            while not self.stopping:
+                self.one_pass()
+            self.worker.drain()
+            deadline = self.clock() + self.rhythm.drain_seconds
+            while not self.worker.drained and self.clock() < deadline:
+                self.one_pass()
         except Barred:
             self._finish_before_the_barrier()
             raise
-
-    def _run_and_drain(self) -> bool:
-        while not self.stopping:
-            self.one_pass()
-        self.worker.drain()
-        deadline = self.clock() + self.rhythm.drain_seconds
-        while not self.worker.drained and self.clock() < deadline:
-            self.one_pass()
         self.worker.flush(seal=True, keep=True)
         while not self.worker.flushed and self.clock() < deadline:
             self.worker.flush()
-            self.clock_wait()
+            self.worker.read(GATHER_SECONDS)  # a short wait that lets acknowledgements come
         return self.worker.drained
 
     def _finish_before_the_barrier(self) -> None:
-        """Commit what is decided, write what is decided: all workers then end at the same place."""
+        """Commit what is decided and write its blocks, so that all workers end at the same place."""
         worker, deadline = self.worker, self.clock() + self.rhythm.drain_seconds
         worker.drain()
         worker.flush(seal=True)
@@ -127,10 +120,6 @@ class Runner:
             worker.commit(begin=False)
             worker.flush()
             self.sleep(GATHER_SECONDS)
-
-    def clock_wait(self) -> None:
-        """A short wait that lets acknowledgements come."""
-        self.worker.read(GATHER_SECONDS)
 
     def one_pass(self) -> None:
         """All steps once, in the order of ``Worker``; waits a little where nothing was to be done."""
@@ -168,22 +157,22 @@ class Runner:
     def _commit(self, now: float) -> bool:
         ready = sum(len(partition.decisions) for partition in self.worker.partitions.values())
         due = ready >= self.rhythm.commit_pages or now - self._committed >= self.rhythm.commit_seconds or self.stopping
-        refresh = now - self._refreshed >= REFRESH_SECONDS
-        if refresh:
-            self._refreshed = now
+        refresh = self._is_due("refresh", now, REFRESH_SECONDS)
         begun = self.worker.commit(begin=due or refresh, refresh=refresh)
         if due or begun:
             self._committed = now
         return begun
 
     def _flush(self, now: float) -> None:
-        seal = now - self._sealed >= self.rhythm.flush_seconds
-        if seal:
-            self._sealed = now
-        keep = now - self._kept >= self.rhythm.keep_seconds
-        if keep:
-            self._kept = now
-        self.worker.flush(seal=seal, keep=keep)
+        seal = self._is_due("seal", now, self.rhythm.flush_seconds)
+        self.worker.flush(seal=seal, keep=self._is_due("keep", now, self.rhythm.keep_seconds))
+
+    def _is_due(self, what: str, now: float, seconds: float) -> bool:
+        """Whether so many seconds have passed since it was due last; if so, it is done now."""
+        due = now - self._last[what] >= seconds
+        if due:
+            self._last[what] = now
+        return due
 
     def _timed(self, stage: str, step: Callable[[], Result]) -> Result:
         begun = time.thread_time()

@@ -22,9 +22,9 @@ _log = logging.getLogger(__name__)
 class Watch:
     """Asks the broker every few seconds where the logs and the owned pages end.
 
-    ``patience`` is in seconds: how long the broker may be away, or a reader may stand still while its log is longer. A
-    reader's is counted from the answer that first found it so: before, its log may have ended there, and while the
-    broker is away no reader can move.
+    ``patience`` is in seconds: how long the broker may be away, or a reader may stand still while its log goes on. For
+    a reader it is counted from the broker's answer that first shows it behind: before, its log may have ended where
+    the reader stands, and while the broker is away no reader can move.
     ``lags`` holds, by page partition, the pages that are not committed, and ``logs`` where both logs begin and end, for
     metrics; ``failing`` says what keeps failing of what is sent.
     """

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from worker.errors import Unavailable
 from worker.messages import Claim
+from worker.pool.process_pool import PoolUsage
 from worker.stream.barrier import Ends
 from worker.stream.log import Log, NotYet, Record
 from worker.stream.log_follower import Follower, LogSubscriber
@@ -27,6 +29,10 @@ _log = logging.getLogger(__name__)
 class Fingerprinting(Protocol):
     """Turns consumed pages into claims, elsewhere and in any order; a page that cannot be read becomes a dead claim."""
 
+    @property
+    def usage(self) -> PoolUsage:
+        """What it has to do and has taken so far, for metrics."""
+
     def submit(self, record: Record) -> None:
         """Take a page; its claim comes back from ``claims``."""
 
@@ -34,6 +40,7 @@ class Fingerprinting(Protocol):
         """What is done since the last call; waits at most so many seconds for the first of it."""
 
 
+@dataclass(eq=False)
 class Worker:
     """Everything one process does, as steps that a loop runs in turn and a simulation in any order.
 
@@ -42,7 +49,7 @@ class Worker:
     3. ``read``: both logs, by every follower.
     4. ``answer``: the first undecided batch, by every shard that is owned.
     5. ``decide``: what all shards have answered; store survivors, collect decisions.
-    6. ``claim``: fingerprinted pages as one batch. After the answers, for which others wait.
+    6. ``claim``: fingerprinted pages as one batch. It comes after the answers, for which other workers wait.
     7. ``commit``: outputs and consumed offsets in one transaction.
     8. ``flush``: blocks of survivors to the topic, snapshots to the disk; bury what has expired.
 
@@ -50,39 +57,32 @@ class Worker:
     the logs.
     """
 
-    def __init__(
-        self,
-        log: Log,
-        policy: Policy,
-        fingerprinting: Fingerprinting,
-        new_index: IndexFactory,
-        new_key: Callable[[], bytes],
-        observer: Observer | None = None,
-        resources: WorkerResources | None = None,
-    ) -> None:
-        self.log = log
-        self.policy = policy
-        self.fingerprinting = fingerprinting
-        self.new_index = new_index
-        self.new_key = new_key
-        self.observer = contained(observer or Observer())
-        self.resources = resources or WorkerResources()
+    log: Log
+    policy: Policy
+    fingerprinting: Fingerprinting
+    new_index: IndexFactory
+    new_key: Callable[[], bytes]
+    observer: Observer = field(default_factory=Observer)
+    resources: WorkerResources = field(default_factory=WorkerResources)
+
+    def __post_init__(self) -> None:
+        self.observer = contained(self.observer)
         self.partitions: dict[int, OwnedPartition] = {}
         self.shards: dict[int, OwnedShard] = {}
         self.followers: list[Follower] = []
-        self.ends = Ends(log.all_bounds)
+        self.ends = Ends(self.log.all_bounds)
         self.draining = False
         self._lost: list[Iterator[None]] = []
         self._turn = 0
-        self.claimer = Claimer(log, policy, self.observer)
-        self.committer = Committer(log, policy, self.observer)
+        self.claimer = Claimer(self.log, self.policy, self.observer)
+        self.committer = Committer(self.log, self.policy, self.observer)
 
     # 1
 
     def poll(self) -> int:
         """Take part in both groups and take in what was consumed; returns how many pages.
 
-        What was lost is freed a little in each step: a gigabyte takes tens of milliseconds.
+        The memory of lost shards is freed a little in each step: to free a gigabyte takes tens of milliseconds.
         """
         if self._lost and next(self._lost[-1], self) is self:
             self._lost.pop()
@@ -118,17 +118,16 @@ class Worker:
 
     @property
     def drained(self) -> bool:
-        """Everything consumed is committed."""
+        """Whether everything consumed is committed."""
         return not self.committing and not any(partition.held for partition in self.partitions.values())
 
     @property
     def committing(self) -> bool:
-        """A transaction is in flight."""
         return not self.committer.idle
 
     @property
     def flushed(self) -> bool:
-        """Every sealed block is acknowledged, and every snapshot that was taken is written."""
+        """Whether every sealed block is acknowledged and every snapshot that was taken is written."""
         owned = self.shards.values()
         return all(shard.block_writer is None or shard.block_writer.idle for shard in owned) and all(
             shard.snapshot_writer is None or shard.snapshot_writer.idle for shard in owned
@@ -170,13 +169,16 @@ class Worker:
     def take_up(self) -> None:
         """Bring what was gained one step nearer to work.
 
-        While the broker does not answer, the rest waits for a later step, instead of for one time-out after the other;
-        for how long it may be away is not judged here. What had begun to replay, perhaps without having come to a
-        follower, is taken up anew.
+        Once the broker does not answer for one partition or shard, the others wait for a later step: else the worker
+        would wait for one time-out after the other. For how long the broker may be away, ``Watch`` judges. A partition
+        or shard that had begun to replay then is taken up anew, since it may have come to no follower.
         """
         for partition in list(self.partitions.values()):
             try:
-                self._take_up_partition(partition)
+                if partition.state is PartitionState.LOCATING:
+                    self._join(partition, partition.locate(self.log))
+                elif partition.state is PartitionState.REPLAYING and self._caught_up(partition):
+                    partition.begin_claiming(self.log)
             except NotYet:
                 continue
             except Unavailable:
@@ -185,23 +187,12 @@ class Worker:
                 return
         for shard in list(self.shards.values()):
             try:
-                self._take_up_shard(shard)
+                if shard.state is ShardState.RESTORING and (live := shard.restore(self.new_index, self.new_key)):
+                    self._join(live, live.replay_point)
             except Unavailable:
                 if shard.state is not ShardState.RESTORING:
                     self._renew_shard(shard.number)
                 return
-
-    def _take_up_partition(self, partition: OwnedPartition) -> None:
-        if partition.state is PartitionState.LOCATING:
-            self._join(partition, partition.locate(self.log))
-        elif partition.state is PartitionState.REPLAYING and self._caught_up(partition):
-            partition.begin_claiming(self.log)
-
-    def _take_up_shard(self, shard: OwnedShard) -> None:
-        if shard.state is ShardState.RESTORING:
-            live = shard.restore(self.new_index, self.new_key)
-            if live is not None:
-                self._join(live, live.replay_point)
 
     def _caught_up(self, partition: OwnedPartition) -> bool:
         return self._follower_of(partition).told_up_to >= partition.catch_up_to
@@ -226,7 +217,7 @@ class Worker:
     # 3
 
     def read(self, wait: float = 0.0) -> None:
-        """Take in what both logs have; with nothing else to do, wait so many seconds at most for more."""
+        """Take in what both logs have; waits so many seconds at most for more."""
         for follower in self.followers:
             follower.read(wait if follower is self.followers[0] else 0.0)
 
@@ -235,7 +226,7 @@ class Worker:
     def answer(self) -> int:
         """Answer for every owned shard; returns how many answers were sent.
 
-        All are looked up before the first is sent: those that are sent one right after the other travel together.
+        All look-ups are made before the first answer is sent, so that the answers can go to the broker in one request.
         """
         found = [(shard, shard.answer(self._follower_of(live))) for shard, live in self._live()]
         answers = [(shard, answer) for shard, answer in found if answer is not None]
@@ -276,7 +267,10 @@ class Worker:
         return count
 
     def _end_at_a_barrier(self) -> None:
-        """Not before all that this worker owns has come there and what is decided is committed: nobody else would."""
+        """End the worker at a record that must not be decided, once all that it owns has come there.
+
+        What is decided is committed before: nobody else would do that later.
+        """
         barred = [follower.barred for follower in self.followers]
         if not barred or barred[0] is None or None in barred or any(s.live is None for s in self.shards.values()):
             return
@@ -319,7 +313,7 @@ class Worker:
         return self.committer.begin(places, owned, refresh=refresh)
 
     def _in_turn(self) -> list[OwnedPartition]:
-        """The partitions that claim, another one first each time: under a backlog the first would take all the room."""
+        """The partitions that claim, with another one first each time: under a backlog the first takes all the room."""
         claiming = [partition for partition in self.partitions.values() if partition.state is PartitionState.CLAIMING]
         self._turn += 1
         first = self._turn % len(claiming) if claiming else 0
@@ -330,9 +324,9 @@ class Worker:
     def flush(self, *, seal: bool = False, keep: bool = False) -> None:
         """Write sealed blocks and tombstones; with ``seal``, seal first what was decided since the last block.
 
-        With ``keep`` also take a snapshot of every shard, if this worker has a folder for them: of one after the other
-        from now on. Taking its state copies it, and the answers wait meanwhile; with the states of all shards at once
-        the worker would need memory for a second index.
+        With ``keep`` also take a snapshot of every shard, if this worker has a folder for them: one in each later step.
+        Taking a shard's state copies it, and the answers wait meanwhile; with copies of all shards at once the worker
+        would need memory for a second index.
         """
         due = None
         taken = any(shard.snapshot_writer is not None and shard.snapshot_writer.holds for shard, _ in self._live())

@@ -15,7 +15,7 @@ NO_WATERMARK: Final = -1
 def most_ahead(ttl: int | None) -> int:
     """How far a claim's time may be beyond the broker's, in milliseconds: a day, but at most a tenth of ``ttl``.
 
-    By so much less than ``ttl`` entries live at worst, whatever fetch times pages come with.
+    At worst entries live by so much less than ``ttl``, whatever fetch times pages come with.
     """
     return DAY_MS if ttl is None else min(DAY_MS, ttl // 10)
 

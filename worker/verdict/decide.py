@@ -32,7 +32,7 @@ class Near(Protocol):
 
 
 class Homed(Protocol):
-    """What the place of a page in the index hangs on."""
+    """What decides in which shard of the index a page lives."""
 
     @property
     def fingerprint(self) -> int | None:

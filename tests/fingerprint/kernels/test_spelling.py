@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from tests.fingerprint.test_fast import ODD
 from worker.fingerprint.fast import TextReader
-from worker.page.normalise import code_points, normalise
-from worker.page.segment import language
+from worker.page.noise import NoiseWords
+from worker.page.normalise import normalise
+from worker.page.scripts import code_points, language
 
-READER = TextReader(None, frozenset())
+READER = TextReader(None, NoiseWords())
 signs = st.sampled_from(
-    "aÀé e\u0301\u0323 ﬁﷺ½㍿ﾊﾟｶﾞ한\u1112\u1161\u11abＡ\u3000 \n\t\u200b\u00ad\0\ud83dς İßǅ中\U00020000🎉"
+    "абсoάμ國ภเ\u17d2កaÀé e\u0301\u0323 ﬁﷺ½㍿ﾊﾟｶﾞ한\u1112\u1161\u11abＡ\u3000 \n\t\u200b\u00ad\0\ud83dς İßǅ中\U00020000🎉"
 )
 
 

@@ -8,22 +8,25 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.fingerprint.fast import _set_of
+from worker.fingerprint.fast import noise_set
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.kernels import voting
 from worker.fingerprint.simhash import simhash_vectorised
+from worker.page.noise import LEAST_SHARE, NoiseWords
 from worker.page.weigh import LARGEST_SHARE, PAIRS, weigh_text
 
 tokens = st.lists(st.sampled_from([*"abcdefghij", "the", "of", "网页", "的"]), max_size=120)
-noises = st.frozensets(st.sampled_from(["the", "of", "的", "a", "absent"]))
+some = st.frozensets(st.sampled_from(["the", "of", "的", "a", "b", "absent"]))
+noises = st.builds(NoiseWords, some, st.dictionaries(st.sampled_from(["el", "pl", "ru"]), some))
 
 
-def vote(tokens: list[str], noise: frozenset[str]) -> tuple[int, int]:
+def vote(tokens: list[str], noise: NoiseWords) -> tuple[int, int]:
     fingerprint, features = voting.vote(
         hash_words(tokens),
         hash_words([" ".join(pair) for pair in pairwise(tokens)]),
         len(tokens),
-        _set_of(hash_words(sorted(noise))),
+        *noise_set(noise),
+        LEAST_SHARE,
         PAIRS,
         LARGEST_SHARE,
     )
@@ -32,8 +35,9 @@ def vote(tokens: list[str], noise: frozenset[str]) -> tuple[int, int]:
 
 @settings(deadline=None)
 @given(tokens, noises)
-def test_the_votes_are_those_of_the_weighted_features(tokens: list[str], noise: frozenset[str]) -> None:
-    features = weigh_text([token for token in tokens if token not in noise], tokens)
+def test_the_votes_are_those_of_the_weighted_features(tokens: list[str], noise: NoiseWords) -> None:
+    left_out = noise.among(tokens)
+    features = weigh_text([token for token in tokens if token not in left_out], tokens)
     assert vote(tokens, noise) == (
         simhash_vectorised(hash_words(features.words), features.weights),
         len(features.words),
@@ -41,12 +45,16 @@ def test_the_votes_are_those_of_the_weighted_features(tokens: list[str], noise: 
 
 
 def test_of_nothing_every_bit_is_a_tie() -> None:
-    assert vote([], frozenset()) == (0, 0)
-    assert vote(["the"], frozenset({"the"})) == (0, 0)
+    assert vote([], NoiseWords()) == (0, 0)
+    assert vote(["the"], NoiseWords(frozenset({"the"}))) == (0, 0)
 
 
 def test_a_set_has_what_was_put_in_and_nothing_else() -> None:
     hashes = np.random.default_rng(1).integers(1, 2**64, 300, np.uint64)
-    members = np.zeros(512, np.uint64)
-    voting.gather(hashes, members, 9)
-    assert sorted(members[members != 0].tolist()) == sorted(hashes.tolist())
+    languages = np.arange(300, dtype=np.uint64)
+    members, of_member = np.zeros(512, np.uint64), np.zeros(512, np.uint64)
+    voting.gather(hashes, languages, members, of_member, 9)
+    filled = members != 0
+    assert dict(zip(members[filled].tolist(), of_member[filled].tolist(), strict=True)) == dict(
+        zip(hashes.tolist(), languages.tolist(), strict=True)
+    )

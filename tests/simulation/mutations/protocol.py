@@ -20,7 +20,7 @@ from worker.stream import log_follower as follower_module
 from worker.stream.log import Committed, Membership, Sent
 from worker.stream.log_follower import Follower
 from worker.stream.partition.owned import Due, OwnedPartition
-from worker.stream.policy import ReplayPoint
+from worker.stream.policy import Note, ReplayPoint
 from worker.stream.shard import block_writer, live, restore
 from worker.stream.shard.live import LiveShard, Standing
 from worker.stream.shard.owned import OwnedShard
@@ -250,7 +250,7 @@ def offset_metadata_a_batch_late(stack: ExitStack) -> None:
 
     def commit_point(self: OwnedPartition, count: int, place: ReplayPoint) -> Committed:
         committed = honest(self, count, place)
-        batch, answers_offset = ReplayPoint.from_metadata(committed.metadata, "mutation")
+        batch, answers_offset = Note.from_metadata(committed.metadata, "mutation").point
         return Committed(committed.offset, ReplayPoint(batch + 1, answers_offset).to_metadata())
 
     stack.enter_context(replaced(OwnedPartition, "commit_point", commit_point))

@@ -15,6 +15,10 @@ SEARCHED: Final = 20_000
 _SEED: Final = re.compile(r"^\| `(?P<name>\w+)` \|.*\| `(?P<play>[a-z-]+)`, seed (?P<seed>\d+):", re.MULTILINE)
 
 BY_A_TEST: Final = {
+    "snapshot_shares_hw_with_the_live_shard": (
+        "tests.stream.shard.test_snapshots",
+        "test_a_snapshot_holds_what_was_decided_when_it_was_taken_and_not_what_came_while_it_was_written",
+    ),
     "snapshot_with_the_floor_of_the_state": (
         "tests.stream.shard.test_snapshots",
         "test_a_snapshot_tells_of_no_floor_that_is_not_on_the_topic",

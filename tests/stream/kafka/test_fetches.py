@@ -58,8 +58,11 @@ def test_it_is_polled_once_an_answer_has_come_and_then_not_again(world: KafkaUnd
     looked.commit()
     assert not looked.fetches.worth_a_poll()
     world.append(world.member("a"), FINGERPRINTS, b"record")
-    wait_for(looked.fetches.worth_a_poll, "the answer", pause=0.01)
-    assert looked.poll() == [b"record"]
+    found: list[bytes] = []
+    while not found:  # on a busy machine an answer without records may come before
+        wait_for(looked.fetches.worth_a_poll, "the answer", pause=0.01)
+        found = looked.poll()
+    assert found == [b"record"]
     looked.commit()
     assert not looked.fetches.worth_a_poll()
 

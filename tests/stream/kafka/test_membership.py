@@ -14,9 +14,9 @@ from kafka.admin import MemberToRemove, NewPartitions
 from tests.waiting import wait_for
 from worker.config import KafkaSettings
 from worker.errors import Unavailable
-from worker.stream.kafka import rebalance
+from worker.stream.kafka import membership
 from worker.stream.kafka.connection import client_options
-from worker.stream.kafka.membership import SHARDS_SECONDS, KafkaPages, KafkaShards, Member
+from worker.stream.kafka.membership import SHARDS_SECONDS, KafkaPages, KafkaShards
 from worker.stream.kafka.topic_admin import create_topics
 from worker.stream.log import Committed, NotYet
 from worker.topics import INDEX, PAGES, topic_specs
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.cluster
 
 PARTITIONS: Final = 4
 SHARDS: Final = 8
-TIMING: Final = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 300}
+TIMING: Final[dict[str, Any]] = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 300}
 
 
 @pytest.fixture
@@ -44,8 +44,7 @@ def test_a_member_put_out_while_it_joins_hears_that_it_lost_everything(
 ) -> None:
     group = f"{topic_prefix}pages"
     timing = {"session_timeout_ms": 20_000, "heartbeat_interval_ms": 3_000}
-    members = [Member(options, topic_prefix + PAGES, group, None, MOST_BYTES, **timing) for _ in range(2)]
-    here, other = (KafkaPages(member, 10) for member in members)
+    here, other = (KafkaPages(options, topic_prefix + PAGES, group, MOST_BYTES, 10, **timing) for _ in range(2))
     admin = KafkaAdminClient(**options)
     owned: set[int] = set()
 
@@ -62,7 +61,7 @@ def test_a_member_put_out_while_it_joins_hears_that_it_lost_everything(
     try:
         until("one owns everything", lambda: poll() or owned == set(range(PARTITIONS)))
         was = here.membership()
-        coordinator = members[0].consumer._coordinator
+        coordinator = here.consumer._coordinator
         # The other one asks to come in, and a heartbeat tells the first that it has to join again.
         until("a rebalance is noticed", lambda: other.poll() and coordinator.rejoin_needed)
         admin.remove_group_members(group, [MemberToRemove(member_id=was.member)])
@@ -78,8 +77,8 @@ def test_a_member_put_out_while_it_joins_hears_that_it_lost_everything(
         assert lost == set(range(PARTITIONS))
     finally:
         admin.close()
-        for member in members:
-            member.close()
+        here.close()
+        other.close()
 
 
 MOST_BYTES: Final = 1 << 20
@@ -89,8 +88,7 @@ class Alone:
     """A member of a group on ``pages``, and what its polls have told it."""
 
     def __init__(self, options: dict[str, Any], prefix: str, **timing: int) -> None:
-        self.member = Member(options, prefix + PAGES, f"{prefix}group", None, MOST_BYTES, **(timing or TIMING))
-        self.pages = KafkaPages(self.member, 10)
+        self.pages = KafkaPages(options, prefix + PAGES, f"{prefix}group", MOST_BYTES, 10, **(timing or TIMING))
         self.owned: set[int] = set()
         self.ever_lost: set[int] = set()
         self.delivered: set[int] = set()
@@ -110,7 +108,7 @@ class Alone:
     def is_joining(self) -> bool:
         """After one more poll."""
         self.poll()
-        return self.member.rebalancing
+        return self.pages.rebalancing
 
 
 @pytest.fixture
@@ -123,7 +121,7 @@ def join(options: dict[str, Any], topic_prefix: str) -> Iterator[Callable[..., A
 
     yield one_more
     for alone in made:
-        alone.member.close()
+        alone.pages.close()
 
 
 def test_while_a_group_rebalances_polls_bring_nothing_and_what_was_started_is_delivered_afterwards(
@@ -155,14 +153,14 @@ def test_a_group_whose_topic_has_grown_comes_to_rest_however_short_the_polls_are
     join: Callable[..., Alone], options: dict[str, Any], topic_prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """kafka-python forgets that it is joining when a poll ends after the assignment was made."""
-    monkeypatch.setattr(rebalance, "SLICE_MS", 5)
+    monkeypatch.setattr(membership, "SLICE_MS", 5)
     one = join()
 
     def hears_of(count: int) -> bool:
         if one.owns(count):
             return True
-        if not one.member.rebalancing:
-            one.member.consumer._client.cluster.request_update()
+        if not one.pages.rebalancing:
+            one.pages.consumer._client.cluster.request_update()
         return False
 
     until("it owns everything", lambda: one.owns(PARTITIONS))
@@ -186,9 +184,9 @@ def test_who_is_closed_while_it_joins_leaves_no_thread(join: Callable[..., Alone
     one, other = join(), join()
     until("one owns everything", lambda: one.owns(PARTITIONS))
     assert other.is_joining()
-    name = f"joins {other.member.group}"
+    name = f"joins {other.pages.group}"
     assert [thread.name for thread in threading.enumerate()].count(name) == 1
-    other.member.close()
+    other.pages.close()
     assert name not in [thread.name for thread in threading.enumerate()]
 
 
@@ -196,9 +194,9 @@ def test_the_client_is_asked_for_shards_seldom_and_a_rebalance_is_heard_of_all_t
     options: dict[str, Any], topic_prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = f"{topic_prefix}index"
-    members = [Member(options, topic_prefix + INDEX, group, None, MOST_BYTES, **TIMING) for _ in range(2)]
     now = 0.0
-    here, other = KafkaShards(members[0], lambda: now), KafkaShards(members[1])
+    about = (options, topic_prefix + INDEX, group, MOST_BYTES)
+    here, other = KafkaShards(*about, clock=lambda: now, **TIMING), KafkaShards(*about, **TIMING)
     owned: set[int] = set()
     asked: list[float] = []
 
@@ -217,14 +215,13 @@ def test_the_client_is_asked_for_shards_seldom_and_a_rebalance_is_heard_of_all_t
 
     try:
         until("one owns everything", lambda: owns(SHARDS))
-        consumer = members[0].consumer
-        ask = consumer.poll
-        monkeypatch.setattr(consumer, "poll", asked_now)
+        ask = here.consumer.poll
+        monkeypatch.setattr(here.consumer, "poll", asked_now)
         for _ in range(8):
             now += 0.75 * SHARDS_SECONDS
             poll()
         assert len(asked) == 4
         until("half of them went, while the clock stands still", lambda: other.poll() and owns(SHARDS // 2))
     finally:
-        for member in members:
-            member.close()
+        here.close()
+        other.close()

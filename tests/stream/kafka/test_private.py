@@ -8,8 +8,7 @@ from typing import Final
 
 import pytest
 
-from worker.kafka_client.private import lacking
-from worker.stream.kafka.private import PARTS
+from tests.kafka_client.parts import OF_EVERYBODY, OF_WORKERS, lacking
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 FOLDERS: Final = ("worker/stream/kafka", "worker/kafka_client", "crawler_plugin")
@@ -17,7 +16,7 @@ OF_TUPLES: Final = {"_replace", "_asdict", "_fields"}
 
 
 def test_the_installed_kafka_python_has_every_part_that_is_touched() -> None:
-    assert lacking(PARTS) == []
+    assert lacking(OF_WORKERS) == []
 
 
 def foreign_privates(path: Path) -> list[str]:
@@ -47,6 +46,10 @@ def test_nothing_private_of_kafka_python_is_touched_elsewhere(path: Path) -> Non
 
 def test_what_is_touched_elsewhere_would_be_seen() -> None:
     touched = foreign_privates(ROOT / "worker" / "stream" / "kafka" / "private.py")
-    assert {part.name for part in PARTS if part.name.startswith("_")} - {"_append"} <= {
-        line.rpartition(" ")[2] for line in touched
-    }
+    private = {part.name for part in OF_WORKERS if part.name.startswith("_")}
+    assert private - {"_append"} == {line.rpartition(" ")[2] for line in touched}
+
+
+def test_whatever_the_plugin_and_workers_touch_is_in_the_list_of_what_must_be_there() -> None:
+    touched = foreign_privates(ROOT / "worker" / "kafka_client" / "private.py")
+    assert {line.rpartition(" ")[2] for line in touched} <= {part.name for part in OF_EVERYBODY}

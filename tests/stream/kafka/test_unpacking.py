@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-import snappy
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +18,7 @@ from kafka.record.memory_records import MemoryRecords
 
 from tests.stream.kafka.batches import CODECS, GZIP, NONE, TIME, ZSTD, Fields, batch, records_of, sealed
 from worker.stream.kafka import decompression
-from worker.stream.kafka.decompression import PIECE_BYTES, ZSTD_WINDOW_BYTES, unpacked
+from worker.stream.kafka.decompression import PIECE_BYTES, ZSTD_WINDOW_BYTES
 from worker.stream.kafka.errors import as_stop
 from worker.stream.kafka.unpacking import MOST_HEADERS, POLL_BYTES, PollBudget, Unpacking
 from worker.stream.log import Record
@@ -286,38 +285,6 @@ def test_a_codec_whose_library_is_missing_is_named_with_what_to_install(
 def test_a_codec_of_the_future_is_refused() -> None:
     with pytest.raises(errors.UnsupportedCodecError, match="7"):
         read(sealed(b"", 7, 1))
-
-
-def blocks() -> st.SearchStrategy[bytes]:
-    """Texts with repeats far and near."""
-    return st.lists(st.tuples(st.binary(max_size=50), st.integers(1, 300)), max_size=30).map(
-        lambda parts: b"".join(part * times for part, times in parts)
-    )
-
-
-@given(blocks())
-@settings(max_examples=200, deadline=None)
-def test_large_blocks_of_snappy_are_read_as_by_the_library(data: bytes) -> None:
-    packed = memoryview(snappy.compress(data))
-    size, place = decompression._snappy_size(packed)
-    assert size == len(data)
-    assert b"".join(decompression._snappy_pieces(packed, place)) == data
-
-
-@given(st.binary(min_size=5, max_size=200))
-@settings(max_examples=200, deadline=None)
-def test_hostile_blocks_of_snappy_end(data: bytes) -> None:
-    try:
-        for piece in decompression._snappy_pieces(memoryview(data), 0):
-            assert len(piece) < PIECE_BYTES + 2**16
-    except (ValueError, EOFError, IndexError):
-        pass
-
-
-def test_a_block_of_snappy_that_claims_gigabytes_is_not_believed() -> None:
-    claim = b"\xff\xff\xff\xff\x0f"
-    assert decompression._snappy_size(memoryview(claim)) == (2**32 - 1, 5)
-    assert b"".join(unpacked(decompression.SNAPPY, memoryview(claim + b"\x00a"))) == b"a"
 
 
 def test_a_stream_of_zstd_that_wants_more_memory_is_not_read() -> None:

@@ -89,7 +89,7 @@ class KafkaUnderTest(LogUnderTest):
         try:
             gone = MemberToRemove(member_id=member.log.pages().membership().member)
             admin.remove_group_members(f"{self.prefix}{GROUP}-pages", [gone])
-            shard_member = kafka_log(member).members[1].consumer.group_metadata().member_id
+            shard_member = kafka_log(member).shards().consumer.group_metadata().member_id
             admin.remove_group_members(f"{self.prefix}{GROUP}-shards", [MemberToRemove(member_id=shard_member)])
         finally:
             admin.close()

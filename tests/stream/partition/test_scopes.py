@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from publicsuffixlist import PublicSuffixList
 
-from worker.stream.partition.scopes import ALL_PAGES, OfHeader, OfHost, OfSite, everywhere
+from worker.stream.partition.scopes import ALL_PAGES, everywhere, of_header, of_host, of_site
 
-SITE = OfSite(PublicSuffixList().privatesuffix)
+SITE = of_site(PublicSuffixList().privatesuffix)
 
 
 @pytest.mark.parametrize(
@@ -28,18 +28,18 @@ SITE = OfSite(PublicSuffixList().privatesuffix)
     ],
 )
 def test_hosts_and_sites(a: str, b: str, same_host: bool, same_site: bool) -> None:
-    assert (OfHost()(a, ()) == OfHost()(b, ())) is same_host
+    assert (of_host()(a, ()) == of_host()(b, ())) is same_host
     assert (SITE(a, ()) == SITE(b, ())) is same_site
     assert everywhere(a, ()) == everywhere(b, ()) == ALL_PAGES
 
 
 @pytest.mark.parametrize("url", ["file:///etc/motd", "http://[/"])
 def test_a_url_without_a_host_is_in_the_scope_of_all_such(url: str) -> None:
-    assert OfHost()(url, ()) == SITE(url, ()) == ALL_PAGES
+    assert of_host()(url, ()) == SITE(url, ()) == ALL_PAGES
 
 
 def test_of_a_header_its_last_value_counts_and_pages_without_it_are_together() -> None:
-    of_spider = OfHeader("spider")
+    of_spider = of_header("spider")
     assert of_spider("http://a/", [("spider", b"news")]) == of_spider(
         "http://b/", [("spider", b"x"), ("spider", b"news")]
     )
@@ -51,9 +51,9 @@ def test_with_a_key_the_same_pages_are_together_by_other_bits() -> None:
     key, headers = bytes(range(16)), [("spider", b"news")]
     domain = PublicSuffixList().privatesuffix
     for public, keyed in (
-        (OfHost(), OfHost(key)),
-        (OfSite(domain), OfSite(domain, key)),
-        (OfHeader("spider"), OfHeader("spider", key)),
+        (of_host(), of_host(key)),
+        (of_site(domain), of_site(domain, key)),
+        (of_header("spider"), of_header("spider", key)),
     ):
         assert keyed("http://a.example/1", headers) == keyed("http://a.example/2", headers)
         assert keyed("http://a.example/", headers) != public("http://a.example/", headers)

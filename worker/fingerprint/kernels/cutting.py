@@ -10,6 +10,7 @@ from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel
 from worker.fingerprint.kernels.xxh3 import A_CHARACTER, A_WORD
 
 _SEPARATOR, _HAN, _PLAIN, _LETTER, _MARK, _UNSPACED, _IDEOGRAPH, _APOSTROPHE = 0, 1, 2, 4, 8, 16, 32, 64
+_FOLLOWS, _LEADS = 1, 128
 _SPECIAL = _HAN | _UNSPACED | _IDEOGRAPH
 _FIRSTS = 1 << 16
 _CODE_BITS = 21
@@ -261,16 +262,21 @@ def cut(
             kind = kinds[place]
             if kind & (_UNSPACED | _IDEOGRAPH):
                 stop = place + 1
-                while kind == _UNSPACED and stop < end and kinds[stop] == _UNSPACED:
+                while kind & _UNSPACED and stop < end and kinds[stop] & _UNSPACED:
                     stop += 1
-                for at in range(place, stop):
+                before, at = -1, place
+                while at < stop:
+                    after = at + 1
+                    while after < stop and (kinds[after] & _FOLLOWS or kinds[after - 1] & _LEADS):
+                        after += 1
                     units, units_written = _emit(
-                        codes, at, at + 1, unit_text, unit_starts, unit_ends, units, units_written
+                        codes, at, after, unit_text, unit_starts, unit_ends, units, units_written
                     )
-                    if dictionary and (at + 1 < stop or stop - place == 1):
+                    if dictionary and (before >= 0 or after == stop):
                         words, written = _emit(
-                            codes, at, min(at + 2, stop), word_text, word_starts, word_ends, words, written
+                            codes, max(before, place), after, word_text, word_starts, word_ends, words, written
                         )
+                    before, at = at, after
                 place = stop
                 continue
             stop = place

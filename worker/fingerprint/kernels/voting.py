@@ -12,34 +12,33 @@ FREE: Final = 0
 """A free place in a set of hashes (XXH3 of no noise word is 0)."""
 
 
-@kernel("void(uint64[::1], uint64[::1], int64)")
-def gather(hashes: Array, members: Array, bits: int) -> None:
-    """Put hashes into a set of 2^``bits`` places, more than there are hashes. ``members`` must be ``FREE``."""
-    mask = (1 << bits) - 1
-    for number in range(hashes.size):
-        place = np.int64((hashes[number] * GOLDEN64) >> np.uint64(64 - bits))
-        while members[place] != np.uint64(FREE):
-            place = (place + 1) & mask
-        members[place] = hashes[number]
+ALWAYS = 63
+"""Number of what stands for all languages: its noise words are those of every text, and of no other language."""
 
 
-@kernel("boolean(uint64[::1], int64, uint64)", inline=True)
-def _has(members: Array, bits: int, value: Any) -> bool:
+@kernel("int64(uint64[::1], int64, uint64)", inline=True)
+def _place(members: Array, bits: int, value: Any) -> Any:
+    """Where a hash stands in a set of 2^``bits`` places, or may be put."""
     mask = (1 << bits) - 1
     place = np.int64((value * GOLDEN64) >> np.uint64(64 - bits))
-    while members[place] != np.uint64(FREE):
-        if members[place] == value:
-            return True
+    while members[place] != np.uint64(FREE) and members[place] != value:
         place = (place + 1) & mask
-    return False
+    return place
 
 
-@kernel("int64(uint64[::1], int64, uint64[::1], int64, uint64[::1], int64[::1])")
-def _count(hashes: Array, count: int, left_out: Array, part: int, distinct: Array, weights: Array) -> int:
-    """Distinct hashes and how often each is there, without those in the set ``left_out``; returns how many.
+@kernel("void(uint64[::1], uint64[::1], uint64[::1], uint64[::1], int64)")
+def gather(hashes: Array, languages: Array, members: Array, languages_of: Array, bits: int) -> None:
+    """Put hashes into a set of 2^``bits`` places, more than there are hashes, and beside them of which languages they
+    are noise words, a bit each. ``members`` must be ``FREE``."""
+    for number in range(hashes.size):
+        place = _place(members, bits, hashes[number])
+        members[place] = hashes[number]
+        languages_of[place] = languages[number]
 
-    ``left_out`` is of ``gather``, or empty.
-    """
+
+@kernel("int64(uint64[::1], int64, uint64[::1], int64[::1])")
+def _count(hashes: Array, count: int, distinct: Array, weights: Array) -> int:
+    """Distinct hashes and how often each is there; returns how many."""
     bits = 4
     while 1 << bits < 2 * count:
         bits += 1
@@ -57,32 +56,77 @@ def _count(hashes: Array, count: int, left_out: Array, part: int, distinct: Arra
             found += 1
             places[place] = found
         weights[places[place] - 1] += 1
-    kept = 0
-    left_out_bits = 0
-    while 1 << left_out_bits < left_out.size:
-        left_out_bits += 1
+    return found
+
+
+@kernel("int64(uint64[::1], int64[::1], int64, int64, uint64[::1], uint64[::1], int64)")
+def _without_noise(
+    distinct: Array, weights: Array, found: int, count: int, noise: Array, languages: Array, least_share: int
+) -> int:
+    """Leave out the noise words of a text of ``count`` words; returns how many of the ``found`` are left."""
+    if noise.size == 0:
+        return found
+    bits = 0
+    while 1 << bits < noise.size:
+        bits += 1
+    of_word = np.empty(found, np.uint64)
+    heard = np.zeros(64, np.int64)
     for number in range(found):
-        value = distinct[number]
-        if left_out_bits and _has(left_out, left_out_bits, value):
+        place = _place(noise, bits, distinct[number])
+        of_word[number] = languages[place] if noise[place] != np.uint64(FREE) else np.uint64(0)
+        if of_word[number] >> np.uint64(ALWAYS):
+            heard[ALWAYS] += weights[number]
             continue
-        distinct[kept] = value
-        weights[kept] = (weights[number] << 16) // part
-        kept += 1
+        rest = of_word[number]
+        language = 0
+        while rest:
+            if rest & np.uint64(1):
+                heard[language] += weights[number]
+            rest >>= np.uint64(1)
+            language += 1
+    spoken = np.uint64(1) << np.uint64(ALWAYS)
+    for language in range(ALWAYS):
+        if least_share * heard[language] >= count and 2 * heard[language] > heard[ALWAYS]:
+            spoken |= np.uint64(1) << np.uint64(language)
+    kept = 0
+    for number in range(found):
+        if of_word[number] & spoken == np.uint64(0):
+            distinct[kept] = distinct[number]
+            weights[kept] = weights[number]
+            kept += 1
     return kept
 
 
-@kernel("Tuple((uint64, int64))(uint64[::1], uint64[::1], int64, uint64[::1], int64, int64)")
-def vote(words: Array, pairs: Array, count: int, noise: Array, most_pairs: int, largest_share: int) -> tuple[Any, int]:
+@kernel("void(int64[::1], int64, int64)", inline=True)
+def _scale(weights: Array, count: int, part: int) -> None:
+    for number in range(count):
+        weights[number] = (weights[number] << 16) // part
+
+
+@kernel("Tuple((uint64, int64))(uint64[::1], uint64[::1], int64, uint64[::1], uint64[::1], int64, int64, int64)")
+def vote(
+    words: Array,
+    pairs: Array,
+    count: int,
+    noise: Array,
+    languages: Array,
+    least_share: int,
+    most_pairs: int,
+    largest_share: int,
+) -> tuple[Any, int]:
     """The SimHash of a text's weighted features, by tf, and their number.
 
     ``words`` (count,) are the hashes of all its tokens, ``pairs`` (count - 1,) those of their pairs, ``noise`` those of
-    the noise words, a set of ``gather``. The two limits are ``PAIRS`` and ``LARGEST_SHARE`` of ``worker.page.weigh``.
+    the noise words and ``languages`` whose, as of ``gather``, or empty. The limits are ``LEAST_SHARE`` of
+    ``worker.page.noise``, and ``PAIRS`` and ``LARGEST_SHARE`` of ``worker.page.weigh``.
     """
     distinct = np.empty(2 * count + 1, np.uint64)
     weights = np.empty(2 * count + 1, np.int64)
-    single = _count(words, count, noise, 1, distinct, weights)
-    part = min(most_pairs, max(1, single))
-    double = _count(pairs, max(0, count - 1), noise[:0], part, distinct[single:], weights[single:])
+    single = _count(words, count, distinct, weights)
+    single = _without_noise(distinct, weights, single, count, noise, languages, least_share)
+    _scale(weights, single, 1)
+    double = _count(pairs, max(0, count - 1), distinct[single:], weights[single:])
+    _scale(weights[single:], double, min(most_pairs, max(1, single)))
     features = single + double
     total = 0
     for number in range(features):

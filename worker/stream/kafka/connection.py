@@ -1,4 +1,4 @@
-"""From the settings' ``kafka`` section to a client of kafka-python: the one place where the two meet."""
+"""Makes options for kafka-python's clients of the ``kafka`` section of the settings, and sees whether they connect."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from kafka import errors
 
-from worker.errors import Stop, Unavailable, UsageError
+from worker.errors import Unavailable, UsageError
 from worker.kafka_client.connection import (
     BOOTSTRAP_TIMEOUT_MS,
     LOGIN_ERRORS,
     RECONNECT_BACKOFF_MAX_MS,
-    Complaints,
     complaints,
     require_crc32c,
     tls_context,
@@ -57,13 +56,19 @@ def reaching(options: Options) -> Iterator[None]:
 
     Raises:
         Unavailable: no broker answers.
-        UsageError: the broker does not let the user in, or he may not do what the block does.
+        UsageError: the broker refuses the user's login, or what the block does.
     """
     with complaints() as heard:
         try:
             yield
         except (errors.KafkaTimeoutError, errors.KafkaConnectionError, errors.NodeNotReadyError) as error:
-            raise _unreachable(options, heard, error) from error
+            if heard.refusal is not None:
+                raise login_refused(options, heard.refusal) from error
+            why = heard.why or f"{type(error).__name__}: {error}"
+            raise Unavailable(
+                f"no Kafka broker answers at kafka.bootstrap_servers={','.join(options['bootstrap_servers'])} ({why}). "
+                "Correct that setting, or start a broker on this machine: python -m worker broker"
+            ) from error
         except errors.AuthorizationError as error:
             raise UsageError(
                 f"the broker refused it ({type(error).__name__}: {error}): "
@@ -74,7 +79,7 @@ def reaching(options: Options) -> Iterator[None]:
 
 
 def login_refused(options: Options, error: Exception) -> UsageError:
-    """What to say of an error of ``LOGIN_ERRORS``."""
+    """The error with a next move for one of ``LOGIN_ERRORS``."""
     servers = ",".join(options["bootstrap_servers"])
     if isinstance(error, errors.UnsupportedSaslMechanismError):
         return UsageError(
@@ -89,7 +94,7 @@ def login_refused(options: Options, error: Exception) -> UsageError:
 
 
 def check_login(options: Options, client: Any) -> None:
-    """See whether a client was refused while it ran: it asks that broker nothing more, and mostly does not say so.
+    """See whether a broker has refused a client while it ran: the client then asks it nothing more, and may not say so.
 
     Raises:
         UsageError: it was.
@@ -99,19 +104,7 @@ def check_login(options: Options, client: Any) -> None:
             raise login_refused(options, error) from error
 
 
-def _unreachable(options: Options, heard: Complaints, error: Exception) -> Stop:
-    if heard.refusal is not None:
-        return login_refused(options, heard.refusal)
-    servers = ",".join(options["bootstrap_servers"])
-    why = heard.why or f"{type(error).__name__}: {error}"
-    return Unavailable(
-        f"no Kafka broker answers at kafka.bootstrap_servers={servers} ({why}). "
-        "Correct that setting, or start a broker on this machine: python -m worker broker"
-    )
-
-
 def _reveal(secret: Any) -> str | None:
-    """Of a ``SecretStr``, or of none."""
     return None if secret is None else secret.get_secret_value()
 
 

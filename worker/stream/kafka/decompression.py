@@ -1,6 +1,6 @@
-"""What a compressed record batch unpacks to, a piece at a time: a kilobyte may stand for thirty megabytes.
+"""Unpacks compressed record batches a piece at a time: a kilobyte may stand for thirty megabytes.
 
-The libraries are imported when a batch needs one, since nobody has to install those that none of his spiders uses.
+The libraries are imported when a batch needs one: nobody has to install a library that none of his spiders uses.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Any, Final
 from kafka import errors
 
 PIECE_BYTES: Final = 1 << 17
-"""About as much as one piece holds; with less, pages of 20 kB are copied more often."""
+"""About as much as one piece holds; with smaller pieces, pages of 20 kB are copied more often."""
 FEED_BYTES: Final = 1 << 14
-"""How much compressed data a library gets at once: both copy what they have not used yet with each piece."""
+"""How much compressed data gzip and lz4 get at once: with each piece they copy what they have not used yet."""
 ZSTD_WINDOW_BYTES: Final = 32 << 20
-"""What a zstd stream may look back. Each has a buffer of that size while it is read, and it may choose the size: up to
-zstd's level 20 it is not larger than this, and brokers take four times as much."""
+"""How far back a zstd stream may refer. While a stream is read it has a buffer of the size that it asks for: up to
+zstd's level 20 that is not larger than this, and brokers take four times as much."""
 SNAPPY_BLOCK_BYTES: Final = 32 << 20
-"""A snappy block that claims more is unpacked here and not by the library, which makes it as a whole."""
+"""A snappy block that claims more is unpacked here; the library would unpack it as a whole."""
 SNAPPY_REACH_BYTES: Final = 1 << 16
-"""How far back such a block may refer. Every snappy compressor works on blocks of that size."""
+"""How far back such a block may refer: every snappy compressor works on parts of that size."""
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 _XERIAL: Final = b"\x82SNAPPY\x00"
-"""What a stream of snappy blocks with lengths begins with, as Java writes it; librdkafka writes one bare block."""
+"""Java writes a stream of snappy blocks with their lengths, which begins so; librdkafka writes one bare block."""
 _XERIAL_HEADER_BYTES: Final = 16
 
 
 def unpacked(codec: int, packed: memoryview) -> Iterator[bytes]:
-    """The pieces in their order; some may be empty.
+    """The pieces of what the batch unpacks to, in their order; some may be empty.
 
     Raises:
         UnsupportedCodecError: at once; the codec is unknown, or its library is not installed.
@@ -119,9 +119,9 @@ def _snappy_size(block: memoryview) -> tuple[int, int]:
 
 
 def _snappy_pieces(block: memoryview, place: int) -> Iterator[bytes]:
-    """The elements of a block, one after the other, with no more of what came before than they may refer to.
+    """Unpack the elements of a block one after the other, and keep no more than later ones may refer to.
 
-    A literal follows in full; a copy repeats bytes from so far back, and may repeat what it has just written. (See
+    A literal holds its bytes; a copy repeats bytes from so far back, and may repeat what it has just written. (See
     ``format_description.txt`` of snappy.)
     """
     made = bytearray()

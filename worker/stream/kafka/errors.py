@@ -1,4 +1,4 @@
-"""What kafka-python raises while a worker runs: as errors with a next move."""
+"""Makes errors with a next move of what kafka-python raises while a worker runs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ REFUSALS: Final = (
     errors.UnsupportedForMessageFormatError,
     errors.UnsupportedVersionError,
 )
-"""Answers to a send that stay the same until somebody has changed something. Others that kafka-python does not repeat
-by itself (an unknown producer, an old epoch, a transaction that was aborted) end with a new producer."""
+"""Answers to a send that stay the same until somebody has changed something. After others that kafka-python does not
+repeat by itself (an unknown producer, an old epoch, a transaction that was aborted) a new producer helps."""
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def speaking(about: str) -> Iterator[None]:
 
 @contextmanager
 def while_away() -> Iterator[None]:
-    """Leaves a call of the client that failed because a broker is away; how long it may be is judged by ``Watch``."""
+    """Pass over the error of a call that failed because a broker is away; for how long it may be, ``Watch`` judges."""
     try:
         yield
     except errors.KafkaError as error:

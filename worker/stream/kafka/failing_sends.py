@@ -1,4 +1,4 @@
-"""Sends that fail: what is said of them while they are repeated, and when repeating them is of no use."""
+"""Counts sends that fail: tells of them while they are repeated, and ends the worker where that is useless."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.errors import Stop, Unavailable
 from worker.stream.kafka.errors import REFUSALS, as_stop
 
 LEAST_FAILURES: Final = 3
-"""So many in a row must fail before patience counts: a rebalance or an election fails one now and then."""
+"""So many in a row must fail before patience counts: now and then one fails in a rebalance or an election."""
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Failures:
     """Set where the same would be refused again, however often it is sent."""
 
     def add(self, error: Exception, about: str) -> bool:
-        """A send failed; ``about`` is the record, topic or group. True if this is news."""
+        """Count a send that failed; ``about`` names its record, topic or group. True if the reason is a new one."""
         why = f"{about}: {type(error).__name__}: {error}"
         is_news = why != self.why
         self.count, self.since, self.why = self.count + 1, self.since or time.monotonic(), why
@@ -40,11 +40,11 @@ class Failures:
         return is_news
 
     def clear(self) -> None:
-        """A send came through."""
+        """Begin anew: a send has succeeded."""
         self.count, self.since, self.why = 0, None, None
 
     def told(self) -> list[str]:
-        """A line for people while they fail."""
+        """A line for people while sends fail; none while they do not."""
         since, why = self.since, self.why
         if since is None or why is None:
             return []
@@ -54,7 +54,7 @@ class Failures:
         """See that it makes sense to go on.
 
         Raises:
-            Stop: what was refused would be refused again, or the last ones all failed, for longer than ``patience``.
+            Stop: a send would be refused again, or the last ones have all failed for longer than ``patience``.
         """
         if self.refusal is not None:
             raise self.refusal

@@ -1,4 +1,4 @@
-"""What a consumer has asked the broker for, looked at without a poll."""
+"""Looks without a poll at what a consumer has asked the broker for."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, Final
 from worker.stream.kafka.private import fetches_under_way, has_records
 
 ASK_SECONDS: Final = 0.1
-"""A consumer is polled this often at least, whatever it shows: only then does it look at its group and its positions,
-and ask anew where nothing is under way."""
+"""A consumer is polled this often at least, whatever it shows: only in a poll does it look at its group and its
+positions, and ask anew where no question is under way."""
 
 
 class Fetches:
     """The answers that a consumer waits for.
 
     A poll hands two to four coroutines to the client's own thread and waits for each, although no answer has come and
-    none can be asked for: .1 ms each on a core of one's own, milliseconds on one that others need. And a poll that
-    waits misses the answer that comes between its two looks, and sleeps on for as long as it may. So polls that wait
-    for nothing are made when they can bring something, and the waiting is done here.
+    none can be asked for: that takes .1 ms on an idle core, milliseconds on one that others need. And a poll that
+    waits misses the answer that comes between its two looks, and sleeps on for as long as it may. So the consumer is
+    polled, without waiting, only when that can bring something, and the waiting is done here.
     """
 
     def __init__(self, consumer: Any, clock: Callable[[], float] = time.monotonic) -> None:
@@ -29,25 +29,19 @@ class Fetches:
         self._ask_at = 0.0
 
     def worth_a_poll(self) -> bool:
-        """An answer has come, or none is under way, or the consumer was not polled for a while: it is to be now."""
+        """Whether the consumer is to be polled: an answer has come, none is under way, or the last poll is long ago."""
         now = self._clock()
-        under_way = self._under_way()
+        under_way = fetches_under_way(self._consumer)
         pending = under_way and not any(fetch.is_done for fetch in under_way)
-        worth = now >= self._ask_at or self._has_come() or not pending
+        worth = now >= self._ask_at or has_records(self._consumer) or not pending
         if worth:
             self._ask_at = now + ASK_SECONDS
         return worth
 
     def wait(self, seconds: float) -> None:
-        """Until an answer has come or the consumer is to be polled anyway, so many seconds at most."""
+        """Return when an answer has come or the consumer is to be polled anyway, after so many seconds at most."""
         came = threading.Event()
-        for fetch in self._under_way():
+        for fetch in fetches_under_way(self._consumer):
             fetch.add_both(lambda _: came.set())
-        if not self._has_come():
+        if not has_records(self._consumer):
             came.wait(min(seconds, ASK_SECONDS))
-
-    def _under_way(self) -> list[Any]:
-        return fetches_under_way(self._consumer)
-
-    def _has_come(self) -> bool:
-        return has_records(self._consumer)

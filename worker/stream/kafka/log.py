@@ -1,4 +1,4 @@
-"""The port to the log over a real broker. With the other ``kafka_`` modules the one home of kafka-python."""
+"""The port to the log over a real broker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from worker.messages import Headers
 from worker.stream.kafka.connection import Options, check_login, reaching
 from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
-from worker.stream.kafka.membership import KafkaPages, KafkaShards, Member
+from worker.stream.kafka.membership import KafkaPages, KafkaShards
 from worker.stream.kafka.producers import Appender, Job, KafkaTicket, TransactionTicket, Transactor
 from worker.stream.kafka.unpacking import unpack_bounded
 from worker.stream.log import Bounds, Committed, Log, Membership, Output, Reader, Record
@@ -25,15 +25,17 @@ Offsets = Mapping[TopicPartition, int]
 RECORDS_A_READ: Final = 2000
 PAGES_A_POLL: Final = 200
 FETCH_BYTES: Final = 1 << 20
-"""What is fetched of pages at a time: the client copies an answer three times, and sixteen times as much at once into
-memory that it has to ask the system for. A page that is larger comes by itself (KIP-74)."""
+"""What is fetched of pages at a time. The client copies each answer three times; for answers sixteen times as large it
+has to ask the system for memory each time. A page that is larger comes by itself (KIP-74)."""
 READ_BYTES: Final = 2 << 20
-"""What a reader fetches at a time: twice as much a second as with 16 MiB, which no cache holds."""
+"""What a reader fetches at a time. It reads twice as fast as with 16 MiB, which no processor cache holds."""
 POSITION_TIMEOUT_MS: Final = 1000
 
 
 class KafkaReader(Reader):
     """One partition, read by a consumer of its own; records of more than ``most_bytes`` come without content."""
+
+    position = 0
 
     def __init__(self, options: Options, name: str, partition: int, offset: int, most_bytes: int) -> None:
         with reaching(options):
@@ -50,12 +52,8 @@ class KafkaReader(Reader):
         self._partition = TopicPartition(name, partition)
         self._consumer.assign([self._partition])
         self._consumer.seek(self._partition, offset)
-        self._position = offset
+        self.position = offset
         self._fetches = Fetches(self._consumer)
-
-    @property
-    def position(self) -> int:
-        return self._position
 
     def read(self, wait: float = 0.0) -> Sequence[Record]:
         deadline = time.monotonic() + wait
@@ -70,15 +68,15 @@ class KafkaReader(Reader):
         """What the client has, without waiting."""
         records: Sequence[Record] = ()
         with (
-            speaking(f"partition {self._partition.partition} of {self._partition.topic}, offset {self._position},"),
+            speaking(f"partition {self._partition.partition} of {self._partition.topic}, offset {self.position},"),
             while_away(),
         ):
             records = self._consumer.poll(timeout_ms=0, max_records=RECORDS_A_READ).get(self._partition, ())
             if records:
-                self._position = records[-1].offset + 1
+                self.position = records[-1].offset + 1
             else:  # the end of a transaction, or what compaction took, has an offset and no record
                 known = self._consumer.position(self._partition, timeout_ms=POSITION_TIMEOUT_MS)
-                self._position = max(self._position, known or 0)
+                self.position = max(self.position, known or 0)
         return records
 
     def close(self) -> None:
@@ -138,7 +136,7 @@ class KafkaLog(Log):
         self._prefix = prefix
         self._generation = generation
         page_group, shard_group = group_names(group, generation)
-        timing = {
+        timing: dict[str, Any] = {
             "session_timeout_ms": int(session_seconds * 1000),
             "heartbeat_interval_ms": int(heartbeat_seconds * 1000),
         }
@@ -150,7 +148,6 @@ class KafkaLog(Log):
         self.transactor = Transactor(
             options,
             prefix,
-            prefix + PAGES,
             page_group,
             transactional_id=f"{group}-{writer}",
             max_bytes=max_bytes,
@@ -160,27 +157,19 @@ class KafkaLog(Log):
         self.transactor.start()
         with reaching(options):
             self._asker: Any = KafkaConsumer(**options, group_id=None, enable_auto_commit=False)
-        page_member = Member(
+        self._pages = KafkaPages(
             options,
             prefix + PAGES,
             page_group,
-            instance and f"{instance}-pages",
             max_bytes,
+            PAGES_A_POLL,
+            instance=instance and f"{instance}-pages",
             max_partition_fetch_bytes=FETCH_BYTES,
             fetch_max_bytes=FETCH_BYTES,
             **timing,
         )
-        shard_member = Member(
-            options,
-            topic_name(prefix, INDEX, generation),
-            shard_group,
-            instance and f"{instance}-shards",
-            max_bytes,
-            **timing,
-        )
-        self.members = (page_member, shard_member)
-        self._pages = KafkaPages(page_member, PAGES_A_POLL)
-        self._shards = KafkaShards(shard_member)
+        name, shard_instance = topic_name(prefix, INDEX, generation), instance and f"{instance}-shards"
+        self._shards = KafkaShards(options, name, shard_group, max_bytes, instance=shard_instance, **timing)
 
     def prepare(self) -> None:
         """Find the topics that a worker appends to before it begins, so that no page waits for that."""
@@ -193,20 +182,16 @@ class KafkaLog(Log):
         return self._shards
 
     def reader(self, topic: str, partition: int, offset: int) -> KafkaReader:
-        name = topic_name(self._prefix, topic, self._generation)
-        return KafkaReader(self._options, name, partition, offset, self._most_bytes)
+        return KafkaReader(self._options, self._name(topic), partition, offset, self._most_bytes)
 
     def bounds(self, topic: str, partition: int) -> Bounds:
         return self.all_bounds([(topic, partition)])[0]
 
     def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
-        return bounds_of(
-            self._asker,
-            [
-                TopicPartition(topic_name(self._prefix, topic, self._generation), partition)
-                for topic, partition in places
-            ],
-        )
+        return bounds_of(self._asker, [TopicPartition(self._name(topic), partition) for topic, partition in places])
+
+    def _name(self, topic: str) -> str:
+        return topic_name(self._prefix, topic, self._generation)
 
     def append(
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers = ()
@@ -228,7 +213,7 @@ class KafkaLog(Log):
             Refused: the same, where the topics are not as agreed.
             Unavailable: the last ones all failed, for longer than patience lasts.
         """
-        for client in (self._asker, *(member.consumer for member in self.members)):
+        for client in (self._asker, self._pages.consumer, self._shards.consumer):
             check_login(self._options, client)
         self._appender.look()
         for failures in (self._appender.failures, self.transactor.failures):
@@ -239,8 +224,8 @@ class KafkaLog(Log):
         """Leave the groups, finish the sends; for at most so long. A broker that is gone is no error here."""
         self.transactor.close(seconds / 2)
         self._appender.close(seconds / 2)
-        for member in self.members:
+        for group in (self._pages, self._shards):
             with suppress(errors.KafkaError):
-                member.close()
+                group.close()
         with suppress(errors.KafkaError):
             self._asker.close(autocommit=False, timeout_ms=1000)

@@ -15,22 +15,26 @@ from kafka.structs import MemberState, OffsetAndMetadata
 from worker.stream.kafka.connection import Options, reaching
 from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
-from worker.stream.kafka.private import is_at_rest
-from worker.stream.kafka.rebalance import Joining
+from worker.stream.kafka.private import is_at_rest, join_anew
 from worker.stream.kafka.unpacking import unpack_bounded
-from worker.stream.log import Committed, Membership, NotYet, PageGroup, Polled, Record, ShardGroup
+from worker.stream.log import Committed, GroupMember, Membership, NotYet, PageGroup, Polled, Record
 
 COMMIT_TIMEOUT_MS: Final = 10_000
 ASK_TIMEOUT_MS: Final = 200
 ASK_AGAIN_SECONDS: Final = 2.0
-"""Committed offsets are asked for one partition at a time, while a killed owner's transaction is pending on all of them
-perhaps: so briefly and so seldom, that the shards go on answering meanwhile."""
+"""Committed offsets are asked for one partition at a time, and a killed owner's transaction may be pending on all of
+them. Each question waits so briefly, and is repeated so seldom, that the shards go on answering meanwhile."""
 SHARDS_SECONDS: Final = 0.1
+SLICE_MS: Final = 100
+"""How long the thread of a rebalance polls at a time. Between two polls kafka-python throws away what it agreed on with
+the broker, and joins anew: with shorter polls that happens more often. A poll goes on to its end although the group
+has come to rest, so with longer ones the worker hears later of what it has lost and gained."""
+CLOSE_SECONDS: Final = 5.0
 NOTHING: Final = Polled((), (), ())
 
 
 class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
-    """What rebalances did since the last poll. Called in the client's own thread, read in the worker's."""
+    """What rebalances did since the last poll. The client's own thread writes it, the worker's reads it."""
 
     def __init__(self, consumer: Any) -> None:
         self._consumer = consumer
@@ -40,7 +44,7 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
         self._interrupted: set[int] = set()
 
     def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """New ones begin paused and at a position that is not asked for: the worker says where to read from."""
+        """Pause the new ones, and give them a position, so that nobody looks for one: the worker says where to read."""
         with self._lock:
             for partition in assigned:
                 if partition.partition not in self._owned:
@@ -49,18 +53,16 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
                     self._owned.add(partition.partition)
 
     def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Given up in a rebalance."""
         with self._lock:
             gone = {partition.partition for partition in revoked}
             self._owned -= gone
             self._interrupted |= gone
 
     def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
-        """Evicted; the same to us."""
         self.on_partitions_revoked(lost)
 
     def interrupt(self) -> None:
-        """Whatever is owned was lost in between, although nobody said so."""
+        """Count all that is owned as lost in between, although the client did not say so."""
         with self._lock:
             self._interrupted |= self._owned
 
@@ -71,7 +73,7 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
             return self._owned != self._told or bool(self._interrupted)
 
     def take(self) -> tuple[list[int], list[int]]:
-        """Lost and gained since the last call; what was lost and came back is in both."""
+        """What was lost and what was gained since the last call; what was lost and came back is in both."""
         with self._lock:
             lost = self._told & (self._interrupted | (self._told - self._owned))
             gained = self._owned - (self._told - lost)
@@ -80,19 +82,81 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
             return sorted(lost), sorted(gained)
 
 
-class Member:
-    """One membership: a consumer that joined a group on one topic and delivers only what was started.
+class Joining:
+    """Lends a consumer to a thread while its group rebalances, so that nobody else waits for the other members.
 
-    While the group rebalances, the consumer is in the hands of a thread (see ``kafka_joining``): polls bring nothing,
-    and what is started or held meanwhile takes effect when the thread gives it back.
+    kafka-python takes part in a rebalance only inside ``poll``, and a poll may end while another member has not joined
+    yet. A worker that polled its two groups in turn would wait in the first for another worker, while that one waits
+    for it in the second.
+
+    From ``begin`` until ``ended`` returns true only the thread may use the consumer; its ``group_metadata`` can be
+    asked for at any time. Its partitions must be paused: records that the thread's polls delivered would be lost. The
+    thread gives the consumer back when the group is at rest, or before if ``news`` says that there is something to be
+    heard.
+    """
+
+    def __init__(self, consumer: Any, name: str, news: Callable[[], bool]) -> None:
+        self._consumer = consumer
+        self._name = name
+        self._news = news
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+        self._closing = threading.Event()
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it was begun and nobody has been told yet that it has ended."""
+        return self._thread is not None
+
+    def begin(self) -> None:
+        self._thread = threading.Thread(target=self._join, name=self._name, daemon=True)
+        self._thread.start()
+
+    def ended(self) -> bool:
+        """Whether the consumer is free again; true once for each beginning.
+
+        Raises:
+            KafkaError: what a poll raised; the consumer is free then, too.
+        """
+        if self._thread is None or self._thread.is_alive():
+            return False
+        self._thread = None
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        return True
+
+    def close(self) -> None:
+        """End the thread, for a few seconds at most: it may stand in a poll of a broker that is gone."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join(CLOSE_SECONDS)
+
+    def _join(self) -> None:
+        try:
+            while not (self._closing.is_set() or is_at_rest(self._consumer) or self._news()):
+                if self._consumer.group_metadata().state != MemberState.STABLE:
+                    # One that joins because a topic has grown forgets why as soon as it leads the group, and if a poll
+                    # ends between that and the end of the rebalance, no later one would go on with it.
+                    join_anew(self._consumer)
+                self._consumer.poll(timeout_ms=SLICE_MS)
+        except BaseException as error:  # for the thread that asks whether this one has ended
+            self._error = error
+
+
+class Member:
+    """A consumer that has joined a group on one topic and delivers records only of partitions that were started.
+
+    While the group rebalances, a thread has the consumer (``Joining``): polls bring nothing, and what is started or
+    held meanwhile takes effect when the thread gives it back.
 
     kafka-python does not always say ``lost`` when a member was put out: if it learns so from the answer to a join that
-    it had begun as a member, it joins anew under another id and keeps what it held, which meanwhile was another's. So
-    the id is watched, too: under a new one, everything was lost.
+    it had begun as a member, it joins anew under another id and keeps partitions that others have owned meanwhile. So
+    the member watches its id, too: when that changes, it has lost everything.
     """
 
     def __init__(
-        self, options: Options, topic: str, group: str, instance: str | None, most_bytes: int, **more: Any
+        self, options: Options, topic: str, group: str, most_bytes: int, *, instance: str | None = None, **more: Any
     ) -> None:
         self.topic = topic
         self.group = group
@@ -121,10 +185,10 @@ class Member:
 
     @property
     def rebalancing(self) -> bool:
-        """Whether the consumer is in the thread's hands; only ``poll`` takes it back."""
+        """Whether a thread has the consumer; only a poll takes it back."""
         return self._joining.under_way
 
-    def poll(self, most: int) -> Polled:
+    def _poll(self, most: int) -> Polled:
         """Heartbeat, rebalance, ``most`` records; waits for nothing. With 0 the client is not asked for any.
 
         Raises:
@@ -144,11 +208,8 @@ class Member:
             self._joining.begin()
         elif was_lent:
             self._let_flow()
-        return Polled(
-            lost,
-            gained,
-            [record for here in sorted(fetched) if here.partition in self._flowing for record in fetched[here]],
-        )
+        flowing = [here for here in sorted(fetched) if here.partition in self._flowing]
+        return Polled(lost, gained, [record for here in flowing for record in fetched[here]])
 
     def _hear(self) -> tuple[list[int], list[int]]:
         """What was lost and gained since the last time."""
@@ -209,25 +270,27 @@ class Member:
         self.consumer.close(autocommit=False, timeout_ms=3000)
 
 
-class KafkaPages(PageGroup):
-    """The group on ``pages``.
+class KafkaPages(Member, PageGroup):
+    """The group on ``pages``; a poll brings ``most_records`` at most.
 
     kafka-python keeps a question for a committed offset whose answer did not come in time, and gives that answer to
-    whoever asks next, however much later: the partition may have been another's meanwhile, and consumed further. So
-    after a question without answer the next answer is thrown away.
+    whoever asks next, however much later: meanwhile another worker may have owned the partition and consumed further.
+    So after a question without an answer the next answer is thrown away.
     """
 
-    def __init__(self, member: Member, most_records: int) -> None:
-        self.member = member
-        self._most = most_records
+    def __init__(
+        self, options: Options, topic: str, group: str, most_bytes: int, most_records: int, **more: Any
+    ) -> None:
+        super().__init__(options, topic, group, most_bytes, **more)
+        self._most_records = most_records
         self._not_before: dict[int, float] = {}
         self._unanswered: set[int] = set()
 
     def poll(self) -> Polled:
-        return self.member.poll(self._most)
+        return self._poll(self._most_records)
 
     def committed(self, partition: int) -> Committed | None:
-        if self.member.rebalancing or time.monotonic() < self._not_before.get(partition, 0.0):
+        if self.rebalancing or time.monotonic() < self._not_before.get(partition, 0.0):
             raise NotYet
         try:
             if partition in self._unanswered:
@@ -236,51 +299,41 @@ class KafkaPages(PageGroup):
             found = self._ask(partition)
         except errors.KafkaError as error:
             if not (error.retriable or isinstance(error, errors.KafkaTimeoutError)):
-                raise as_stop(error, f"group {self.member.group}") from error
+                raise as_stop(error, f"group {self.group}") from error
             self._unanswered.add(partition)
             self._not_before[partition] = time.monotonic() + ASK_AGAIN_SECONDS
             raise NotYet from error
         return None if found is None or found.offset < 0 else Committed(found.offset, found.metadata or "")
 
     def _ask(self, partition: int) -> Any:
-        here = TopicPartition(self.member.topic, partition)
-        return self.member.consumer.committed(here, metadata=True, timeout_ms=ASK_TIMEOUT_MS)
+        here = TopicPartition(self.topic, partition)
+        return self.consumer.committed(here, metadata=True, timeout_ms=ASK_TIMEOUT_MS)
 
     def commit(self, offsets: Mapping[int, Committed]) -> None:
-        if self.member.rebalancing or self.membership().evicted:
+        if self.rebalancing or self.membership().evicted:
             raise NotYet
         commits = {
-            TopicPartition(self.member.topic, partition): OffsetAndMetadata(committed.offset, committed.metadata, -1)
+            TopicPartition(self.topic, partition): OffsetAndMetadata(committed.offset, committed.metadata, -1)
             for partition, committed in offsets.items()
         }
         try:
-            self.member.consumer.commit(commits, timeout_ms=COMMIT_TIMEOUT_MS)
-        except (errors.CommitFailedError, errors.RebalanceInProgressError, errors.KafkaTimeoutError) as error:
-            raise NotYet from error
+            self.consumer.commit(commits, timeout_ms=COMMIT_TIMEOUT_MS)
         except errors.KafkaError as error:
-            if error.retriable:
+            passes = errors.CommitFailedError, errors.RebalanceInProgressError, errors.KafkaTimeoutError
+            if error.retriable or isinstance(error, passes):
                 raise NotYet from error
-            raise as_stop(error, f"group {self.member.group}") from error
-
-    def start(self, partition: int, offset: int) -> None:
-        self.member.start(partition, offset)
-
-    def hold(self, partitions: frozenset[int]) -> None:
-        self.member.hold(partitions)
-
-    def membership(self) -> Membership:
-        return self.member.membership()
+            raise as_stop(error, f"group {self.group}") from error
 
 
-class KafkaShards(ShardGroup):
+class KafkaShards(Member, GroupMember):
     """The group on ``index``; it hands out shards and reads nothing.
 
-    So its consumer is asked ten times a second at most: asking takes the client as long as a page takes. That the group
-    rebalances is seen in every pass.
+    So its consumer is asked ten times a second at most: asking takes the client as long as a page takes. Each poll
+    sees all the same whether the group rebalances.
     """
 
-    def __init__(self, member: Member, clock: Callable[[], float] = time.monotonic) -> None:
-        self.member = member
+    def __init__(self, *about: Any, clock: Callable[[], float] = time.monotonic, **more: Any) -> None:
+        super().__init__(*about, **more)
         self._clock = clock
         self._asked = -math.inf
 
@@ -289,8 +342,4 @@ class KafkaShards(ShardGroup):
         due = now - self._asked >= SHARDS_SECONDS
         if due:
             self._asked = now
-        polled = self.member.poll(1 if due else 0)
-        return Polled(polled.lost, polled.gained, ())
-
-    def membership(self) -> Membership:
-        return self.member.membership()
+        return self._poll(int(due))._replace(records=())

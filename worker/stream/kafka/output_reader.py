@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Final, Self
 
 from kafka import KafkaConsumer, TopicPartition
@@ -17,8 +16,8 @@ from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, topic_nam
 
 OUTPUTS: Final = (DEDUPLICATED, VERDICTS, DEAD_LETTERS)
 PATIENCE_SECONDS: Final = 60.0
-"""How long a partition may stand before its end. A transaction that a dead worker left open holds readers up until the
-broker aborts it, by default after a minute."""
+"""For how long a partition may bring nothing before its end. Where a dead worker has left a transaction open, readers
+wait until the broker aborts it, by default after a minute."""
 
 _WAIT_MS: Final = 200
 _FETCH_BYTES: Final = 16 << 20
@@ -54,13 +53,23 @@ class DeadLetter:
 Output = Delivered | VerdictRecord | DeadLetter
 
 
-class OutputReader:
-    """Reads output topics from their beginning, each partition in its order. Not for use from several threads at once.
+class _GroupLess:
+    """What owns a consumer of no group, which disturbs nobody and commits nothing; closed by the end of a ``with``."""
 
-    It belongs to no consumer group, so that it disturbs nobody and commits nothing.
+    _consumer: Any
 
-    Args:
-        topics: which of ``OUTPUTS``.
+    def close(self) -> None:
+        self._consumer.close(autocommit=False, timeout_ms=1000)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
+class OutputReader(_GroupLess):
+    """Reads those of ``OUTPUTS`` from their beginning, each partition in its order. Not for several threads at once.
 
     Raises:
         Unavailable: no broker answers, or a topic is missing.
@@ -100,25 +109,13 @@ class OutputReader:
         return [_output(self._topics[record.topic], record) for records in fetched.values() for record in records]
 
     def ends(self) -> dict[TopicPartition, int]:
-        """Up to where records are visible now. A transaction that is open holds back all that comes after it begins."""
+        """Up to where records are visible now: in each partition up to the first transaction that is still open."""
         ends: dict[TopicPartition, int] = self._consumer.end_offsets(self._partitions)
         return ends
 
     def standing_before(self, ends: dict[TopicPartition, int]) -> list[TopicPartition]:
         """Partitions that have not been read up to these ends."""
         return [partition for partition, end in ends.items() if self._consumer.position(partition) < end]
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._consumer.close(autocommit=False, timeout_ms=1000)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def read_outputs(
@@ -145,8 +142,8 @@ def read_outputs(
                 )
 
 
-class PageCount:
-    """How many records ``pages`` holds, by its offsets: it is neither compacted nor written in transactions.
+class PageCount(_GroupLess):
+    """Counts the records of ``pages`` by its offsets: the topic is neither compacted nor written in transactions.
 
     Raises:
         Unavailable: no broker answers, or the topic is missing.
@@ -163,22 +160,10 @@ class PageCount:
             raise _missing([name])
 
     def now(self) -> int:
-        """As many as there are at the moment."""
+        """How many there are at the moment."""
         begin = self._consumer.beginning_offsets(self._partitions)
         end = self._consumer.end_offsets(self._partitions)
         return sum(end[partition] - begin[partition] for partition in self._partitions)
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._consumer.close(autocommit=False, timeout_ms=1000)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _missing(names: Iterable[str]) -> Unavailable:

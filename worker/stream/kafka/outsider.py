@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import Any, Final, Self
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition, errors
@@ -50,18 +49,15 @@ class ClusterView:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._asker.close(autocommit=False, timeout_ms=1000)
         self._admin.close()
 
     def reader(self, topic: str, partition: int, offset: int) -> KafkaReader:
-        """A reader of everything, committed or not: fit for topics that are written outside transactions."""
+        """A reader of everything, committed or not: for topics that are written outside transactions."""
         return KafkaReader(self._options, self._name(topic), partition, offset, self._max_bytes + OUTPUT_MARGIN_BYTES)
 
     def bounds(self, topic: str, partition: int) -> Bounds:
-        """Begin and end as of now."""
         return bounds_of(self._asker, [TopicPartition(self._name(topic), partition)])[0]
 
     def _name(self, topic: str) -> str:
@@ -76,7 +72,7 @@ class ClusterView:
         return max(offsets, default=-1)
 
     def _last_records(self, topic: str, partition: int) -> list[Any]:
-        """Committed records from the end of a partition; goes back until it has found some, for most are not needed."""
+        """The last committed records of a partition, at least one if there is any: most of them are not needed."""
         here = TopicPartition(self._name(topic), partition)
         begin, end = self.bounds(topic, partition)
         self._asker.assign([here])
@@ -95,7 +91,7 @@ class ClusterView:
         return found
 
     def members(self) -> list[str]:
-        """Those who are in one of the workers' groups: ``client on host``."""
+        """The members of the workers' groups, each as ``client on host``."""
         found = self._admin.describe_groups(list(self._groups))
         return [
             f"{member['client_id']} on {member['client_host']}"
@@ -104,11 +100,7 @@ class ClusterView:
         ]
 
     def committed(self, partition: int) -> Committed | None:
-        """The consumed offset of a partition of ``pages``, None if there is none.
-
-        Raises:
-            NotYet: a transaction that may change it is pending.
-        """
+        """The consumed offset of a partition of ``pages``; raises ``NotYet`` while a transaction is pending on it."""
         here = TopicPartition(self._name(PAGES), partition)
         try:
             found = self._asker.committed(here, metadata=True, timeout_ms=ASK_TIMEOUT_MS)
@@ -117,11 +109,7 @@ class ClusterView:
         return None if found is None or found.offset < 0 else Committed(found.offset, found.metadata or "")
 
     def commit(self, offsets: Mapping[int, Committed]) -> None:
-        """Set consumed offsets; the broker takes them only while the group has no members.
-
-        Raises:
-            Refused: it did not take them.
-        """
+        """Set consumed offsets; raises ``Refused`` where the broker does not take them: the group has members."""
         wanted = {
             TopicPartition(self._name(PAGES), number): OffsetAndMetadata(committed.offset, committed.metadata, -1)
             for number, committed in offsets.items()

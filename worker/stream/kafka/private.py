@@ -1,45 +1,16 @@
 """Parts of kafka-python without a public name that only workers need: of consumers, transactions and record batches.
 
-What the plugin needs as well stands in ``worker.kafka_client.private``, with what is done where a version lacks a part.
+What the plugin needs as well stands in ``worker.kafka_client.private``. ``tests/kafka_client/parts.py`` lists what
+must be there.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from kafka import KafkaConsumer, KafkaProducer
 from kafka.consumer.fetcher import Fetcher
-from kafka.coordinator.base import BaseCoordinator
-from kafka.producer.sender import Sender
-from kafka.producer.transaction_manager import TransactionManager
 from kafka.record.default_records import DefaultRecordBatch
 from kafka.structs import MemberState
-
-from worker.kafka_client.private import Part
-
-PARTS: Final = (
-    Part(KafkaConsumer, "_coordinator"),
-    Part(KafkaConsumer, "_fetcher"),
-    Part(BaseCoordinator, "need_rejoin"),
-    Part(BaseCoordinator, "request_rejoin"),
-    Part(Fetcher, "PartitionRecords"),
-    Part(Fetcher, "_append"),
-    Part(Fetcher, "_completed_fetches"),
-    Part(Fetcher, "_fetch_futures"),
-    Part(Fetcher, "_next_partition_records"),
-    Part(Fetcher, "fetched_records"),
-    Part(KafkaProducer, "_sender"),
-    Part(KafkaProducer, "_transaction_manager"),
-    Part(Sender, "wakeup"),
-    Part(TransactionManager, "begin_commit"),
-    Part(TransactionManager, "send_offsets_to_transaction"),
-    Part(DefaultRecordBatch, "HEADER_STRUCT"),
-    Part(DefaultRecordBatch, "_buffer"),
-)
-"""What this module touches, and ``BoundedFetcher`` overrides."""
-
-
-# consumers
 
 
 def is_at_rest(consumer: Any) -> bool:
@@ -69,9 +40,6 @@ def fetcher_as(consumer: Any, kind: type[Fetcher]) -> Any:
     return fetcher
 
 
-# producers
-
-
 def transactions_of(producer: Any) -> Any:
     """What begins the end of a transaction without waiting for it, which no public method does."""
     return producer._transaction_manager
@@ -80,9 +48,6 @@ def transactions_of(producer: Any) -> Any:
 def wake(producer: Any) -> None:
     """Let the thread that sends look at once for what there is to be done."""
     producer._sender.wakeup()
-
-
-# record batches
 
 
 def packed_content(batch: DefaultRecordBatch) -> memoryview:

@@ -1,7 +1,7 @@
-"""What is written to Kafka: plain appends, and transactions in a thread of their own.
+"""Writes to Kafka: plain appends, and transactions in a thread of their own.
 
-kafka-python's producers do not survive everything: after a record that the broker refused as too large, or after any
-transaction error, only a new producer is sure to work. So each kind of send replaces its producer after an error.
+After a record that the broker refused as too large, or after any transaction error, a producer of kafka-python may
+never work again. So each kind of send replaces its producer after an error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 from kafka import KafkaProducer, TopicPartition, errors
@@ -25,7 +24,7 @@ from worker.stream.kafka.connection import Options
 from worker.stream.kafka.failing_sends import Failures
 from worker.stream.kafka.private import transactions_of, wake
 from worker.stream.log import Committed, Membership, Output, Sent
-from worker.topics import topic_name
+from worker.topics import PAGES, topic_name
 
 BATCH_BYTES: Final = 1 << 20
 """kafka-python's 16 KiB would make a request of every page."""
@@ -33,19 +32,19 @@ BLOCK_MS: Final = 2000
 """How long an append may hold up the worker's loop while no broker answers."""
 OUTPUTS_AT_A_TIME: Final = 8
 BREATH_SECONDS: Final = 0.0005
-"""A transaction gives its producer so many records at a time, .6 ms of work, and leaves core and interpreter to the
-worker in between: others wait for its answers."""
+"""A transaction gives its producer so many records at a time, which is .6 ms of work. In between it leaves core and
+interpreter to the worker's own thread, for whose answers other workers wait."""
 PAUSE_AFTER_ERROR_SECONDS: Final = 0.5
 """Between a failed send and the next try: a broker that is away answers at once, again and again."""
 LONG_SECONDS: Final = 5.0
-"""An append that takes longer is worth a word: the client repeats what may succeed, and says nothing meanwhile."""
+"""People are told of an append that takes longer: the client repeats what may succeed, and says nothing meanwhile."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class KafkaTicket:
-    """What became of a send. ``future`` is kafka-python's, None for what never reached a producer."""
+    """What became of an append. ``future`` is kafka-python's; None if the record never reached a producer."""
 
     future: Any = None
     fails_at: float = 0.0
@@ -54,7 +53,6 @@ class KafkaTicket:
 
     @property
     def state(self) -> Sent:
-        """Asked in the worker's thread; kafka-python ends its futures in another."""
         if self.future is None:
             return Sent.FAILED if time.monotonic() >= self.fails_at else Sent.PENDING
         if not self.future.is_done:
@@ -71,15 +69,8 @@ class Appender:
     def __init__(
         self, options: Options, prefix: str, *, max_bytes: int, delivery_seconds: float, generation: str = ""
     ) -> None:
-        self._options = dict(options) | {
-            "acks": "all",
-            "metrics_enabled": False,  # nobody reads the client's own, which are kept for each request
-            "enable_idempotence": True,
+        self._options = _exact(options, max_bytes, delivery_seconds) | {
             "linger_ms": 0,  # a round of the protocol waits for each of these
-            "batch_size": BATCH_BYTES,
-            "max_request_size": max_bytes,
-            "request_timeout_ms": request_ms(options, delivery_seconds),
-            "delivery_timeout_ms": int(delivery_seconds * 1000),
             "max_block_ms": BLOCK_MS,
             "bootstrap_timeout_ms": BLOCK_MS,
         }
@@ -90,9 +81,9 @@ class Appender:
         self.failures = Failures("appends")
 
     def prepare(self, topics: Iterable[str]) -> None:
-        """Ask where these topics are: the first append to each would wait for that, a tenth of a second each time.
+        """Ask where these topics are: else the first append to each would wait a tenth of a second for that.
 
-        Where no broker answers, it still does.
+        Nothing happens where no broker answers.
         """
         with suppress(errors.KafkaError):
             if self._producer is None:
@@ -103,7 +94,7 @@ class Appender:
     def append(
         self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers
     ) -> KafkaTicket:
-        """Never raises, blocks for ``BLOCK_MS`` at most; what goes wrong is the ticket's state."""
+        """Send a record. Never raises, blocks for ``BLOCK_MS`` at most; the ticket tells if it has failed."""
         self.look()
         name = topic_name(self._prefix, topic, self._generation)
         try:
@@ -113,28 +104,20 @@ class Appender:
             ticket = KafkaTicket(future, topic=name)
         except Exception as error:  # of many kinds; each means that nothing was sent
             if not isinstance(error, errors.MessageSizeTooLargeError):  # that is the client's own measure, and no harm
-                self._retire()
+                self.close(0)
             self._note(error, name)
             return KafkaTicket(fails_at=time.monotonic() + PAUSE_AFTER_ERROR_SECONDS, topic=name)
         self._last.append(ticket)
         return ticket
 
     def look(self) -> None:
-        """See what became of the last ones; after one that failed a new producer is needed."""
-        pending, failed, done = [], [], 0
-        for ticket in self._last:
-            state = ticket.state
-            if state is Sent.PENDING:
-                pending.append(ticket)
-            elif state is Sent.FAILED:
-                failed.append(ticket)
-            else:
-                done += 1
-        self._last = pending
-        if failed:
+        """See what became of the last appends; after one that failed the next has a new producer."""
+        states = [(ticket, ticket.state) for ticket in self._last]
+        self._last = [ticket for ticket, state in states if state is Sent.PENDING]
+        if failed := [ticket for ticket, state in states if state is Sent.FAILED]:
             self._note(failed[0].future.exception, failed[0].topic)
-            self._retire()
-        elif done:
+            self.close(0)
+        elif len(self._last) < len(states):
             self.failures.clear()
 
     def _note(self, error: Exception, topic: str) -> None:
@@ -142,7 +125,7 @@ class Appender:
             _log.warning("an append failed (%s); it is tried again", self.failures.why)
 
     def told(self) -> list[str]:
-        """What keeps failing, or waits for the broker for long, a line each."""
+        """A line for people while appends fail, or while one waits long for the broker."""
         waiting = [ticket for ticket in self._last if time.monotonic() - ticket.begun > LONG_SECONDS]
         return self.failures.told() or [
             f"a record of topic {ticket.topic} waits for the broker for {time.monotonic() - ticket.begun:.0f} s"
@@ -150,15 +133,10 @@ class Appender:
         ]
 
     def close(self, seconds: float) -> None:
-        """Send what is waiting, for at most so long."""
-        if self._producer is not None:
-            let_go(self._producer, seconds)
-            self._producer = None
-
-    def _retire(self) -> None:
+        """Send what is waiting, for at most so long; a later append would have a new producer."""
         self._last = []
         if self._producer is not None:
-            let_go(self._producer, 0)
+            let_go(self._producer, seconds)
             self._producer = None
 
 
@@ -175,7 +153,7 @@ def let_go(producer: Any, seconds: float) -> None:
 
 @dataclass
 class TransactionTicket:
-    """What became of a transaction; set by its thread, once."""
+    """What became of a transaction; the thread that makes it sets the state once."""
 
     state: Sent = Sent.PENDING
 
@@ -204,7 +182,6 @@ class Transactor(threading.Thread):
         self,
         options: Options,
         prefix: str,
-        pages: str,
         group: str,
         *,
         transactional_id: str,
@@ -213,23 +190,16 @@ class Transactor(threading.Thread):
         generation: str = "",
     ) -> None:
         super().__init__(name="transactions", daemon=True)
-        self._options = dict(options) | {
-            "acks": "all",
-            "metrics_enabled": False,  # nobody reads the client's own, which are kept for each request
-            "enable_idempotence": True,
+        self._options = _exact(options, max_bytes, timeout_seconds) | {
             "transactional_id": transactional_id,
             "transaction_timeout_ms": int(timeout_seconds * 1000),
             "linger_ms": 5,
-            "batch_size": BATCH_BYTES,
-            "max_request_size": max_bytes,
-            "delivery_timeout_ms": int(timeout_seconds * 1000),
-            "request_timeout_ms": request_ms(options, timeout_seconds),
             "max_block_ms": int(timeout_seconds * 1000),
         }
         self._timeout_seconds = timeout_seconds
         self._prefix = prefix
         self._generation = generation
-        self._pages = pages
+        self._pages = prefix + PAGES
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._stopping = threading.Event()
         self._producer: Any = None
@@ -237,18 +207,16 @@ class Transactor(threading.Thread):
         self.failures = Failures("transactions")
 
     def submit(self, job: Job) -> TransactionTicket:
-        """Queue a transaction."""
         self._jobs.put(job)
         return job.ticket
 
     def close(self, seconds: float) -> None:
-        """Finish what is queued, for at most so long."""
+        """Finish what is queued, in so many seconds at most."""
         self._jobs.put(None)
         self.join(seconds)
         self._stopping.set()
 
     def run(self) -> None:
-        """Until closed."""
         while (job := self._jobs.get()) is not None:
             refused: list[tuple[Output, Exception]] = []
             try:
@@ -263,9 +231,9 @@ class Transactor(threading.Thread):
         self._drop_producer(timeout=2)
 
     def _note(self, job: Job, refused: tuple[Output, Exception] | None, error: Exception) -> None:
-        """Say why a transaction failed, once as long as it stays the same, and of a record which it is.
+        """Log why a transaction failed, and at which record; the same reason is not logged twice in a row.
 
-        The first record that failed is the cause: after it the client ends all others, with the same error.
+        The first record that failed is the cause: after it the client fails all others with the same error.
         """
         about = f"group {self._group}" if isinstance(error, errors.FencedInstanceIdError) else "a transaction"
         if refused is not None:
@@ -281,7 +249,7 @@ class Transactor(threading.Thread):
         return topic_name(self._prefix, output.topic, self._generation)
 
     def _transact(self, job: Job, refused: list[tuple[Output, Exception]]) -> None:
-        """Raises whatever went wrong; ``refused`` gets the records that failed, in the order in which they did."""
+        """Make a transaction, or raise why not; ``refused`` gets the records that failed, the first one first."""
         if self._producer is None:
             self._producer = self._new_producer()
         deadline = time.monotonic() + self._timeout_seconds
@@ -295,7 +263,7 @@ class Transactor(threading.Thread):
             except errors.MessageSizeTooLargeError as error:
                 refused.append((output, error))
                 raise
-            sent.add_errback(partial(_failed, refused, output))
+            sent.add_errback(lambda error, output=output: refused.append((output, error)))  # in the client's thread
         offsets = {
             TopicPartition(self._pages, partition): OffsetAndMetadata(committed.offset, committed.metadata, -1)
             for partition, committed in job.offsets.items()
@@ -337,18 +305,29 @@ class Transactor(threading.Thread):
             self._producer = None
 
 
+def _exact(options: Options, max_bytes: int, seconds: float) -> dict[str, Any]:
+    """What both producers need to write each record once, or to say within so many seconds that they could not."""
+    return dict(options) | {
+        "acks": "all",
+        "enable_idempotence": True,
+        "metrics_enabled": False,  # nobody reads the client's own, which are kept for each request
+        "batch_size": BATCH_BYTES,
+        "max_request_size": max_bytes,
+        "request_timeout_ms": request_ms(options, seconds),
+        "delivery_timeout_ms": int(seconds * 1000),
+    }
+
+
 def request_ms(options: Options, seconds: float) -> int:
     """How long a request may take of which a second try must fit into so many seconds."""
     return int(min(options.get("request_timeout_ms", float("inf")), seconds * 500))
 
 
-def _failed(refused: list[tuple[Output, Exception]], output: Output, error: Exception) -> None:
-    """In the client's network thread."""
-    refused.append((output, error))
-
-
 def _written(output: Output) -> dict[str, Any]:
-    """What other clients write and this one reads but refuses to write: neither key nor value, headers of no value."""
+    """Key, value and headers of a record, in a form that kafka-python writes.
+
+    It reads records with neither key nor value, and headers without value, but refuses to write them.
+    """
     return {
         "key": output.key,
         "value": b"" if output.key is None and output.value is None else output.value,

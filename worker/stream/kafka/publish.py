@@ -13,7 +13,7 @@ from worker.topics import PAGES, topic_name
 from worker.urls import canonical_url
 
 OUTSTANDING: Final = 2000
-"""Pages on their way at a time: kafka-python's own buffer knows no bound."""
+"""Pages that may wait for the broker at a time: kafka-python's own buffer has no bound."""
 
 
 def publish_pages(

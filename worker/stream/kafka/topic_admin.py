@@ -1,6 +1,6 @@
-"""The topics on the broker: made as ``worker.topics`` says, and compared with it.
+"""Makes the topics on the broker as ``worker.topics`` says, and compares them with it.
 
-The number of partitions is never changed: the order of the world and the index's shards hang on it.
+The number of partitions is never changed: the order of claims and the shards of the index depend on it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def compare_topics(options: Options, specs: Iterable[TopicSpec]) -> list[Differe
 def create_topics(options: Options, specs: Iterable[TopicSpec], replication_factor: int) -> list[str]:
     """Make the topics that are not there, and return their names; those that are there are left alone.
 
-    Comes back when the new ones have leaders, so that they can be used at once.
+    Returns when the new ones have leaders, so that they can be used at once.
 
     Raises:
         Unavailable: the broker is not there, or the topics did not become usable.
@@ -111,7 +111,12 @@ def alter_configs(options: Options, differences: Iterable[Difference]) -> list[D
         answer = admin.alter_configs(
             [ConfigResource(ConfigResourceType.TOPIC, name, config) for name, config in wanted.items()]
         )
-        _refuse_failures(answer["topic"], wanted)
+        for name, outcome in answer["topic"].items():
+            if outcome != "OK":
+                raise UsageError(
+                    f"the broker does not set {wanted[name]} on {name}: {outcome}; correct topics.* or the user's "
+                    "rights"
+                )
         _wait_until_in_force(admin, wanted)
     return altered
 
@@ -145,16 +150,8 @@ def _admin(options: Options) -> Iterator[Any]:
             admin.close()
 
 
-def _refuse_failures(outcomes: Mapping[str, str], wanted: Mapping[str, Mapping[str, str]]) -> None:
-    for name, outcome in outcomes.items():
-        if outcome != "OK":
-            raise UsageError(
-                f"the broker does not set {wanted[name]} on {name}: {outcome}; correct topics.* or the user's rights"
-            )
-
-
 def _wait_until_in_force(admin: Any, wanted: Mapping[str, Mapping[str, str]]) -> None:
-    """The controller acknowledges a setting before the brokers have read it."""
+    """Wait until brokers show these settings: the controller acknowledges them before the brokers have read them."""
     deadline = time.monotonic() + IN_FORCE_TIMEOUT_S
     while True:
         found = _settings(admin, wanted)
@@ -204,12 +201,12 @@ def _differences(spec: TopicSpec, partitions: int | None, found: Mapping[str, st
 
 
 def _mean_the_same(wanted: str, found: str | None) -> bool:
-    """Lists, such as ``compact,delete``, may come in any order."""
+    """Whether two values of a setting are equal; lists, such as ``compact,delete``, may come in any order."""
     return found is not None and set(wanted.split(",")) == set(found.split(","))
 
 
 def _was_created(topic: Mapping[str, Any]) -> bool:
-    """False if somebody else made it in the meantime."""
+    """Whether this topic was made; false if somebody else made it in the meantime."""
     error = errors.for_code(topic["error_code"])
     if error is errors.NoError:
         return True

@@ -1,17 +1,16 @@
 """Takes fetched record batches apart in place of kafka-python: a record at a time, whatever they unpack to.
 
-kafka-python unpacks a compressed batch as a whole, and ends with an exception at the first record that it cannot take
-apart. Here a batch is a stream of which no more than a piece is in memory besides the record that is read:
+kafka-python unpacks a compressed batch as a whole, and raises at the first record that it cannot take apart. Here a
+batch is a stream, of which no more than a piece is in memory besides the record that is read:
 
-1. A record that is too large is passed over unread, but for its key. Its place and its time stand in front of its
-   content.
-2. A record that contradicts itself, or has a header whose name is no text, costs only itself.
+1. Of a record that is too large only the key is read, and its place and time, which stand in front of its content.
+2. A record that contradicts itself, or has a header whose name is no text, keeps no other from being read.
 3. Where a batch breaks off, none of its further records can be read; their offsets are known.
-4. A poll that has unpacked enough ends, with the records that it has; the next one goes on where it stood.
+4. A poll that has unpacked enough ends, with the records that it has; the next poll goes on where it stood.
 
 Records of the cases 1 to 3 come out as records without value and headers that say why. The checksum over a whole batch
-is checked before any of it is read: what does not fit was damaged by the broker's disk or memory, and is no matter of
-one record.
+is checked before any of it is read: where it does not fit, the broker's disk or memory has damaged the batch, so no
+single record can be blamed.
 
 Brokers from version 4.0 on know the message format v2 only, and give out all records in it; older ones stay with
 kafka-python.
@@ -32,11 +31,11 @@ from worker.stream.kafka.private import fetcher_as, packed_content
 from worker.stream.log import Record
 
 POLL_BYTES: Final = 16 << 20
-"""A poll ends when it has unpacked so much: gzip takes 50 ms for it, and others wait for this worker meanwhile."""
+"""A poll ends when it has unpacked so much: gzip takes 50 ms for that, and other workers wait meanwhile."""
 MOST_HEADERS: Final = 1000
-"""A record with more cannot be read. Two bytes of a page are a header that takes a hundred in memory."""
+"""A record with more headers cannot be read. Two bytes can be a header that takes a hundred bytes in memory."""
 MOST_KEY_BYTES: Final = 4096
-"""A longer key of a record that is too large is passed over with it."""
+"""Of a record that is too large a longer key is not read either."""
 HEAD_BYTES: Final = 5 + 1 + 10 + 5
 """What the length, the attributes, the time and the offset of a record take at most, in front of everything else."""
 
@@ -51,7 +50,7 @@ class Head(NamedTuple):
 
 
 class Torn(Exception):
-    """What follows in this batch cannot be read."""
+    """Raised where no further record of a batch can be read."""
 
 
 class PollBudget:
@@ -62,7 +61,7 @@ class PollBudget:
 
     @property
     def spent(self) -> bool:
-        """The poll ends."""
+        """Whether the poll is to end."""
         return self.left <= 0
 
 
@@ -78,7 +77,7 @@ class Window:
         self._why = "the batch ends"
 
     def reach(self, size: int) -> bool:
-        """Have so many bytes from ``place`` on; false if there are fewer."""
+        """Unpack until there are so many bytes from ``place`` on; false if there are fewer."""
         missing = self.place + size - len(self.data)
         if missing <= 0:
             return True
@@ -90,13 +89,8 @@ class Window:
         self.data = b"".join(parts)
         return missing <= 0
 
-    def demand(self, size: int) -> None:
-        """As ``reach``; raises ``Torn`` if there are fewer."""
-        if not self.reach(size):
-            raise self.torn()
-
     def pass_over(self, size: int) -> Iterator[None]:
-        """Leave so many bytes behind; gives way whenever a poll has unpacked enough."""
+        """Leave so many bytes behind; yields whenever the poll has unpacked enough, to be called again in the next."""
         while size > len(self.data) - self.place:
             size -= len(self.data) - self.place
             piece = self._next_piece()
@@ -108,7 +102,7 @@ class Window:
         self.place += size
 
     def torn(self) -> Torn:
-        """Why nothing follows."""
+        """The exception that says why no record follows."""
         return Torn(f"{self._why} before its last record")
 
     def _next_piece(self) -> bytes | None:
@@ -178,7 +172,7 @@ class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
         self.drain()
 
     def _is_void(self, batch: DefaultRecordBatch) -> bool:
-        """Whether a transaction wrote it that was aborted; keeps account of those."""
+        """Whether a transaction that was aborted wrote this batch; keeps account of such transactions."""
         if not (self.isolation_level and batch.has_producer_id()):
             return False
         self._consume_aborted_transactions_up_to(batch.last_offset)
@@ -188,7 +182,7 @@ class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
         return bool(self._is_batch_aborted(batch))
 
     def _of(self, batch: DefaultRecordBatch) -> Iterator[Record | None]:
-        """The records of one batch; every offset below the fetched one was taken before."""
+        """The records of one batch, without those below the offset that was fetched."""
         window = Window(batch, self._budget)
         partition, last, left = self.topic_partition.partition, batch.base_offset - 1, batch.records_count
         try:
@@ -201,7 +195,8 @@ class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
                     yield from window.pass_over(head.rest)
                     yield Record(partition, head.offset, key, b"", (), head.timestamp, oversize=head.length)
                 else:
-                    window.demand(head.rest)
+                    if not window.reach(head.rest):
+                        raise window.torn()
                     yield _read(window, partition, head)
                     window.place += head.rest
                 last, left = head.offset, left - 1
@@ -214,7 +209,7 @@ class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
 
 
 def _head(batch: DefaultRecordBatch, window: Window, last: int) -> Head:
-    """The head at the window's place, which moves behind it; ``last`` is the offset before."""
+    """Read the head at the window's place, and move the window behind it; ``last`` is the offset before."""
     window.reach(HEAD_BYTES)  # the last record may be shorter
     try:
         length, begin = decode_varint(window.data, window.place)
@@ -234,7 +229,7 @@ def _head(batch: DefaultRecordBatch, window: Window, last: int) -> Head:
 
 
 def _key(window: Window, head: Head) -> bytes | None:
-    """The key of a record that is not read, which tells people what page it is; the window stays where it is."""
+    """The key of a record that is not read: it tells people what page it is. The window stays where it is."""
     window.reach(min(head.rest, 5 + MOST_KEY_BYTES))
     try:
         size, place = decode_varint(window.data, window.place)
@@ -279,22 +274,22 @@ def _nullable(data: memoryview | bytes, place: int) -> tuple[bytes | None, int]:
 
 
 class BoundedFetcher(Fetcher):  # type: ignore[misc]
-    """A consumer's fetcher whose answers are taken apart as above."""
+    """A consumer's fetcher that takes answers apart with ``Unpacking``."""
 
     most_bytes: int
     budget: PollBudget
 
     def PartitionRecords(self, *args: Any, **more: Any) -> Unpacking:
-        """What kafka-python makes of an answer for a partition: a class there, made with two things more here."""
+        """What kafka-python calls with the broker's answer for a partition; there it is a class."""
         return Unpacking(self.most_bytes, self.budget, *args, **more)
 
     def fetched_records(self, *args: Any, **more: Any) -> Any:
-        """As kafka-python's; called once or twice a poll."""
+        """As kafka-python's, which calls it once or twice a poll."""
         self.budget.left = POLL_BYTES
         return super().fetched_records(*args, **more)
 
     def _append(self, drained: Any, part: Any, max_records: int, update_offsets: bool) -> int:
-        """How many records were taken; as many as wanted if the poll is to end, for which there is no other sign."""
+        """The number of records that were taken; to end the poll it says that there are as many as wanted."""
         taken: int = super()._append(drained, part, max_records, update_offsets)
         return max_records if self.budget.spent else taken
 

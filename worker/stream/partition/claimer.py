@@ -1,8 +1,9 @@
-"""The worker's one batch of claims in flight, made of what its partitions have ready."""
+"""Sends this worker's claims in batches, one at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from worker.messages import Batch, Claim, encode
 from worker.stream.log import Log, Sent, Ticket
@@ -13,29 +14,32 @@ from worker.stream.policy import SCHEME_HEADER, Policy
 from worker.topics import FINGERPRINTS
 
 
+@dataclass(eq=False)
 class Claimer(LogSubscriber):
-    """At most one batch of this worker in flight; the next gathers meanwhile, so batches grow with the load.
+    """At most one batch of this worker is in flight; the next gathers meanwhile, so batches grow with the load.
 
-    A batch is in flight until it was decided. After a send error the same claims are sent again before any further
-    ones: else claims of a partition would stand out of order in the log.
+    A batch is in flight until it is decided. After a send error the same claims are sent again before any other: else
+    claims of a partition would stand out of order in the log.
     """
 
-    def __init__(self, log: Log, policy: Policy, observer: Observer) -> None:
-        self.log = log
-        self.policy = policy
-        self.observer = observer
-        self.claims: tuple[Claim, ...] = ()
-        self.ticket: Ticket | None = None
+    log: Log
+    policy: Policy
+    observer: Observer
+    claims: tuple[Claim, ...] = ()
+    ticket: Ticket | None = None
 
     @property
     def idle(self) -> bool:
-        """Nothing is in flight."""
+        """Whether no batch is in flight."""
         return self.ticket is None
 
     def step(self, partitions: Sequence[OwnedPartition]) -> None:
         """Send the claims that are ready in partitions that claim, or once more those whose send failed."""
         if self.ticket is None:
-            self._send(self._gather(partitions), again=False)
+            gathered: list[Claim] = []
+            for partition in partitions:
+                gathered.extend(partition.ready_claims(self.policy.claims_a_batch - len(gathered)))
+            self._send(tuple(gathered), again=False)
         elif self.ticket.state is Sent.FAILED:
             self._send(self.claims, again=True)
 
@@ -46,19 +50,13 @@ class Claimer(LogSubscriber):
             self.ticket = None
 
     def on_decided(self, decided: DecidedBatch) -> None:
-        """Recognise the batch in flight by its claims; sent twice, the first to be decided counts."""
+        """Recognise the batch in flight by its claims; where it was sent twice, the first to be decided counts."""
         if self.ticket is None or decided.batch.writer != self.policy.writer:
             return
         sent = {(claim.partition, claim.offset) for claim in decided.batch.claims}
         if all((claim.partition, claim.offset) in sent for claim in self.claims):
             self.claims = ()
             self.ticket = None
-
-    def _gather(self, partitions: Iterable[OwnedPartition]) -> tuple[Claim, ...]:
-        gathered: list[Claim] = []
-        for partition in partitions:
-            gathered.extend(partition.ready_claims(self.policy.claims_a_batch - len(gathered)))
-        return tuple(gathered)
 
     def _send(self, claims: tuple[Claim, ...], *, again: bool) -> None:
         if not claims:

@@ -1,8 +1,9 @@
-"""Decisions become visible: outputs and consumed offsets in one transaction, by the owner of the page's partition."""
+"""Makes decisions visible: the owner of a page's partition writes outputs and consumed offset in one transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from worker.errors import UnreadableRecord
@@ -11,7 +12,7 @@ from worker.stream.log import Committed, Log, Output, Record, Sent, Ticket
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.partition.record_sizes import record_bytes, reference
-from worker.stream.policy import Policy, ReplayPoint
+from worker.stream.policy import Note, Policy, ReplayPoint
 from worker.stream.states import PartitionState
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
 from worker.verdict.decide import DEAD, DUPLICATE, Decision
@@ -23,7 +24,7 @@ OVERSIZE: Final = "oversize"
 def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: bool = False) -> list[Output]:
     """What one committed page leaves: a dead letter, or its verdict and, unless dropped, the page as it came.
 
-    One that is only ``counted`` leaves its verdict alone, for comparison with what another generation says of it.
+    A page that is only ``counted`` leaves nothing but its verdict, to be compared with that of another generation.
     Headers named ``dedup-…`` that the page brought along (a page fed back from ``deduplicated``) give way to ours.
     """
     kept = [(name, value) for name, value in record.headers if not name.startswith("dedup-")]
@@ -76,25 +77,25 @@ class PartitionCommit(NamedTuple):
     committed: Committed
 
 
+@dataclass(eq=False)
 class Committer:
     """At most one transaction in flight.
 
-    1. In the polling thread, and at the same moment: which partitions are owned, and the proof of membership.
+    1. The polling thread takes, at the same moment, which partitions are owned and the proof of membership.
     2. Outputs and consumed offsets, each with its replay point, go into one transaction.
-    3. Through: the partitions move on. Failed: the outcome is unknown, so they are taken up anew from whatever offset
-       the group has; what was committed is then not committed again.
+    3. If it is committed, the partitions move on. If it fails, its outcome is unknown, so they are taken up anew from
+       whatever offset the group has; what was committed after all is then not committed again.
     """
 
-    def __init__(self, log: Log, policy: Policy, observer: Observer) -> None:
-        self.log = log
-        self.policy = policy
-        self.observer = observer
-        self.parts: list[PartitionCommit] = []
-        self.ticket: Ticket | None = None
+    log: Log
+    policy: Policy
+    observer: Observer
+    parts: list[PartitionCommit] = field(default_factory=list)
+    ticket: Ticket | None = None
 
     @property
     def idle(self) -> bool:
-        """Nothing is in flight."""
+        """Whether no transaction is in flight."""
         return self.ticket is None
 
     def begin(
@@ -102,9 +103,9 @@ class Committer:
     ) -> bool:
         """Commit what is decided; false if there is nothing to commit or it may not be done now.
 
-        ``owned`` are the partitions that claim, ``places`` tells where the follower of each stands. With ``refresh``
-        those without anything undecided commit the same offset with a newer replay point, so that it does not outlive
-        the logs.
+        ``owned`` are the partitions that claim, ``places`` tells where the follower of each stands. With ``refresh`` a
+        partition that has nothing to commit commits the same offset with a newer replay point, so that the logs keep
+        what the point needs.
         """
         if self.ticket is not None:
             return False
@@ -113,7 +114,7 @@ class Committer:
         for partition in owned:
             ready = partition.settleable(pages, size)
             committed = partition.commit_point(len(ready), places[partition.number])
-            point = ReplayPoint.from_metadata(committed.metadata, f"partition {partition.number}")
+            point = Note.from_metadata(committed.metadata, f"partition {partition.number}").point
             if not ready and not (refresh and point != partition.committed_point):
                 continue
             for record, decision in ready:
@@ -140,13 +141,11 @@ class Committer:
             return []
         through = self.ticket.state is Sent.DONE
         parts, self.parts, self.ticket = self.parts, [], None
-        if through:
-            self.observer.committed([committed for part in parts for committed in part.ready])
-        else:
-            self.observer.commit_failed(sum(len(part.ready) for part in parts))
         owned = [part for part in parts if part.partition.state is PartitionState.CLAIMING]
         if not through:
+            self.observer.commit_failed(sum(len(part.ready) for part in parts))
             return [part.partition for part in owned]
+        self.observer.committed([committed for part in parts for committed in part.ready])
         for part in owned:
             part.partition.committed(len(part.ready), part.committed)
         return []

@@ -1,16 +1,17 @@
-"""Consumed pages become claims: in child processes that can be killed, so that a page costs only itself."""
+"""Makes claims of consumed pages, in child processes that can be killed, so that a page costs only itself."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from worker.errors import PageError, UnreadableRecord
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.messages import Claim, PageMeta
-from worker.pool.process_pool import ProcessPool
+from worker.pool.process_pool import PoolUsage, ProcessPool
 from worker.stream.log import Record
 from worker.stream.partition.commit import OVERSIZE
 from worker.stream.partition.record_sizes import MAX_DETAIL, largest_output
@@ -26,7 +27,7 @@ UNREADABLE: Final = "unreadable-record"
 
 
 class Source(NamedTuple):
-    """What a claim needs of its page besides the parser's result."""
+    """What a claim tells of its page besides the parser's result."""
 
     partition: int
     offset: int
@@ -35,26 +36,21 @@ class Source(NamedTuple):
     scope: int = 0
 
 
+@dataclass(eq=False)
 class FingerprintPool:
     """Hands pages to the pool as it has room, and turns what comes back into claims.
 
-    What cannot be a page is a dead claim at once, with a reason that a person can act on. ``most_bytes`` is what each
-    of the topics for pages and dead letters takes.
+    A record that cannot be a page becomes a dead claim at once, with a reason that a person can act on. ``most_bytes``
+    is what each of the topics for pages and dead letters takes.
     """
 
-    def __init__(
-        self,
-        pool: ProcessPool[Source, Fingerprinted],
-        most_bytes: int,
-        clock: Callable[[], float] = time.monotonic,
-        scope_of: ScopeOf = everywhere,
-        ttl: int | None = None,
-    ) -> None:
-        self.pool = pool
-        self.clock = clock
-        self.scope_of = scope_of
-        self.ttl = ttl
-        self.most_bytes = most_bytes
+    pool: ProcessPool[Source, Fingerprinted]
+    most_bytes: int
+    clock: Callable[[], float] = time.monotonic
+    scope_of: ScopeOf = everywhere
+    ttl: int | None = None
+
+    def __post_init__(self) -> None:
         self._line: deque[tuple[Source, bytes, PageMeta]] = deque()
         self._dead: list[Claim] = []
 
@@ -62,6 +58,10 @@ class FingerprintPool:
     def busy(self) -> bool:
         """Whether a page has not come back yet."""
         return bool(self._line or self._dead or self.pool.outstanding)
+
+    @property
+    def usage(self) -> PoolUsage:
+        return self.pool.usage
 
     def submit(self, record: Record) -> None:
         """Take a page; never blocks."""
@@ -81,7 +81,7 @@ class FingerprintPool:
     def claims(self, wait: float = 0.0) -> Sequence[Claim]:
         """What has come back; with pages under way, gathers for so many seconds.
 
-        Gathering is cheaper than coming back for each page: a pass of the worker's loop asks the broker four times.
+        Gathering is cheaper than to be asked for each page: a pass of the worker's loop asks the broker four times.
         """
         done, self._dead = self._dead, []
         until = self.clock() + wait

@@ -1,8 +1,9 @@
-"""Pages of one partition on their way from consumed to committed, and the worker's one batch in flight."""
+"""The pages of one partition on their way from consumed to committed."""
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from worker.errors import Refused, UsageError
@@ -22,7 +23,7 @@ SKIPPED: Final = "skipped"
 
 
 def is_skipped(dead: str | None) -> bool:
-    """Whether a claim, or a decision on it, says so."""
+    """Whether this reason of a dead claim says that its page was passed over by hand."""
     return dead is not None and dead.partition(": ")[0] == SKIPPED
 
 
@@ -33,23 +34,24 @@ class Due(NamedTuple):
     before: ReplayPoint
 
 
+@dataclass(eq=False)
 class OwnedPartition(LogSubscriber):
     """One partition of ``pages`` in the hands of this worker.
 
-    ``committed_offset`` is the first that is not committed. ``claimed_up_to`` is the highest claimed offset that was
-    read, by whomever: only pages above it are claimed. ``decided_up_to`` is the highest offset whose first claim was
-    seen decided. Pages below ``written_from`` are only counted; with ``counts`` (``output.mode``) all are. ``skipped``
-    are those whose first claim says so and that are not committed: they need not be held to be.
+    ``committed_offset`` is the first offset that is not committed. ``claimed_up_to`` is the highest offset in any
+    worker's claims that were read: only pages above it are claimed. ``decided_up_to`` is the highest offset whose first
+    claim was seen decided. Pages below ``written_from`` are only counted; with ``counts`` (``output.mode``) all are.
+    ``skipped`` are offsets of pages that were passed over by hand (``is_skipped``) and are not committed: they can be
+    committed although the page is not held.
     """
 
-    def __init__(self, number: int, observer: Observer, *, counts: bool = False) -> None:
-        self.number = number
-        self.observer = observer
+    number: int
+    observer: Observer
+    counts: bool = False
+
+    def __post_init__(self) -> None:
         self.state = PartitionState.LOCATING
-        self.committed_offset = -1
-        self.claimed_up_to = -1
-        self.decided_up_to = -1
-        self.catch_up_to = -1
+        self.committed_offset = self.claimed_up_to = self.decided_up_to = self.catch_up_to = -1
         self.held: dict[int, Record] = {}
         self.held_bytes = 0
         self.skipped: set[int] = set()
@@ -57,25 +59,24 @@ class OwnedPartition(LogSubscriber):
         self.waiting: deque[int] = deque()
         self.claims: dict[int, Claim] = {}
         self.committed_point = ReplayPoint(0, 0)
-        self.counts = counts
-        self.written_from = NOTHING if counts else 0
-        observer.partition_state(number, self.state)
+        self.written_from = NOTHING if self.counts else 0
+        self.observer.partition_state(self.number, self.state)
 
     def move(self, to: PartitionState) -> None:
-        """Begin another part of its life."""
         self.state = moved(PARTITION_MOVES, self.state, to)
         self.observer.partition_state(self.number, to)
 
     def locate(self, log: Log) -> ReplayPoint:
         """Find the replay point that stands beside the committed offset, or commit a first one.
 
-        1. The group's committed offset, waiting for pending transactions of a predecessor.
-        2. None: the end of ``answers``, then the end of ``fingerprints``, committed with the first offset before
-           anything is claimed. In this order, since an answer to a batch at or after the second cannot lie before the
-           first; and committed, since a successor that finds claims but no commit would not know their verdicts.
-        3. One that is older than the answers that are kept, since no batch came after it: where these begin is
-           committed before anything is claimed. Once there is a batch, nobody could tell that no answer is missing.
-        4. The end of ``fingerprints`` now: what was claimed before this worker owned the partition lies before it.
+        1. Ask for the group's committed offset; this waits for pending transactions of an earlier owner.
+        2. If there is none, take the end of ``answers``, then the end of ``fingerprints``, and commit both with the
+           first offset before anything is claimed. They are taken in this order, since an answer to a batch at or after
+           the second cannot lie before the first; and they are committed, since a later owner that finds claims but no
+           commit would not know their verdicts.
+        3. If the point is older than the answers that are kept, although no batch came after it, commit the place where
+           these begin, before anything is claimed. Once there is a batch, nobody could tell that no answer is missing.
+        4. Ask where ``fingerprints`` ends now: whatever was claimed before this worker owned the partition lies before.
 
         Raises:
             NotYet: ask again.
@@ -106,7 +107,7 @@ class OwnedPartition(LogSubscriber):
         return here
 
     def _check_outputs(self, note: Note, offset: int) -> None:
-        """Each page is to stand in the outputs once, whatever ``output.mode`` was before."""
+        """See that each page will stand in the outputs once, whatever ``output.mode`` was before."""
         where = f"partition {self.number} of {PAGES}"
         if self.counts and not note.counts:
             raise Refused(
@@ -134,7 +135,7 @@ class OwnedPartition(LogSubscriber):
         return first
 
     def begin_claiming(self, log: Log) -> None:
-        """Consume from the committed offset; both logs were read up to where they ended when this owner came.
+        """Consume from the committed offset on; to be called once all earlier claims of the partition were read.
 
         Raises:
             Refused: claims lie beyond the partition's end; the topic was made anew.
@@ -164,7 +165,7 @@ class OwnedPartition(LogSubscriber):
         return True
 
     def fingerprinted(self, claim: Claim) -> None:
-        """The claim of a page that was consumed; pages may come back in any order."""
+        """Take the claim of a page that was consumed; claims may come in any order."""
         if claim.offset > self.claimed_up_to and claim.offset in self.held:
             self.claims[claim.offset] = claim
 
@@ -183,7 +184,7 @@ class OwnedPartition(LogSubscriber):
         return ready
 
     def on_read(self, pending: Pending) -> None:
-        """Whatever was claimed, by whomever, is not claimed again."""
+        """Take note of what was claimed, by whatever worker: it is not claimed again."""
         for claim in pending.batch.claims:
             if claim.partition == self.number and claim.offset > self.claimed_up_to:
                 self.claimed_up_to = claim.offset
@@ -191,7 +192,7 @@ class OwnedPartition(LogSubscriber):
                     self.skipped.add(claim.offset)
 
     def on_decided(self, decided: DecidedBatch) -> None:
-        """Collect the decisions on first claims; those below the committed offset were committed by a predecessor.
+        """Collect the decisions on first claims; an earlier owner has committed those below the committed offset.
 
         Raises:
             Refused: a claim is void although its first one was never seen.
@@ -201,19 +202,15 @@ class OwnedPartition(LogSubscriber):
             if claim.partition != self.number:
                 continue
             decision = decisions.get(place)
-            if decision is None:
-                self._check_void(claim)
-            elif claim.offset >= self.committed_offset:
+            if decision is None and claim.offset > self.decided_up_to:
+                raise Refused(
+                    f"page {claim.offset} of partition {self.number} was claimed before, but that claim is not in the "
+                    f"log from the committed replay point {tuple(self.committed_point)} on. The consumed offsets of "
+                    "the group were reset or edited: give the workers a new kafka.group and topics.prefix"
+                )
+            if decision is not None and claim.offset >= self.committed_offset:
                 self.decisions.append(Due(decision, decided.before))
             self.decided_up_to = max(self.decided_up_to, claim.offset)
-
-    def _check_void(self, claim: Claim) -> None:
-        if claim.offset > self.decided_up_to:
-            raise Refused(
-                f"page {claim.offset} of partition {self.number} was claimed before, but that claim is not in the log "
-                f"from the committed replay point {tuple(self.committed_point)} on. The consumed offsets of the group "
-                "were reset or edited: give the workers a new kafka.group and topics.prefix"
-            )
 
     def settleable(self, most_pages: int, most_bytes: int) -> list[tuple[Record, Decision]]:
         """The pages at the head whose decision is known, in order of offset.
@@ -251,8 +248,8 @@ class OwnedPartition(LogSubscriber):
     def commit_point(self, count: int, place: ReplayPoint) -> Committed:
         """What to commit with the first ``count`` decisions; ``place`` is where this partition's follower stands.
 
-        Every first claim before the replay point that is written is then committed: it is the batch of the first
-        decision that stays behind, or the follower's place if none does.
+        The replay point that is committed is the batch of the first decision that is not committed with it, or the
+        follower's place if there is none. So every first claim before it is committed.
         """
         offset = self.committed_offset
         if count:
@@ -262,7 +259,7 @@ class OwnedPartition(LogSubscriber):
         return Committed(offset, Note(point, written_from).to_metadata())
 
     def committed(self, count: int, committed: Committed) -> None:
-        """The transaction with the first ``count`` decisions is through."""
+        """Let go of the first ``count`` decisions: their transaction is committed."""
         for _ in range(count):
             due = self.decisions.popleft()
             offset = due.decision.claim.offset
@@ -270,4 +267,4 @@ class OwnedPartition(LogSubscriber):
                 self.held_bytes -= record.weight
             self.skipped.discard(offset)
         self.committed_offset = committed.offset
-        self.committed_point = ReplayPoint.from_metadata(committed.metadata, f"partition {self.number}")
+        self.committed_point = Note.from_metadata(committed.metadata, f"partition {self.number}").point

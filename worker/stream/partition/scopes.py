@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
@@ -27,41 +26,29 @@ def everywhere(url: str, headers: Headers) -> int:
     return ALL_PAGES
 
 
-@dataclass(frozen=True)
-class OfHost:
-    """The host, without its port. With a ``key``, here as below, nobody who lacks it finds a name of equal bits."""
-
-    key: bytes | None = field(default=None, repr=False)
-
-    def __call__(self, url: str, headers: Headers) -> int:
-        """See ``ScopeOf``."""
-        return _scope(_host(url).encode(), self.key)
+def of_host(key: bytes | None = None) -> ScopeOf:
+    """By the host, without its port. With a ``key``, here as below, nobody who lacks it finds a name of equal bits."""
+    return lambda url, headers: _scope(_host(url).encode(), key)
 
 
-@dataclass(frozen=True)
-class OfSite:
-    """The registrable domain; the host where it has none, as an address or ``localhost``."""
+def of_site(registrable: RegistrableDomain, key: bytes | None = None) -> ScopeOf:
+    """By the registrable domain; by the host where it has none, as an address or ``localhost``."""
 
-    registrable: RegistrableDomain
-    key: bytes | None = field(default=None, repr=False)
-
-    def __call__(self, url: str, headers: Headers) -> int:
-        """See ``ScopeOf``."""
+    def site(url: str, headers: Headers) -> int:
         host = _host(url)
-        return _scope((host if _is_address(host) else self.registrable(host) or host).encode(), self.key)
+        return _scope((host if _is_address(host) else registrable(host) or host).encode(), key)
+
+    return site
 
 
-@dataclass(frozen=True)
-class OfHeader:
-    """The value of a header of the page's record; of a repeated header the last one counts."""
+def of_header(name: str, key: bytes | None = None) -> ScopeOf:
+    """By the value of a header of the page's record; of a repeated header the last one counts."""
 
-    name: str
-    key: bytes | None = field(default=None, repr=False)
+    def value_of(url: str, headers: Headers) -> int:
+        values = [value for header, value in headers if header == name and value is not None]
+        return _scope(values[-1], key) if values else ALL_PAGES
 
-    def __call__(self, url: str, headers: Headers) -> int:
-        """See ``ScopeOf``."""
-        values = [value for name, value in headers if name == self.name and value is not None]
-        return _scope(values[-1], self.key) if values else ALL_PAGES
+    return value_of
 
 
 def _scope(name: bytes, key: bytes | None) -> int:

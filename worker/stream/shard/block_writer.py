@@ -1,8 +1,9 @@
-"""Keeps a shard's blocks on the ``index`` topic: writes them one at a time, buries those that have expired."""
+"""Keeps a shard's blocks on the ``index`` topic: writes them one at a time, writes tombstones for expired ones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from worker.index.blocks import tombstones
@@ -15,49 +16,42 @@ from worker.topics import INDEX
 
 
 class Flight(NamedTuple):
-    """A block on its way."""
+    """A block that was sent and is not acknowledged."""
 
     key: bytes
     block: Block
     ticket: Ticket
 
 
+@dataclass(eq=False)
 class BlockWriter:
     """Writes the sealed blocks of one shard in their order.
 
     The next block is sent only when the one before it is acknowledged; after an error the same block is sent under a
     new key, since both may land and a key must never be overwritten. ``block_keys`` maps keys on the topic to the last
-    batch of their block: all of its own, and before the offset ``block_keys_before`` those of other owners, too.
-    ``replay_point`` is where the next owner reads the logs from, after the last block that is on the topic. Only blocks
-    that end at or below a floor that is itself on the topic are buried: else a crash between the two would leave the
-    cover without a start.
+    batch of their block: of this owner's blocks, and of other owners' that lie before the offset ``block_keys_before``.
+    ``replay_point`` is where the next owner reads the logs from, after the last block that is on the topic. A block is
+    buried (its tombstone is written) only once a block on the topic has a floor at or above its end: if a crash came
+    between the two, the cover would have no start.
     """
 
-    def __init__(
-        self,
-        log: Log,
-        shard: LiveShard,
-        block_keys: Mapping[bytes, int],
-        block_keys_before: int,
-        floor: int,
-        new_key: Callable[[], bytes],
-        observer: Observer,
-    ) -> None:
-        self.log = log
-        self.shard = shard
-        self.block_keys = dict(block_keys)
-        self.block_keys_before = block_keys_before
-        self.replay_point = shard.replay_point
-        self.floor = floor
-        self.new_key = new_key
-        self.observer = observer
+    log: Log
+    shard: LiveShard
+    block_keys: dict[bytes, int]
+    block_keys_before: int
+    floor: int
+    new_key: Callable[[], bytes]
+    observer: Observer
+
+    def __post_init__(self) -> None:
+        self.replay_point = self.shard.replay_point
         self.flight: Flight | None = None
         self.burials: dict[bytes, Ticket] = {}
         self._searched = NEVER
 
     @property
     def idle(self) -> bool:
-        """Nothing is on its way and nothing waits for it."""
+        """Whether no block is in flight or waits to be sent."""
         return self.flight is None and not self.shard.sealed
 
     def step(self) -> None:
@@ -68,7 +62,7 @@ class BlockWriter:
         self._bury()
 
     def learn(self, landed: Mapping[bytes, int | None], before: int) -> None:
-        """Take in what has landed on the topic before an offset, None for a key that was buried."""
+        """Take in what has landed on the topic before this offset, with None for a key that was buried."""
         for key, to in landed.items():
             if to is None:
                 self.block_keys.pop(key, None)

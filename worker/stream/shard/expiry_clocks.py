@@ -1,4 +1,4 @@
-"""The watermark just after each batch that has left a survivor in a shard: what its entries expire by."""
+"""The watermark just after each batch that has left a survivor in a shard: its entries expire by these."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class Clocks:
             self.append(batch, watermark)
 
     def append(self, batch: int, watermark: int) -> None:
-        """Take up a later batch."""
         if len(self) and self._watermarks[-1] == watermark:
             self._batches[-1] = batch
             return

@@ -16,7 +16,7 @@ from worker.messages import Answer, Block, Claim, Hit, Order
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
-from worker.stream.shard.memory_limit import MemoryLimit
+from worker.stream.shard.memory_limit import Measured, MemoryLimit
 from worker.verdict.clock import NO_WATERMARK, watermark_after
 
 NEVER: Final = -1
@@ -42,7 +42,7 @@ class Earliest(Protocol):
         """Which rule holds."""
 
 
-class Index(Protocol):
+class Index(Measured, Protocol):
     """What is needed of ``worker.index.shard.Shard``."""
 
     def earliest_near(self, queries: Queries, expired_up_to: int = ...) -> Earliest:
@@ -55,7 +55,7 @@ class Index(Protocol):
         """Take up survivors, later than all that are there."""
 
     def load(self, parts: Iterable[Entries], expected: int = ...) -> None:
-        """The same for many in parts, of which so many are expected."""
+        """Take up many, in parts; so many are expected."""
 
     def expire(self, up_to_batch: int) -> int:
         """Remove the entries of all batches up to this one; returns how many."""
@@ -65,16 +65,6 @@ class Index(Protocol):
 
     def dismantle(self) -> Iterator[None]:
         """Give back memory, a little in each step; nothing may be asked any more."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of columns and tables."""
-
-    @property
-    def url_bytes(self) -> int:
-        """Bytes of compressed URLs."""
 
     @property
     def look_ups(self) -> int:
@@ -113,8 +103,9 @@ class Standing:
     clocks: Clocks = field(default_factory=Clocks)
 
     def expired_up_to(self, ttl: int | None) -> int:
-        """The last batch whose survivors are expired for the batch after ``to``: the watermark just after it < the
-        watermark - ttl.
+        """The last batch whose survivors are expired for the batch after ``to``.
+
+        They are when the watermark just after their batch is less than the present watermark minus ``ttl``.
         """
         if ttl is None:
             return self.floor
@@ -123,7 +114,7 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """A shard just after a batch, of which every survivor is in a sealed block; later batches do not touch it."""
+    """The state of a shard just after a batch, all of it in sealed blocks; later batches do not change it."""
 
     standing: Standing
     entries: Entries
@@ -160,23 +151,23 @@ def void_places(claims: Iterable[Claim], claimed: dict[int, int]) -> list[int]:
     return void
 
 
+@dataclass(eq=False)
 class LiveShard(LogSubscriber):
     """A shard restored up to a batch, following the logs from there.
 
-    Deterministic: everything it answers, stores and seals is a function of its blocks and the logs. Two owners of a
-    shard differ only in where they cut their blocks.
+    Everything that it answers, stores and seals is a function of its blocks and the logs. So two owners of a shard
+    differ only in where they cut their blocks.
     """
 
-    def __init__(
-        self, number: int, policy: Policy, index: Index, standing: Standing, memory_limit: MemoryLimit | None = None
-    ) -> None:
-        self.number = number
-        self.policy = policy
-        self.index = index
-        self.standing = standing
-        self.memory_limit = memory_limit or MemoryLimit()
+    number: int
+    policy: Policy
+    index: Index
+    standing: Standing
+    memory_limit: MemoryLimit = field(default_factory=MemoryLimit)
+
+    def __post_init__(self) -> None:
         self.sealed: deque[Block] = deque()
-        self._sealed_to = standing.to
+        self._sealed_to = self.standing.to
         self._open: list[Survivor] = []
         self._open_clocks: list[Order] = []
         self._open_bytes = 0

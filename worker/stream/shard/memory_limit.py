@@ -12,7 +12,7 @@ _URL_BYTES: Final = 16
 _TABLE_BYTES: Final = 10
 """A tag and a slot, and a quarter for growing."""
 _SKETCH_BYTES: Final = 32 + 8 * 7
-"""The sketch, and half a key and a slot in each of eight tables of bands."""
+"""The sketch, and in each of eight tables of bands half a key and a slot."""
 _EMPTY_BYTES: Final = 8 * MIB + MIB // 2
 """What the tables of bands of one shard take before they hold anything; without sketches it is next to nothing."""
 _MEASURED_FROM: Final = 100_000
@@ -24,17 +24,17 @@ class OverMemoryLimit(Refused):
 
 
 class Measured(Protocol):
-    """An index that knows what it takes."""
+    """An index that knows how many bytes it takes."""
 
     def __len__(self) -> int: ...
 
     @property
     def nbytes(self) -> int:
-        """Columns and tables."""
+        """Bytes of columns and tables."""
 
     @property
     def url_bytes(self) -> int:
-        """Compressed URLs."""
+        """Bytes of compressed URLs."""
 
 
 class _Taken(NamedTuple):
@@ -54,8 +54,8 @@ class MemoryLimit:
     """Bytes that all shards of a worker may take together; 0 is no limit. ``tables`` are those of the index, and
     ``sketched`` says whether entries have sketches.
 
-    What a shard takes is counted when it is restored, and again whenever it has grown by so much that it could matter;
-    between these, each entry counts for what those before it took.
+    The bytes of a shard are counted when it is restored, and again whenever it has grown by a fiftieth; between two
+    counts, each new entry counts for as much as an entry took on average.
     """
 
     def __init__(self, limit: int = 0, tables: int = 4, sketched: bool = False) -> None:
@@ -71,7 +71,6 @@ class MemoryLimit:
 
     @property
     def entries(self) -> int:
-        """Entries that the shards hold."""
         return sum(taken.entries for taken in tuple(self._shards.values()))
 
     @property
@@ -81,7 +80,7 @@ class MemoryLimit:
         return self.used / entries if entries >= _MEASURED_FROM else self._expected
 
     def reserve(self, shard: int, entries: int) -> None:
-        """Before so many entries are loaded.
+        """Count so many entries that are about to be loaded.
 
         Raises:
             OverMemoryLimit: they would not fit.
@@ -98,11 +97,11 @@ class MemoryLimit:
         self._shards[shard] = _Taken(entries, coming, entries)
 
     def count(self, shard: int, index: Measured, beside: int = 0) -> None:
-        """Take an index's own word for what it takes, and so many bytes beside it."""
+        """Ask an index itself how many bytes it takes; ``beside`` come on top."""
         self._shards[shard] = _Taken(len(index), index.nbytes + index.url_bytes + beside, len(index))
 
     def grow(self, shard: int, entries: int, index: Measured, beside: int = 0) -> None:
-        """Before so many more entries are stored; ``beside`` as for ``count``.
+        """Count so many more entries that are about to be stored; ``beside`` as for ``count``.
 
         Raises:
             OverMemoryLimit: they would not fit.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.messages import Answer, encode
@@ -23,6 +24,7 @@ from worker.topics import ANSWERS, INDEX
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class OwnedShard:
     """One shard in the hands of this worker, from its first block to its loss.
 
@@ -30,15 +32,14 @@ class OwnedShard:
     and only what they left unanswered is answered.
     """
 
-    def __init__(
-        self, number: int, log: Log, policy: Policy, observer: Observer, resources: WorkerResources, ends: Ends
-    ) -> None:
-        self.number = number
-        self.log = log
-        self.ends = ends
-        self.policy = policy
-        self.observer = observer
-        self.resources = resources
+    number: int
+    log: Log
+    policy: Policy
+    observer: Observer
+    resources: WorkerResources
+    ends: Ends
+
+    def __post_init__(self) -> None:
         self.state = ShardState.RESTORING
         self.restoration = self._begin()
         self.live: LiveShard | None = None
@@ -47,15 +48,14 @@ class OwnedShard:
         self.answer_from = 0
         self.asked = -1
         self.ticket: Ticket | None = None
-        observer.shard_state(number, self.state)
+        self.observer.shard_state(self.number, self.state)
 
     def move(self, to: ShardState) -> None:
-        """Begin another part of its life."""
         self.state = moved(SHARD_MOVES, self.state, to)
         self.observer.shard_state(self.number, to)
 
     def close(self) -> None:
-        """Stop reading blocks, if it still does, and writing a snapshot."""
+        """Stop reading blocks and writing a snapshot, whichever is under way, and give back its share of memory."""
         self._end_restoration()
         if self.snapshot_writer is not None:
             self.snapshot_writer.abandon()
@@ -67,7 +67,7 @@ class OwnedShard:
             self.restoration = None
 
     def restore(self, new_index: IndexFactory, new_key: Callable[[], bytes]) -> LiveShard | None:
-        """Read blocks on; the shard once all of them are loaded, from then on to be joined to a follower.
+        """Read more blocks; returns the shard once all of them are loaded, to be joined to a follower.
 
         Raises:
             Unavailable: the broker does not answer; ask again.
@@ -99,16 +99,16 @@ class OwnedShard:
         return self.live
 
     def _begin(self) -> Restoration | None:
-        """None while the broker does not say where the blocks begin."""
+        """Begin to read the blocks; None while the broker does not say where they begin."""
         try:
             return Restoration(self.number, self.log, self.policy, self.observer, self.resources)
         except Unavailable:
             return None
 
     def answer(self, follower: Follower) -> Answer | None:
-        """What there is to answer to the first undecided batch, unless that was done; to be sent with ``send``.
+        """The answer to the first undecided batch, to be sent with ``send``; None if it was sent or is not due.
 
-        Never to a later one: what a batch is compared with are the survivors of all batches before it.
+        A later batch is never answered: a batch is compared with the survivors of all batches before it.
         """
         if self.live is None:
             return None
@@ -131,6 +131,6 @@ class OwnedShard:
         return answer
 
     def send(self, answer: Answer) -> None:
-        """Give it to the log."""
+        """Append the answer to the log."""
         self.asked = answer.batch
         self.ticket = self.log.append(ANSWERS, 0, None, encode(answer))

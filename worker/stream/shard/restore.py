@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
 from functools import partial
+from operator import methodcaller
 from typing import Final, NamedTuple
 
 from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import Cover, cover
 from worker.index.entries import Entries
 from worker.messages import Block, decode
-from worker.stream.compatibility import other_scheme
 from worker.stream.log import Log, Record
 from worker.stream.observer import Observer
-from worker.stream.policy import BRIDGE_HEADER, Policy, ReplayPoint
+from worker.stream.policy import BRIDGE_HEADER, Policy, ReplayPoint, other_scheme
 from worker.stream.replay import readable_point
 from worker.stream.resources import WorkerResources
 from worker.stream.shard.expiry_clocks import Clocks
@@ -26,8 +27,8 @@ from worker.stream.shard.snapshots import refuse
 from worker.topics import INDEX
 
 _WAIT: Final = 0.005
-"""Seconds for which a step waits for records, or for the loading; without it the loop would only turn. The shards that
-answer already wait as long, once for each that does not."""
+"""Seconds for which a step waits for records, or for the loading; without a wait the loop would burn a core. The shards
+that answer already wait meanwhile, once for each shard that is being restored."""
 
 
 class Restored(NamedTuple):
@@ -56,6 +57,7 @@ class _Loaded(NamedTuple):
     unreadable: list[tuple[int, str]]
 
 
+@dataclass(eq=False)
 class Restoration:
     """Reads one shard's partition of ``index`` to its end, a step at a time.
 
@@ -67,20 +69,19 @@ class Restoration:
     4. Load what it holds, in the background, if there is one.
     5. Check that both logs still reach back to its end.
 
-    Where 3 to 5 fail with a snapshot, or 2 finds that a repair has given up batches that it holds, all of it begins
-    anew without.
+    Where 3 to 5 fail with a snapshot, or 2 finds that a repair has given up batches that it holds, all steps begin anew
+    without the snapshot.
     """
 
-    def __init__(
-        self, number: int, log: Log, policy: Policy, observer: Observer, resources: WorkerResources | None = None
-    ) -> None:
-        self.number = number
-        self.log = log
-        self.policy = policy
-        self.observer = observer
-        self.resources = resources or WorkerResources()
+    number: int
+    log: Log
+    policy: Policy
+    observer: Observer
+    resources: WorkerResources = field(default_factory=WorkerResources)
+
+    def __post_init__(self) -> None:
         folder = self.resources.snapshots
-        self.snapshot = None if folder is None else folder.find(number, log, policy)
+        self.snapshot = None if folder is None else folder.find(self.number, self.log, self.policy)
         self._begin()
 
     def _begin(self) -> None:
@@ -125,7 +126,6 @@ class Restoration:
         return True
 
     def close(self) -> None:
-        """Stop reading and loading."""
         self._closed = True
         self.reader.close()
 
@@ -166,9 +166,9 @@ class Restoration:
         self._begin()
 
     def _load(self, new_index: IndexFactory) -> _Loaded:
-        """Cover and index. Asks nothing of the log, so that it may run beside the worker's own thread.
+        """Make the cover and the index. Asks nothing of the log, so that it may run beside the worker's own thread.
 
-        What is loaded is let go of at once: else the blocks would take as much memory as the index once more.
+        Each block is let go of as soon as it is loaded: else all of them would take as much memory as the index does.
         """
         count = len(self.blocks)
         found, parts, unreadable = self._cover()
@@ -197,7 +197,7 @@ class Restoration:
             parts: deque[Iterable[Entries]] = deque()
             for piece in found.pieces:
                 if snapshot is not None and piece.block is snapshot.head.block:
-                    parts.append(_after(snapshot.entries(), piece.after))
+                    parts.append(map(methodcaller("after", piece.after), snapshot.entries()))
                     continue
                 try:
                     parts.append((piece.entries(),))
@@ -209,7 +209,7 @@ class Restoration:
                 return found, parts, unreadable
 
     def _given_up(self, parts: deque[Iterable[Entries]]) -> Iterator[Entries]:
-        """The entries one after the other, kept by nobody but who asked; ends early when nobody waits for them."""
+        """The entries in parts, none of which is kept here; ends early when nobody waits for the shard any more."""
         while parts and not self._closed:
             yield from parts.popleft()
 
@@ -229,19 +229,12 @@ class Restoration:
         if block.shard != self.number:
             self.observer.unreadable(INDEX, record.offset, f"a block of shard {block.shard} in partition {self.number}")
             return
-        if self.snapshot is not None and block.after < self.snapshot.head.block.to and _is_bridge(record):
+        is_bridge = any(name == BRIDGE_HEADER for name, _ in record.headers)
+        if is_bridge and self.snapshot is not None and block.after < self.snapshot.head.block.to:
             self._bridged = block.to
         self.blocks[key] = block
         self.block_keys[key] = block.to
         self.offsets[id(block)] = record.offset
-
-
-def _is_bridge(record: Record) -> bool:
-    return any(name == BRIDGE_HEADER for name, _ in record.headers)
-
-
-def _after(portions: Iterable[Entries], batch: int) -> Iterator[Entries]:
-    return (portion.after(batch) for portion in portions)
 
 
 def _standing(found: Cover, ttl: int | None) -> Standing:

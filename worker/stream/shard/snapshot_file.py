@@ -28,7 +28,7 @@ from worker.messages import Block
 _MAGIC: Final = b"DEDUPSN1"
 _FRAME: Final = struct.Struct("<QI")
 _PIECE: Final = 1 << 18
-"""Entries a piece, 16 MB: what is written at a time, and loaded at the speed of memory."""
+"""Entries of a piece, which has 16 MB then: it is written at once, and loaded as fast as memory is read."""
 _FILE_MODE: Final = 0o600
 _KEPT: Final = COLUMNS | OPTIONAL
 _COLUMNS: Final = tuple((name, str(dtype)) for name, dtype in _KEPT.items())
@@ -80,8 +80,8 @@ _PIECES: Final = msgspec.msgpack.Decoder(_Piece)
 def write(file: Path, writer: str, snapshot: Snapshot, entries: Entries, abandoned: Callable[[], bool]) -> None:
     """Put a snapshot in the place of the one before: beside it first, then synced, then renamed.
 
-    No other user can read it.
-    ``writer`` names the process in the name of the file beside it; ``abandoned`` is asked between pieces.
+    No other user can read it. ``writer``, the name of this process, is part of the name of the file beside it;
+    ``abandoned`` is asked between pieces.
 
     Raises:
         Abandoned: it said so; the one before is still there.
@@ -103,7 +103,11 @@ def write(file: Path, writer: str, snapshot: Snapshot, entries: Entries, abandon
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
-    _sync_folder(file.parent)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # only then the rename outlives a power cut
+    finally:
+        os.close(folder)
 
 
 class SnapshotFile:
@@ -198,12 +202,3 @@ def _entries_of(payload: bytes) -> Entries:
         return Entries(**columns, urls=UrlRun(Group(*group) for group in piece.urls))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise SnapshotDamaged(f"a piece cannot be read: {error}") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    """A rename outlives a power cut only when the folder is synced, too."""
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

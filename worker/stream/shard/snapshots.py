@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import re
 import stat
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -24,24 +26,26 @@ from worker.stream.shard.snapshot_file import Abandoned, Snapshot, SnapshotDamag
 from worker.topics import FINGERPRINTS, INDEX, topic_name
 
 _TRIES: Final = 10
-"""Reads of up to a second each for one record that is known to be there, unless it is not."""
+"""How often, for up to a second each time, a record is looked for that should be there."""
 
 _FOLDER_MODE: Final = 0o700
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OURS: Final = re.compile(r".*\.snapshot(\.(.*\.)?tmp)?", re.DOTALL)
+"""Names of snapshots, and of what is left of them by a process that was killed while it wrote."""
 
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
 class SnapshotFolder:
     """The snapshots of this crawl on this machine, one file a shard; several workers may share it.
 
     ``prefix`` and ``generation`` are those of the topics: two crawls on one machine do not overwrite each other's.
     """
 
-    def __init__(self, folder: Path, prefix: str, generation: str = "") -> None:
-        self.folder: Final = folder
-        self.prefix: Final = prefix
-        self.generation: Final = generation
+    folder: Path
+    prefix: str
+    generation: str = ""
 
     def make(self) -> None:
         """Make the folder for this user alone; what snapshots it has from before are closed to others, too.
@@ -54,7 +58,7 @@ class SnapshotFolder:
         """
         self.folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         there = list(self.folder.iterdir())
-        ours = [file for file in there if file.is_file() and not file.is_symlink() and _is_ours(file.name)]
+        ours = [file for file in there if file.is_file() and not file.is_symlink() and _OURS.fullmatch(file.name)]
         for file in ours if len(ours) < len(there) else [self.folder, *ours]:
             try:
                 mode = stat.S_IMODE(file.stat().st_mode)
@@ -66,11 +70,10 @@ class SnapshotFolder:
                 _log.warning("other users may read %s (%s): make it its user's alone", file, error.strerror)
 
     def file(self, shard: int) -> Path:
-        """Where a shard's snapshot is."""
         return self.folder / f"{topic_name(self.prefix, INDEX, self.generation)}-{shard}.snapshot"
 
     def find(self, shard: int, log: Log, policy: Policy) -> SnapshotFile | None:
-        """The shard's snapshot_file, if it is one of this log, scheme and shard. Why not is logged."""
+        """The shard's snapshot, if it is of this log, scheme and shard; else the log says why it is not used."""
         file = self.file(shard)
         try:
             found = SnapshotFile(file)
@@ -85,13 +88,8 @@ class SnapshotFolder:
         return found
 
 
-def _is_ours(name: str) -> bool:
-    """Also of a file that a process left that was killed while it wrote."""
-    return name.endswith(".snapshot") or (".snapshot." in name and name.endswith(".tmp"))
-
-
 def refuse(file: Path, why: str) -> None:
-    """Say that a snapshot is of no use. The next one takes its place."""
+    """Log why a snapshot is not used; the next one will take its place."""
     _log.warning("snapshot %s is not used, the index topic is read from its beginning: %s", file, why)
 
 
@@ -129,9 +127,9 @@ def mark_of(log: Log, batch: int) -> bytes | None:
 def landed(
     log: Log, shard: int, begin: int, end: int, block_keys: Mapping[bytes, int], abandoned: Callable[[], bool]
 ) -> dict[bytes, int | None]:
-    """What has landed on a shard's partition of ``index`` in [begin, end) and ``block_keys`` does not say.
+    """What has landed on a shard's partition of ``index`` in [begin, end) and is not in ``block_keys``.
 
-    The last batch of a block by its key, None for a key that was buried.
+    The result has the last batch of each block by its key, and None for a key that was buried.
 
     Raises:
         Abandoned: it said so.
@@ -154,37 +152,37 @@ def landed(
     return found
 
 
+@dataclass(eq=False)
 class SnapshotWriter:
     """Writes the snapshots of one shard in the background.
 
-    1. ``capture``: where everything that was decided is in sealed blocks, take the state and where the topic ends. What
-       is on the topic before that end and not in the state are blocks of other owners that nobody waits for.
-    2. ``step``: once the last of these blocks is acknowledged, write. Earlier it must not be: the blocks of an owner
-       that goes on from it would leave a hole on the topic.
-    3. Nobody reads again what lies before that end. So the blocks of others that have landed there since this owner
-       read it are learnt of first, by their keys: whoever owns the shard buries them when they have expired.
+    1. ``capture``: where everything that was decided is in sealed blocks, take the state and where the topic ends.
+       Blocks before that end that are not in the state are of other owners, and nobody waits for them.
+    2. ``step``: once the last of these blocks is acknowledged, write the state. It must not be written before: an owner
+       that goes on from it writes only later blocks, so an earlier one that got lost would leave a hole on the topic.
+    3. Nobody who uses the snapshot reads what lies on the topic before that end. So before it is written, the keys of
+       other owners' blocks that have landed there are learnt: whoever owns the shard buries these when they expire.
     """
 
-    def __init__(
-        self, folder: SnapshotFolder, log: Log, background: Callable[[Callable[[], Any]], Future[Any]]
-    ) -> None:
-        self.folder = folder
-        self.log = log
-        self.background = background
+    folder: SnapshotFolder
+    log: Log
+    background: Callable[[Callable[[], Any]], Future[Any]]
+
+    def __post_init__(self) -> None:
         self.due = False
-        """Whether ``capture`` is still to be called: taking the state copies it, so shards have their turns."""
+        """Whether ``capture`` is still to be called: it copies the state, so one shard is captured at a time."""
         self._captured: tuple[Frozen, int] | None = None
         self._writing: Future[tuple[dict[bytes, int | None], int] | None] | None = None
         self._abandoned = False
 
     @property
     def holds(self) -> bool:
-        """A state was taken and is not written yet: a copy of all columns of a shard."""
+        """Whether it holds a state that is not written yet: a copy of all columns of a shard."""
         return self._captured is not None or (self._writing is not None and not self._writing.done())
 
     @property
     def idle(self) -> bool:
-        """Nothing is being written or waits for it."""
+        """Whether no state is being written, waits to be written or is still to be taken."""
         return not self.due and not self.holds
 
     def capture(self, shard: LiveShard) -> None:
@@ -204,20 +202,13 @@ class SnapshotWriter:
             return
         frozen, position = self._captured
         self._captured = None
+        keys = dict(block_writer.block_keys)
         self._writing = self.background(
-            partial(
-                self._write,
-                shard,
-                frozen,
-                position,
-                block_writer.floor,
-                dict(block_writer.block_keys),
-                block_writer.block_keys_before,
-            )
+            partial(self._write, shard, frozen, position, block_writer.floor, keys, block_writer.block_keys_before)
         )
 
     def abandon(self) -> None:
-        """Nobody waits for what is being written."""
+        """Stop writing: nobody waits for it any more."""
         self.due, self._captured = False, None
         self._abandoned = True
 
@@ -230,7 +221,7 @@ class SnapshotWriter:
         block_keys: dict[bytes, int],
         block_keys_before: int,
     ) -> tuple[dict[bytes, int | None], int] | None:
-        """In the background, where nobody looks: what goes wrong is said here. ``BlockWriter.learn`` takes it."""
+        """Write in the background; what goes wrong is only logged. Returns what ``BlockWriter.learn`` takes."""
         file = self.folder.file(shard.number)
         learnt = None
         try:

@@ -11,9 +11,8 @@ import pytest
 from tests.observe.exposed import INFO, series
 from tests.stream.script import claim
 from worker.messages import Hit
-from worker.observe.hosts import HostTable, host_of, hosts_json
 from worker.observe.metrics import Metrics
-from worker.observe.origins import CRAWLS, crawl_of
+from worker.observe.origins import CRAWLS, HostTable, crawl_of, host_of, hosts_json
 from worker.stream.log import Record
 from worker.verdict.decide import Decision
 

@@ -1,4 +1,4 @@
-"""Reading a partition to its end: everything before it, nothing from it on, and no reader is left open."""
+"""What the port to the log does by itself: reading a partition to its end, the weight of a record, who is evicted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from worker.stream.log import Reader, Record, read_to_end
+from worker.stream.log import HEADER_BYTES, RECORD_BYTES, Membership, Reader, Record, read_to_end
 
 
 class Portions(Reader):
@@ -60,3 +60,15 @@ def test_who_leaves_early_or_gives_up_has_closed_the_reader() -> None:
         next(read_to_end(given_up := Portions(([0], 1)), 1, before_each_read=give_up))
     assert given_up.closed
     assert given_up.portions
+
+
+def test_holding_a_record_takes_its_content_and_something_for_each_of_its_parts() -> None:
+    bare = Record(0, 0, None, None, (), 0)
+    full = Record(0, 0, b"key", b"body", [("url", b"http://a/"), ("status", None)], 0)  # type: ignore[list-item]
+    assert bare.weight == RECORD_BYTES
+    assert full.weight == RECORD_BYTES + len(b"keybody") + 2 * HEADER_BYTES + len(b"urlhttp://a/status")
+
+
+@pytest.mark.parametrize(("generation", "evicted"), [(-1, True), (0, False), (7, False)])
+def test_a_member_of_no_generation_is_evicted(generation: int, evicted: bool) -> None:
+    assert Membership(generation, "member").evicted is evicted

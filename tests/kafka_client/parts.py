@@ -1,0 +1,75 @@
+"""Every part of kafka-python that workers or the plugin touch although it has no public name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import kafka
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from kafka.consumer.fetcher import Fetcher
+from kafka.coordinator.base import BaseCoordinator
+from kafka.net.compat import KafkaNetClient
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kafka.producer.sender import Sender
+from kafka.producer.transaction_manager import TransactionManager
+from kafka.record.default_records import DefaultRecordBatch
+
+
+class Part(NamedTuple):
+    """An attribute of a class, or one that its constructor gives to every object."""
+
+    owner: type
+    name: str
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the installed kafka-python has it."""
+        return hasattr(self.owner, self.name) or self.name in self.owner.__init__.__code__.co_names  # type: ignore[misc]
+
+
+OF_EVERYBODY: Final = (
+    Part(KafkaAdminClient, "_net"),
+    Part(KafkaConnectionManager, "_auth_failures"),
+    Part(KafkaConnectionManager, "_build_transport"),
+    Part(KafkaNetClient, "_manager"),
+    Part(KafkaProducer, "_sender"),
+    Part(KafkaSSLTransport, "_sock_recv"),
+    Part(KafkaTCPTransport, "_sock_recv"),
+    Part(NetworkSelector, "stop"),
+    Part(Sender, "force_close"),
+)
+"""What ``worker.kafka_client.private`` touches."""
+
+OF_WORKERS: Final = (
+    Part(KafkaConsumer, "_coordinator"),
+    Part(KafkaConsumer, "_fetcher"),
+    Part(BaseCoordinator, "need_rejoin"),
+    Part(BaseCoordinator, "request_rejoin"),
+    Part(Fetcher, "PartitionRecords"),
+    Part(Fetcher, "_append"),
+    Part(Fetcher, "_completed_fetches"),
+    Part(Fetcher, "_fetch_futures"),
+    Part(Fetcher, "_next_partition_records"),
+    Part(Fetcher, "fetched_records"),
+    Part(KafkaProducer, "_sender"),
+    Part(KafkaProducer, "_transaction_manager"),
+    Part(Sender, "wakeup"),
+    Part(TransactionManager, "begin_commit"),
+    Part(TransactionManager, "send_offsets_to_transaction"),
+    Part(DefaultRecordBatch, "HEADER_STRUCT"),
+    Part(DefaultRecordBatch, "_buffer"),
+)
+"""What ``worker.stream.kafka.private`` touches, and ``BoundedFetcher`` overrides."""
+
+
+def lacking(parts: Iterable[Part]) -> list[str]:
+    """A sentence for each part that the installed kafka-python does not have."""
+    return [
+        f"kafka-python {kafka.__version__} has no {part.owner.__module__}.{part.owner.__qualname__}.{part.name}: bound "
+        "kafka-python to earlier versions in pyproject.toml, or find out what took its place"
+        for part in parts
+        if not part.is_there
+    ]

@@ -1,0 +1,65 @@
+"""Word F1 of the text that an extractor takes out of pages, held against their main content as people marked it.
+
+Words are runs of ``\\w`` in lower case, compared as multisets; F1 is the mean over pages. That is the measure of the
+Web Content Extraction Benchmark (WCXB), whose pages these are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from worker.evaluate.labelled import META
+from worker.evaluate.lines import lines
+from worker.fingerprint.fingerprinter import Fingerprinter
+
+PAGES: Final = "pages.jsonl.xz"
+FEW: Final = 5
+"""Words that an extractor found nothing with, if the page has ``ENOUGH``: such a page is like no other."""
+ENOUGH: Final = 20
+
+_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What was taken out of a page beside what should have been."""
+
+    id: str
+    url: str
+    type: str
+    text: str
+    truth: str
+    f1: float
+    is_empty: bool | None
+    """Hardly a word was found of many; None where there are not many."""
+
+
+def extractions(folder: Path, fingerprinter: Fingerprinter) -> Iterator[Extraction]:
+    """Of every page of ``pages.jsonl.xz`` in a folder; of none where there is no such file."""
+    file = folder / PAGES
+    if not file.is_file():
+        return
+    for _, line in lines(file):
+        page = json.loads(line)
+        text = fingerprinter.text_of(page["html"].encode("utf-8", "replace"), META["html"].at(page["url"]))
+        found, truth = words(text), words(page["text"])
+        empty = found.total() < FEW if truth.total() >= ENOUGH else None
+        yield Extraction(page["id"], page["url"], page["type"], text, page["text"], f1(found, truth), empty)
+
+
+def words(text: str) -> Counter[str]:
+    """The words of a text, each as often as it stands there."""
+    return Counter(_WORD.findall(text.lower()))
+
+
+def f1(found: Counter[str], truth: Counter[str]) -> float:
+    """Harmonic mean of the shares of words found that are right, and of right words that are found."""
+    if not found or not truth:
+        return float(not found and not truth)
+    return 2 * (found & truth).total() / (found.total() + truth.total())

@@ -1,0 +1,97 @@
+"""Commands look at the broker, and write to it, without being a member of any group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from kafka import KafkaProducer
+
+from tests.stream.kafka.under_test import GROUP, KafkaUnderTest, kafka_log
+from worker.errors import Refused, UsageError
+from worker.messages import VerdictRecord, dead_letter_headers
+from worker.stream.kafka import outsider
+from worker.stream.kafka.outsider import ClusterView
+from worker.stream.log import Bounds, Committed, read_to_end
+from worker.topics import DEAD_LETTERS, FINGERPRINTS, INDEX, VERDICTS
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture
+def world(broker: str, topic_prefix: str) -> Iterator[KafkaUnderTest]:
+    with KafkaUnderTest.on(broker, topic_prefix) as world:
+        yield world
+
+
+@pytest.fixture
+def view(world: KafkaUnderTest) -> Iterator[ClusterView]:
+    with ClusterView(world.options, prefix=world.prefix, group=world.prefix + GROUP) as view:
+        yield view
+
+
+def test_what_is_written_is_there_in_its_order_when_writing_returns(view: ClusterView) -> None:
+    view.write([(INDEX, 0, b"%d" % n, b"block %d" % n, [("scheme", b"words")]) for n in range(3)])
+    assert view.bounds(INDEX, 0) == Bounds(0, 3)
+    found = list(read_to_end(view.reader(INDEX, 0, 1), 3))
+    assert [(record.key, record.value, record.headers) for record in found] == [
+        (b"%d" % n, b"block %d" % n, [("scheme", b"words")]) for n in (1, 2)
+    ]
+
+
+def test_a_record_that_the_broker_refuses_ends_the_command_with_the_next_move(
+    world: KafkaUnderTest, view: ClusterView
+) -> None:
+    with (
+        ClusterView(
+            world.options, prefix=world.prefix, group=world.prefix + GROUP, max_message_bytes=64 << 20
+        ) as unbounded,
+        pytest.raises(UsageError, match=rf"{world.prefix}fingerprints as too large.*--alter-config"),
+    ):
+        unbounded.write([(FINGERPRINTS, 0, b"", bytes(16 << 20), ())])
+    assert view.bounds(FINGERPRINTS, 0).end == 0
+
+
+def test_consumed_offsets_are_set_only_while_nobody_is_in_the_group(world: KafkaUnderTest, view: ClusterView) -> None:
+    member = world.member("a")
+    world.balance(member)
+    assert len(view.members()) == 2, "one in each group"
+    with pytest.raises(Refused, match=r"did not take the consumed offsets of group .*stop all workers"):
+        view.commit({0: Committed(7, "note")})
+    world.members.remove(member)
+    kafka_log(member).close(4)
+    world.until("both groups are empty", lambda: not view.members())
+    view.commit({0: Committed(7, "note"), 1: Committed(0, "")})
+    assert [view.committed(partition) for partition in range(3)] == [Committed(7, "note"), Committed(0, ""), None]
+
+
+def test_the_last_page_in_the_outputs_is_found_however_far_from_their_end(
+    world: KafkaUnderTest, view: ClusterView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outsider, "LAST_RECORDS", 2)
+    verdict = VerdictRecord(
+        url="http://a.example/",
+        verdict="unique",
+        duplicate_of=None,
+        distance=None,
+        reason="first",
+        fingerprint=None,
+        order=(0, 0),
+        source=(0, 5),
+        fetched=None,
+        scheme="",
+    )
+    producer = KafkaProducer(**world.options, transactional_id=f"{world.prefix}out")
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send(world.prefix + VERDICTS, verdict.encode(), partition=0)
+    producer.send(world.prefix + DEAD_LETTERS, b"", headers=dead_letter_headers("why", "", (0, 7)), partition=0)
+    producer.commit_transaction()
+    for _ in range(9):  # leaves nothing but markers
+        producer.begin_transaction()
+        producer.send(world.prefix + DEAD_LETTERS, b"", headers=dead_letter_headers("why", "", (0, 9)), partition=0)
+        producer.flush(timeout=30)
+        producer.abort_transaction()
+    producer.close(timeout=10)
+    world.until("the last transaction is over", lambda: view.committed_up_to(0) == 7)
+    assert view.committed_up_to(1) == -1
