@@ -10,7 +10,6 @@ from worker.page.markup import BREAKS, FROM, KIND, MARK, OWNER, PARENT, TO, Rows
 from worker.page.rules import (
     COMMENTS,
     COMMENTS_ALL,
-    CONSENT,
     HIDDEN,
     MEANING,
     NAMED,
@@ -42,7 +41,6 @@ from worker.page.vocabulary import (
     MAIN,
     MARKED_ASIDE,
     MARKED_COMMENTS,
-    MARKED_CONSENT,
     MARKED_HIDDEN,
     MARKED_MAIN,
     MARKED_ROLE,
@@ -71,9 +69,12 @@ LEAST_BESIDE_COMMENTS: Final = 0.1
 """Prose that the page must have besides, as a share of that of the comments, so that these go."""
 LEAST_LEFT: Final = 0.2
 """Share of the prose that names must leave, to be believed."""
+AN_ARTICLE: Final = 60
+"""Words of a text besides the comments that is an article, however little it is beside them."""
 LEAST_LIE: Final = 100
-TIMES: Final = 2
-"""So many words, and so many times the longest text that is left, has a text that a name cannot take."""
+TIMES: Final = 5
+"""So many words, and so many times the longest text that is left, has a text that a name cannot take. With 2 times,
+short news among texts of the site are lost to these."""
 
 LEAST_POSTS: Final = 3
 LONGEST_BYLINE: Final = 12
@@ -139,8 +140,6 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, off: int) -> 
                 rule, most = COMMENTS, MOST_COMMENTS
         elif kind & ASIDE:
             rule, most = MEANING, 1.0 if doubt < _ELEMENTS else NAVIGATION
-        elif mark & MARKED_CONSENT:
-            rule, most = CONSENT, 1.0 if doubt < _ELEMENTS else NAVIGATION
         elif mark & MARKED_ROLE:
             rule, most = MEANING, 1.0 if doubt < _ROLES else NAVIGATION
         elif kind & HEADER and not in_article[element]:
@@ -185,7 +184,7 @@ def drop_beside(elements: Rows, runs: Rows, known: Rows, said: Rows, off: int) -
                 of_comments = max(of_comments, flows[element])
             elif rule in (NAMED, WEAKLY_NAMED):
                 of_names = max(of_names, flows[element])
-        few = left < LEAST_BESIDE_COMMENTS * (whole - without_comments)
+        few = left < LEAST_BESIDE_COMMENTS * (whole - without_comments) and known[0, FLOW] < AN_ARTICLE
         if comments and (few or of_comments >= longest) and is_on(COMMENTS_ALL, off):
             comments = False
             continue

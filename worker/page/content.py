@@ -82,8 +82,8 @@ MOST_LINKED: Final = 0.1
 NEIGHBOURS: Final = 0.2
 """Share of the prose that neighbours must have."""
 ONE_PIECE: Final = 0.6
-"""Share of a child's prose that stands in one block of an article. With .8 comments that are not called so are taken
-for pieces of the page."""
+"""Share of a child's prose that stands in one block of an article. With .85 landing pages keep more of theirs, and what
+else a site writes below its articles is taken for pieces of them."""
 
 STUB_LINKS: Final = 2
 STUB_PROSE: Final = range(20, 101)
@@ -138,7 +138,7 @@ def main_content(markup: str, off: int = ALL) -> Content:
     content = html.unescape(text[:written].tobytes().decode("utf-8", "replace"))
     title = _title(page)
     links, long, brief = page.known[page.top, [LINKS, LONG, BRIEF]].tolist()
-    if long + brief <= LONGEST_NOTICE and is_on(NOTICE, off) and is_notice(content):
+    if links + long + brief <= LONGEST_NOTICE and is_on(NOTICE, off) and is_notice(content):
         return Content("", title)
     bare = None
     prose_of_page = int(page.known[0, LONG])
@@ -289,7 +289,7 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
     if is_on(POSTS, off):
         drop_posts(body, elements, runs, known, said)
     title = _main_heading(elements, runs, known, said)
-    top = _content(elements, runs, known, said, title, off)
+    top = _content(elements, runs, known, said, title, off) if is_on(OUTSIDE, off) else 0
     inside = np.zeros(len(elements), dtype=np.uint8)
     inside[top] = 1
     if is_on(TITLE, off):

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 LONGEST_NOTICE: Final = 40
-"""Words outside links. A page about scripts has more."""
+"""Words. A page about scripts has more."""
 _LONGEST_WAIT: Final = 8
 
 _SCRIPTS: Final = re.compile(r"\bjava ?script\b", re.IGNORECASE)

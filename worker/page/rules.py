@@ -11,17 +11,16 @@ NO_SCRIPTS: Final = 1
 UNSEEN: Final = 2
 COMMENTS: Final = 3
 MEANING: Final = 4
-CONSENT: Final = 5
-HIDDEN: Final = 6
-NAMED: Final = 7
-WEAKLY_NAMED: Final = 8
-COMMENTS_ALL: Final = 9
-NAMES_LIE: Final = 10
-POSTS: Final = 11
-OUTSIDE: Final = 12
-SECTIONS: Final = 13
-TITLE: Final = 14
-NOTICE: Final = 15
+HIDDEN: Final = 5
+NAMED: Final = 6
+WEAKLY_NAMED: Final = 7
+COMMENTS_ALL: Final = 8
+NAMES_LIE: Final = 9
+POSTS: Final = 10
+OUTSIDE: Final = 11
+SECTIONS: Final = 12
+TITLE: Final = 13
+NOTICE: Final = 14
 
 
 class Rule(NamedTuple):
@@ -49,13 +48,12 @@ RULES: Final = (
         True,
         "Navigation, sidebars, footers, dialogs and page headers are beside the content by their element or role.",
     ),
-    Rule(CONSENT, "consent", True, "Consent to cookies is asked on every page of a site, often at length."),
     Rule(HIDDEN, "hidden", True, "What is hidden by its attributes is not read, unless it is most of the page."),
     Rule(
         NAMED,
         "named",
         True,
-        "Authors call menus, sidebars, advertising, related pages and sharing what they are, in class and id.",
+        "Authors call menus, sidebars, advertising, consent, related pages and sharing so, in class and id.",
     ),
     Rule(WEAKLY_NAMED, "weakly-named", True, "The same by words that mean other things as well, for small parts."),
     Rule(

@@ -64,8 +64,6 @@ HAS_ADDRESS: Final = 1 << 4
 MARKED_HIDDEN: Final = 1 << 5
 MARKED_ROLE: Final = 1 << 6
 """Navigation and the like by its role, which means as much as an element does."""
-MARKED_CONSENT: Final = 1 << 7
-"""Asks for consent to cookies, by class or id."""
 
 _ELEMENTS: Final = {
     "address blockquote center details dir div dl fieldset figcaption figure form hgroup hr p pre listing xmp summary "
@@ -110,9 +108,9 @@ _WORDS: Final = {
     # to be shared, bought, signed
     "share shares sharing sharebar sharethis addthis addtoany social socials "
     "ad ads adv advert advertisement advertising adsense banner promo promos promotion sponsor sponsored outbrain "
-    "taboola newsletter newsletters subscribe subscription signup login popup modal "
+    "taboola cookie cookies gdpr consent onetrust cookielaw cookiebot "
+    "newsletter newsletters subscribe subscription signup login popup modal "
     "overlay lightbox": MARKED_ASIDE,
-    "cookie cookies gdpr consent onetrust cookielaw cookiebot": MARKED_CONSENT,
     "widget widgets": MARKED_WEAKLY,
 }
 
