@@ -11,9 +11,9 @@ from worker.demo.kernels import PARTS
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
-SIDE_BY_SIDE: Final = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
-"""Many tests wait for a broker, others compute. More than two at once would starve each other on two cores. In the
-order of their names, which puts the longest files first (cli, cluster): neither process ends long after the other."""
+SIDE_BY_SIDE: Final = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
+"""Three on two cores: a quarter of its time a test waits for a broker, a process or the end of a session. In the order
+of their names, which puts the longest files first (cli, cluster): no process ends long after the others."""
 
 CHECKS: Final = {
     "lint": [sys.executable, "-m", "ruff", "check", "."],

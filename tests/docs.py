@@ -108,7 +108,14 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "plugin-stats": (HANDBOOK / "reference" / "plugin.md", plugin_stats),
     "metrics": (HANDBOOK / "reference" / "metrics.md", metrics_table),
     "topics": (HANDBOOK / "reference" / "topics.md", topics),
-    "quality": (HANDBOOK / "quality" / "index.md", published.table),
+    "quality": (HANDBOOK / "quality" / "index.md", published.methods),
+    "quality-languages": (HANDBOOK / "quality" / "index.md", published.languages),
+    "quality-classes": (HANDBOOK / "quality" / "index.md", published.classes),
+    "quality-relations": (HANDBOOK / "quality" / "index.md", published.relations),
+    "quality-extraction": (HANDBOOK / "quality" / "index.md", published.extraction),
+    "quality-extractors": (HANDBOOK / "quality" / "index.md", published.extractors),
+    "quality-details": (HANDBOOK / "quality" / "index.md", published.details),
+    "quality-features": (HANDBOOK / "quality" / "index.md", published.features),
 }
 """What is written in the docs by the code: the page and the text, by the name in the page's markers."""
 

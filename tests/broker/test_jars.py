@@ -13,6 +13,7 @@ from pathlib import Path
 import jgo.constants
 import pytest
 
+from tests.broker.resolve_jars import LOG4J
 from worker.broker import jars
 from worker.broker.jars import Jar, classpath, pinned_jars
 from worker.errors import Unavailable, UsageError
@@ -75,7 +76,7 @@ def test_every_jar_of_kafka_itself_is_of_the_pinned_version() -> None:
 
 
 def test_log4j_and_its_binding_are_of_one_version() -> None:
-    assert {jar.version for jar in pinned_jars() if jar.group == "org.apache.logging.log4j"} == {jars.LOG4J}
+    assert {jar.version for jar in pinned_jars() if jar.group == "org.apache.logging.log4j"} == {LOG4J}
 
 
 def test_no_jar_is_pinned_in_two_versions() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.config.giving import loaded
-from worker.config import Settings, in_generation
+from worker.config import Settings
+from worker.config.generations import in_generation
 from worker.errors import UsageError
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from html.parser import HTMLParser
 from typing import Final
@@ -163,19 +162,3 @@ def test_groups_hold_all_pages_with_a_text_once(site: Site) -> None:
         page.url for page in site.pages if page.kind is not PageKind.FILE
     )
     assert site.visits == len(site.pages) + len(of_kind(site, PageKind.FRONT))
-
-
-def test_texts_are_sentences_of_both_languages() -> None:
-    texts = articles.articles()
-    assert len({text.slug for text in texts}) == len(texts)
-    for text in (*texts, *articles.briefs()):
-        joined = "".join(text.paragraphs)
-        assert bool(re.search("[\u4e00-\u9fff]", joined)) == (text.language == "zh"), text.slug
-        assert all(re.search(r"[.?!。？！]$|[.?!。？！][”\"]$", paragraph) for paragraph in text.paragraphs), text.slug
-
-
-def test_two_pages_of_briefs_have_at_most_one_item_in_common() -> None:
-    pages = articles.briefs()
-    for place, page in enumerate(pages):
-        assert len(set(page.paragraphs)) == 6
-        assert all(len(set(page.paragraphs) & set(other.paragraphs)) <= 1 for other in pages[:place])

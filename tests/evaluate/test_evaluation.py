@@ -66,3 +66,11 @@ def test_of_ten_megabytes_of_one_character_as_much_is_read_as_a_worker_reads() -
     pairs = [Pair("long", "cut", 1, "en", None), Pair("long", "other", 0, "en", None)]
     exact = evaluated(bodies, pairs, "text").results[1]
     assert [call.near for call in exact.calls] == [True, False]
+
+
+def test_pages_of_one_text_do_not_fill_blocks_though_no_pair_says_that_they_are_copies() -> None:
+    texts = {f"{number}": " ".join(f"w{number * 100 + place}" for place in range(60)) for number in range(80)}
+    pairs = [Pair("0", key, 0, "en", None) for key in texts if key != "0"]
+    copies = {f"copy {number}": texts["7"] for number in range(80)}
+    more = [Pair("0", key, 0, "en", None) for key in copies]
+    assert evaluated(texts | copies, pairs + more, "text").load == evaluated(texts, pairs, "text").load

@@ -147,9 +147,9 @@ class ReferenceTables:
         columns, rules = self._columns, self._rules
         for table, arrangement in zip(self._blocks, self._arrangements, strict=True):
             for query, slot in self._live(table, _keys(asked.values, arrangement), asked.scopes, lower):
-                near = np.bitwise_count(columns.at("fingerprint", slot) ^ asked.values[query]) <= rules.k
+                near = np.bitwise_count(_at(columns, "fingerprint", slot) ^ asked.values[query]) <= rules.k
                 query, slot = query[near], slot[near]
-                alike = in_ratio(rules.ratio, columns.at("tokens", slot), asked.tokens[query])
+                alike = in_ratio(rules.ratio, _at(columns, "tokens", slot), asked.tokens[query])
                 query, slot = query[alike], slot[alike]
                 allowed = self._sketches_allow(asked, query, slot)
                 np.minimum.at(best, query[allowed], slot[allowed] - columns.first)
@@ -157,7 +157,7 @@ class ReferenceTables:
     def earliest_text(self, asked: Asked, lower: int, best: I64) -> None:
         """See ``Tables``."""
         for query, slot in self._live(self._texts, _keys(asked.texts, WHOLE), asked.scopes, lower):
-            same = self._columns.at("text_hash", slot) == asked.texts[query]
+            same = _at(self._columns, "text_hash", slot) == asked.texts[query]
             np.minimum.at(best, query[same], slot[same] - self._columns.first)
 
     def earliest_by_sketch(self, asked: Asked, lower: int, best: I64) -> None:
@@ -166,9 +166,9 @@ class ReferenceTables:
         for band, table in enumerate(self._bands):
             for query, slot in self._live(table, asked.bands[:, band].astype(np.uint64), asked.scopes, lower):
                 assert rule is not None
-                near = in_ratio(rule.ratio, self._columns.at("tokens", slot), asked.tokens[query])
+                near = in_ratio(rule.ratio, _at(self._columns, "tokens", slot), asked.tokens[query])
                 query, slot = query[near], slot[near]
-                alike = agreements_of(self._columns.sketches_at(slot), asked.sketches[query]) >= rule.threshold
+                alike = agreements_of(_sketches_at(self._columns, slot), asked.sketches[query]) >= rule.threshold
                 np.minimum.at(best, query[alike], slot[alike] - self._columns.first)
 
     def earliest_one(self, value: int, tokens: int) -> int:
@@ -195,17 +195,17 @@ class ReferenceTables:
         columns = self._columns
         hit = np.flatnonzero(best != NO_SLOT)
         slots = best[hit] + columns.first
-        ours_bare, theirs_bare = asked.bare[hit], columns.at("bare", slots)
-        bits = np.bitwise_count(columns.at("fingerprint", slots) ^ asked.values[hit])
+        ours_bare, theirs_bare = asked.bare[hit], _at(columns, "bare", slots)
+        bits = np.bitwise_count(_at(columns, "fingerprint", slots) ^ asked.values[hit])
         distance = np.where(ours_bare | theirs_bare, -1, bits.astype(np.int64))
-        same_text = columns.at("text_hash", slots) == asked.texts[hit]
+        same_text = _at(columns, "text_hash", slots) == asked.texts[hit]
         close = (distance >= 0) & (distance <= self._rules.k)
-        close &= in_ratio(self._rules.ratio, columns.at("tokens", slots), asked.tokens[hit])
+        close &= in_ratio(self._rules.ratio, _at(columns, "tokens", slots), asked.tokens[hit])
         close[close] = self._sketches_allow(asked, hit[close], slots[close])
         exact = same_text & (close & (distance == 0) | ours_bare & theirs_bare)
-        without_token = (columns.at("tokens", slots) == 0) & (asked.tokens[hit] == 0)
+        without_token = (_at(columns, "tokens", slots) == 0) & (asked.tokens[hit] == 0)
         numbers, flags = np.full((4, len(best)), -1, np.int64), np.zeros((3, len(best)), np.bool_)
-        numbers[:, hit] = columns.at("batch", slots), columns.at("place", slots), distance, slots
+        numbers[:, hit] = _at(columns, "batch", slots), _at(columns, "place", slots), distance, slots
         flags[:, hit] = exact, ~close & ~exact, same_text & ours_bare & theirs_bare & without_token
         return numbers, flags
 
@@ -236,9 +236,9 @@ class ReferenceTables:
         rule = self._rules.sketch
         if rule is None:
             return np.ones(len(query), np.bool_)
-        ours, theirs = asked.sketches[query], self._columns.sketches_at(slot)
+        ours, theirs = asked.sketches[query], _sketches_at(self._columns, slot)
         either_bare = ~(ours.any(axis=1) & theirs.any(axis=1))
-        same_text = self._columns.at("text_hash", slot) == asked.texts[query]
+        same_text = _at(self._columns, "text_hash", slot) == asked.texts[query]
         allowed: NDArray[np.bool_] = either_bare | same_text
         allowed |= agreements_of(theirs, ours) >= rule.hamming_threshold
         return allowed
@@ -248,7 +248,7 @@ class ReferenceTables:
             self.candidates += len(slot)
             live = slot >= self._columns.first + lower
             query, slot = query[live], slot[live]
-            same = self._columns.at("scope", slot) == scopes[query]
+            same = _at(self._columns, "scope", slot) == scopes[query]
             yield query[same], slot[same]
 
 
@@ -262,3 +262,13 @@ def in_ratio(ratio: tuple[int, int], tokens: U32, others: U32) -> NDArray[np.boo
 
 def _keys(values: U64, arrangement: Arrangement) -> U64:
     return arrange(values, arrangement.shifts) & np.uint64((1 << arrangement.key_bits) - 1)
+
+
+def _at(columns: Columns, name: str, slots: I64) -> NDArray[Any]:
+    """The values of a column at these slots."""
+    return columns.between(name, columns.first, columns.end)[slots - columns.first]
+
+
+def _sketches_at(columns: Columns, slots: I64) -> U64:
+    """The sketches at these slots: uint64 (n, 4)."""
+    return columns.sketches_between(columns.first, columns.end)[slots - columns.first]

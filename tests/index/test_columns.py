@@ -46,17 +46,14 @@ def test_columns_give_back_what_they_took_whether_sealed_or_not(
     begin = int(dropped * done)
     columns.drop(first + begin)
     assert (columns.first, columns.end, len(columns)) == (first + begin, first + done, done - begin)
-    slots = first + begin + chance.permutation(done - begin)
     for name in COLUMNS:
         kept = entries.column(name)[begin:]
         assert columns.between(name, first + begin, first + done).tolist() == kept.tolist()
-        assert columns.at(name, slots).tolist() == kept[slots - first - begin].tolist()
         assert columns.between(name, first + begin, first + done).dtype == COLUMNS[name]
     scope = np.zeros(done, np.uint64) if entries.scope is None else entries.scope
     assert columns.between("scope", first + begin, first + done).tolist() == scope[begin:].tolist()
     assert entries.sketch is not None
     assert columns.sketches_between(first + begin, first + done).tolist() == entries.sketch[begin:].tolist()
-    assert columns.sketches_at(slots).tolist() == entries.sketch[slots - first].tolist()
 
 
 @pytest.mark.parametrize("batch", range(-1, 9))

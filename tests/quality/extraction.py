@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ class Extraction:
     f1: float
     is_empty: bool | None
     """Hardly a word was found of many; None where there are not many."""
+    seconds: float
+    """CPU time of taking the text out."""
 
 
 def extractions(folder: Path, fingerprinter: Fingerprinter) -> Iterator[Extraction]:
@@ -47,10 +50,13 @@ def extractions(folder: Path, fingerprinter: Fingerprinter) -> Iterator[Extracti
         return
     for _, line in lines(file):
         page = json.loads(line)
-        text = fingerprinter.text_of(page["html"].encode("utf-8", "replace"), META["html"].at(page["url"]))
+        body = page["html"].encode("utf-8", "replace")
+        begun = time.thread_time()
+        text = fingerprinter.text_of(body, META["html"].at(page["url"]))
+        seconds = time.thread_time() - begun
         found, truth = words(text), words(page["text"])
         empty = found.total() < FEW if truth.total() >= ENOUGH else None
-        yield Extraction(page["id"], page["url"], page["type"], text, page["text"], f1(found, truth), empty)
+        yield Extraction(page["id"], page["url"], page["type"], text, page["text"], f1(found, truth), empty, seconds)
 
 
 def words(text: str) -> Counter[str]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from tests.quality import own_pages
 from tests.quality.extraction import extractions
+from tests.quality.rows import as_rows
 from worker.cli.evaluate import method
 from worker.compose.parts import recipe
 from worker.config import Settings
@@ -55,9 +56,9 @@ def measure(name: str, folder: Path) -> dict[Name, Figures]:
         labelled = read_labelled(folder, folder, field)
         for predicate, counts in _counts(labelled, fingerprinter, methods):
             for group in _with_floors(counts):
-                found[name, field, _shown(group), predicate] = _figures(counts, group)
-    for shown, figures in _extraction(folder, fingerprinter):
-        found[name, EXTRACTION, shown, fingerprinter.recipe.extractor] = figures
+                found[name, field, shown(group), predicate] = figures(counts, group)
+    for kind, measured in _extraction(folder, fingerprinter):
+        found[name, EXTRACTION, kind, fingerprinter.recipe.extractor] = measured
     return found
 
 
@@ -117,7 +118,7 @@ def write(name: str, floors: Mapping[Name, Figures], folder: Path | None) -> Non
     for (_, field, group, by), figures in floors.items():
         fields.setdefault(field, {}).setdefault(group, {})[by] = figures
     stored[name] = fields
-    FLOORS.write_text(_as_table(stored), encoding="utf-8")
+    FLOORS.write_text(as_rows(dict(sorted(stored.items()))) + "\n", encoding="utf-8")
 
 
 def renewed(floors: Mapping[Name, Figures], measured: Mapping[Name, Figures], *, lower: bool) -> dict[Name, Figures]:
@@ -126,6 +127,19 @@ def renewed(floors: Mapping[Name, Figures], measured: Mapping[Name, Figures], *,
         name: figures if lower or name not in floors else _best(figures, floors[name])
         for name, figures in measured.items()
     }
+
+
+def shown(group: Group) -> str:
+    """A group's name: all, edited, or what it is told by and how it is called there."""
+    dimension, name = group
+    return name if dimension == "overall" else f"{dimension} {name}"
+
+
+def figures(counts: Counts, group: Group) -> Figures:
+    """What was called near of a group's pairs, by label."""
+    near, other = recall(counts, group), false_positives(counts, group)
+    found: Figures = {"found": near.hits, "of": near.of} if near.of else {}
+    return found | ({"false": other.hits, "others": other.of} if other.of else {})
 
 
 def _counts(
@@ -153,17 +167,6 @@ def _with_floors(counts: Counts) -> list[Group]:
     """All that were edited are no group of their own where no text is equal to its copy's."""
     told = [group for group in counts if group == OVERALL or group[0] in DIMENSIONS]
     return told + [EDITED] * (recall(counts, EDITED).of < recall(counts).of)
-
-
-def _shown(group: Group) -> str:
-    dimension, name = group
-    return name if dimension == "overall" else f"{dimension} {name}"
-
-
-def _figures(counts: Counts, group: Group) -> Figures:
-    near, other = recall(counts, group), false_positives(counts, group)
-    found: Figures = {"found": near.hits, "of": near.of} if near.of else {}
-    return found | ({"false": other.hits, "others": other.of} if other.of else {})
 
 
 def _extraction(folder: Path, fingerprinter: Fingerprinter) -> Iterator[tuple[str, Figures]]:
@@ -199,17 +202,3 @@ def _best(figures: Figures, floor: Figures) -> Figures:
 def _stored() -> dict[str, dict[str, Any]]:
     stored: dict[str, dict[str, Any]] = json.loads(FLOORS.read_text(encoding="utf-8")) if FLOORS.is_file() else {}
     return stored
-
-
-def _as_table(stored: Mapping[str, Mapping[str, Any]]) -> str:
-    sets = []
-    for name, fields in sorted(stored.items()):
-        parts = []
-        for field, groups in sorted(fields.items(), key=lambda item: (item[0] != "pairs", item[0])):
-            if isinstance(groups, str):
-                parts.append(f"  {json.dumps(field)}: {json.dumps(groups)}")
-                continue
-            rows = [f"   {json.dumps(group)}: {json.dumps(by, ensure_ascii=False)}" for group, by in groups.items()]
-            parts.append(f"  {json.dumps(field)}: {{\n" + ",\n".join(rows) + "\n  }")
-        sets.append(f" {json.dumps(name)}: {{\n" + ",\n".join(parts) + "\n }")
-    return "{\n" + ",\n".join(sets) + "\n}\n"

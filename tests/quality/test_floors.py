@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from difflib import SequenceMatcher
@@ -13,6 +14,7 @@ import pytest
 from tests.labelled import VARIABLE
 from tests.quality import extraction, floors, own_pages
 from tests.quality.floors import LABELLED, OWN, Figures, Name
+from tests.quality.measuring import FIGURES
 from worker.cli.evaluate import method, parsers
 from worker.compose.parts import recipe
 from worker.config import Settings
@@ -170,3 +172,17 @@ def test_an_edit_leaves_four_fifths_of_the_tokens_and_different_texts_less_than_
             assert kept >= 0.8 * max(len(a), len(b)), pair
         else:
             assert matcher.quick_ratio() < 0.8 or matcher.ratio() < 0.7, pair
+
+
+def test_the_handbook_claims_no_more_than_floors_hold() -> None:
+    published = json.loads(FIGURES.read_text(encoding="utf-8"))
+    for name in LABELLED:
+        for (_, field, group, by), floor in floors.read(name).items():
+            if field == floors.EXTRACTION:
+                claimed = published["extractors"][by]["types"][group.removeprefix("type ")]
+            else:
+                claimed = published["sets"][name][field]["methods"][by]["groups"][group]
+            assert claimed.get("found", 0) <= floor.get("found", 0), (name, field, group, by)
+            assert claimed.get("false", 0) >= floor.get("false", 0), (name, field, group, by)
+            assert claimed.get("f1", 0.0) < floor.get("f1", 1.0) + 2e-4, (name, group, by)  # floors are rounded down
+            assert claimed.get("empty", 0) >= floor.get("empty", 0), (name, group, by)

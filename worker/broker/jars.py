@@ -3,7 +3,7 @@
 ``kafka.lock`` holds what ``jgo.resolve()`` makes of ``kafka_2.13``, a line a jar, plus the binding that lets Kafka log
 through log4j. Fetching by that list instead of resolving anew spares the first start 14 of 21 seconds, and a torn or
 foreign jar is found, since jgo writes in place and only warns of a wrong checksum. After a change of ``KAFKA``:
-``python -m worker.broker.jars > worker/broker/kafka.lock``.
+``python -m tests.broker.resolve_jars > worker/broker/kafka.lock``.
 """
 
 from __future__ import annotations
@@ -22,12 +22,6 @@ from typing import Any, Final
 from worker.errors import Stop, Unavailable, UsageError
 
 KAFKA: Final = "4.1.2"
-LOG4J: Final = "2.25.3"
-ENDPOINTS: Final = (
-    f"org.apache.kafka:kafka_2.13:{KAFKA}",
-    # Resolved by itself: in one graph with Kafka, log4j's bill of materials turns kafka-clients into 3.8.0.
-    f"org.apache.logging.log4j:log4j-slf4j-impl:{LOG4J}",
-)
 AT_ONCE: Final = 6
 """Downloads side by side; more than a handful and Maven Central answers "too many requests"."""
 
@@ -64,9 +58,6 @@ class Jar:
                 return hashlib.file_digest(file, "sha256").hexdigest() == self.sha256
         except OSError:
             return False
-
-    def __str__(self) -> str:
-        return f"{self.group}:{self.artifact}:{self.version} {self.sha256}"
 
 
 def pinned_jars() -> tuple[Jar, ...]:
@@ -188,18 +179,3 @@ def _innermost(error: BaseException) -> str:
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     return f"{type(error).__name__}: {error}"
-
-
-def _resolve_anew() -> Iterator[Jar]:
-    """What ``kafka.lock`` is made of: every jar of Kafka, and of the log4j binding the one jar itself."""
-    import jgo
-
-    kafka, binding = (jgo.resolve(endpoint) for endpoint in ENDPOINTS)
-    for artifact in [*kafka, binding[0]]:
-        sha256 = hashlib.sha256(Path(artifact.resolve()).read_bytes()).hexdigest()
-        yield Jar(artifact.groupId, artifact.artifactId, artifact.version, sha256)
-
-
-if __name__ == "__main__":
-    for pinned in _resolve_anew():
-        print(pinned)

@@ -40,7 +40,9 @@ class Jvm:
                     pass_fds=inherit,
                     start_new_session=True,
                 )
-            self._tie(self._process.pid)
+            assert self._leash.stdin is not None
+            self._leash.stdin.write(f"{self._process.pid}\n".encode())
+            self._leash.stdin.flush()
         except BaseException:
             self._untie()
             raise
@@ -74,11 +76,6 @@ class Jvm:
         self._process.kill()
         self._process.wait()
         self._untie()
-
-    def _tie(self, pid: int) -> None:
-        assert self._leash.stdin is not None
-        self._leash.stdin.write(f"{pid}\n".encode())
-        self._leash.stdin.flush()
 
     def _untie(self) -> None:
         self._leash.kill()

@@ -17,7 +17,6 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from worker.broker.configuration import (
@@ -85,9 +84,7 @@ class LocalBroker:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     @property
@@ -114,7 +111,7 @@ class LocalBroker:
         """
         if self.is_running:
             return
-        self._let_go()
+        self.kill()
         jars, java_path = classpath(self._announce), java()
         self._folder = DataFolder.claim(self._data_dir, minimum_free_bytes=self._minimum_free_bytes)
         command: list[str | Path] = [java_path, *java_options(self._heap_mb), "-cp", ":".join(map(str, jars))]
@@ -140,7 +137,7 @@ class LocalBroker:
             Unavailable: it did not end within 30 seconds and was killed.
         """
         in_order = self._jvm is None or self._jvm.terminate(STOP_TIMEOUT_S)
-        self._let_go()
+        self.kill()
         if not in_order:
             raise Unavailable(
                 f"the broker did not shut down within {STOP_TIMEOUT_S:.0f} s and was killed; "
@@ -149,7 +146,10 @@ class LocalBroker:
 
     def kill(self) -> None:
         """End it by SIGKILL, as a fault would; ``start`` brings it back on the same data and port."""
-        self._let_go()
+        self._kill_jvm()
+        if self._folder is not None:
+            self._folder.release()
+            self._folder = None
 
     def wait(self) -> Stop:
         """Wait until the broker ends by itself, and say why it did.
@@ -225,9 +225,3 @@ class LocalBroker:
         if self._jvm is not None:
             self._jvm.kill()
             self._jvm = None
-
-    def _let_go(self) -> None:
-        self._kill_jvm()
-        if self._folder is not None:
-            self._folder.release()
-            self._folder = None

@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from worker.broker.configuration import DEFAULT_HEAP_MB
 from worker.broker.folder import default_data_dir
 from worker.broker.server import LocalBroker
+from worker.compose.stopping import unwound_by
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -22,7 +21,7 @@ DEFAULT_PORT: Final = 9092
 MINIMUM_HEAP_MB: Final = 128
 """Kafka does not get through its start with much less."""
 
-_END: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_ENDINGS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class _Ended(BaseException):
@@ -56,7 +55,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         announce=_announce,
     )
     try:
-        with _signals_that_end(), broker:
+        with unwound_by(_ENDINGS, _end), broker:
             print(f"bootstrap.servers={broker.bootstrap_servers}", flush=True)
             raise broker.wait()
     except _Ended:
@@ -67,21 +66,8 @@ def _announce(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-@contextmanager
-def _signals_that_end() -> Iterator[None]:
-    """The first signal unwinds the command, so that Kafka is shut down in order; further ones change nothing."""
-
-    def end(number: int, frame: FrameType | None) -> NoReturn:
-        for each in _END:
-            signal.signal(each, signal.SIG_IGN)
-        raise _Ended
-
-    before = {each: signal.signal(each, end) for each in _END}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+def _end(number: int) -> NoReturn:
+    raise _Ended
 
 
 def _port(text: str) -> int:

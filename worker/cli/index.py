@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     check_topics(compare_topics(client_options(settings.kafka), specs(settings)))
     with cluster(settings) as broker:
         reports = inspect(broker, range(settings.topics.shards))
-    print("\n".join(as_json(reports) if arguments.json else table(reports)))
+    print("\n".join((json.dumps(asdict(report)) for report in reports) if arguments.json else table(reports)))
     if problems := [f"  shard {report.shard}: {problem}" for report in reports for problem in report.problems]:
         raise CheckFailed("the index needs a look:\n" + "\n".join(problems))
     return 0
@@ -130,11 +130,6 @@ def _urls(file: Path | None) -> list[str]:
             except ValueError as error:
                 raise UsageError(f"--without {file}, line {number}: {error}") from error
     return list(dict.fromkeys(urls))
-
-
-def as_json(reports: Sequence[ShardReport]) -> Iterator[str]:
-    """A line a shard."""
-    return (json.dumps(asdict(report)) for report in reports)
 
 
 def table(reports: Sequence[ShardReport]) -> Iterator[str]:

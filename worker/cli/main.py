@@ -122,7 +122,7 @@ def _run(argv: Sequence[str], asked: AskedToStop | None) -> int:
     module.configure(parser)
     add_settings_options(parser)
     after = parser.parse_args(argv[place + 1 :])
-    return _call(module, after, loader(before, after))
+    return int(module.run(after, loader(before, after)))
 
 
 def _place_of_command(argv: Sequence[str]) -> int | None:
@@ -179,7 +179,7 @@ def _without_command(options: argparse.Namespace, asked: AskedToStop | None) -> 
         print(effective_yaml(loaded, here) if options.print_config else f"ok: {loaded.file or 'no config file'}")
         return 0
     options.asked = asked or AskedToStop()
-    return _call(importlib.import_module(RUN), options, loader(options))
+    return int(importlib.import_module(RUN).run(options, loader(options)))
 
 
 def _command(name: str) -> ModuleType:
@@ -189,11 +189,6 @@ def _command(name: str) -> ModuleType:
         question = did_you_mean(name, COMMANDS)
         raise UsageError(f"there is no command {name!r}; {question or 'the commands are ' + ', '.join(COMMANDS)}")
     return importlib.import_module(f"worker.cli.{name}")
-
-
-def _call(module: ModuleType, arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    code: int = module.run(arguments, load)
-    return code
 
 
 def loader(*options: argparse.Namespace) -> Callable[[], Settings]:

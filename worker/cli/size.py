@@ -145,11 +145,8 @@ def store_random(shard: Index, random: np.random.Generator, begin: int, end: int
 
 def report(distinct: int, settings: Settings, growth: Growth | None, sample: int) -> str:
     """Both accounts as aligned lines; sizes are rounded up."""
-    layout, sketched, shards = (
-        Layout(settings.index.layout),
-        settings.near.predicate == "accurate",
-        settings.topics.shards,
-    )
+    layout, shards = Layout(settings.index.layout), settings.topics.shards
+    sketched = settings.near.predicate == "accurate"
     tables = len(layout.arrangements)
     total = computed_bytes(layout, sketched)
     literature = [

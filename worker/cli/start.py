@@ -1,7 +1,7 @@
 """The command without a name: a worker, from its first second on.
 
-Importing what works on pages compiles it where it was never compiled before. So who asks for the worker's health can
-ask before that.
+Importing the parts that work on pages compiles them where that was never done, which takes a while. So the worker
+answers who asks for its health before it imports them.
 """
 
 from __future__ import annotations

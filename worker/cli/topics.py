@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from worker.compose.topology import cluster, specs
-from worker.config import in_generation
+from worker.config.generations import in_generation
 from worker.errors import CheckFailed, UsageError
 from worker.operations.switch import Generation, refuse_running
 from worker.stream.kafka.connection import client_options

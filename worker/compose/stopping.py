@@ -1,9 +1,10 @@
-"""Being asked to stop, heard from the first moment on. Imports next to nothing, so that it can be had at once."""
+"""Hears when a process is asked to stop. This module imports next to nothing, so that it is there at once."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 
 
@@ -16,11 +17,11 @@ class AskedToStop:
         self._before = {number: signal.signal(number, self._ask) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def by_now(self) -> bool:
-        """Whether it was asked for."""
+        """Whether the process was asked to stop."""
         return self._by is not None
 
     def tell(self, stop: Callable[[], None]) -> None:
-        """Call this when it is asked for, at once if it was."""
+        """Call ``stop`` when the process is asked to stop; at once, if it was asked before."""
         self._stop = stop
         if self.by_now():
             stop()
@@ -36,3 +37,20 @@ class AskedToStop:
         self._by = number
         if self._stop is not None:
             self._stop()
+
+
+@contextmanager
+def unwound_by(signals: Sequence[signal.Signals], end: Callable[[int], None]) -> Iterator[None]:
+    """The first of these signals calls ``end``, which raises, so that the block is left in order; others do nothing."""
+
+    def unwind(number: int, frame: FrameType | None) -> None:
+        for each in signals:
+            signal.signal(each, signal.SIG_IGN)
+        end(number)
+
+    before = {each: signal.signal(each, unwind) for each in signals}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from functools import partial
 
 from worker.compose import parts
-from worker.compose.machine import give_back_freed_memory, index_memory, memory_limit, parsers
+from worker.compose.machine import MIB, give_back_freed_memory, index_memory, memory_limit, parsers
 from worker.compose.stopping import AskedToStop
 from worker.compose.topology import specs
 from worker.config import Settings
 from worker.errors import Stop, Unavailable, UsageError
 from worker.fingerprint.fingerprinted import Fingerprinted
-from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.scheme import Scheme
 from worker.index.layout import Layout
 from worker.observe.events import EventLog
@@ -38,8 +38,6 @@ from worker.stream.shard.snapshots import SnapshotFolder
 from worker.stream.watchdog import Watch
 from worker.stream.worker import Worker
 from worker.topics import DAY_MS
-
-MIB = 1 << 20
 
 _log = logging.getLogger(__name__)
 
@@ -63,13 +61,7 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
     rules = policy(settings, scheme, writer, most.logs)
     metrics = _metrics(settings, scheme)
     with (
-        ProcessPool[Source, Fingerprinted](
-            partial(Fingerprinter, made),
-            Fingerprinted,
-            processes=parsers(settings),
-            timeout_seconds=settings.page.timeout_seconds,
-            memory_bytes=settings.page.memory_mb * MIB,
-        ) as pool,
+        fingerprinters(settings, made, parsers(settings)) as pool,
         this_machine(settings) as local,
     ):
         metrics.health.report(["joining the groups of the workers"])
@@ -102,6 +94,17 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
             log.close(settings.shutdown.seconds)
     _log.info("worker %s has ended", writer.hex())
     return 0
+
+
+def fingerprinters(settings: Settings, made: Recipe, processes: int) -> ProcessPool[Source, Fingerprinted]:
+    """Child processes that make fingerprints of pages; ``made`` is ``parts.recipe(settings)``."""
+    return ProcessPool(
+        partial(Fingerprinter, made),
+        Fingerprinted,
+        processes=processes,
+        timeout_seconds=settings.page.timeout_seconds,
+        memory_bytes=settings.page.memory_mb * MIB,
+    )
 
 
 def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | None = None) -> Policy:

@@ -118,7 +118,7 @@ def _entry(key: str, field: FieldInfo) -> Entry:
         unit=str(extra["unit"]),
         text=field.description or "",
         example=str(extra["example"]),
-        allowed=_allowed(kinds, field, str(extra["example"])) + (", or null" if optional else ""),
+        allowed=", or ".join(_allowed(kind, field, str(extra["example"])) for kind in kinds) + ", or null" * optional,
         optional=optional,
         secret=SecretStr in kinds,
         is_text=bool({str, SecretStr, Path} & set(kinds)),
@@ -137,11 +137,7 @@ def _is_annotated(annotation: Any) -> bool:
     return typing.get_origin(annotation) is typing.Annotated
 
 
-def _allowed(kinds: list[Any], field: FieldInfo, example: str) -> str:
-    return ", or ".join(_allowed_of(kind, field, example) for kind in kinds)
-
-
-def _allowed_of(kind: Any, field: FieldInfo, example: str) -> str:
+def _allowed(kind: Any, field: FieldInfo, example: str) -> str:
     if typing.get_origin(kind) is Literal:
         choices = [str(choice) for choice in typing.get_args(kind)]
         return choices[0] if len(choices) == 1 else "one of " + ", ".join(choices)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from worker.demo.expected_counts import OUTCOMES
@@ -38,18 +37,16 @@ class Stations:
     @property
     def owners(self) -> list[str]:
         """A line a worker: its shards and partitions."""
-        return [f"{name} owns {shards_and_partitions(share)}" for name, share in self.shares.items()]
+        lines = []
+        for name, share in self.shares.items():
+            shards, partitions = (" ".join(map(str, owned)) or "none" for owned in share[:2])
+            lines.append(f"{name} owns shards {shards} of the index, partitions {partitions} of pages")
+        return lines
 
     def __str__(self) -> str:
         outcomes = ", ".join(f"{self.committed.get(outcome, 0)} {outcome}" for outcome in OUTCOMES)
         stations = f"{self.crawled} crawled, {self.published} published, {self.claimed} claimed"
         return f"{stations}, {self.total_committed} committed: {outcomes}"
-
-
-def shards_and_partitions(share: WorkerShare) -> str:
-    """What a worker owns, in words."""
-    shards, partitions = (" ".join(map(str, owned)) or "none" for owned in share[:2])
-    return f"shards {shards} of the index, partitions {partitions} of pages"
 
 
 class Progress:
@@ -103,9 +100,7 @@ class Progress:
         self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bars.stop()
-        if kind is None:
+        if error[0] is None:
             self._write(self._last, at_once=True)

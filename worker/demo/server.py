@@ -6,7 +6,6 @@ import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
-from types import TracebackType
 from typing import Final, Self
 
 from worker.demo.site import Site, SitePage, build_site
@@ -15,7 +14,7 @@ HOST: Final = "127.0.0.1"
 
 
 class SiteServer:
-    """The site from when it is made until it is closed; ``site`` names its addresses."""
+    """Serves the site from when it is made until its block is left; ``site`` names the addresses."""
 
     def __init__(self) -> None:
         self._hosts = (_Host(), _Host())
@@ -31,20 +30,14 @@ class SiteServer:
         """Pages that were fetched so far."""
         return sum(host.served for host in self._hosts)
 
-    def close(self) -> None:
-        """Serve no more."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         for host, thread in zip(self._hosts, self._threads, strict=True):
             host.shutdown()
             thread.join()
             host.server_close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _Host(ThreadingMixIn, TCPServer):
@@ -55,7 +48,7 @@ class _Host(ThreadingMixIn, TCPServer):
 
     def __init__(self) -> None:
         self.pages: dict[str, SitePage] = {}
-        self._served = 0
+        self.served = 0
         self._lock = threading.Lock()
         super().__init__((HOST, 0), _Request)
 
@@ -64,16 +57,12 @@ class _Host(ThreadingMixIn, TCPServer):
         """``http://host:port``."""
         return f"http://{HOST}:{self.server_address[1]}"
 
-    @property
-    def served(self) -> int:
-        return self._served
-
     def find(self, path: str) -> SitePage | None:
         """The page at a path with its query, counted as served."""
         page = self.pages.get(path)
         if page is not None:
             with self._lock:
-                self._served += 1
+                self.served += 1
         return page
 
 

@@ -156,11 +156,11 @@ class _Paper:
         if text.section != BRIEFS:
             more.append(Link(f"{_path(text)}?print=1", "Print"))
         body = templates.newspaper(text, self._menu, more)
-        yield self._page(_path(text), PageKind.ARTICLE, text.section, body, _group(text))
-        yield self._page(_session(text), PageKind.SESSION, text.section, body, _group(text))
+        yield self._page(_path(text), PageKind.ARTICLE, text.section, body, text.slug)
+        yield self._page(_session(text), PageKind.SESSION, text.section, body, text.slug)
         if text.section != BRIEFS:
             body = templates.print_version(text)
-            yield self._page(f"{_path(text)}?print=1", PageKind.PRINT, text.section, body, _group(text))
+            yield self._page(f"{_path(text)}?print=1", PageKind.PRINT, text.section, body, text.slug)
 
     def _archive(self) -> Iterator[SitePage]:
         """Pages that are gone without a status that says so, and pages without much on them."""
@@ -222,7 +222,7 @@ class _Copier:
             self._copier + path,
             PageKind.MIRROR,
             text.section,
-            _group(text),
+            text.slug,
             markup.encode("gbk" if is_gbk else "utf-8"),
             HTML_UNDECLARED if is_gbk else HTML,
         )
@@ -234,7 +234,7 @@ class _Copier:
         yield self._front("/board/", "Board", introduction, links)
         for number, text in enumerate(posts):
             body = templates.board(text, links[number + 1 : number + 3])
-            yield SitePage(f"{self._copier}/board/{number}", PageKind.REPOST, text.section, _group(text), body.encode())
+            yield SitePage(f"{self._copier}/board/{number}", PageKind.REPOST, text.section, text.slug, body.encode())
 
     def _front(self, path: str, title: str, introduction: str, links: Iterable[Link]) -> SitePage:
         url = self._copier + path
@@ -247,10 +247,6 @@ def _path(text: Article) -> str:
 
 def _session(text: Article) -> str:
     return f"{_path(text)}?sid={blake2b(text.slug.encode(), digest_size=8).hexdigest()}"
-
-
-def _group(text: Article) -> str:
-    return text.slug
 
 
 def _names() -> Iterator[str]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from rich.table import Table
 
 from worker.demo.expected_counts import DEAD, DUPLICATE, OUTCOMES, REFETCH, UNIQUE, ExpectedCounts
 from worker.demo.scrape import WorkerShare
 from worker.demo.site import PageKind, SitePage
 from worker.messages import VerdictRecord
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 EXAMPLES: Final = (
     PageKind.REPOST,
@@ -30,10 +29,8 @@ SNIPPET: Final = 44
 
 def sums(expected: ExpectedCounts) -> Table:
     """Pages by outcome, and duplicates by reason; what stands above the line is what stands below it added up."""
-    from rich.table import Table
-
     outcomes = expected.outcomes
-    table = Table("what became of the pages", ("pages"), show_footer=False)
+    table = Table("what became of the pages", "pages")
     table.columns[1].justify = "right"
     table.add_row("fetched by the spider", str(expected.counts.fetched))
     table.add_row("confirmed to the spider by Kafka (dedup/confirmed)", str(expected.counts.confirmed))
@@ -52,9 +49,7 @@ def sums(expected: ExpectedCounts) -> Table:
 
 def sections(expected: ExpectedCounts) -> Table:
     """How much of each section repeats what was there before."""
-    from rich.table import Table
-
-    table = Table("section", *(f"{outcome}" for outcome in OUTCOMES), "pages", "rate of duplicates")
+    table = Table("section", *OUTCOMES, "pages", "rate of duplicates")
     for column in table.columns[1:]:
         column.justify = "right"
     for section, counts in expected.by_section().items():
@@ -66,8 +61,6 @@ def sections(expected: ExpectedCounts) -> Table:
 
 def owners(shares: Mapping[str, WorkerShare]) -> Table:
     """Who owns which shards and partitions, what the shards hold, and how many pages each has committed."""
-    from rich.table import Table
-
     table = Table("", "shards of the index", "survivors in them", "partitions of pages", "committed", show_footer=True)
     table.columns[2].footer = str(sum(share.survivors for share in shares.values()))
     table.columns[4].footer = str(sum(share.committed for share in shares.values()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Final, Self
 
 from worker.demo.children import DemoProcess
@@ -28,7 +27,7 @@ _LOOK_SECONDS: Final = 0.2
 def wait_until_ready(workers: Sequence[DemoProcess], shards: int, partitions: int, patience: float) -> None:
     """Come back when the workers have shared pages and index out, so that what follows is work and no start-up.
 
-    The first to come owns all of it for a moment, and is ready; it is not over before each has its share.
+    The first worker owns all of it for a moment, and is ready; the wait goes on until each worker has its share.
 
     Args:
         shards: all that there are, and ``partitions`` those of pages.
@@ -96,11 +95,6 @@ class Watching:
         self.is_over = False
 
     @property
-    def addresses(self) -> list[str]:
-        """Where the workers show their metrics, of those that have said so."""
-        return addresses_of(self._workers)
-
-    @property
     def seconds(self) -> float:
         """From the first page that was seen to the last change."""
         return self._moved - (self._moved if self._first is None else self._first)
@@ -157,8 +151,6 @@ class Watching:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._outputs.close()
         self._pages.close()

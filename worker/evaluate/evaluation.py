@@ -71,14 +71,18 @@ def called(method: Method, collection: Collection, pair: Pair) -> Call:
 
 
 def _load(labelled: Labelled, collection: Collection, methods: Sequence[Method]) -> dict[str, float]:
-    """By language, of the first method that has fingerprints of 64 bits."""
+    """By language, of the first method that has fingerprints of 64 bits. Equal texts count once, paired or not."""
     method = next((method for method in methods if isinstance(method, OfWorker)), None)
     if method is None:
         return {}
     by_language: dict[str, list[int]] = {}
-    for key in unrelated(list(collection.kept), labelled.pairs):
-        fingerprint = collection.of(key, method).fingerprint
-        if fingerprint is not None and collection.kept[key].tokens >= LOADED_TOKENS:
-            by_language.setdefault(labelled.documents[key].language, []).append(fingerprint)
+    texts: set[int] = set()
+    in_order = [key for key in labelled.documents if key in collection.kept]  # not as processes were done with them
+    for key in unrelated(in_order, labelled.pairs):
+        page = collection.of(key, method)
+        is_long = page.fingerprint is not None and collection.kept[key].tokens >= LOADED_TOKENS
+        if is_long and page.text_hash not in texts:
+            texts.add(page.text_hash)
+            by_language.setdefault(labelled.documents[key].language, []).append(page.fingerprint)
     loads = {language: block_load(fingerprints) for language, fingerprints in sorted(by_language.items())}
     return {language: load for language, load in loads.items() if load is not None}

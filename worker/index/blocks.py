@@ -144,13 +144,13 @@ def cover(blocks: Iterable[Block]) -> Cover:
     """The cover of one shard's blocks; their order does not matter.
 
     1. Begin at the largest floor: up to there everything has expired.
-    2. Of the blocks that begin at or before the end reached and go past it, take the one that goes furthest; of it
-       count the entries after that end. Until there is none.
-    3. What then still lies above the end is damaged.
+    2. Among the blocks that begin at or before the batch reached so far and end after it, take the one that ends last,
+       and count its entries later than that batch. Repeat this until there is no such block.
+    3. Blocks that still end above the batch reached are damaged.
 
-    The block with the largest floor ends above it, and only blocks at or below a floor are ever removed, so something
-    goes past the floor unless it was lost. Then the state at the floor is unknown, and the cover ends at the last block
-    at or below it: reading the log from there yields the same survivors, if the log reaches back so far.
+    The block that says the largest floor ends above it, and only blocks at or below a floor are ever removed. So some
+    block reaches past the floor, unless it was lost. If it was, the state at the floor is unknown, and the cover ends
+    at the last block at or below it: reading the log from there yields the same survivors, if the log reaches so far.
 
     Raises:
         Refused: blocks of several shards, or blocks that end at the same batch with different state: verdicts are not

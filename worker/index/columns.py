@@ -21,7 +21,7 @@ from worker.index.kernels.plan import COLUMN_COUNT, COLUMN_WORDS, SCOPE, SKETCH,
 _RING: Final = 1 << 15
 """Chunks that may be alive at once; with 2^16 entries each, 2^31 entries."""
 _CHUNKS_A_STEP: Final = 8
-"""To give back their memory takes a millisecond."""
+"""Giving back the memory of so many takes a millisecond."""
 PLACES: Final = {
     "fingerprint": 0,
     "text_hash": 1,
@@ -49,11 +49,11 @@ class _Chunk:
         if sketched:
             self.arrays[SKETCH] = np.empty((rows, SKETCH_WORDS), np.uint64)
 
-    def values(self, name: str, rows: slice | NDArray[np.int64]) -> NDArray[Any]:
+    def values(self, name: str, rows: slice) -> NDArray[Any]:
         """Values of a column in its own type."""
         place, dtype = PLACES[name], _DTYPES[name]
         if place not in self.arrays:
-            count = len(range(*rows.indices(self.rows))) if isinstance(rows, slice) else len(rows)
+            count = len(range(*rows.indices(self.rows)))
             return np.full(count, self.bases[place], np.int64).astype(dtype)
         kept = self.arrays[place]
         if kept.dtype == dtype:
@@ -187,20 +187,6 @@ class Columns:
         parts = [chunk.arrays[SKETCH][rows] for chunk, rows in self._parts(begin, end)]
         return np.concatenate([np.empty((0, SKETCH_WORDS), np.uint64), *parts])
 
-    def at(self, name: str, slots: NDArray[np.int64]) -> NDArray[Any]:
-        """The values of a column at these slots."""
-        values = np.empty(len(slots), _DTYPES[name])
-        for number, chosen, rows in self._by_chunk(slots):
-            values[chosen] = self._chunks[number].values(name, rows)
-        return values
-
-    def sketches_at(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """The sketches at these slots: uint64 (n, 4)."""
-        values = np.empty((len(slots), SKETCH_WORDS), np.uint64)
-        for number, chosen, rows in self._by_chunk(slots):
-            values[chosen] = self._chunks[number].arrays[SKETCH][rows]
-        return values
-
     @property
     def nbytes(self) -> int:
         """Bytes in use."""
@@ -215,11 +201,6 @@ class Columns:
             (self._chunks[number], slice(max(0, begin - number * rows), min(rows, end - number * rows)))
             for number in range(begin // rows, -(-end // rows) if end > begin else begin // rows)
         ]
-
-    def _by_chunk(self, slots: NDArray[np.int64]) -> list[tuple[int, NDArray[np.bool_], NDArray[np.int64]]]:
-        numbers = slots >> self.chunk_bits
-        low = (1 << self.chunk_bits) - 1
-        return [(number, numbers == number, slots[numbers == number] & low) for number in np.unique(numbers).tolist()]
 
     def _point_at(self, number: int) -> None:
         """Tell the kernels where a chunk is."""

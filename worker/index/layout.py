@@ -18,9 +18,9 @@ L16x4    16      28        four blocks in a    three spoiled blocks leave one of
                            the twelve others   (Manku et al., section 3.1, the second-level split)
 =======  ======  ========  ==================  ====================================================================
 
-Tried and not kept: of two blocks in a row, three differing bits spoil at most one in some table whose key is the first
-of them (the pigeonring; Qin and Xiao, PVLDB 12(1), 2018). With rows told apart by bits of the second one, too, a query
-reads half as much at fifty million entries, but in five times as many places, which took as long.
+Tried and not kept: the pigeonring (Qin and Xiao, PVLDB 12(1), 2018). Whichever three bits differ, some block is equal
+and the block after it differs in at most one bit. Where rows are chosen by bits of that second block, too, a query
+reads half as much at fifty million entries, but from five times as many places, which took as long.
 """
 
 from __future__ import annotations

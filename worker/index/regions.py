@@ -15,7 +15,7 @@ _HUGE: Final = 1 << 21
 """Pages of 2 MB: with 4 kB pages every look-up would also wait for the tables that say where a page lies."""
 _SINGLE_CHUNKS: Final = 32
 _SPARE: Final = 2
-"""Empty regions that are kept for what comes next, instead of the system's clearing them anew."""
+"""So many empty regions are kept for what comes next: the system would clear new ones first."""
 
 
 class _Memory:

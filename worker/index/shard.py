@@ -135,7 +135,7 @@ Scoped = TypeVar("Scoped", Queries, Entries)
 _AT_ONCE: Final = 1 << 22
 """Entries that tables take up together: more take 8 bytes each meanwhile, fewer have each bucket grow more often."""
 _NO_BANDS: Final = np.zeros((1 << 13, BANDS), np.uint32)
-"""Of the entries of one block without sketches; blocks of millions of them share it."""
+"""What stands for the bands of a block without sketches; all such blocks share it."""
 
 
 class Shard:
@@ -246,10 +246,10 @@ class Shard:
         self._tables.add(len(entries), [bands] if self._columns.sketched else None)
 
     def load(self, parts: Entries | Iterable[Entries], expected: int = 0) -> None:
-        """The same as ``store`` of each part, at the speed of memory: the tables take up millions of entries together.
+        """Stores each part as ``store`` does, faster: the tables take up millions of entries together.
 
-        Of a part nothing is kept meanwhile but its bands; compressed URLs stay so. So many entries are ``expected`` in
-        all: the tables make place for them at once. More or fewer may come.
+        Meanwhile only the bands of a part are kept in memory besides, and compressed URLs stay compressed. Tables make
+        place at once for the number of entries that are ``expected`` in all; more or fewer may come.
 
         Raises:
             ValueError, Refused: as ``store``, by one part; those before it were stored.
@@ -399,7 +399,7 @@ def _given(values: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
 def _among(
     asked: Asked, chosen: NDArray[np.bool_], best: NDArray[np.int64]
 ) -> Iterator[tuple[Asked, NDArray[np.int64]]]:
-    """Once, if any query is chosen: these, and an array of theirs, of which the values come back to ``best``."""
+    """Yields once if any query is chosen: the chosen ones, and their part of ``best``, which is written back then."""
     if chosen.all():
         yield asked, best
     elif chosen.any():
@@ -410,7 +410,7 @@ def _among(
 
 
 def _apart(pages: Scoped) -> Scoped:
-    """Fingerprints, texts and bands with the scope on top of them; the same once more takes it off.
+    """Combines fingerprints, texts and bands with the scope by XOR; done twice, it gives back what they were.
 
     What is near in one scope stays as near, while copies in many scopes do not meet in one bucket, where a look-up
     would walk through all of them to find those of its own.
@@ -425,7 +425,7 @@ def _apart(pages: Scoped) -> Scoped:
 
 
 def _in_pieces(entries: Entries) -> Iterator[Entries]:
-    """The same entries, none where there are none, else at most so many at a time as tables take up."""
+    """The entries in pieces that tables take up at once; no piece where there is no entry."""
     if 0 < len(entries) <= _AT_ONCE:
         yield entries
         return

@@ -22,7 +22,8 @@ from worker.index.regions import Chunks, Regions
 
 _FIRST_ROWS: Final = 16
 _FORGOTTEN: Final = 1 << 29
-"""Expired entries must be gone before slots have gone half around since."""
+"""So many entries may have expired without being removed: slots are counted modulo 2^32, and one that is half of that
+behind would look like a live one."""
 _NEVER: Final = 1 << 40
 """As a bucket's size: it is never split."""
 _SPLIT_BYTES: Final = 4 * 48
@@ -30,7 +31,7 @@ _SPLIT_BYTES: Final = 4 * 48
 _DEAD_SHARE: Final = 64
 """Of the slabs' memory one part in so many may be dead."""
 _BULK_ROOM: Final = 32
-"""As ``plan.ROOM``, where many entries come at once: then few will follow."""
+"""What ``plan.ROOM`` is where many entries come at once, since few will follow those."""
 _NONE: Final = np.empty(0, np.bool_)
 
 

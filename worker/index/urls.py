@@ -24,7 +24,7 @@ _GROUP_BYTES: Final = 128
 """What Python takes for a group besides its compressed bytes: the group 48, the head of the bytes 33, the number of its
 end 32, and in each of two lists 8, with a little to grow."""
 _GROUPS_A_STEP: Final = 1 << 12
-"""To give back their memory takes a millisecond."""
+"""Giving back the memory of so many takes a millisecond."""
 
 _END: Final = b"\0"
 _ESCAPED_END: Final = b"\xc0\x80"

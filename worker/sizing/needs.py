@@ -13,7 +13,7 @@ DAY_SECONDS: Final = 86_400
 PEAK: Final = 3.0
 """A crawl's busiest hour beside its mean. Below it, pages wait longer at these hours, and nothing else happens."""
 LOAD: Final = 0.7
-"""Share of a core that is planned for: the rest is for catching up after a restart."""
+"""Share of a core that is planned for; the rest of it is for catching up after a restart."""
 PAGES_A_SECOND_AND_CORE: Final = 400
 """Measured: 450 with two workers and their broker on two cores (docs/benchmarks/pipeline.md), rounded down."""
 ENTRIES_A_SHARD: Final = 10_000_000

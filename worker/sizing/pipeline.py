@@ -15,15 +15,14 @@ from pathlib import Path
 from worker.broker.server import LocalBroker
 from worker.compose import parts
 from worker.compose.topology import specs
-from worker.compose.worker import MIB, kafka_log, policy, rhythm
+from worker.compose.worker import fingerprinters, kafka_log, policy, rhythm
 from worker.config import Settings
 from worker.fingerprint.fingerprinted import Fingerprinted
-from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.messages import PageMeta
 from worker.pool.process_pool import ProcessPool
 from worker.pool.stopwatch import START
 from worker.sizing.pages import Page
-from worker.sizing.scaling import cpu_of
+from worker.sizing.scaling import at_broker, cpu_of
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import create_topics
@@ -101,20 +100,12 @@ def measure(settings: Settings, pages: Sequence[Page], processes: int) -> Pipeli
     made = parts.recipe(settings)
     scheme = parts.scheme(settings, made)
     with tempfile.TemporaryDirectory() as folder, LocalBroker(data_dir=Path(folder)) as broker:
-        here = settings.model_copy(
-            update={"kafka": settings.kafka.model_copy(update={"bootstrap_servers": broker.bootstrap_servers})}
-        )
+        here = at_broker(settings, broker)
         options = client_options(here.kafka)
         create_topics(options, specs(here), 1)
         publish_pages(options, here.topics.prefix, pages)
         writer = secrets.token_bytes(8)
-        with ProcessPool[Source, Fingerprinted](
-            partial(Fingerprinter, made),
-            Fingerprinted,
-            processes=processes,
-            timeout_seconds=here.page.timeout_seconds,
-            memory_bytes=here.page.memory_mb * MIB,
-        ) as pool:
+        with fingerprinters(here, made, processes) as pool:
             log = kafka_log(here, options, writer)
             observer = PipelineObserver(len(pages))
             rules = policy(here, scheme, writer)

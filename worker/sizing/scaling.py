@@ -51,7 +51,7 @@ class Scaling:
     """What one run with so many workers took. Times are in seconds; of CPU, except ``wall``.
 
     ``steps`` are those of the workers' loops. ``busy`` is the share of the wall clock, 0 to 1, for which the parsing
-    processes had something to do, whether they got a core for it or waited for one: what is missing to 1 they waited
+    processes had something to do, whether they got a core for it or waited for one; for the rest of it they waited
     for pages.
     """
 
@@ -105,9 +105,7 @@ def measure_workers(settings: Settings, pages: Sequence[Page], count: int) -> Sc
     with ExitStack() as running:
         folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="crawl-dedup-bench-")))
         broker = running.enter_context(LocalBroker(data_dir=folder / "kafka"))
-        here = settings.model_copy(
-            update={"kafka": settings.kafka.model_copy(update={"bootstrap_servers": broker.bootstrap_servers})}
-        )
+        here = at_broker(settings, broker)
         options, prefix = client_options(here.kafka), here.topics.prefix
         create_topics(options, specs(here), 1)
         (folder / "config.yaml").write_text(json.dumps(here.model_dump(mode="json")), encoding="utf-8")
@@ -142,6 +140,12 @@ def measure_workers(settings: Settings, pages: Sequence[Page], count: int) -> Sc
     )
 
 
+def at_broker(settings: Settings, broker: LocalBroker) -> Settings:
+    """The same settings with this broker."""
+    kafka = settings.kafka.model_copy(update={"bootstrap_servers": broker.bootstrap_servers})
+    return settings.model_copy(update={"kafka": kafka})
+
+
 def scaling_lines(runs: Sequence[Scaling]) -> Iterator[str]:
     """For people: a line a number of workers, of its runs the one in the middle by pages a second."""
     counts = sorted({run.workers for run in runs})
@@ -173,7 +177,7 @@ def _worker(number: int, folder: Path) -> DemoProcess:
 
 
 def bind(pid: int, cores: Sequence[int]) -> None:
-    """To these cores, with all the threads it has; those that come, and its children, are bound like who makes them."""
+    """Bind a process to these cores, with all its threads; later ones, and children, are bound like who makes them."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
         with suppress(ProcessLookupError):
             os.sched_setaffinity(int(thread.name), cores)

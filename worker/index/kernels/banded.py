@@ -1,7 +1,7 @@
 """Look-ups by sketch: the earliest entry with a band's key in common whose sketch is near.
 
-A bucket of a band is found by half of the key, and holds the other half as tags of 16 bits. A batch is walked as in
-``scan``, with rows and slabs sent for ahead of the comparison.
+A bucket of a band is found by half of the key, and holds the other half as tags of 16 bits. As in ``scan``, rows and
+slabs are fetched some queries before they are compared.
 """
 
 from __future__ import annotations
@@ -11,27 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.index.kernels import plan
 from worker.index.kernels.growth import address_of, table_of
 from worker.index.kernels.native import compiled, equal_32, fetch, lowest, u32_at, u64_at
 from worker.index.kernels.nearness import agreement_of, in_ratio
-from worker.index.kernels.plan import (
-    BAND_TABLES,
-    BANDS,
-    CANDIDATES,
-    CAPACITY,
-    COPIED,
-    EXPIRED_FROM,
-    FIRST,
-    LENGTH,
-    SCOPE,
-    SKETCH_LEAST,
-    SKETCH_MOST,
-    SKETCH_WORDS,
-    SLOT_MASK,
-    TABLE_ROW,
-    THRESHOLD,
-    TOKENS,
-)
 from worker.index.kernels.scan import ROWS_AHEAD, SLABS_AHEAD, fetch_slab
 from worker.index.kernels.slabs import Row, State, form_of, row_of, sketch_at, slab_at, slots_after, value_at
 
@@ -43,14 +26,14 @@ I64 = NDArray[np.int64]
 @compiled("int64(int64[::1], uint32[::1], uint32, uint64[::1], int64, uint64, int64, int64)", inner=True)
 def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, tokens: int, scope: Any, lower: int, best: int) -> int:
     """The first entry of a bucket with this key, in [lower, best), whose sketch is near; else ``best``."""
-    length, capacity, form = int(row[LENGTH]), int(row[CAPACITY]), form_of(row)
+    length, capacity, form = int(row[plan.LENGTH]), int(row[plan.CAPACITY]), form_of(row)
     if length == 0:
         return best
-    state[CANDIDATES] += length
+    state[plan.CANDIDATES] += length
     at = slab_at(state, row)
     slots_begin = at + slots_after(form, capacity)
     slots = u32_at(slots_begin, capacity)
-    first, least, most = state[FIRST], state[SKETCH_LEAST], state[SKETCH_MOST]
+    first, least, most = state[plan.FIRST], state[plan.SKETCH_LEAST], state[plan.SKETCH_MOST]
     place = 0
     while place < length:
         left = length - place
@@ -61,21 +44,21 @@ def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, tokens: int, sco
             entry = int(place + np.int64(lowest(mask)))
             mask &= mask - np.uint64(1)
             slot = int(slots[entry])
-            after = (slot - first) & SLOT_MASK
-            if after >= EXPIRED_FROM or after < lower:
+            after = (slot - first) & plan.SLOT_MASK
+            if after >= plan.EXPIRED_FROM or after < lower:
                 continue
             if after >= best:
                 return best
-            if form == COPIED:
+            if form == plan.COPIED:
                 other = int(u32_at(slots_begin + 4 * capacity, capacity)[entry])
-                beside = slots_begin + 8 * capacity + 8 * SKETCH_WORDS * entry
+                beside = slots_begin + 8 * capacity + 8 * plan.SKETCH_WORDS * entry
             else:
-                other = int(value_at(state, TOKENS, slot))
+                other = int(value_at(state, plan.TOKENS, slot))
                 beside = 0
             if not in_ratio(least, most, tokens, other):
                 continue
-            theirs = u64_at(beside, SKETCH_WORDS) if beside else sketch_at(state, slot)
-            if agreement_of(sketch, theirs) >= state[THRESHOLD] and value_at(state, SCOPE, slot) == scope:
+            theirs = u64_at(beside, plan.SKETCH_WORDS) if beside else sketch_at(state, slot)
+            if agreement_of(sketch, theirs) >= state[plan.THRESHOLD] and value_at(state, plan.SCOPE, slot) == scope:
                 return int(after)
         place += 32
     return best
@@ -83,8 +66,8 @@ def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, tokens: int, sco
 
 @compiled("uint32[::1](int64[::1], int64, uint32)", inline=True)
 def _row_of_key(state: State, band: int, key: Any) -> Any:
-    own = table_of(state, state[BAND_TABLES] + band)
-    return row_of(state, int(own[TABLE_ROW]) + int(key & np.uint32(0xFFFF)))
+    own = table_of(state, state[plan.BAND_TABLES] + band)
+    return row_of(state, int(own[plan.TABLE_ROW]) + int(key & np.uint32(0xFFFF)))
 
 
 @compiled("void(int64[::1], uint32[:, ::1], uint64[:, ::1], uint32[::1], uint64[::1], int64, int64[::1])")
@@ -95,15 +78,15 @@ def earliest(
     count = keys.shape[0]
     for ahead in range(-ROWS_AHEAD, count):
         if ahead + ROWS_AHEAD < count:
-            for band in range(BANDS):
-                own = table_of(state, state[BAND_TABLES] + band)
+            for band in range(plan.BANDS):
+                own = table_of(state, state[plan.BAND_TABLES] + band)
                 key = keys[ahead + ROWS_AHEAD, band]
-                fetch(address_of(state, int(own[TABLE_ROW]) + int(key & np.uint32(0xFFFF))))
+                fetch(address_of(state, int(own[plan.TABLE_ROW]) + int(key & np.uint32(0xFFFF))))
         if 0 <= ahead + SLABS_AHEAD < count:
-            for band in range(BANDS):
+            for band in range(plan.BANDS):
                 fetch_slab(state, _row_of_key(state, band, keys[ahead + SLABS_AHEAD, band]))
         if ahead >= 0:
-            for band in range(BANDS):
+            for band in range(plan.BANDS):
                 key = keys[ahead, band]
                 row, tag = _row_of_key(state, band, key), key >> np.uint32(16)
                 number, scope = int(tokens[ahead]), scopes[ahead]

@@ -1,11 +1,11 @@
-"""Many entries at once: dealt into heaps of neighbouring rows first, so that a heap's rows and slabs stay in a core's
-cache while it is put away (radix partitioning; Manegold, Boncz, Kersten: Optimizing Main-Memory Join on Modern
-Hardware, IEEE TKDE 2002). The order within a row remains.
+"""Adds many entries at once. They are dealt into heaps first, one for each group of neighbouring rows, so that the rows
+and slabs of a heap stay in a core's cache while its entries are written (radix partitioning; Manegold, Boncz, Kersten:
+Optimizing Main-Memory Join on Modern Hardware, IEEE TKDE 2002). Entries of one row keep their order.
 
-1. ``count`` how many entries fall into each heap, part after part.
-2. ``deal`` each into the place of its heap: all heaps lie in one array, one behind the other.
-3. ``put_away`` heap by heap: make room in each row for all that it gets, once, then write. Rows that are split, keep
-   copies or become too full are left to ``growth``, entry by entry.
+1. ``count`` says how many entries each heap gets.
+2. ``deal`` writes each entry to its heap; all heaps lie in one array, one behind the other.
+3. ``put_away`` takes heap by heap, makes room in each row once for all that the row gets, and writes. Entries of rows
+   that are split, keep copies or become too full are left to ``growth``, which adds them one by one.
 
 An entry in a heap is 64 bits: tag, row in the heap, and number among those that are dealt.
 """
@@ -17,22 +17,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.index.kernels import plan
 from worker.index.kernels.growth import arrange, row_for, table_of
 from worker.index.kernels.native import compiled, u16_at, u32_at, u64_at
-from worker.index.kernels.plan import (
-    BANDS,
-    CAPACITY,
-    COPIED,
-    LENGTH,
-    NODE,
-    SLOT_MASK,
-    TABLE_FORM,
-    TABLE_KEY_BITS,
-    TABLE_ROW,
-    TABLE_ROWS,
-    TABLE_SPLIT_FROM,
-    TAGGED,
-)
 from worker.index.kernels.slabs import State, form_of, move, row_of, slab_at, slots_after
 
 _HEAP_BITS = 8
@@ -56,7 +43,7 @@ def heaps_of(rows: int) -> int:
 def _value(values: int, count: int, keyed: bool, at: int) -> Any:
     """The value of an entry, from its address: 64 bits, or a key of 32 in a row of ``BANDS``."""
     if keyed:
-        return np.uint64(u32_at(values, count * BANDS)[at * BANDS])
+        return np.uint64(u32_at(values, count * plan.BANDS)[at * plan.BANDS])
     return u64_at(values, count)[at]
 
 
@@ -67,7 +54,7 @@ def count(state: State, number: int, values: int, keyed: bool, left_out: Mask, b
     Those that ``left_out`` (all entries,) names get none; without rows it names none.
     """
     table = table_of(state, number)
-    first = table[TABLE_ROW]
+    first = table[plan.TABLE_ROW]
     for at in range(end - begin):
         if left_out.size and left_out[begin + at]:
             continue
@@ -81,9 +68,9 @@ def deal(
 ) -> None:
     """Write the same entries to ``dealt``; ``ends[h]`` says where heap h goes on."""
     table = table_of(state, number)
-    first, shift = table[TABLE_ROW], np.uint64(16)
+    first, shift = table[plan.TABLE_ROW], np.uint64(16)
     if not keyed:
-        shift = np.uint64(table[TABLE_KEY_BITS])
+        shift = np.uint64(table[plan.TABLE_KEY_BITS])
     for at in range(end - begin):
         if left_out.size and left_out[begin + at]:
             continue
@@ -110,7 +97,7 @@ def put_away(
     table = table_of(state, number)
     tags, slots = np.empty(_HEAP_ROWS, np.int64), np.empty(_HEAP_ROWS, np.int64)
     counts = np.empty(_HEAP_ROWS, np.int64)
-    tagged = table[TABLE_FORM] == TAGGED
+    tagged = table[plan.TABLE_FORM] == plan.TAGGED
     low_bits, number_bits = np.uint64(_HEAP_ROWS - 1), np.uint64((1 << NUMBER_BITS) - 1)
     kept_back = left[0]
     for heap in range(begin, ends.size - 1):
@@ -120,23 +107,23 @@ def put_away(
         counts[:] = 0
         for at in range(start, end):
             counts[np.int64((dealt[at] >> np.uint64(NUMBER_BITS)) & low_bits)] += 1
-        rows = min(_HEAP_ROWS, table[TABLE_ROWS] - (heap << _HEAP_BITS))
-        row = int(table[TABLE_ROW] + (heap << _HEAP_BITS))
+        rows = min(_HEAP_ROWS, table[plan.TABLE_ROWS] - (heap << _HEAP_BITS))
+        row = int(table[plan.TABLE_ROW] + (heap << _HEAP_BITS))
         for low in range(rows):
             words = row_of(state, row + low)
-            wanted = int(words[LENGTH]) + counts[low]
+            wanted = int(words[plan.LENGTH]) + counts[low]
             tags[low] = 0
-            if counts[low] == 0 or form_of(words) == NODE or form_of(words) == COPIED:
+            if counts[low] == 0 or form_of(words) == plan.NODE or form_of(words) == plan.COPIED:
                 continue
-            if wanted > table[TABLE_SPLIT_FROM]:
+            if wanted > table[plan.TABLE_SPLIT_FROM]:
                 continue
-            if wanted > int(words[CAPACITY]) and not move(
-                state, row + low, table[TABLE_FORM], wanted + wanted // share + 1 + more
+            if wanted > int(words[plan.CAPACITY]) and not move(
+                state, row + low, table[plan.TABLE_FORM], wanted + wanted // share + 1 + more
             ):
                 return heap
-            form, length, capacity = form_of(words), int(words[LENGTH]), int(words[CAPACITY])
+            form, length, capacity = form_of(words), int(words[plan.LENGTH]), int(words[plan.CAPACITY])
             at_tags = slab_at(state, words)
-            tags[low] = at_tags + (4 if form == TAGGED else 2) * length
+            tags[low] = at_tags + (4 if form == plan.TAGGED else 2) * length
             slots[low] = at_tags + slots_after(form, capacity) + 4 * length
         for at in range(start, end):
             entry = dealt[at]
@@ -154,10 +141,10 @@ def put_away(
             else:
                 u16_at(tags[low], 1)[0] = np.uint16(tag)
                 tags[low] += 2
-            u32_at(slots[low], 1)[0] = np.uint32((np.int64(entry) + first) & SLOT_MASK)
+            u32_at(slots[low], 1)[0] = np.uint32((np.int64(entry) + first) & plan.SLOT_MASK)
             slots[low] += 4
         left[0] = kept_back
         for low in range(rows):
             if tags[low]:
-                row_of(state, row + low)[LENGTH] += counts[low]
+                row_of(state, row + low)[plan.LENGTH] += counts[low]
     return int(ends.size - 1)

@@ -17,55 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.index.kernels import plan
 from worker.index.kernels.native import compiled, fetch, i64_at, u16_at, u32_at, u64_at
-from worker.index.kernels.plan import (
-    CAPACITY,
-    COPIED,
-    FORM_SHIFT,
-    KEYED,
-    LEAF_WORDS,
-    LEAST_BITS,
-    LEAVES,
-    LENGTH,
-    NODE,
-    NODE_BITS,
-    NODE_GROUP,
-    NODE_PARENT,
-    NODE_ROW,
-    NODE_TABLE,
-    NODE_WIDTH,
-    NODE_WORDS,
-    NODES,
-    REGION,
-    REGION_MASK,
-    ROW_BITS,
-    ROW_BYTES,
-    ROW_CHUNKS,
-    ROWS,
-    ROWS_A_CHUNK,
-    SCRATCH,
-    SCRATCH_WORDS,
-    SKETCH_WORDS,
-    SLOT_MASK,
-    TABLE_BLOCKS,
-    TABLE_COLUMN,
-    TABLE_FORM,
-    TABLE_KEY_BITS,
-    TABLE_MASK,
-    TABLE_ROTATION,
-    TABLE_ROW,
-    TABLE_ROWS,
-    TABLE_SHIFTS,
-    TABLE_SPLIT_FROM,
-    TABLE_WORDS,
-    TABLES,
-    TAGGED,
-    TOKENS,
-    WANTED,
-    WANTED_GROUP,
-    WANTED_PARENT,
-    WANTED_ROW,
-)
 from worker.index.kernels.slabs import (
     State,
     expired_in,
@@ -81,59 +34,59 @@ from worker.index.kernels.slabs import (
 )
 
 _AHEAD = 12
-"""Entries between fetching a row, fetching its slab and writing to it: the distance covers a miss of all caches."""
+"""A slab is fetched so many entries before one is written to it, and its row as many earlier: time for memory."""
 
 
 @compiled("int64[::1](int64[::1], int64)", inline=True)
 def table_of(state: State, table: int) -> Any:
     """The words of a table."""
-    return i64_at(state[TABLES] + 8 * TABLE_WORDS * table, TABLE_WORDS)
+    return i64_at(state[plan.TABLES] + 8 * plan.TABLE_WORDS * table, plan.TABLE_WORDS)
 
 
 @compiled("int64[::1](int64[::1], int64)", inline=True)
 def node_of(state: State, node: int) -> Any:
     """The words of a node."""
-    return i64_at(state[NODES] + 8 * NODE_WORDS * node, NODE_WORDS)
+    return i64_at(state[plan.NODES] + 8 * plan.NODE_WORDS * node, plan.NODE_WORDS)
 
 
 @compiled("uint64(int64[::1], uint64)", inline=True)
 def arrange(table: State, value: Any) -> Any:
     """The value with its blocks in a table's own order, the key lowest."""
-    rotation = np.uint64(table[TABLE_ROTATION])
-    if table[TABLE_ROTATION] == 0:
+    rotation = np.uint64(table[plan.TABLE_ROTATION])
+    if table[plan.TABLE_ROTATION] == 0:
         return value
-    if table[TABLE_ROTATION] > 0:
+    if table[plan.TABLE_ROTATION] > 0:
         return (value >> rotation) | (value << (np.uint64(64) - rotation))
-    blocks = table[TABLE_BLOCKS]
+    blocks = table[plan.TABLE_BLOCKS]
     width = 64 // blocks
     block = np.uint64((1 << width) - 1)
     arranged = np.uint64(0)
     for place in range(blocks):
-        arranged |= ((value >> np.uint64(table[TABLE_SHIFTS + place])) & block) << np.uint64(place * width)
+        arranged |= ((value >> np.uint64(table[plan.TABLE_SHIFTS + place])) & block) << np.uint64(place * width)
     return arranged
 
 
 @compiled("int64(int64[::1], uint64)", inline=True)
 def row_for(table: State, arranged: Any) -> int:
     """The row of a key."""
-    mask = table[TABLE_MASK]
+    mask = table[plan.TABLE_MASK]
     place = np.int64(arranged & np.uint64(mask))
-    if place >= table[TABLE_ROWS]:
+    if place >= table[plan.TABLE_ROWS]:
         place &= mask >> 1
-    return int(table[TABLE_ROW] + place)
+    return int(table[plan.TABLE_ROW] + place)
 
 
 @compiled("uint32(int64[::1], uint64)", inline=True)
 def tag_for(table: State, arranged: Any) -> Any:
     """32 bits behind the key."""
-    return np.uint32((arranged >> np.uint64(table[TABLE_KEY_BITS])) & np.uint64(0xFFFFFFFF))
+    return np.uint32((arranged >> np.uint64(table[plan.TABLE_KEY_BITS])) & np.uint64(0xFFFFFFFF))
 
 
 @compiled("int64(int64[::1], int64)", inline=True)
 def address_of(state: State, row: int) -> int:
     """Where a row stands."""
-    chunks = i64_at(state[ROWS], state[ROW_CHUNKS])
-    return int(chunks[row >> ROW_BITS] + (row & (ROWS_A_CHUNK - 1)) * ROW_BYTES)
+    chunks = i64_at(state[plan.ROWS], state[plan.ROW_CHUNKS])
+    return int(chunks[row >> plan.ROW_BITS] + (row & (plan.ROWS_A_CHUNK - 1)) * plan.ROW_BYTES)
 
 
 @compiled("uint64(uint64, int64, int64)", inline=True)
@@ -151,11 +104,11 @@ def _rest_at(state: State, node: int, arranged: Any) -> Any:
     path = np.int64(0)
     depth = 0
     at = node_of(state, node)
-    while at[NODE_PARENT] >= 0:
-        path = (path << 2) | at[NODE_GROUP]
+    while at[plan.NODE_PARENT] >= 0:
+        path = (path << 2) | at[plan.NODE_GROUP]
         depth += 1
-        at = node_of(state, at[NODE_PARENT])
-    bits = at[NODE_BITS]
+        at = node_of(state, at[plan.NODE_PARENT])
+    bits = at[plan.NODE_BITS]
     rest = arranged >> np.uint64(64 - bits)
     for _ in range(depth):
         width = bits // 4
@@ -168,35 +121,35 @@ def _rest_at(state: State, node: int, arranged: Any) -> Any:
 @compiled("int64(int64[::1], int64, uint64)", inner=True)
 def leaves(state: State, row: int, arranged: Any) -> int:
     """The buckets of a value below a row that was split: how many; row, tag, parent and group stand in the scratch."""
-    scratch = i64_at(state[SCRATCH], SCRATCH_WORDS)
-    out = scratch[: LEAVES * LEAF_WORDS]
-    queue = scratch[LEAVES * LEAF_WORDS :]
-    node = int(row_of(state, row)[REGION]) & REGION_MASK
-    bits = node_of(state, node)[NODE_BITS]
+    scratch = i64_at(state[plan.SCRATCH], plan.SCRATCH_WORDS)
+    out = scratch[: plan.LEAVES * plan.LEAF_WORDS]
+    queue = scratch[plan.LEAVES * plan.LEAF_WORDS :]
+    node = int(row_of(state, row)[plan.REGION]) & plan.REGION_MASK
+    bits = node_of(state, node)[plan.NODE_BITS]
     queue[0] = row
     queue[1] = np.int64(arranged >> np.uint64(64 - bits))
     queue[2] = bits
     head, tail, found = 0, 1, 0
     while head < tail:
-        item = head * LEAF_WORDS
+        item = head * plan.LEAF_WORDS
         words = row_of(state, queue[item])
         rest, bits = np.uint64(queue[item + 1]), queue[item + 2]
-        if form_of(words) == NODE:
-            node = int(words[REGION]) & REGION_MASK
-            first, width = node_of(state, node)[NODE_ROW], node_of(state, node)[NODE_WIDTH]
+        if form_of(words) == plan.NODE:
+            node = int(words[plan.REGION]) & plan.REGION_MASK
+            first, width = node_of(state, node)[plan.NODE_ROW], node_of(state, node)[plan.NODE_WIDTH]
             for group in range(4):
                 turned = _group_first(rest, bits, group * width)
                 key = np.int64(turned & ((np.uint64(1) << np.uint64(width)) - np.uint64(1)))
                 child = first + (np.int64(group) << width) + key
                 fetch(address_of(state, child))
-                queue[tail * LEAF_WORDS] = child
-                queue[tail * LEAF_WORDS + 1] = np.int64(turned >> np.uint64(width))
-                queue[tail * LEAF_WORDS + 2] = bits - width
-                queue[tail * LEAF_WORDS + 3] = node
-                queue[tail * LEAF_WORDS + 4] = group
+                queue[tail * plan.LEAF_WORDS] = child
+                queue[tail * plan.LEAF_WORDS + 1] = np.int64(turned >> np.uint64(width))
+                queue[tail * plan.LEAF_WORDS + 2] = bits - width
+                queue[tail * plan.LEAF_WORDS + 3] = node
+                queue[tail * plan.LEAF_WORDS + 4] = group
                 tail += 1
         else:
-            leaf = found * LEAF_WORDS
+            leaf = found * plan.LEAF_WORDS
             out[leaf] = queue[item]
             out[leaf + 1] = np.int64(rest & np.uint64(0xFFFFFFFF))
             out[leaf + 2] = queue[item + 3]
@@ -211,7 +164,7 @@ def leaves(state: State, row: int, arranged: Any) -> int:
 def known_bits(table: State) -> int:
     """Low bits of the key in which all entries of any one row agree."""
     bits = 0
-    while (np.int64(2) << bits) <= table[TABLE_ROWS]:
+    while (np.int64(2) << bits) <= table[plan.TABLE_ROWS]:
         bits += 1
     return bits
 
@@ -219,19 +172,19 @@ def known_bits(table: State) -> int:
 @compiled("uint64(int64[::1], int64[::1], int64, int64, int64)", inner=True)
 def _rest_in(state: State, table: State, parent: int, group: int, slot: int) -> Any:
     """The bits of an entry that are left in a bucket: ``group`` of node ``parent``, or a table's own with parent -1."""
-    arranged = arrange(table, value_at(state, table[TABLE_COLUMN], slot))
+    arranged = arrange(table, value_at(state, table[plan.TABLE_COLUMN], slot))
     if parent < 0:
         return arranged >> np.uint64(known_bits(table))
-    width = node_of(state, parent)[NODE_WIDTH]
-    bits = node_of(state, parent)[NODE_BITS]
+    width = node_of(state, parent)[plan.NODE_WIDTH]
+    bits = node_of(state, parent)[plan.NODE_BITS]
     return _group_first(_rest_at(state, parent, arranged), bits, group * width) >> np.uint64(width)
 
 
 @compiled("boolean(int64[::1], int64[::1], int64, int64, int64, int64)", inner=True)
 def _splits_well(state: State, table: State, row: int, parent: int, group: int, bits: int) -> bool:
     words = row_of(state, row)
-    length, capacity = int(words[LENGTH]), int(words[CAPACITY])
-    slots = u32_at(slab_at(state, words) + slots_after(TAGGED, capacity), capacity)
+    length, capacity = int(words[plan.LENGTH]), int(words[plan.CAPACITY])
+    slots = u32_at(slab_at(state, words) + slots_after(plan.TAGGED, capacity), capacity)
     width = bits // 4
     counts = np.zeros((4, 1 << width), np.uint32)
     low = np.uint64((1 << width) - 1)
@@ -251,19 +204,19 @@ def _splits_well(state: State, table: State, row: int, parent: int, group: int, 
 def make_room(state: State, number: int, row: int, parent: int, group: int, bits: int) -> bool:
     """Place for one more entry in a bucket that is no node; false: a region is wanted, or a split of ``WANTED_ROW``."""
     words = row_of(state, row)
-    length, capacity = int(words[LENGTH]), int(words[CAPACITY])
+    length, capacity = int(words[plan.LENGTH]), int(words[plan.CAPACITY])
     if length < capacity:
         return True
     table = table_of(state, number)
-    form = table[TABLE_FORM] if capacity == 0 else form_of(words)
-    if length >= table[TABLE_SPLIT_FROM]:
-        if form == KEYED:
-            form = COPIED
-        elif form == TAGGED and bits >= LEAST_BITS and _splits_well(state, table, row, parent, group, bits):
-            state[WANTED] = 0
-            state[WANTED_ROW] = row
-            state[WANTED_PARENT] = parent
-            state[WANTED_GROUP] = group
+    form = table[plan.TABLE_FORM] if capacity == 0 else form_of(words)
+    if length >= table[plan.TABLE_SPLIT_FROM]:
+        if form == plan.KEYED:
+            form = plan.COPIED
+        elif form == plan.TAGGED and bits >= plan.LEAST_BITS and _splits_well(state, table, row, parent, group, bits):
+            state[plan.WANTED] = 0
+            state[plan.WANTED_ROW] = row
+            state[plan.WANTED_PARENT] = parent
+            state[plan.WANTED_GROUP] = group
             return False
     kept = length - expired_in(state, words)
     return bool(move(state, row, form, with_room(kept)))
@@ -273,44 +226,44 @@ def make_room(state: State, number: int, row: int, parent: int, group: int, bits
 def put(state: State, row: int, tag: Any, slot: int) -> None:
     """Write an entry behind the last one of a bucket that has place."""
     words = row_of(state, row)
-    form, length, capacity = form_of(words), int(words[LENGTH]), int(words[CAPACITY])
+    form, length, capacity = form_of(words), int(words[plan.LENGTH]), int(words[plan.CAPACITY])
     at = slab_at(state, words)
     slots = at + slots_after(form, capacity)
-    if form == TAGGED:
+    if form == plan.TAGGED:
         u32_at(at, capacity)[length] = tag
     else:
         u16_at(at, capacity)[length] = np.uint16(tag)
     u32_at(slots, capacity)[length] = np.uint32(slot)
-    if form == COPIED:
-        u32_at(slots + 4 * capacity, capacity)[length] = np.uint32(value_at(state, TOKENS, slot))
+    if form == plan.COPIED:
+        u32_at(slots + 4 * capacity, capacity)[length] = np.uint32(value_at(state, plan.TOKENS, slot))
         sketch = sketch_at(state, slot)
-        copied = u64_at(slots + 8 * capacity, capacity * SKETCH_WORDS)
-        for word in range(SKETCH_WORDS):
-            copied[length * SKETCH_WORDS + word] = sketch[word]
-    words[LENGTH] = length + 1
+        copied = u64_at(slots + 8 * capacity, capacity * plan.SKETCH_WORDS)
+        for word in range(plan.SKETCH_WORDS):
+            copied[length * plan.SKETCH_WORDS + word] = sketch[word]
+    words[plan.LENGTH] = length + 1
 
 
 @compiled("boolean(int64[::1], int64, int64, uint64, int64)", inner=True)
 def add_below(state: State, number: int, row: int, arranged: Any, slot: int) -> bool:
     """Add an entry to the buckets below a row that was split; false as ``make_room``, then to none of them."""
     found = leaves(state, row, arranged)
-    out = i64_at(state[SCRATCH], LEAVES * LEAF_WORDS)
-    for leaf in range(0, found * LEAF_WORDS, LEAF_WORDS):
+    out = i64_at(state[plan.SCRATCH], plan.LEAVES * plan.LEAF_WORDS)
+    for leaf in range(0, found * plan.LEAF_WORDS, plan.LEAF_WORDS):
         if not make_room(state, number, out[leaf], out[leaf + 2], out[leaf + 3], out[leaf + 4]):
             return False
-    for leaf in range(0, found * LEAF_WORDS, LEAF_WORDS):
+    for leaf in range(0, found * plan.LEAF_WORDS, plan.LEAF_WORDS):
         put(state, out[leaf], np.uint32(out[leaf + 1]), slot)
     return True
 
 
 @compiled("void(int64[::1], int64)", inline=True)
 def fetch_end(state: State, row: int) -> None:
-    """Have the place of a bucket's next entry on its way."""
+    """Have the place of a bucket's next entry fetched."""
     words = row_of(state, row)
-    if form_of(words) != NODE and words[CAPACITY] > 0:
-        form, length, capacity = form_of(words), int(words[LENGTH]), int(words[CAPACITY])
+    if form_of(words) != plan.NODE and words[plan.CAPACITY] > 0:
+        form, length, capacity = form_of(words), int(words[plan.LENGTH]), int(words[plan.CAPACITY])
         at = slab_at(state, words)
-        fetch(at + (4 if form == TAGGED else 2) * length)
+        fetch(at + (4 if form == plan.TAGGED else 2) * length)
         fetch(at + slots_after(form, capacity) + 4 * length)
 
 
@@ -318,7 +271,7 @@ def fetch_end(state: State, row: int) -> None:
 def add(state: State, number: int, new: NDArray[np.uint32], begin: int) -> int:
     """Add the slots ``new[begin:]`` to a table by the values of its column; returns how far it came."""
     table = table_of(state, number)
-    count, column = new.size, table[TABLE_COLUMN]
+    count, column = new.size, table[plan.TABLE_COLUMN]
     for ahead in range(begin - 2 * _AHEAD, count):
         if ahead + 2 * _AHEAD < count:
             arranged = arrange(table, value_at(state, column, int(new[ahead + 2 * _AHEAD])))
@@ -331,7 +284,7 @@ def add(state: State, number: int, new: NDArray[np.uint32], begin: int) -> int:
         slot = int(new[ahead])
         arranged = arrange(table, value_at(state, column, slot))
         row = row_for(table, arranged)
-        if form_of(row_of(state, row)) == NODE:
+        if form_of(row_of(state, row)) == plan.NODE:
             if not add_below(state, number, row, arranged, slot):
                 return ahead
         else:
@@ -362,29 +315,29 @@ def add_keys(state: State, number: int, keys: NDArray[np.uint32], new: NDArray[n
 
 @compiled("boolean(int64[::1], int64)")
 def spread(state: State, number: int) -> bool:
-    """Let a table have one row more, whose words are zero; false if a region is wanted."""
+    """Add a row, whose words are zero, to a table; false if a region is wanted first."""
     table = table_of(state, number)
-    place = table[TABLE_ROWS]
-    mask = table[TABLE_MASK]
+    place = table[plan.TABLE_ROWS]
+    mask = table[plan.TABLE_MASK]
     while mask < place:
         mask = 2 * mask + 1
-    old, new = int(table[TABLE_ROW] + (place & (mask >> 1))), int(table[TABLE_ROW] + place)
+    old, new = int(table[plan.TABLE_ROW] + (place & (mask >> 1))), int(table[plan.TABLE_ROW] + place)
     words, to = row_of(state, old), row_of(state, new)
-    if form_of(words) == NODE:
+    if form_of(words) == plan.NODE:
         to[:] = words  # both lead to it, whatever the next bit is
-    elif words[LENGTH] > 0:
-        length, capacity = int(words[LENGTH]), int(words[CAPACITY])
+    elif words[plan.LENGTH] > 0:
+        length, capacity = int(words[plan.LENGTH]), int(words[plan.CAPACITY])
         at = slab_at(state, words)
-        tags, slots = u32_at(at, capacity), u32_at(at + slots_after(TAGGED, capacity), capacity)
+        tags, slots = u32_at(at, capacity), u32_at(at + slots_after(plan.TAGGED, capacity), capacity)
         bit = (mask + 1) >> 1
         chosen = np.empty(length, np.bool_)
         expired, leaving = expired_in(state, words), 0
         for entry in range(expired, length):
-            arranged = arrange(table, value_at(state, table[TABLE_COLUMN], int(slots[entry])))
+            arranged = arrange(table, value_at(state, table[plan.TABLE_COLUMN], int(slots[entry])))
             chosen[entry] = np.int64(arranged & np.uint64(bit)) != 0
             leaving += chosen[entry]
         if leaving:
-            if not move(state, new, TAGGED, with_room(leaving)):
+            if not move(state, new, plan.TAGGED, with_room(leaving)):
                 return False
             stays = 0
             for entry in range(expired, length):
@@ -394,11 +347,11 @@ def spread(state: State, number: int) -> bool:
                     tags[stays] = tags[entry]
                     slots[stays] = slots[entry]
                     stays += 1
-            words[LENGTH] = stays
+            words[plan.LENGTH] = stays
             if stays == 0:
                 release(state, words)
-    table[TABLE_ROWS] = place + 1
-    table[TABLE_MASK] = mask
+    table[plan.TABLE_ROWS] = place + 1
+    table[plan.TABLE_MASK] = mask
     return True
 
 
@@ -409,36 +362,36 @@ def split(state: State, number: int, node: int) -> bool:
     The node's words but its rows are set here. The open region must have place for all at once.
     """
     table = table_of(state, number)
-    row, parent, group = int(state[WANTED_ROW]), int(state[WANTED_PARENT]), int(state[WANTED_GROUP])
+    row, parent, group = int(state[plan.WANTED_ROW]), int(state[plan.WANTED_PARENT]), int(state[plan.WANTED_GROUP])
     bits = 64 - known_bits(table)
     if parent >= 0:
-        bits = int(node_of(state, parent)[NODE_BITS] - node_of(state, parent)[NODE_WIDTH])
+        bits = int(node_of(state, parent)[plan.NODE_BITS] - node_of(state, parent)[plan.NODE_WIDTH])
     words = row_of(state, row)
-    length, capacity = int(words[LENGTH]), int(words[CAPACITY])
-    slots = u32_at(slab_at(state, words) + slots_after(TAGGED, capacity), capacity)
+    length, capacity = int(words[plan.LENGTH]), int(words[plan.CAPACITY])
+    slots = u32_at(slab_at(state, words) + slots_after(plan.TAGGED, capacity), capacity)
     width = bits // 4
     own = node_of(state, node)
-    own[NODE_WIDTH], own[NODE_BITS], own[NODE_PARENT], own[NODE_GROUP] = width, bits, parent, group
-    own[NODE_TABLE] = number
+    own[plan.NODE_WIDTH], own[plan.NODE_BITS], own[plan.NODE_PARENT], own[plan.NODE_GROUP] = width, bits, parent, group
+    own[plan.NODE_TABLE] = number
     low = np.uint64((1 << width) - 1)
     rests = np.empty(length, np.uint64)
     expired = expired_in(state, words)
     for entry in range(expired, length):
         rests[entry] = _rest_in(state, table, parent, group, int(slots[entry]))
     for cut in range(4):
-        first = int(own[NODE_ROW]) + (cut << width)
+        first = int(own[plan.NODE_ROW]) + (cut << width)
         counts = np.zeros(1 << width, np.uint32)
         for entry in range(expired, length):
             counts[np.int64((rests[entry] >> np.uint64(cut * width)) & low)] += np.uint32(1)
         for place in range(counts.size):
-            if counts[place] and not move(state, first + place, TAGGED, int(counts[place]) * 9 // 8 + 1):
+            if counts[place] and not move(state, first + place, plan.TAGGED, int(counts[place]) * 9 // 8 + 1):
                 return False
         for entry in range(expired, length):
             turned = _group_first(rests[entry], bits, cut * width)
             tag = np.uint32((turned >> np.uint64(width)) & np.uint64(0xFFFFFFFF))
             put(state, first + int(turned & low), tag, int(slots[entry]))
     release(state, words)
-    words[REGION] = np.uint32(node | (NODE << FORM_SHIFT))
+    words[plan.REGION] = np.uint32(node | (plan.NODE << plan.FORM_SHIFT))
     return True
 
 
@@ -446,14 +399,14 @@ def split(state: State, number: int, node: int) -> bool:
 def keys_of(state: State, number: int, out: NDArray[np.uint32], first: int) -> None:
     """Write the key of each entry of a table of keys to ``out``, from slot ``first`` on."""
     table = table_of(state, number)
-    for place in range(table[TABLE_ROWS]):
-        words = row_of(state, int(table[TABLE_ROW]) + place)
-        capacity = int(words[CAPACITY])
+    for place in range(table[plan.TABLE_ROWS]):
+        words = row_of(state, int(table[plan.TABLE_ROW]) + place)
+        capacity = int(words[plan.CAPACITY])
         if capacity == 0:
             continue
         at = slab_at(state, words)
         tags, slots = u16_at(at, capacity), u32_at(at + slots_after(form_of(words), capacity), capacity)
-        for entry in range(int(words[LENGTH])):
-            to = (int(slots[entry]) - first) & SLOT_MASK
+        for entry in range(int(words[plan.LENGTH])):
+            to = (int(slots[entry]) - first) & plan.SLOT_MASK
             if to < out.size:
                 out[to] = np.uint32(place) | (np.uint32(tags[entry]) << np.uint32(16))

@@ -111,7 +111,7 @@ popcount: Final[Callable[[Any], Any]] = intrinsic(_popcount)
 lowest: Final[Callable[[Any], Any]] = intrinsic(_lowest)
 """Number of the lowest set bit; there must be one."""
 fetch: Final[Callable[[int], None]] = intrinsic(_fetch)
-"""Have the cache line of an address on its way; harmless for any address."""
+"""Have the processor fetch the cache line of an address; an address of nothing does no harm."""
 
 
 def _vector_mask(lanes: int, bits: int, compare: Callable[[Any, Any, Any, Any], Any]) -> Any:

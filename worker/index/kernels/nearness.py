@@ -16,8 +16,8 @@ from worker.fingerprint.sketch import (
     SIXTEEN_BITS,
     SLOTTED,
 )
+from worker.index.kernels import plan
 from worker.index.kernels.native import compiled, popcount, u64_at
-from worker.index.kernels.plan import HAMMING_THRESHOLD, RATIO_LEAST, RATIO_MOST, SCOPE, SKETCH_WORDS, TEXT, TOKENS, K
 from worker.index.kernels.slabs import State, sketch_at, value_at
 
 U64 = NDArray[np.uint64]
@@ -91,15 +91,15 @@ def agreement_of(a: U64, b: U64) -> int:
 @compiled("boolean(int64[::1], int64, uint64, int64)", inner=True)
 def sketches_allow(state: State, slot: int, text: Any, sketch: int) -> bool:
     """Whether an entry with a close fingerprint has a sketch, or a text, that is close enough to those asked for."""
-    least = state[HAMMING_THRESHOLD]
+    least = state[plan.HAMMING_THRESHOLD]
     if least == 0 or sketch == 0:
         return True
-    ours, theirs = u64_at(sketch, SKETCH_WORDS), sketch_at(state, slot)
+    ours, theirs = u64_at(sketch, plan.SKETCH_WORDS), sketch_at(state, slot)
     if (ours[0] | ours[1] | ours[2] | ours[3]) == np.uint64(0):
         return True
     if (theirs[0] | theirs[1] | theirs[2] | theirs[3]) == np.uint64(0):
         return True
-    return bool(value_at(state, TEXT, slot) == text or agreement_of(ours, theirs) >= least)
+    return bool(value_at(state, plan.TEXT, slot) == text or agreement_of(ours, theirs) >= least)
 
 
 @compiled("boolean(int64[::1], int64, int64, uint64, int64, uint64, uint64, int64)", inner=True)
@@ -109,11 +109,11 @@ def is_near(state: State, column: int, slot: int, value: Any, tokens: int, scope
     ``sketch`` is the address of the query's, 0 where none has any.
     """
     different = popcount(value_at(state, column, slot) ^ value)
-    if column == TEXT:
-        return bool(different == np.uint64(0) and value_at(state, SCOPE, slot) == scope)
-    if different > np.uint64(state[K]) or value_at(state, SCOPE, slot) != scope:
+    if column == plan.TEXT:
+        return bool(different == np.uint64(0) and value_at(state, plan.SCOPE, slot) == scope)
+    if different > np.uint64(state[plan.K]) or value_at(state, plan.SCOPE, slot) != scope:
         return False
-    least = state[RATIO_LEAST]
-    if least != 0 and not in_ratio(least, state[RATIO_MOST], tokens, int(value_at(state, TOKENS, slot))):
+    least = state[plan.RATIO_LEAST]
+    if least != 0 and not in_ratio(least, state[plan.RATIO_MOST], tokens, int(value_at(state, plan.TOKENS, slot))):
         return False
     return bool(sketches_allow(state, slot, text, sketch))

@@ -101,13 +101,14 @@ NODE_WORDS: Final = 8
 LEAST_BITS: Final = 20
 """A bucket with fewer bits left is not split: pages that are not near one another cannot fill it."""
 LEAVES: Final = 1024
-"""4^5: from 60 bits five splits lead below LEAST_BITS."""
+"""Buckets that one value may lead to: each split makes four of one, and after five of them 60 bits are fewer than
+LEAST_BITS."""
 QUEUED: Final = 2048
 LEAF_WORDS: Final = 5
 SCRATCH_WORDS: Final = (LEAVES + QUEUED) * LEAF_WORDS
 
 SEEK_QUERIES: Final = 32
-"""Queries that are under way in a look-up at once: a power of two, above the distance of its first step."""
+"""Queries between the first and the last step of a look-up, at most; a power of two above ``scan.ROWS_AHEAD``."""
 SEEK_TABLES: Final = 16
 SEEK_WORDS: Final = 8
 """A cache line for each query and table."""

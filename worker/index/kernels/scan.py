@@ -1,10 +1,11 @@
 """Look-ups: the earliest entry that is near, over all tables.
 
-What a look-up waits for is memory: in each table the row of a bucket, then its slab, and where a tag is near, the slot
-and the whole fingerprint. So five steps go over a batch, each some queries behind the one before it, far enough that
-what that one has sent for is in the cache: rows, slabs, tags, slots, fingerprints. What a step has found out of a query
-in a table stands in ``plan.SEEKS``. Slots ascend in a slab, so its first match is its earliest; and as soon as a
-candidate is later than the earliest match of the tables before, the rest of the slab need not be read.
+A look-up spends its time waiting for memory. In each table it reads the row of a bucket, then the bucket's slab, and
+where a tag is near, the entry's slot and its whole fingerprint. So a batch is looked up in five steps: rows, slabs,
+tags, slots, fingerprints. Each step asks the processor to fetch what the next step will read, and the next step works
+some queries behind it, so that memory has answered by then. ``plan.SEEKS`` keeps what the steps have found out of each
+query in each table. Slots ascend in a slab, so the first match in a slab is its earliest; and once a candidate is later
+than the earliest match of other tables, the rest of the slab need not be read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.index.kernels import plan
 from worker.index.kernels.growth import address_of, arrange, leaves, row_for, table_of, tag_for
 from worker.index.kernels.native import (
     compiled,
@@ -27,60 +29,18 @@ from worker.index.kernels.native import (
     u32_at,
 )
 from worker.index.kernels.nearness import in_ratio, is_near, sketches_allow
-from worker.index.kernels.plan import (
-    BARE,
-    BATCH,
-    BLOCK_TABLES,
-    CANDIDATES,
-    CAPACITY,
-    CHUNK_BITS,
-    COLUMN_COUNT,
-    COLUMN_WORDS,
-    COLUMNS,
-    EXPIRED_FROM,
-    FINGERPRINT,
-    FIRST,
-    LEAF_WORDS,
-    LEAVES,
-    LENGTH,
-    NO_SLOT,
-    NODE,
-    PLACE,
-    RATIO_LEAST,
-    RATIO_MOST,
-    RING,
-    SCRATCH,
-    SEEK_AFTER,
-    SEEK_AT,
-    SEEK_LENGTH,
-    SEEK_PLACE,
-    SEEK_QUERIES,
-    SEEK_ROW,
-    SEEK_SLOTS,
-    SEEK_TABLES,
-    SEEK_TAG,
-    SEEK_WORDS,
-    SEEKS,
-    SKETCH_WORDS,
-    SLOT_MASK,
-    STATE_WORDS,
-    TABLE_COLUMN,
-    TAGGED,
-    TEXT,
-    TOKENS,
-    K,
-)
 from worker.index.kernels.slabs import Row, State, chunk_of, form_of, row_of, slab_at, slots_after, value_at
 
 ROWS_AHEAD = 28
 SLABS_AHEAD = 18
 _TAGS_AHEAD = 8
 _SLOTS_AHEAD = 4
-"""Queries between one step and the last. Nearer, memory has not answered yet; further, it has been displaced again."""
+"""How many queries a step is ahead of the last one. With fewer, memory has not answered yet; with more, its answer has
+left the cache again."""
 _NONE = -1
 _SPLIT = -2
 _FETCHED = 1024
-"""Bytes of a slab that are sent for; the processor goes on by itself where a slab is longer."""
+"""Bytes of a slab that are fetched ahead; the processor goes on by itself where a slab is longer."""
 _LINE = 64
 
 U64 = NDArray[np.uint64]
@@ -110,7 +70,7 @@ def _first_alike(at: int, length: int, tag: Any, radius: Any, place: int) -> int
 @compiled("uint32(int64[::1], int64)", inline=True)
 def _radius(state: State, column: int) -> Any:
     """Bits in which tags may differ: a text is looked up as it is."""
-    return np.uint32(state[K]) if column == FINGERPRINT else np.uint32(0)
+    return np.uint32(state[plan.K]) if column == plan.FINGERPRINT else np.uint32(0)
 
 
 @compiled(
@@ -138,11 +98,11 @@ def _first_tagged(
     ``place`` is that of the first one whose tag is near.
     """
     slots = u32_at(slots_at, length)
-    first, radius = state[FIRST], _radius(state, column)
+    first, radius = state[plan.FIRST], _radius(state, column)
     while place >= 0:
         slot = int(slots[place])
-        after = (slot - first) & SLOT_MASK
-        if after < EXPIRED_FROM:
+        after = (slot - first) & plan.SLOT_MASK
+        if after < plan.EXPIRED_FROM:
             if after >= best:
                 return best
             if after >= lower and is_near(state, column, slot, value, tokens, scope, text, sketch):
@@ -153,7 +113,7 @@ def _first_tagged(
 
 @compiled("void(int64, int64)", inline=True)
 def _fetch_lines(at: int, size: int) -> None:
-    """Send for so many bytes, and those that are compared with the last of them, sixteen tags at once."""
+    """Have so many bytes fetched, up to the end of a line: sixteen tags are compared at once, the last ones, too."""
     for line in range(at & -_LINE, at + min(size + _LINE - 1 & -_LINE, _FETCHED), _LINE):
         fetch(line)
 
@@ -161,8 +121,8 @@ def _fetch_lines(at: int, size: int) -> None:
 @compiled("void(int64[::1], uint32[::1])", inline=True)
 def fetch_slab(state: State, row: Row) -> None:
     form = form_of(row)
-    if form != NODE and row[LENGTH] > 0:
-        _fetch_lines(slab_at(state, row), (4 if form == TAGGED else 2) * int(row[LENGTH]))
+    if form != plan.NODE and row[plan.LENGTH] > 0:
+        _fetch_lines(slab_at(state, row), (4 if form == plan.TAGGED else 2) * int(row[plan.LENGTH]))
 
 
 @compiled("int64(int64[::1], int64, uint64, int64, uint64, uint64, int64, int64, int64)", inner=True)
@@ -179,19 +139,19 @@ def _first_below(
 ) -> int:
     """The first entry of a bucket that was split, which is near and lies in [lower, best), else ``best``."""
     own = table_of(state, table)
-    arranged, column = arrange(own, value), own[TABLE_COLUMN]
+    arranged, column = arrange(own, value), own[plan.TABLE_COLUMN]
     found = leaves(state, row_for(own, arranged), arranged)
-    out = i64_at(state[SCRATCH], LEAVES * LEAF_WORDS)
-    for leaf in range(0, found * LEAF_WORDS, LEAF_WORDS):
+    out = i64_at(state[plan.SCRATCH], plan.LEAVES * plan.LEAF_WORDS)
+    for leaf in range(0, found * plan.LEAF_WORDS, plan.LEAF_WORDS):
         fetch_slab(state, row_of(state, out[leaf]))
-    for leaf in range(0, found * LEAF_WORDS, LEAF_WORDS):
+    for leaf in range(0, found * plan.LEAF_WORDS, plan.LEAF_WORDS):
         row, tag = row_of(state, out[leaf]), np.uint32(out[leaf + 1])
-        length = int(row[LENGTH])
+        length = int(row[plan.LENGTH])
         if length == 0:
             continue
-        state[CANDIDATES] += length
+        state[plan.CANDIDATES] += length
         at = slab_at(state, row)
-        slots_at = at + slots_after(TAGGED, int(row[CAPACITY]))
+        slots_at = at + slots_after(plan.TAGGED, int(row[plan.CAPACITY]))
         place = _first_alike(at, length, tag, _radius(state, column), 0)
         best = _first_tagged(
             state, at, slots_at, length, tag, place, column, value, tokens, scope, text, sketch, lower, best
@@ -201,16 +161,16 @@ def _first_below(
 
 @compiled("void(int64[::1], int64, int64)", inline=True)
 def _fetch_value(state: State, column: int, slot: int) -> None:
-    words = i64_at(state[COLUMNS], COLUMN_COUNT * state[RING] * COLUMN_WORDS)
+    words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
     chunk = chunk_of(state, column, slot)
-    fetch(words[chunk] + words[chunk + 2] * (slot & ((np.int64(1) << state[CHUNK_BITS]) - 1)))
+    fetch(words[chunk] + words[chunk + 2] * (slot & ((np.int64(1) << state[plan.CHUNK_BITS]) - 1)))
 
 
 @compiled("int64[::1](int64[::1], int64, int64)", inline=True)
 def _seek(state: State, query: int, table: int) -> Any:
     """What the steps have found out of a query in a table."""
-    at = ((query & (SEEK_QUERIES - 1)) * SEEK_TABLES + table) * SEEK_WORDS
-    return i64_at(state[SEEKS] + 8 * at, SEEK_WORDS)
+    at = ((query & (plan.SEEK_QUERIES - 1)) * plan.SEEK_TABLES + table) * plan.SEEK_WORDS
+    return i64_at(state[plan.SEEKS] + 8 * at, plan.SEEK_WORDS)
 
 
 @compiled("void(int64[::1], int64, int64, int64, uint64)", inline=True)
@@ -219,9 +179,9 @@ def _seek_rows(state: State, table: int, end: int, query: int, value: Any) -> No
         own = table_of(state, number)
         arranged = arrange(own, value)
         seek = _seek(state, query, number - table)
-        seek[SEEK_ROW] = address_of(state, row_for(own, arranged))
-        seek[SEEK_TAG] = np.int64(tag_for(own, arranged))
-        fetch(seek[SEEK_ROW])
+        seek[plan.SEEK_ROW] = address_of(state, row_for(own, arranged))
+        seek[plan.SEEK_TAG] = np.int64(tag_for(own, arranged))
+        fetch(seek[plan.SEEK_ROW])
 
 
 @compiled("void(int64[::1], int64, int64, int64)", inline=True)
@@ -229,42 +189,42 @@ def _seek_slabs(state: State, table: int, end: int, query: int) -> None:
     entries = np.int64(0)
     for number in range(table, end):
         seek = _seek(state, query, number - table)
-        row = u32_at(seek[SEEK_ROW], 4)
-        length = int(row[LENGTH])
-        seek[SEEK_LENGTH] = length
-        seek[SEEK_PLACE] = _SPLIT if form_of(row) == NODE else _NONE
+        row = u32_at(seek[plan.SEEK_ROW], 4)
+        length = int(row[plan.LENGTH])
+        seek[plan.SEEK_LENGTH] = length
+        seek[plan.SEEK_PLACE] = _SPLIT if form_of(row) == plan.NODE else _NONE
         if length > 0:
             at = slab_at(state, row)
-            seek[SEEK_AT] = at
-            seek[SEEK_SLOTS] = at + slots_after(TAGGED, int(row[CAPACITY]))
+            seek[plan.SEEK_AT] = at
+            seek[plan.SEEK_SLOTS] = at + slots_after(plan.TAGGED, int(row[plan.CAPACITY]))
             _fetch_lines(at, 4 * length)
             entries += length
-    state[CANDIDATES] += entries
+    state[plan.CANDIDATES] += entries
 
 
 @compiled("void(int64[::1], int64, int64, int64)", inline=True)
 def _seek_tags(state: State, table: int, end: int, query: int) -> None:
-    radius = _radius(state, table_of(state, table)[TABLE_COLUMN])
+    radius = _radius(state, table_of(state, table)[plan.TABLE_COLUMN])
     for number in range(table, end):
         seek = _seek(state, query, number - table)
-        if seek[SEEK_LENGTH] > 0:
-            place = _first_alike(seek[SEEK_AT], seek[SEEK_LENGTH], np.uint32(seek[SEEK_TAG]), radius, 0)
-            seek[SEEK_PLACE] = place
+        if seek[plan.SEEK_LENGTH] > 0:
+            place = _first_alike(seek[plan.SEEK_AT], seek[plan.SEEK_LENGTH], np.uint32(seek[plan.SEEK_TAG]), radius, 0)
+            seek[plan.SEEK_PLACE] = place
             if place >= 0:
-                fetch(seek[SEEK_SLOTS] + 4 * place)
+                fetch(seek[plan.SEEK_SLOTS] + 4 * place)
 
 
 @compiled("void(int64[::1], int64, int64, int64)", inline=True)
 def _seek_slots(state: State, table: int, end: int, query: int) -> None:
-    column = table_of(state, table)[TABLE_COLUMN]
+    column = table_of(state, table)[plan.TABLE_COLUMN]
     for number in range(table, end):
         seek = _seek(state, query, number - table)
-        seek[SEEK_AFTER] = -1
-        if seek[SEEK_PLACE] >= 0:
-            slot = int(u32_at(seek[SEEK_SLOTS] + 4 * seek[SEEK_PLACE], 1)[0])
+        seek[plan.SEEK_AFTER] = -1
+        if seek[plan.SEEK_PLACE] >= 0:
+            slot = int(u32_at(seek[plan.SEEK_SLOTS] + 4 * seek[plan.SEEK_PLACE], 1)[0])
             _fetch_value(state, column, slot)
-            after = (slot - state[FIRST]) & SLOT_MASK
-            seek[SEEK_AFTER] = after if after < EXPIRED_FROM else -1
+            after = (slot - state[plan.FIRST]) & plan.SLOT_MASK
+            seek[plan.SEEK_AFTER] = after if after < plan.EXPIRED_FROM else -1
 
 
 @compiled(
@@ -285,19 +245,19 @@ def _earliest_sought(
     best: int,
 ) -> int:
     """The earliest near entry in [lower, best) to which the steps before lead, else ``best``."""
-    column = table_of(state, table)[TABLE_COLUMN]
+    column = table_of(state, table)[plan.TABLE_COLUMN]
     for number in range(table, end):
         seek = _seek(state, query, number - table)
-        place = seek[SEEK_PLACE]
+        place = seek[plan.SEEK_PLACE]
         if place == _SPLIT:
             best = _first_below(state, number, value, tokens, scope, text, sketch, lower, best)
-        elif place >= 0 and seek[SEEK_AFTER] < best:
+        elif place >= 0 and seek[plan.SEEK_AFTER] < best:
             best = _first_tagged(
                 state,
-                seek[SEEK_AT],
-                seek[SEEK_SLOTS],
-                seek[SEEK_LENGTH],
-                np.uint32(seek[SEEK_TAG]),
+                seek[plan.SEEK_AT],
+                seek[plan.SEEK_SLOTS],
+                seek[plan.SEEK_LENGTH],
+                np.uint32(seek[plan.SEEK_TAG]),
                 place,
                 column,
                 value,
@@ -332,7 +292,7 @@ def earliest(
     ``sketches`` is (n, 4), or (0, 4) where none has any.
     """
     count = values.size
-    step = 8 * SKETCH_WORDS if sketches.shape[0] else 0
+    step = 8 * plan.SKETCH_WORDS if sketches.shape[0] else 0
     sketch = sketches.ctypes.data if step else 0
     for at in range(-ROWS_AHEAD, count):
         ahead = at + ROWS_AHEAD
@@ -365,15 +325,17 @@ def earliest(
 
 @compiled("int64(int64, uint64, int64)")
 def earliest_one(address: int, value: Any, tokens: int) -> int:
-    """The same for one fingerprint of scope 0 without a sketch, where the state is given by its address: ``NO_SLOT``
-    for none."""
-    state = i64_at(address, STATE_WORDS)
-    tables, none = state[BLOCK_TABLES], np.uint64(0)
+    """The earliest entry near to one fingerprint of scope 0 without a sketch, ``NO_SLOT`` if there is none.
+
+    ``address`` is that of the state.
+    """
+    state = i64_at(address, plan.STATE_WORDS)
+    tables, none = state[plan.BLOCK_TABLES], np.uint64(0)
     _seek_rows(state, 0, tables, 0, value)
     _seek_slabs(state, 0, tables, 0)
     _seek_tags(state, 0, tables, 0)
     _seek_slots(state, 0, tables, 0)
-    return int(_earliest_sought(state, 0, tables, 0, value, tokens, none, none, 0, 0, NO_SLOT))
+    return int(_earliest_sought(state, 0, tables, 0, value, tokens, none, none, 0, 0, plan.NO_SLOT))
 
 
 @compiled(
@@ -397,37 +359,37 @@ def describe(
     sketched = sketches.shape[0] > 0
     for at in range(-ROWS_AHEAD, count):
         ahead = at + ROWS_AHEAD
-        if ahead < count and best[ahead] != NO_SLOT:
-            slot = (best[ahead] + first) & SLOT_MASK
-            _fetch_value(state, TEXT, slot)
-            _fetch_value(state, FINGERPRINT, slot)
-            _fetch_value(state, BATCH, slot)
-            _fetch_value(state, PLACE, slot)
+        if ahead < count and best[ahead] != plan.NO_SLOT:
+            slot = (best[ahead] + first) & plan.SLOT_MASK
+            _fetch_value(state, plan.TEXT, slot)
+            _fetch_value(state, plan.FINGERPRINT, slot)
+            _fetch_value(state, plan.BATCH, slot)
+            _fetch_value(state, plan.PLACE, slot)
         if at < 0:
             continue
-        if best[at] == NO_SLOT:
+        if best[at] == plan.NO_SLOT:
             numbers[0, at], numbers[1, at], numbers[2, at], numbers[3, at] = missing, missing, missing, missing
             flags[0, at] = flags[1, at] = flags[2, at] = False
             continue
-        slot = (best[at] + first) & SLOT_MASK
-        theirs_bare = value_at(state, BARE, slot) != np.uint64(0)
-        same_text = value_at(state, TEXT, slot) == texts[at]
-        numbers[0, at] = np.int64(value_at(state, BATCH, slot))
-        numbers[1, at] = np.int64(value_at(state, PLACE, slot))
+        slot = (best[at] + first) & plan.SLOT_MASK
+        theirs_bare = value_at(state, plan.BARE, slot) != np.uint64(0)
+        same_text = value_at(state, plan.TEXT, slot) == texts[at]
+        numbers[0, at] = np.int64(value_at(state, plan.BATCH, slot))
+        numbers[1, at] = np.int64(value_at(state, plan.PLACE, slot))
         numbers[3, at] = best[at] + first
         flags[2, at] = False
         if bare[at] or theirs_bare:
             numbers[2, at] = -1
             flags[0, at] = same_text and bare[at] and theirs_bare
             flags[1, at] = not flags[0, at]
-            flags[2, at] = flags[0, at] and tokens[at] == 0 and value_at(state, TOKENS, slot) == np.uint64(0)
+            flags[2, at] = flags[0, at] and tokens[at] == 0 and value_at(state, plan.TOKENS, slot) == np.uint64(0)
             continue
-        distance = np.int64(popcount(value_at(state, FINGERPRINT, slot) ^ values[at]))
+        distance = np.int64(popcount(value_at(state, plan.FINGERPRINT, slot) ^ values[at]))
         numbers[2, at] = distance
-        close = distance <= state[K]
+        close = distance <= state[plan.K]
         if close and sketched:
-            least, theirs = state[RATIO_LEAST], int(value_at(state, TOKENS, slot))
-            close = least == 0 or in_ratio(least, state[RATIO_MOST], int(tokens[at]), theirs)
-            close = close and sketches_allow(state, slot, texts[at], sketches.ctypes.data + 8 * SKETCH_WORDS * at)
+            least, theirs = state[plan.RATIO_LEAST], int(value_at(state, plan.TOKENS, slot))
+            close = least == 0 or in_ratio(least, state[plan.RATIO_MOST], int(tokens[at]), theirs)
+            close = close and sketches_allow(state, slot, texts[at], sketches.ctypes.data + 8 * plan.SKETCH_WORDS * at)
         flags[0, at] = same_text and close and distance == 0
         flags[1, at] = not close

@@ -15,44 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.index.kernels import plan
 from worker.index.kernels.native import compiled, i64_at, u8_at, u16_at, u32_at, u64_at
-from worker.index.kernels.plan import (
-    BASES,
-    CAPACITY,
-    CHUNK_BITS,
-    COLUMN_COUNT,
-    COLUMN_WORDS,
-    COLUMNS,
-    COPIED,
-    EXPIRED_FROM,
-    FIRST,
-    FORM_SHIFT,
-    KEYED,
-    LENGTH,
-    LIVE,
-    NODE,
-    OFFSET,
-    OPEN,
-    REGION,
-    REGION_MASK,
-    REGIONS,
-    RING,
-    ROOM,
-    ROW_BITS,
-    ROW_BYTES,
-    ROW_CHUNKS,
-    ROWS,
-    ROWS_A_CHUNK,
-    SIZES,
-    SKETCH,
-    SKETCH_WORDS,
-    SLOT_MASK,
-    TAGGED,
-    TOKENS,
-    UNIT,
-    USED,
-    WANTED,
-)
 
 State = NDArray[np.int64]
 Row = NDArray[np.uint32]
@@ -61,45 +25,45 @@ Row = NDArray[np.uint32]
 @compiled("uint32[::1](int64[::1], int64)", inline=True)
 def row_of(state: State, row: int) -> Any:
     """The four words of a row."""
-    chunks = i64_at(state[ROWS], state[ROW_CHUNKS])
-    return u32_at(chunks[row >> ROW_BITS] + (row & (ROWS_A_CHUNK - 1)) * ROW_BYTES, 4)
+    chunks = i64_at(state[plan.ROWS], state[plan.ROW_CHUNKS])
+    return u32_at(chunks[row >> plan.ROW_BITS] + (row & (plan.ROWS_A_CHUNK - 1)) * plan.ROW_BYTES, 4)
 
 
 @compiled("int64(uint32[::1])", inline=True)
 def form_of(row: Row) -> int:
     """TAGGED, KEYED, COPIED or NODE."""
-    return int(row[REGION]) >> FORM_SHIFT
+    return int(row[plan.REGION]) >> plan.FORM_SHIFT
 
 
 @compiled("int64(int64[::1], uint32[::1])", inline=True)
 def slab_at(state: State, row: Row) -> int:
     """The address of a bucket's first tag."""
-    bases = i64_at(state[BASES], state[REGIONS])
-    return int(bases[int(row[REGION]) & REGION_MASK] + int(row[OFFSET]) * UNIT + UNIT)
+    bases = i64_at(state[plan.BASES], state[plan.REGIONS])
+    return int(bases[int(row[plan.REGION]) & plan.REGION_MASK] + int(row[plan.OFFSET]) * plan.UNIT + plan.UNIT)
 
 
 @compiled("int64(int64, int64)", inline=True)
 def slots_after(form: int, capacity: int) -> int:
     """How far behind the first tag the first slot lies, in bytes."""
-    return 4 * capacity if form == TAGGED else 2 * capacity
+    return 4 * capacity if form == plan.TAGGED else 2 * capacity
 
 
 @compiled("int64(int64, int64)", inline=True)
 def units_of(form: int, capacity: int) -> int:
     """The size of a slab, header included."""
-    if form == TAGGED:
+    if form == plan.TAGGED:
         return 1 + capacity
-    if form == KEYED:
-        return 1 + (6 * capacity + UNIT - 1) // UNIT
-    return 1 + ((10 + 8 * SKETCH_WORDS) * capacity + UNIT - 1) // UNIT
+    if form == plan.KEYED:
+        return 1 + (6 * capacity + plan.UNIT - 1) // plan.UNIT
+    return 1 + ((10 + 8 * plan.SKETCH_WORDS) * capacity + plan.UNIT - 1) // plan.UNIT
 
 
 @compiled("int64(int64, int64)", inline=True)
 def rounded(form: int, capacity: int) -> int:
     """The next capacity at which all parts of a slab are aligned."""
-    if form == TAGGED:
+    if form == plan.TAGGED:
         return capacity
-    if form == KEYED:
+    if form == plan.KEYED:
         return (capacity + 1) & ~1
     return (capacity + 3) & ~3
 
@@ -107,16 +71,16 @@ def rounded(form: int, capacity: int) -> int:
 @compiled("int64(int64[::1], int64, int64)", inline=True)
 def chunk_of(state: State, column: int, slot: int) -> int:
     """Where the words about the chunk of a column that has this slot stand, in the array of all columns."""
-    ring = state[RING]
-    return int((column * ring + ((slot >> state[CHUNK_BITS]) & (ring - 1))) * COLUMN_WORDS)
+    ring = state[plan.RING]
+    return int((column * ring + ((slot >> state[plan.CHUNK_BITS]) & (ring - 1))) * plan.COLUMN_WORDS)
 
 
 @compiled("uint64(int64[::1], int64, int64)", inner=True)
 def value_at(state: State, column: int, slot: int) -> Any:
     """The value of a column at a slot, as 64 bits."""
-    words = i64_at(state[COLUMNS], COLUMN_COUNT * state[RING] * COLUMN_WORDS)
+    words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
     chunk = chunk_of(state, column, slot)
-    rows = np.int64(1) << state[CHUNK_BITS]
+    rows = np.int64(1) << state[plan.CHUNK_BITS]
     at = slot & (rows - 1)
     width = words[chunk + 2]
     if width == 8:
@@ -134,23 +98,24 @@ def value_at(state: State, column: int, slot: int) -> Any:
 @compiled("uint64[::1](int64[::1], int64)", inner=True)
 def sketch_at(state: State, slot: int) -> Any:
     """The sketch of an entry."""
-    words = i64_at(state[COLUMNS], COLUMN_COUNT * state[RING] * COLUMN_WORDS)
-    rows = np.int64(1) << state[CHUNK_BITS]
-    return u64_at(words[chunk_of(state, SKETCH, slot)] + (slot & (rows - 1)) * 8 * SKETCH_WORDS, SKETCH_WORDS)
+    words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
+    rows = np.int64(1) << state[plan.CHUNK_BITS]
+    begin = words[chunk_of(state, plan.SKETCH, slot)]
+    return u64_at(begin + (slot & (rows - 1)) * 8 * plan.SKETCH_WORDS, plan.SKETCH_WORDS)
 
 
 @compiled("int64(int64[::1], uint32[::1])", inner=True)
 def expired_in(state: State, row: Row) -> int:
     """How many entries at the beginning of a bucket have expired."""
-    length, capacity = int(row[LENGTH]), int(row[CAPACITY])
+    length, capacity = int(row[plan.LENGTH]), int(row[plan.CAPACITY])
     if length == 0:
         return 0
     slots = u32_at(slab_at(state, row) + slots_after(form_of(row), capacity), capacity)
-    first = state[FIRST]
+    first = state[plan.FIRST]
     low, high = 0, length
     while low < high:
         middle = (low + high) >> 1
-        if (int(slots[middle]) - first) & SLOT_MASK >= EXPIRED_FROM:
+        if (int(slots[middle]) - first) & plan.SLOT_MASK >= plan.EXPIRED_FROM:
             low = middle + 1
         else:
             high = middle
@@ -160,27 +125,27 @@ def expired_in(state: State, row: Row) -> int:
 @compiled("int64(int64[::1], int64, int64)", inner=True)
 def allocate(state: State, row: int, units: int) -> int:
     """The offset of a new slab in the open region, -1 where it has no place."""
-    region = state[OPEN]
+    region = state[plan.OPEN]
     if region >= 0:
-        used = i64_at(state[USED], state[REGIONS])
+        used = i64_at(state[plan.USED], state[plan.REGIONS])
         offset = used[region]
-        if offset + units * UNIT <= i64_at(state[SIZES], state[REGIONS])[region]:
-            used[region] = offset + units * UNIT
-            i64_at(state[LIVE], state[REGIONS])[region] += units * UNIT
-            header = u32_at(i64_at(state[BASES], state[REGIONS])[region] + offset, 2)
+        if offset + units * plan.UNIT <= i64_at(state[plan.SIZES], state[plan.REGIONS])[region]:
+            used[region] = offset + units * plan.UNIT
+            i64_at(state[plan.LIVE], state[plan.REGIONS])[region] += units * plan.UNIT
+            header = u32_at(i64_at(state[plan.BASES], state[plan.REGIONS])[region] + offset, 2)
             header[0] = row
             header[1] = units
-            return int(offset // UNIT)
-    state[WANTED] = units * UNIT
+            return int(offset // plan.UNIT)
+    state[plan.WANTED] = units * plan.UNIT
     return -1
 
 
 @compiled("void(int64[::1], uint32[::1])", inner=True)
 def release(state: State, row: Row) -> None:
     """Leave a bucket without a slab."""
-    if row[CAPACITY] > 0:
-        units = units_of(form_of(row), int(row[CAPACITY]))
-        i64_at(state[LIVE], state[REGIONS])[int(row[REGION]) & REGION_MASK] -= units * UNIT
+    if row[plan.CAPACITY] > 0:
+        units = units_of(form_of(row), int(row[plan.CAPACITY]))
+        i64_at(state[plan.LIVE], state[plan.REGIONS])[int(row[plan.REGION]) & plan.REGION_MASK] -= units * plan.UNIT
     row[:] = 0
 
 
@@ -195,12 +160,12 @@ def _copy_beside(state: State, to: int, slots_at: int, count: int, capacity: int
     """Write tokens and sketches of the entries beside their slots."""
     slots = u32_at(slots_at, capacity)
     tokens = u32_at(slots_at + 4 * capacity, capacity)
-    sketches = u64_at(slots_at + 8 * capacity, capacity * SKETCH_WORDS)
+    sketches = u64_at(slots_at + 8 * capacity, capacity * plan.SKETCH_WORDS)
     for at in range(count):
-        tokens[at] = np.uint32(value_at(state, TOKENS, int(slots[at])))
+        tokens[at] = np.uint32(value_at(state, plan.TOKENS, int(slots[at])))
         sketch = sketch_at(state, int(slots[at]))
-        for word in range(SKETCH_WORDS):
-            sketches[at * SKETCH_WORDS + word] = sketch[word]
+        for word in range(plan.SKETCH_WORDS):
+            sketches[at * plan.SKETCH_WORDS + word] = sketch[word]
 
 
 @compiled("boolean(int64[::1], int64, int64, int64)", inner=True)
@@ -211,17 +176,17 @@ def move(state: State, row: int, form: int, capacity: int) -> bool:
     """
     words = row_of(state, row)
     expired = expired_in(state, words)
-    kept = int(words[LENGTH]) - expired
+    kept = int(words[plan.LENGTH]) - expired
     capacity = rounded(form, capacity)
     offset = allocate(state, row, units_of(form, capacity))
     if offset < 0:
         return False
-    region = state[OPEN]
-    to = int(i64_at(state[BASES], state[REGIONS])[region] + offset * UNIT + UNIT)
+    region = state[plan.OPEN]
+    to = int(i64_at(state[plan.BASES], state[plan.REGIONS])[region] + offset * plan.UNIT + plan.UNIT)
     if kept:
-        before, had = slab_at(state, words), int(words[CAPACITY])
+        before, had = slab_at(state, words), int(words[plan.CAPACITY])
         old = form_of(words)
-        if form == TAGGED:
+        if form == plan.TAGGED:
             _copy_words(u32_at(to, capacity), u32_at(before, had), expired, kept)
         else:
             to_tags, tags = u16_at(to, capacity), u16_at(before, had)
@@ -229,20 +194,20 @@ def move(state: State, row: int, form: int, capacity: int) -> bool:
                 to_tags[at] = tags[expired + at]
         to_slots, slots = to + slots_after(form, capacity), before + slots_after(old, had)
         _copy_words(u32_at(to_slots, capacity), u32_at(slots, had), expired, kept)
-        if form == COPIED:
+        if form == plan.COPIED:
             _copy_beside(state, to, to_slots, kept, capacity)
     release(state, words)
-    words[REGION] = np.uint32(region | (form << FORM_SHIFT))
-    words[OFFSET] = offset
-    words[LENGTH] = kept
-    words[CAPACITY] = capacity
+    words[plan.REGION] = np.uint32(region | (form << plan.FORM_SHIFT))
+    words[plan.OFFSET] = offset
+    words[plan.LENGTH] = kept
+    words[plan.CAPACITY] = capacity
     return True
 
 
 @compiled("int64(int64)", inline=True)
 def with_room(kept: int) -> int:
     """The capacity of a slab that moves."""
-    return kept + kept // ROOM + 2
+    return kept + kept // plan.ROOM + 2
 
 
 @compiled("int64(int64[::1], int64, int64, int64)")
@@ -253,7 +218,7 @@ def clean(state: State, region: int, begin: int, end: int) -> int:
     about the same time. Returns where it stopped: behind the first slab that reaches ``end``, or before one for
     which a region is wanted.
     """
-    base = i64_at(state[BASES], state[REGIONS])[region]
+    base = i64_at(state[plan.BASES], state[plan.REGIONS])[region]
     at = np.int64(begin)
     while at < end:
         header = u32_at(base + at, 2)
@@ -261,12 +226,12 @@ def clean(state: State, region: int, begin: int, end: int) -> int:
         units = int(header[1])
         words = row_of(state, row)
         form = form_of(words)
-        lives = form != NODE and int(words[CAPACITY]) > 0
-        if lives and int(words[REGION]) & REGION_MASK == region and int(words[OFFSET]) * UNIT == at:
-            kept = int(words[LENGTH]) - expired_in(state, words)
+        lives = form != plan.NODE and int(words[plan.CAPACITY]) > 0
+        if lives and int(words[plan.REGION]) & plan.REGION_MASK == region and int(words[plan.OFFSET]) * plan.UNIT == at:
+            kept = int(words[plan.LENGTH]) - expired_in(state, words)
             if not move(state, row, form, with_room(kept)):
                 return int(at)
-        at += units * UNIT
+        at += units * plan.UNIT
     return int(at)
 
 
@@ -276,10 +241,10 @@ def sweep(state: State, row: int, end: int) -> int:
     for number in range(row, end):
         words = row_of(state, number)
         form = form_of(words)
-        if form == NODE or words[CAPACITY] == 0:
+        if form == plan.NODE or words[plan.CAPACITY] == 0:
             continue
         expired = expired_in(state, words)
-        kept = int(words[LENGTH]) - expired
+        kept = int(words[plan.LENGTH]) - expired
         if kept == 0:
             release(state, words)
         elif expired and not move(state, number, form, with_room(kept)):
@@ -293,6 +258,6 @@ def longest(state: State, row: int, end: int) -> int:
     most = 0
     for number in range(row, end):
         words = row_of(state, number)
-        if form_of(words) != NODE:
-            most = max(most, int(words[LENGTH]))
+        if form_of(words) != plan.NODE:
+            most = max(most, int(words[plan.LENGTH]))
     return most

@@ -1,0 +1,155 @@
+"""The demo adds up on a real broker and leaves nothing behind however it ends; kept running, it can be looked at."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import pytest
+
+from worker.demo.site import PageKind, build_site
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SITE: Final = build_site("http://127.0.0.1:8001", "http://127.0.0.1:8002")
+DEADLINE_SECONDS: Final = 300.0
+
+
+class Running:
+    """A demo that runs in a process of its own, with its temporary folder in ours and its output in a file."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.temporary = folder / "temporary"
+        self.temporary.mkdir()
+        self._output = folder / "output.txt"
+        with self._output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "worker", "demo", *arguments],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=ROOT,
+                env={"PATH": "", "HOME": str(Path.home()), "TMPDIR": str(self.temporary), "PYTHONUNBUFFERED": "1"}
+                | {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")},
+            )
+
+    @property
+    def output(self) -> str:
+        return self._output.read_text(encoding="utf-8")
+
+    def wait_for(self, text: str) -> None:
+        """Until it has printed that."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while text not in self.output:
+            assert self.process.poll() is None, self.output
+            assert time.monotonic() < deadline, self.output
+            time.sleep(0.1)
+
+    def status(self) -> int:
+        return self.process.wait(DEADLINE_SECONDS)
+
+    def has_left_nothing(self) -> bool:
+        """No folder, no broker, no site, no worker."""
+        addresses = re.findall(r"127\.0\.0\.1:(\d+)", self.output)
+        return list(self.temporary.iterdir()) == [] and not any(answers(int(port)) for port in addresses)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[list[Running]]:
+    """Put demos in here; what still runs after the test is ended."""
+    demos: list[Running] = []
+    yield demos
+    for started in demos:
+        if started.process.poll() is None:
+            started.process.terminate()
+            started.process.wait(DEADLINE_SECONDS)
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
+
+
+def cell(output: str, label: str) -> int:
+    """The number beside this label of the table of sums."""
+    found = re.search(rf"│\s+{re.escape(label)}\s+│\s+\(?(\d+)\)?\s+│", output)
+    assert found is not None, f"no {label!r} in:\n{output}"
+    return int(found[1])
+
+
+@pytest.mark.cluster
+def test_the_demo_adds_up_on_a_real_broker_and_leaves_nothing_behind(tmp_path: Path, running: list[Running]) -> None:
+    started = Running(tmp_path)
+    running.append(started)
+    assert started.status() == 0, started.output
+    output = started.output
+    stations = (
+        "fetched by the spider",
+        "confirmed to the spider by Kafka (dedup/confirmed)",
+        "records on the topic pages",
+        "committed",
+    )
+    outcomes = {outcome: cell(output, outcome) for outcome in ("unique", "duplicate", "refetch", "dead letter")}
+    assert {cell(output, station) for station in stations} == {sum(outcomes.values())} == {SITE.visits}
+    assert outcomes["unique"] == len(SITE.groups)
+    assert outcomes["dead letter"] == sum(page.kind is PageKind.FILE for page in SITE.pages)
+    rules = [cell(output, f"by {rule}") for rule in ("exact-text", "exact-bytes", "hamming", "sketch")]
+    assert sum(rules) == outcomes["duplicate"]
+    assert all(rules)
+    assert re.search(r"\(repost\).* at distance \d+, (hamming|sketch)", output)
+    owners = re.findall(r"│ worker [12] │ ([\d ]+) │ +(\d+) │ ([\d ]+) │ +\d+ │", output)
+    assert sorted(" ".join(shards for shards, _, _ in owners).split()) == list("01234567")
+    assert sorted(" ".join(partitions for _, _, partitions in owners).split()) == list("01234567")
+    assert sum(int(survivors) for _, survivors, _ in owners) == outcomes["unique"]
+    assert {f"worker {number} owns" in output for number in (1, 2)} == {True}
+    assert re.search(r"metrics: http://127\.0\.0\.1:\d+/metrics", output)
+    assert "It adds up" in output
+    assert started.has_left_nothing()
+
+
+@pytest.mark.cluster
+def test_kept_running_it_can_be_looked_at_until_ctrl_c(tmp_path: Path, running: list[Running]) -> None:
+    started = Running(tmp_path, "--keep", "--workers", "1")
+    running.append(started)
+    started.wait_for("run until Ctrl-C")
+    addresses = set(re.findall(r"http://127\.0\.0\.1:\d+/metrics", started.output))
+    assert len(addresses) == 1
+    committed = 0
+    for address in addresses:
+        connection = HTTPConnection(urlsplit(address).netloc, timeout=30)
+        connection.request("GET", "/metrics")
+        exposition = connection.getresponse().read().decode()
+        connection.close()
+        committed += sum(int(float(n)) for n in re.findall(r"^dedup_pages_total\{.*\} (\S+)", exposition, re.MULTILINE))
+    assert committed == SITE.visits
+    started.process.send_signal(signal.SIGINT)
+    assert started.status() == 0, started.output
+    assert started.has_left_nothing()
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(
+    ("ending", "status", "moment"),
+    [
+        (signal.SIGTERM, 143, "3. The crawl"),
+        (signal.SIGINT, 130, "bootstrap.servers="),
+        (signal.SIGHUP, 129, "bootstrap.servers="),
+    ],
+)
+def test_a_signal_in_the_middle_ends_all_of_it(
+    tmp_path: Path, running: list[Running], ending: signal.Signals, status: int, moment: str
+) -> None:
+    started = Running(tmp_path)
+    running.append(started)
+    started.wait_for(moment)
+    started.process.send_signal(ending)
+    assert started.status() == status, started.output
+    assert started.has_left_nothing()
