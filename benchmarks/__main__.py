@@ -18,6 +18,7 @@ BENCHMARKS: Final = {
     "index": "store and look up, beside other indexes that pip installs",
     "crowded-block": "look-ups in a crowded block, beside other indexes",
     "claim-cost": "what a claim costs every worker, however many there are",
+    "extraction-rules": "what each rule of extraction does to labelled pages",
     "restore": "rebuild the index from a real topic, and from snapshots",
 }
 """What can be measured; the module of this name has ``configure(parser)`` and ``run(arguments, load)``."""

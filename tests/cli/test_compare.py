@@ -233,3 +233,39 @@ def test_with_a_key_wider_fingerprints_need_another_hash(capsys: pytest.CaptureF
         capsys, "--text", CALLED, CALLED, "--bits", "128", fingerprint={"key_file": key, "hash": "blake2b"}
     )
     assert found["bits"] == 128
+
+
+ARTICLE = "".join(f"<p>El río número {n} cruza la llanura despacio y llega al mar de noche.</p>" for n in range(5))
+SITE = f"<title>t</title><nav><a href=/>Inicio</a></nav><h1>Ríos</h1><div>{ARTICLE}</div><div class=promo>Compra</div>"
+
+
+def test_of_a_page_each_line_is_shown_with_the_rule_that_drops_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "page").write_text(SITE, encoding="utf-8")
+    assert run("--blocks", str(tmp_path / "page")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["unseen", "meaning", *["kept"] * 6, "named"]
+    assert lines[2].split() == ["kept", "Ríos"]
+    assert run("--blocks", "--json", str(tmp_path / "page")) == 0
+    assert json.loads(capsys.readouterr().out)[1] == {"text": "Inicio", "dropped_by": "meaning"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--blocks", "a", "b"), "--blocks shows one page; leave B and --text out"),
+        (("a",), "there is nothing to compare A with; give B"),
+    ],
+)
+def test_one_page_has_blocks_and_two_are_compared(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run(*words)
+
+
+def test_blocks_are_of_the_built_in_extractor_and_of_pages(tmp_path: Path) -> None:
+    (tmp_path / "picture").write_bytes(b"\x89PNG\r\n")
+    with pytest.raises(UsageError, match=r"page\.extractor is resiliparse; add --set page\.extractor=built-in"):
+        run("--blocks", str(tmp_path / "picture"), page={"extractor": "resiliparse"})
+    with pytest.raises(UsageError, match=r"picture has no blocks: .*give a page of HTML or a text"):
+        run("--blocks", str(tmp_path / "picture"))

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from worker.page.content import main_content, words_in
-from worker.page.markup import parse
+from worker.page.content import blocks, main_content
+from worker.page.rules import RULES, Rule, without
 
 LINKS = "".join(f"<li><a href=/{n}>Link {n}</a></li>" for n in range(9))
 MENU = f"<ul>{LINKS}</ul>"
@@ -118,7 +118,7 @@ def test_an_anchor_without_address_is_no_link() -> None:
 
 def test_lists_tables_and_code_are_content() -> None:
     parts = "<ul><li>item</ul><table><tr><td>cell<td>next</table><pre>code  here\nmore</pre><dl><dt>term<dd>what</dl>"
-    text, _ = main_content(f"<body><nav>{MENU}</nav><article>{prose('one')}{parts}{MENU}</article>")
+    text = main_content(f"<body><nav>{MENU}</nav><article>{prose('one')}{parts}{MENU}</article>").text
     assert text.splitlines()[1:8] == ["item", "cell", "next", "code here more", "term", "what", "Link 0"]
 
 
@@ -138,29 +138,86 @@ def test_of_a_layout_by_tables_the_cell_with_the_content_is_taken() -> None:
 
 
 def test_text_is_unescaped_and_its_white_space_plain() -> None:
-    text, title = main_content(
+    text, title, *_ = main_content(
         "<title> A &lt;b&gt;\n c </title><p> one\n\t two<b>three</b> &amp; &#x7f51;&#39029; <p> <p>four<br>five"
     )
     assert text.rstrip() == "one twothree & 网页\nfour\nfive"
     assert title == "A <b> c"
 
 
+def test_the_pieces_of_a_landing_page_stay_together() -> None:
+    def piece(name: str, words: int) -> str:
+        part = f"<div>{prose(name, words)}</div>"
+        return f"<section><h2>{name}</h2><div>{part}{part}</div></section>"
+
+    teasers = "".join(f"<div><a href=/{n}>{prose('no', 12)}</a></div>" for n in range(4))
+    wide = f"<div><div>{piece('eins', 30)}{piece('zwei', 30)}</div>{piece('drei', 20)}</div><div>{teasers}</div>"
+    assert set(names(f"<body>{wide}</body>")) == {"eins", "zwei", "drei"}
+    without_sections = main_content(f"<body>{wide}</body>", without(named("sections"))).text
+    assert "drei" not in without_sections
+
+
+def test_an_article_of_one_piece_stands_for_itself_whatever_its_neighbours_say() -> None:
+    page = f"<div><div>{prose('one', 40)}{prose('two', 40)}</div><div>{prose('no', 30)}</div></div>"
+    assert names(page) == ["one", "two"]
+
+
+def test_short_lines_weigh_less_than_an_article() -> None:
+    teasers = "".join(f"<div><div>Kurz gesagt {n}</div></div>" for n in range(30))
+    assert names(f"<div>{teasers}</div><div>{prose('eins', 20)}{prose('zwei', 20)}</div>") == ["eins", "zwei"]
+
+
+def test_a_thread_for_those_without_scripts_is_the_page() -> None:
+    thread = f"<noscript><div>{prose('uno', 60)}{prose('dos', 60)}</div></noscript>"
+    assert names(f"<body>{prose('shell', 5)}{thread}") == ["uno", "dos"]
+    assert names(f"<body>{prose('one', 90)}{thread}") == ["one"]
+
+
 @pytest.mark.parametrize(
-    ("text", "words"),
+    "notice",
     [
-        ("", 0),
-        (" .,;-", 0),
-        ("one two-three 4", 4),
-        ("网页的编码。", 5),
-        ("python教程3", 4),
-        ("ひらがなカタ", 6),
-        ("한국어", 3),
-        ("русский текст", 2),
-        ("café", 1),
+        "You need to enable JavaScript to run this app.",
+        "Bitte aktivieren Sie JavaScript in Ihrem Browser.",
+        "Пожалуйста, включите JavaScript",
+        "请启用 JavaScript 后继续",
+        "Loading…",
+        "Cargando, por favor espere",
+        "読み込み中",
     ],
 )
-def test_words_of_all_languages_are_counted(text: str, words: int) -> None:
-    assert words_in(parse(text).body, 0, len(text.encode())) == words
+def test_a_notice_in_place_of_a_page_is_no_text(notice: str) -> None:
+    assert main_content(f"<title>App</title><div id=app><p>{notice}</p></div>") == ("", "App", None, True)
+    assert [block.dropped_by for block in blocks(f"<p>{notice}</p>")] == ["notice"]
+
+
+def test_an_article_about_scripts_is_no_notice() -> None:
+    assert main_content(f"<p>Enable JavaScript with this script. {prose('one', 50)}").text
+
+
+@pytest.mark.parametrize(
+    ("page", "bare"),
+    [
+        (prose("one", 10), None),
+        (prose("one", 9), "it has fewer than 10 words outside links"),
+        (f"<h1>Index</h1>{MENU * 9}", None),
+        (f"<h1>Title</h1>{prose('one', 22)}<div>{MENU * 99}</div>", "most of its text are links"),
+        (f"<h1>Title</h1>{prose('one', 12)}<div>{MENU * 99}</div>", None),
+        ("", "it has fewer than 10 words outside links"),
+    ],
+)
+def test_a_text_of_few_words_or_of_links_beside_a_stub_is_bare(page: str, bare: str | None) -> None:
+    assert main_content(page).bare == bare
+
+
+def named(name: str) -> Rule:
+    return next(rule for rule in RULES if rule.name == name)
+
+
+def test_blocks_are_all_lines_of_a_page_and_the_kept_ones_are_its_text() -> None:
+    page = f"<script>x</script><nav>{MENU}</nav><div>{prose('one')}{prose('two')}</div><div hidden>{prose('no')}</div>"
+    found = blocks(page)
+    assert [block.dropped_by for block in found] == [*["meaning"] * 9, None, None, "hidden"]
+    assert "\n".join(block.text for block in found if block.dropped_by is None) == main_content(page).text.strip()
 
 
 def test_the_rules_are_the_same_where_nothing_is_compiled() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from worker.compose.parts import near, recipe
 from worker.errors import PageError, UsageError
@@ -20,21 +20,26 @@ from worker.fingerprint.fingerprinter import Explainer, Recipe
 from worker.fingerprint.hashing import MAX_BITS, MIN_BITS, WORD_BITS
 from worker.fingerprint.measures import BlockLayout
 from worker.messages import PageMeta
+from worker.page.content import Block
+from worker.page.extract import blocks_of
 from worker.pool.process_pool import ProcessPool
 
 if TYPE_CHECKING:
     from worker.config import PageSettings, Settings
 
-SUMMARY: Final = "show two pages or texts side by side: tokens, features, fingerprints bit by bit, verdict"
+SUMMARY: Final = "show two pages or texts side by side, or what is kept of one: tokens, features, fingerprints, verdict"
 
 STDIN: Final = "-"
 _NAME_CHARACTERS: Final = 40
+_BLOCK_CHARACTERS: Final = 100
 _WAIT_SECONDS: Final = 1.0
 _MOVES: Final = {
     "parser-timeout": "give a smaller page, or more time in page.timeout_seconds",
     "parser-memory": "give a smaller page, or more memory in page.memory_mb",
 }
 _OTHER_MOVE: Final = "give a page of HTML or a text"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,10 @@ class Side:
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument("a", metavar="A", help="file of HTML or text, told apart by its content; - for standard input")
-    parser.add_argument("b", metavar="B", help="the same")
+    parser.add_argument("b", metavar="B", nargs="?", help="the same")
+    parser.add_argument(
+        "--blocks", action="store_true", help="show each line of the page A, kept or dropped, and by which rule"
+    )
     parser.add_argument("--text", action="store_true", help="A and B are the texts themselves")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--all", action="store_true", dest="everything", help="show all tokens and features")
@@ -68,6 +76,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """Print the comparison. The exit code is 0 whether they are near or not."""
     settings = load()
     k = settings.near.k if arguments.k is None else arguments.k
+    if arguments.blocks:
+        return _show_blocks(arguments, settings.page)
     _check(arguments, k, settings)
     sides = _sides(arguments, settings.page.max_bytes)
     for side in sides:
@@ -81,6 +91,44 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         print(json.dumps(as_object(comparison, names), ensure_ascii=False, indent=2))
     else:
         print(as_text(comparison, names, everything=arguments.everything))
+    return 0
+
+
+class Blocks:
+    """Tells which lines of a page are kept, in a parsing process like ``Explainer``."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes: Final = max_bytes
+
+    def __call__(self, body: bytes, meta: PageMeta) -> list[Block]:
+        """The blocks of the page.
+
+        Raises:
+            PageError: the body cannot be read as a page.
+        """
+        return blocks_of(body, max_bytes=self.max_bytes)
+
+
+def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
+    if arguments.b is not None or arguments.text:
+        raise UsageError("--blocks shows one page; leave B and --text out")
+    if page.extractor != "built-in":
+        raise UsageError(
+            f"--blocks shows the rules of the built-in extractor, and page.extractor is {page.extractor}; add "
+            "--set page.extractor=built-in"
+        )
+    side = _from_file(arguments.a, url="a:", max_bytes=page.max_bytes)
+    found = _answers((side,), partial(Blocks, page.max_bytes), list[Block], page)[0]
+    if isinstance(found, PageError):
+        raise UsageError(f"{side.name} has no blocks: {found}; {_MOVES.get(found.reason, _OTHER_MOVE)}")
+    if arguments.json:
+        rows = [{"text": block.text, "dropped_by": block.dropped_by} for block in found]
+        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        return 0
+    for block in found:
+        text = _printable(block.text)
+        shown = text if arguments.everything or len(text) <= _BLOCK_CHARACTERS else text[: _BLOCK_CHARACTERS - 1] + "…"
+        print(f"{block.dropped_by or 'kept':16}  {shown}")
     return 0
 
 
@@ -98,6 +146,8 @@ def _check(arguments: argparse.Namespace, k: int, settings: Settings) -> None:
         )
     if not 0 <= k <= bits:
         raise UsageError(f"--k {k}: a distance is between 0 and {bits} bits; give one of these")
+    if arguments.b is None:
+        raise UsageError("there is nothing to compare A with; give B, or --blocks to see what is kept of A")
     if not arguments.text and arguments.a == arguments.b == STDIN:
         raise UsageError("standard input can be A or B, not both; give a file for one of them")
 
@@ -135,15 +185,23 @@ def _printable(name: str) -> str:
 
 
 def _explained(sides: tuple[Side, Side], made: Recipe, bits: int, page: PageSettings) -> tuple[Explained, Explained]:
-    """Both, from a process that ends if one of them is made to break parsers.
+    """Both.
 
     Raises:
         UsageError: a side cannot be fingerprinted.
     """
-    found: dict[int, bytes | PageError] = {}
-    pool: ProcessPool[int, bytes] = ProcessPool(
-        partial(Explainer, made, bits),
-        bytes,
+    found = _answers(sides, partial(Explainer, made, bits), bytes, page)
+    return _or_refuse(sides[0], found[0]), _or_refuse(sides[1], found[1])
+
+
+def _answers(
+    sides: Sequence[Side], task: Callable[[], Callable[[bytes, PageMeta], T]], result: type[T], page: PageSettings
+) -> dict[int, T | PageError]:
+    """What the task makes of each, by its place, in a process that ends if one of them is made to break parsers."""
+    found: dict[int, T | PageError] = {}
+    pool: ProcessPool[int, T] = ProcessPool(
+        task,
+        result,
         processes=1,
         timeout_seconds=page.timeout_seconds,
         memory_bytes=page.memory_mb * 1024 * 1024,
@@ -154,7 +212,7 @@ def _explained(sides: tuple[Side, Side], made: Recipe, bits: int, page: PageSett
             pool.submit(number, side.body, side.meta)
         while pool.outstanding:
             found |= pool.results(_WAIT_SECONDS)
-    return _or_refuse(sides[0], found[0]), _or_refuse(sides[1], found[1])
+    return found
 
 
 def _or_refuse(side: Side, outcome: bytes | PageError) -> Explained:

@@ -120,18 +120,18 @@ class _Keeper:
         self._fingerprinter = Fingerprinter(recipe)
         self._makers = [method.maker() for method in methods]
         for make in self._makers:
-            make(_WARM_UP, "", b"")
+            make(_WARM_UP, "", b"", None)
 
     def __call__(self, body: bytes, meta: PageMeta) -> _Made:
         begun = time.thread_time()
-        text = self._fingerprinter.text_of(body, meta)
+        page = self._fingerprinter.read(body, meta)
         extraction = time.thread_time() - begun
         by_method = []
         for make in self._makers:
             begun = time.thread_time()
-            kept = make(text, meta.url, body)
+            kept = make(page.compared, meta.url, body, page.bare)
             by_method.append((kept, time.thread_time() - begun))
-        tokens = len(self._fingerprinter.segmenter.all_tokens(normalise(text)))
+        tokens = len(self._fingerprinter.segmenter.all_tokens(normalise(page.text)))
         return extraction, tokens, tuple(by_method)
 
 

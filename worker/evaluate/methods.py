@@ -16,8 +16,9 @@ from worker.fingerprint.measures import hamming
 from worker.fingerprint.near import AccurateNear, SimHashNear
 from worker.fingerprint.sketch import SLOTS, agreement, similarity
 
-Maker = Callable[[str, str, bytes], Any]
-"""(text, an id that stands in for a page without any byte, its body) → what the method keeps of a page; picklable."""
+Maker = Callable[..., Any]
+"""(text, an id that stands in for a page without any byte, its body, why the text is too bare for a fingerprint) → what
+the method keeps of a page; picklable. The last may be left out."""
 
 
 class Call(NamedTuple):

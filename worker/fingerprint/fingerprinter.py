@@ -14,7 +14,7 @@ from worker.fingerprint.key import Key
 from worker.fingerprint.simhash import as_ints, simhash_vectorised, simhash_votes
 from worker.fingerprint.sketch import bands, numbering_of, sketch
 from worker.messages import PageMeta
-from worker.page.extract import MAX_BYTES, Extractor, extract, from_text
+from worker.page.extract import MAX_BYTES, Extracted, Extractor, extract, from_text
 from worker.page.noise import NOISE_WORDS, NoiseWords
 from worker.page.normalise import normalise
 from worker.page.scripts import language
@@ -123,21 +123,22 @@ class Fingerprinter:
         Raises:
             PageError: the body cannot be read as a page.
         """
-        return self.of_text(self.text_of(body, meta), meta.url, body)
+        page = self.read(body, meta)
+        return self.of_text(page.compared, meta.url, body, page.bare)
 
-    def of_text(self, text: str, url: str, body: bytes | None = None) -> Fingerprinted:
+    def of_text(self, text: str, url: str, body: bytes | None = None, bare: str | None = None) -> Fingerprinted:
         """The fingerprint of a text. In compiled steps where it can be.
 
-        Where the text has no token, the ``body`` that it was taken from stands for the page, all of it: by default the
-        text in UTF-8. Where that is empty, the ``url`` does.
+        A ``bare`` text has none, for the reason given. Where the text has no token, the ``body`` that it was taken from
+        stands for the page, all of it: by default the text in UTF-8. Where that is empty, the ``url`` does.
         """
         if self._reader is None:
-            return self.by_definition(text, url, body)
+            return self.by_definition(text, url, body, bare)
         self.begin(SEGMENT)
         read = self._reader.read(text)
         self.begin(FINGERPRINT)
         fingerprint, features = self._reader.simhash(read)
-        reason = self._too_few(features)
+        reason = bare or self._too_few(features)
         sketched = self.recipe.sketched and not reason
         of_sketch, of_bands = sketch_and_bands(read.units, self._numbering) if sketched else (b"", b"")
         return Fingerprinted(
@@ -150,13 +151,13 @@ class Fingerprinter:
             bands=of_bands,
         )
 
-    def by_definition(self, text: str, url: str, body: bytes | None = None) -> Fingerprinted:
+    def by_definition(self, text: str, url: str, body: bytes | None = None, bare: str | None = None) -> Fingerprinted:
         """The same in readable steps."""
         self.begin(SEGMENT)
         reading = self._read(text)
         self.begin(FINGERPRINT)
         features = weigh_text(reading.words, reading.tokens, self.recipe.weights, self.recipe.idf)
-        reason = self._too_few(len(features.words))
+        reason = bare or self._too_few(len(features.words))
         sketched = self.recipe.sketched and not reason
         return Fingerprinted(
             fingerprint=None if reason else self._fingerprint(features),
@@ -168,7 +169,9 @@ class Fingerprinter:
             bands=bands(reading.hashes, self._numbering) if sketched else b"",
         )
 
-    def explain(self, text: str, url: str, bits: int = WORD_BITS, body: bytes | None = None) -> Explained:
+    def explain(
+        self, text: str, url: str, bits: int = WORD_BITS, body: bytes | None = None, bare: str | None = None
+    ) -> Explained:
         """The same with every step, at any width from 8 to 128 bits.
 
         Raises:
@@ -177,7 +180,7 @@ class Fingerprinter:
         reading = self._read(text)
         features = weigh_text(reading.words, reading.tokens, self.recipe.weights, self.recipe.idf)
         hashes = hash_words(features.words, algorithm=self.recipe.hash, bits=bits, key=self._features_key)
-        reason = self._too_few(len(features.words))
+        reason = bare or self._too_few(len(features.words))
         weighted = zip(features.words, (features.weights / SCALE).tolist(), strict=True)
         return Explained(
             bits=bits,
@@ -203,17 +206,25 @@ class Fingerprinter:
         Raises:
             PageError: the body cannot be read as a page.
         """
+        return self.read(body, meta).text
+
+    def read(self, body: bytes, meta: PageMeta) -> Extracted:
+        """The main text of a page, and whether it is enough for a fingerprint.
+
+        Raises:
+            PageError: the body cannot be read as a page.
+        """
         self.begin(EXTRACT)
         limit = self.recipe.max_bytes
         if meta.form == "text":
-            return from_text(body[:limit].decode("utf-8", "replace"), max_chars=limit).text
+            return from_text(body[:limit].decode("utf-8", "replace"), max_chars=limit)
         return extract(
             body,
             content_type=meta.content_type,
             encoding=meta.encoding,
             max_bytes=limit,
             extractor=self.recipe.extractor,
-        ).text
+        )
 
     def _read(self, text: str) -> _Reading:
         normalised = normalise(text, fold_traditional=self.recipe.fold_traditional)
@@ -249,8 +260,8 @@ class Explainer:
         Raises:
             PageError: the body cannot be read as a page.
         """
-        text = self.fingerprinter.text_of(body, meta)
-        return self.fingerprinter.explain(text, meta.url, self.bits, body).encode()
+        page = self.fingerprinter.read(body, meta)
+        return self.fingerprinter.explain(page.compared, meta.url, self.bits, body, page.bare).encode()
 
 
 def _unheard(stage: str) -> None:

@@ -1,7 +1,7 @@
 """A page as fetched → its text: decoding, then the main content where there is markup.
 
-Where the main content is tiny, it stays tiny: falling back to all visible text would turn pages of links into their
-navigation, and pages of one site into duplicates of each other.
+Where the main content is tiny, it stays tiny and is called bare: falling back to all visible text would turn pages of
+links into their navigation, and pages of one site into duplicates of each other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from resiliparse.parse.encoding import detect_encoding
 from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from worker.errors import PageError, UsageError
-from worker.page.content import CONTENT, main_content
+from worker.page.content import CONTENT, Block, Content, blocks, main_content
 from worker.page.decode import DECODER, UndecodableError, decode, header_charset
 
 Extractor = Literal["built-in", "resiliparse", "trafilatura"]
@@ -51,13 +51,23 @@ class Extracted:
     """The text that a page is compared by.
 
     ``encoding`` is Python's name of the codec that the bytes were decoded with. ``truncated``: the page was longer than
-    allowed, and only its beginning was read.
+    allowed, and only its beginning was read. ``bare`` says why the text is not enough for a fingerprint, None where it
+    is; ``headed``: it holds the main heading.
     """
 
     text: str
     encoding: str
     title: str | None = None
     truncated: bool = False
+    bare: str | None = None
+    headed: bool = True
+
+    @property
+    def compared(self) -> str:
+        """The text. One that is too bare for a fingerprint stands under the title, unless it has a heading: pages of
+        a few words are easily equal."""
+        needs_title = self.bare and self.title and not self.headed and self.text.strip()
+        return f"{self.title}\n{self.text}" if needs_title else self.text
 
 
 def extract(
@@ -79,21 +89,39 @@ def extract(
             extractor gives up.
         MemoryError: the parser was refused memory.
     """
+    text, codec, is_markup = _decoded(body[:max_bytes], content_type, encoding)
+    truncated = len(body) > max_bytes
+    if not is_markup:
+        return Extracted(text, codec, truncated=truncated)
+    found = _EXTRACTORS[extractor](text)
+    return Extracted(found.text, codec, found.title, truncated, found.bare, found.headed)
+
+
+def blocks_of(
+    body: bytes, *, content_type: str | None = None, encoding: str | None = None, max_bytes: int = MAX_BYTES
+) -> list[Block]:
+    """All text of a page, line by line, each kept or dropped by the built-in extractor; a text is one that is kept.
+
+    Raises:
+        PageError: as ``extract``.
+    """
+    text, _, is_markup = _decoded(body[:max_bytes], content_type, encoding)
+    return blocks(text) if is_markup else [Block(text, None)]
+
+
+def _decoded(beginning: bytes, content_type: str | None, encoding: str | None) -> tuple[str, str, bool]:
+    """The text, the codec, and whether it is markup."""
     kind = (content_type or "").strip().lower()
     if _NO_TEXT_TYPE.match(kind):
         raise PageError("not-text", f"content type {kind[:100]}")
-    if _BINARY_START.match(body):
-        raise PageError("not-text", f"the body begins with {body[:8]!r}")
-    beginning = body[:max_bytes]
+    if _BINARY_START.match(beginning):
+        raise PageError("not-text", f"the body begins with {beginning[:8]!r}")
     try:
         text, codec = decode(beginning, (header_charset(kind), encoding), detect=_detect)
     except UndecodableError as error:
         raise PageError("not-text", str(error)) from error
-    truncated = len(body) > max_bytes
-    if _PASSED_THROUGH.match(kind) or not (_MARKUP_TYPE.match(kind) or _TAG.search(text)):
-        return Extracted(text, codec, truncated=truncated)
-    text, title = _EXTRACTORS[extractor](text)
-    return Extracted(text, codec, title, truncated)
+    is_markup = not _PASSED_THROUGH.match(kind) and bool(_MARKUP_TYPE.match(kind) or _TAG.search(text))
+    return text, codec, is_markup
 
 
 def from_text(text: str, *, max_chars: int = MAX_BYTES) -> Extracted:
@@ -110,7 +138,7 @@ def extractor_rule(extractor: Extractor) -> str:
     return f"{_RULES[extractor]()}/{DECODER}/resiliparse-{version('resiliparse')}"
 
 
-def _by_resiliparse(markup: str) -> tuple[str, str | None]:
+def _by_resiliparse(markup: str) -> Content:
     """Texts of images and bullets of lists are left out: mirrors differ in them most."""
     try:
         tree = HTMLTree.parse(markup)
@@ -119,13 +147,13 @@ def _by_resiliparse(markup: str) -> tuple[str, str | None]:
         if "(Error 2)" in str(error):  # lexbor's LXB_STATUS_ERROR_MEMORY_ALLOCATION
             raise MemoryError(str(error)) from error
         raise PageError("unparsable", str(error)) from error
-    return text, (tree.title or "").strip() or None
+    return Content(text, (tree.title or "").strip() or None)
 
 
-def _by_trafilatura(markup: str) -> tuple[str, str | None]:
+def _by_trafilatura(markup: str) -> Content:
     import trafilatura
 
-    return trafilatura.extract(markup, include_comments=False) or "", None
+    return Content(trafilatura.extract(markup, include_comments=False) or "", None)
 
 
 def _trafilatura_version() -> str:

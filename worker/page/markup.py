@@ -32,7 +32,7 @@ from worker.page.vocabulary import (
     LINK,
     LIST,
     MAIN,
-    MARKED_ASIDE,
+    MARKED_HIDDEN,
     PARAGRAPH,
     RAW,
     ROLE,
@@ -203,11 +203,11 @@ def _mark_of(body: Any, attribute: int, begin: int, end: int, words: Table, role
     if attribute == ROLE:
         return _bits_of_words(body, begin, end, roles)
     if attribute == HIDDEN:
-        return MARKED_ASIDE
+        return MARKED_HIDDEN
     if attribute == ARIA_HIDDEN and _hash_of_letters(body, begin, end) == _TRUE:
-        return MARKED_ASIDE
+        return MARKED_HIDDEN
     if attribute == STYLE and _not_displayed(body, begin, end):
-        return MARKED_ASIDE
+        return MARKED_HIDDEN
     return 0
 
 

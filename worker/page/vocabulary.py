@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from worker.compiling import compiler_of
 
-VOCABULARY: Final = "words-1"
+VOCABULARY: Final = "words-2"
 """Name of these lists; a part of the scheme, so change it when they change."""
 
 # Kinds of elements.
@@ -50,15 +50,20 @@ SECTION: Final = 1 << 20
 WHOLE: Final = 1 << 21
 """The document or its body."""
 TITLE: Final = 1 << 22
+NOSCRIPT: Final = 1 << 23
+"""Shown to those who run no scripts, as a crawler."""
 
 # Marks of elements.
 MARKED_COMMENTS: Final = 1 << 0
 MARKED_ASIDE: Final = 1 << 1
-"""Navigation, advertising and the like, by role, class or id; or hidden."""
+"""Navigation, advertising and the like, by class or id."""
 MARKED_WEAKLY: Final = 1 << 2
 """The same, by a word that means other things as well."""
 MARKED_MAIN: Final = 1 << 3
 HAS_ADDRESS: Final = 1 << 4
+MARKED_HIDDEN: Final = 1 << 5
+MARKED_ROLE: Final = 1 << 6
+"""Navigation and the like by its role, which means as much as an element does."""
 
 _ELEMENTS: Final = {
     "address blockquote center details dir div dl fieldset figcaption figure form hgroup hr p pre listing xmp summary "
@@ -88,6 +93,7 @@ _ELEMENTS: Final = {
     "section": SECTION,
     "html body": WHOLE,
     "title": TITLE,
+    "noscript": NOSCRIPT,
 }
 
 _WORDS: Final = {
@@ -102,20 +108,21 @@ _WORDS: Final = {
     # to be shared, bought, signed
     "share shares sharing sharebar sharethis addthis addtoany social socials "
     "ad ads adv advert advertisement advertising adsense banner promo promos promotion sponsor sponsored outbrain "
-    "taboola cookie cookies gdpr consent newsletter newsletters subscribe subscription signup login popup modal "
+    "taboola cookie cookies gdpr consent onetrust cookielaw cookiebot "
+    "newsletter newsletters subscribe subscription signup login popup modal "
     "overlay lightbox": MARKED_ASIDE,
     "widget widgets": MARKED_WEAKLY,
 }
 
 _ROLES: Final = {
     "navigation banner contentinfo complementary search dialog alert alertdialog menu menubar toolbar tablist "
-    "tooltip": MARKED_ASIDE,
+    "tooltip": MARKED_ROLE,
     "main article": MARKED_MAIN,
 }
 
 _ATTRIBUTES: Final = ("class", "id", "role", "hidden", "style", "aria-hidden", "href")
 
-compiled: Final = compiler_of("worker.page", ("vocabulary", "markup", "content"))
+compiled: Final = compiler_of("worker.page", ("vocabulary", "markup", "rules", "tally", "beside", "content"))
 """Makes the kernels of these files."""
 
 Table = npt.NDArray[np.int32]
