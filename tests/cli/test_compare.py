@@ -19,7 +19,7 @@ from worker.messages import PageMeta
 
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
 CALLED_IN_OTHER_WORDS = "你妈妈叫你回家吃饭啦，回家罗回家罗"
-PAGE = "<html><head><meta charset='gbk'><title>t</title></head><body><p>{}</p></body></html>"
+PAGE = "<html><head><meta charset='gbk'><title>飞碟</title></head><body><p>{}</p></body></html>"
 
 
 def run(*words: str, **sections: dict[str, Any]) -> int:
@@ -95,6 +95,19 @@ def test_a_page_and_its_text_in_another_encoding_are_the_same(
     assert found["distance"] == 0
     assert found["reason"] == "exact-text"
     assert found["a"]["name"] == str(page)
+
+
+def test_a_text_that_its_title_does_not_announce_is_said_to_be_bound_to_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    appeal = "Tell us what you need, and one of our engineers will answer you. " * 5
+    for name, title in (("a.html", "Tropical fish"), ("b.html", "Birds of the north")):
+        (tmp_path / name).write_text(f"<title>{title}</title><p>{appeal}</p>", encoding="utf-8")
+    found = compared(capsys, str(tmp_path / "a.html"), str(tmp_path / "b.html"))
+    assert (found["a"]["bound_to"], found["b"]["bound_to"]) == ("Tropical fish", "Birds of the north")
+    assert found["near"] is False
+    assert run(str(tmp_path / "a.html"), str(tmp_path / "b.html")) == 0
+    assert "near only to pages of its title: Tropical fish" in capsys.readouterr().out
 
 
 def test_one_side_can_come_from_standard_input(

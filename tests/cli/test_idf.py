@@ -23,7 +23,7 @@ DOCUMENTS = [
     },
     {
         "id": 2,
-        "text": "苹果 梨子 naïve Straße",
+        "text": "梨子 naïve 苹果 Straße",
         "html": "<p>apples rot on the ground of the garden</p>",
     },
     {"id": 3, "text": "梨子 naïve ｆｕｌｌ 51区", "html": "<p>pears rot on the ground</p>"},

@@ -16,8 +16,9 @@ from worker.errors import PageError
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT, Fingerprinter, Recipe
 from worker.fingerprint.hashing import ALGORITHMS, Algorithm, hash_content, hash_words
+from worker.fingerprint.key import Key
 from worker.fingerprint.measures import hamming
-from worker.fingerprint.near import AccurateNear, Match, SimHashNear
+from worker.fingerprint.near import AccurateNear, Match, SimHashNear, share_a_band
 from worker.fingerprint.simhash import as_ints, simhash
 from worker.fingerprint.sketch import bands, sketch
 from worker.messages import PageMeta
@@ -289,6 +290,61 @@ def test_a_recipe_travels_to_a_parsing_process_and_what_comes_back_is_small(fing
     packed = pack(made)
     assert len(packed) < 100
     assert msgspec.msgpack.decode(packed, type=Fingerprinted) == made
+
+
+APPEAL = "We value your privacy. Tell us what you need, and one of our engineers will answer within the day. " * 3
+
+
+def page_of(title: str, text: str) -> bytes:
+    return f"<!doctype html><title>{title}</title><main><h1>{title}</h1><p>{text}</p></main>".encode()
+
+
+def test_pages_of_one_template_are_near_only_under_one_title() -> None:
+    fingerprinter, near = Fingerprinter(Recipe(sketched=True)), AccurateNear()
+    meta = PageMeta(url=URL, content_type="text/html")
+    fish, dated, birds = (
+        fingerprinter.of_page(page_of(title, text), meta)
+        for title, text in [
+            ("Tropical fish, 3 May", APPEAL),
+            ("TROPICAL FISH – 4 May", f"{APPEAL} Thank you."),
+            ("Birds of the north", APPEAL),
+        ]
+    )
+    assert near(fish, dated)
+    assert not near(fish, birds)
+    assert fish.text_hash != birds.text_hash
+
+
+def test_articles_are_near_under_any_title() -> None:
+    fingerprinter, near = Fingerprinter(Recipe(sketched=True)), AccurateNear()
+    meta = PageMeta(url=URL, content_type="text/html")
+    ours, theirs = (
+        fingerprinter.of_page(page_of(title, f"Tropical fish and birds of the north: {APPEAL}"), meta)
+        for title in ("Tropical fish", "Birds of the north")
+    )
+    assert near(ours, theirs)
+
+
+@pytest.mark.parametrize("key", [None, Key.of(b"k" * 32)])
+@pytest.mark.parametrize("text", [APPEAL, "fish water", "", "飞碟 有 九架"])
+def test_a_title_moves_all_of_a_page_by_the_same_and_in_all_ways_of_making_it(text: str, key: Key | None) -> None:
+    fingerprinter = Fingerprinter(Recipe(sketched=True, key=key))
+    plain, fish, same, birds = (
+        fingerprinter.of_text(text, URL, title=title) for title in (None, "Tropical fish", "tropical  FISH 7!", "Birds")
+    )
+    assert fish == same
+    assert fingerprinter.of_text(text, URL, title="2026") == plain, "digits are no title"
+    assert fingerprinter.by_definition(text, URL, title="Tropical fish") == fish
+    explained = fingerprinter.explain(text, URL, title="Tropical fish")
+    assert (explained.fingerprint, explained.text_hash) == (fish.fingerprint, fish.text_hash)
+    assert (explained.sketch, explained.bands, explained.bound_to) == (fish.sketch, fish.bands, "Tropical fish")
+    if text:
+        assert len({plain.text_hash, fish.text_hash, birds.text_hash}) == 3
+    else:
+        assert plain == fish == birds, "where there is no text the body stands for the page"
+    if plain.fingerprint is not None:
+        assert not share_a_band(plain.bands, fish.bands)
+        assert not share_a_band(fish.bands, birds.bands)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

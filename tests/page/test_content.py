@@ -186,7 +186,7 @@ def test_a_thread_for_those_without_scripts_is_the_page() -> None:
     ],
 )
 def test_a_notice_in_place_of_a_page_is_no_text(notice: str) -> None:
-    assert main_content(f"<title>App</title><div id=app><p>{notice}</p></div>") == ("", "App", None, True)
+    assert main_content(f"<title>App</title><div id=app><p>{notice}</p></div>") == ("", "App", None, False)
     assert [block.dropped_by for block in blocks(f"<p>{notice}</p>")] == ["notice"]
 
 
@@ -200,13 +200,23 @@ def test_an_article_about_scripts_is_no_notice() -> None:
         (prose("one", 10), None),
         (prose("one", 9), "it has fewer than 10 words outside links"),
         (f"<h1>Index</h1>{MENU * 9}", None),
-        (f"<h1>Title</h1>{prose('one', 22)}<div>{MENU * 99}</div>", "most of its text are links"),
-        (f"<h1>Title</h1>{prose('one', 12)}<div>{MENU * 99}</div>", None),
         ("", "it has fewer than 10 words outside links"),
     ],
 )
-def test_a_text_of_few_words_or_of_links_beside_a_stub_is_bare(page: str, bare: str | None) -> None:
+def test_a_text_of_few_words_is_bare(page: str, bare: str | None) -> None:
     assert main_content(page).bare == bare
+
+
+@pytest.mark.parametrize(
+    ("page", "linked"),
+    [
+        (prose("one", 99) + MENU, False),
+        (f"<h1>Index</h1>{MENU * 9}", True),
+        (f"<h1>Title</h1>{prose('one', 22)}<div>{MENU * 99}</div>", True),
+    ],
+)
+def test_a_text_of_more_links_than_other_words_is_told(page: str, linked: bool) -> None:
+    assert main_content(page).linked == linked
 
 
 def named(name: str) -> Rule:

@@ -152,11 +152,12 @@ def _counts(
         body = document.body.encode("utf-8", "replace")
         meta = META[labelled.field].at(f"document:{key}")
         try:
-            text = fingerprinter.text_of(body, meta)
+            page = fingerprinter.read(body, meta)
         except PageError as error:
             unreadable[key] = error
             continue
-        kept[key] = Kept(0.0, 0, {name: (make(text, meta.url, body), 0.0) for name, make in makers.items()})
+        made = {name: make(page.text, meta.url, body, page.bare, page.bound_to) for name, make in makers.items()}
+        kept[key] = Kept(0.0, 0, {name: (value, 0.0) for name, value in made.items()})
     collection = Collection(kept, unreadable)
     for judge in methods:
         near = [called(judge, collection, pair).near for pair in labelled.pairs]

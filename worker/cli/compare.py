@@ -20,7 +20,7 @@ from worker.fingerprint.fingerprinter import Explainer, Recipe
 from worker.fingerprint.hashing import MAX_BITS, MIN_BITS, WORD_BITS
 from worker.fingerprint.measures import BlockLayout
 from worker.messages import PageMeta
-from worker.page.content import Block
+from worker.page.content import PageBlock
 from worker.page.extract import blocks_of
 from worker.pool.process_pool import ProcessPool
 
@@ -100,7 +100,7 @@ class Blocks:
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes: Final = max_bytes
 
-    def __call__(self, body: bytes, meta: PageMeta) -> list[Block]:
+    def __call__(self, body: bytes, meta: PageMeta) -> list[PageBlock]:
         """The blocks of the page.
 
         Raises:
@@ -118,7 +118,7 @@ def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
             "--set page.extractor=built-in"
         )
     side = _from_file(arguments.a, url="a:", max_bytes=page.max_bytes)
-    found = _answers((side,), partial(Blocks, page.max_bytes), list[Block], page)[0]
+    found = _answers((side,), partial(Blocks, page.max_bytes), list[PageBlock], page)[0]
     if isinstance(found, PageError):
         raise UsageError(f"{side.name} has no blocks: {found}; {_MOVES.get(found.reason, _OTHER_MOVE)}")
     if arguments.json:

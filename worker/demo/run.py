@@ -168,13 +168,21 @@ class Demo:
         from worker.compose import parts  # only now: what these import is compiled where that was never done
         from worker.evaluate.side_by_side import as_text
         from worker.fingerprint.comparison import compare
+        from worker.fingerprint.fingerprinted import Explained
         from worker.fingerprint.fingerprinter import Fingerprinter
         from worker.fingerprint.measures import BlockLayout
+        from worker.page.extract import Extracted
 
         fingerprinter = Fingerprinter(parts.recipe(Settings()))
 
-        def text_of(page: SitePage) -> str:
-            return fingerprinter.text_of(page.body, PageMeta(url=page.url, content_type=page.content_type))
+        def read(page: SitePage) -> Extracted:
+            return fingerprinter.read(page.body, PageMeta(url=page.url, content_type=page.content_type))
+
+        def explained(page: SitePage) -> Explained:
+            extracted = read(page)
+            return fingerprinter.explain(
+                extracted.text, page.url, body=page.body, bare=extracted.bare, title=extracted.bound_to
+            )
 
         self.console.print(tables.sums(expected))
         self.console.print(tables.sections(expected))
@@ -183,13 +191,14 @@ class Demo:
         self.console.print(f"{seconds:.1f} s from the first page to the last verdict, {rate:.0f} pages a second")
         examples = tables.examples(expected)
         for example in examples:
-            lines = tables.example(*example, text_of)
+            lines = tables.example(*example, lambda page: read(page).text)
             self.console.print("\n".join(lines), markup=False, soft_wrap=True)
         reposts = [(page, original) for _, page, original in examples if PageKind.REPOST in (page.kind, original.kind)]
         for page, original in reposts[:1]:
             self._rule("5. Two of them side by side, as python -m worker compare shows them")
-            a, b = (fingerprinter.explain(text_of(side), side.url) for side in (page, original))
-            both = compare(a, b, near=parts.near(Settings()).near, layout=BlockLayout.parse("4x16"))
+            both = compare(
+                explained(page), explained(original), near=parts.near(Settings()).near, layout=BlockLayout.parse("4x16")
+            )
             self.console.print(as_text(both, (page.url, original.url)), markup=False, soft_wrap=True)
 
     def _stay(self, addresses: Sequence[str], workers: Sequence[DemoProcess]) -> None:

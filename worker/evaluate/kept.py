@@ -129,7 +129,7 @@ class _Keeper:
         by_method = []
         for make in self._makers:
             begun = time.thread_time()
-            kept = make(page.compared, meta.url, body, page.bare)
+            kept = make(page.text, meta.url, body, page.bare, page.bound_to)
             by_method.append((kept, time.thread_time() - begun))
         tokens = len(self._fingerprinter.segmenter.all_tokens(normalise(page.text)))
         return extraction, tokens, tuple(by_method)

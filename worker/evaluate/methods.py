@@ -17,8 +17,8 @@ from worker.fingerprint.near import AccurateNear, SimHashNear
 from worker.fingerprint.sketch import SLOTS, agreement, similarity
 
 Maker = Callable[..., Any]
-"""(text, an id that stands in for a page without any byte, its body, why the text is too bare for a fingerprint) → what
-the method keeps of a page; picklable. The last may be left out."""
+"""(text, an id that stands in for a page without any byte, its body, why the text is too bare for a fingerprint, the
+title that it is bound to) → what the method keeps of a page; picklable. The last two may be left out."""
 
 
 class Call(NamedTuple):

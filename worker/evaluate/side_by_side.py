@@ -81,6 +81,7 @@ def _side(side: Explained, name: str) -> dict[str, Any]:
         "sums": side.sums,
         "fingerprint": None if side.fingerprint is None else bit_string(side.fingerprint, side.bits),
         "no_fingerprint_because": side.reason,
+        "bound_to": side.bound_to,
         "text_hash": f"{side.text_hash:016x}",
         "ordinary_hashes": {hashed: bit_string(value, side.bits) for hashed, value in side.ordinary.items()},
     }
@@ -90,6 +91,7 @@ def _heads(a: Explained, b: Explained, names: tuple[str, str]) -> list[str]:
     width = max(map(columns, names))
     return [
         f"{letter}  {padded(name, width)}  {side.language}, {len(side.words)} tokens, {len(side.features)} features"
+        + (f", near only to pages of its title: {side.bound_to}" if side.bound_to else "")
         for letter, name, side in zip("AB", names, (a, b), strict=True)
     ]
 

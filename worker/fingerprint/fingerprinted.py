@@ -48,7 +48,7 @@ class Explained:
     (word, or two words with a blank between, and their weight) by falling weight, ``sums`` the votes of each bit in
     units of those weights, most significant bit first. ``ordinary`` holds by name what hashes make of the same
     normalised text that know no similarity, as wide as the fingerprint. ``sketch`` and ``bands`` as of
-    ``Fingerprinted``.
+    ``Fingerprinted``. ``bound_to`` is the title that pages must have to be near to this one, None where any may have.
     """
 
     bits: int
@@ -63,6 +63,7 @@ class Explained:
     ordinary: Mapping[str, int]
     sketch: bytes = b""
     bands: bytes = b""
+    bound_to: str | None = None
 
     def encode(self) -> bytes:
         """As JSON: MessagePack has no numbers of 128 bits."""

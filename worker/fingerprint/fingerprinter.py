@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
+import numpy as np
+
 from worker.fingerprint.fast import TextReader, sketch_and_bands
 from worker.fingerprint.fingerprinted import Explained, Fingerprinted
 from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_content, hash_words
@@ -124,26 +126,31 @@ class Fingerprinter:
             PageError: the body cannot be read as a page.
         """
         page = self.read(body, meta)
-        return self.of_text(page.compared, meta.url, body, page.bare)
+        return self.of_text(page.text, meta.url, body, page.bare, page.bound_to)
 
-    def of_text(self, text: str, url: str, body: bytes | None = None, bare: str | None = None) -> Fingerprinted:
+    def of_text(
+        self, text: str, url: str, body: bytes | None = None, bare: str | None = None, title: str | None = None
+    ) -> Fingerprinted:
         """The fingerprint of a text. In compiled steps where it can be.
 
-        A ``bare`` text has none, for the reason given. Where the text has no token, the ``body`` that it was taken from
+        A ``bare`` text has none, for the reason given. With a ``title`` the text is bound to it: as near to texts with
+        the same as without, and near to no other. Where the text has no token, the ``body`` that it was taken from
         stands for the page, all of it: by default the text in UTF-8. Where that is empty, the ``url`` does.
         """
         if self._reader is None:
-            return self.by_definition(text, url, body, bare)
+            return self.by_definition(text, url, body, bare, title)
         self.begin(SEGMENT)
         read = self._reader.read(text)
         self.begin(FINGERPRINT)
+        mask = self._mask(title)
+        units = read.units ^ np.uint64(mask)
         fingerprint, features = self._reader.simhash(read)
         reason = bare or self._too_few(features)
         sketched = self.recipe.sketched and not reason
-        of_sketch, of_bands = sketch_and_bands(read.units, self._numbering) if sketched else (b"", b"")
+        of_sketch, of_bands = sketch_and_bands(units, self._numbering) if sketched else (b"", b"")
         return Fingerprinted(
-            fingerprint=None if reason else fingerprint,
-            text_hash=hash_content(read.units, _body(text, body), url, self._content_key),
+            fingerprint=None if reason else fingerprint ^ mask,
+            text_hash=hash_content(units, _body(text, body), url, self._content_key),
             tokens=len(read.units),
             language=read.language(),
             reason=reason,
@@ -151,7 +158,9 @@ class Fingerprinter:
             bands=of_bands,
         )
 
-    def by_definition(self, text: str, url: str, body: bytes | None = None, bare: str | None = None) -> Fingerprinted:
+    def by_definition(
+        self, text: str, url: str, body: bytes | None = None, bare: str | None = None, title: str | None = None
+    ) -> Fingerprinted:
         """The same in readable steps."""
         self.begin(SEGMENT)
         reading = self._read(text)
@@ -159,18 +168,26 @@ class Fingerprinter:
         features = weigh_text(reading.words, reading.tokens, self.recipe.weights, self.recipe.idf)
         reason = bare or self._too_few(len(features.words))
         sketched = self.recipe.sketched and not reason
+        mask = self._mask(title)
+        units = reading.hashes ^ np.uint64(mask)
         return Fingerprinted(
-            fingerprint=None if reason else self._fingerprint(features),
-            text_hash=hash_content(reading.hashes, _body(text, body), url, self._content_key),
+            fingerprint=None if reason else self._fingerprint(features) ^ mask,
+            text_hash=hash_content(units, _body(text, body), url, self._content_key),
             tokens=len(reading.hashes),
             language=language(reading.normalised),
             reason=reason,
-            sketch=sketch(reading.hashes, self._numbering) if sketched else b"",
-            bands=bands(reading.hashes, self._numbering) if sketched else b"",
+            sketch=sketch(units, self._numbering) if sketched else b"",
+            bands=bands(units, self._numbering) if sketched else b"",
         )
 
     def explain(
-        self, text: str, url: str, bits: int = WORD_BITS, body: bytes | None = None, bare: str | None = None
+        self,
+        text: str,
+        url: str,
+        bits: int = WORD_BITS,
+        body: bytes | None = None,
+        bare: str | None = None,
+        title: str | None = None,
     ) -> Explained:
         """The same with every step, at any width from 8 to 128 bits.
 
@@ -182,10 +199,12 @@ class Fingerprinter:
         hashes = hash_words(features.words, algorithm=self.recipe.hash, bits=bits, key=self._features_key)
         reason = bare or self._too_few(len(features.words))
         weighted = zip(features.words, (features.weights / SCALE).tolist(), strict=True)
+        mask = self._mask(title)
+        units = reading.hashes ^ np.uint64(mask)
         return Explained(
             bits=bits,
-            fingerprint=None if reason else simhash_vectorised(hashes, features.weights, bits),
-            text_hash=hash_content(reading.hashes, _body(text, body), url, self._content_key),
+            fingerprint=None if reason else simhash_vectorised(hashes, features.weights, bits) ^ mask & (1 << bits) - 1,
+            text_hash=hash_content(units, _body(text, body), url, self._content_key),
             language=language(reading.normalised),
             reason=reason,
             words=tuple(reading.words),
@@ -196,8 +215,9 @@ class Fingerprinter:
                 "blake2b": as_ints(hash_words([reading.normalised], algorithm="blake2b", bits=bits))[0],
                 "xxh3": as_ints(hash_words([reading.normalised], algorithm="xxh3", bits=bits))[0],
             },
-            sketch=sketch(reading.hashes, self._numbering) if self.recipe.sketched and not reason else b"",
-            bands=bands(reading.hashes, self._numbering) if self.recipe.sketched and not reason else b"",
+            sketch=sketch(units, self._numbering) if self.recipe.sketched and not reason else b"",
+            bands=bands(units, self._numbering) if self.recipe.sketched and not reason else b"",
+            bound_to=title,
         )
 
     def text_of(self, body: bytes, meta: PageMeta) -> str:
@@ -240,6 +260,15 @@ class Fingerprinter:
         hashes = hash_words(features.words, algorithm=self.recipe.hash, key=self._features_key)
         return simhash_vectorised(hashes, features.weights)
 
+    def _mask(self, title: str | None) -> int:
+        """64 bits by which pages of other titles are far, and those of the same as near as their texts."""
+        if title is None:
+            return 0
+        normalised = normalise(title, fold_traditional=self.recipe.fold_traditional)
+        tokens = [token for token in characters_and_words(normalised) if not any(map(str.isdigit, token))]
+        hashes = hash_words(tokens, key=self._tokens_key)
+        return hash_content(hashes, b"", "", self._content_key) if tokens else 0
+
     def _too_few(self, found: int) -> str | None:
         """Why so many features make no fingerprint."""
         if found >= self.recipe.minimum:
@@ -261,7 +290,8 @@ class Explainer:
             PageError: the body cannot be read as a page.
         """
         page = self.fingerprinter.read(body, meta)
-        return self.fingerprinter.explain(page.compared, meta.url, self.bits, body, page.bare).encode()
+        explained = self.fingerprinter.explain(page.text, meta.url, self.bits, body, page.bare, page.bound_to)
+        return explained.encode()
 
 
 def _unheard(stage: str) -> None:

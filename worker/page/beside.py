@@ -123,7 +123,7 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, off: int) -> 
     for element in range(len(elements) - 1, 0, -1):
         if holds_main[element] or is_main(elements, element):
             holds_main[elements[element, PARENT]] = 1
-    page = weight(known, 0)
+    page, whole = weight(known, 0), prose(known, 0)
     for element in range(1, len(elements)):
         parent = elements[element, PARENT]
         kind, mark = elements[element, KIND], elements[element, MARK]
@@ -152,6 +152,8 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, off: int) -> 
             rule, most = WEAKLY_NAMED, MOST_WEAK if doubt < _NAMES else NAVIGATION
         if rule and is_on(rule, off):
             navigation = prose(known, element) <= PROSE * known[element, LINKS]
+            if doubt == _ELEMENTS and prose(known, element) > (1 - LEAST_LEFT) * whole:
+                continue
             if navigation or weight(known, element) <= most * page:
                 known[element, GONE] = rule
 

@@ -85,12 +85,6 @@ ONE_PIECE: Final = 0.6
 """Share of a child's prose that stands in one block of an article. With .85 landing pages keep more of theirs, and what
 else a site writes below its articles is taken for pieces of them."""
 
-STUB_LINKS: Final = 2
-STUB_PROSE: Final = range(20, 101)
-"""A content without the main heading that has that many times more words in links than outside, on a page of so many
-words of prose, most of them elsewhere, is a table of contents above or beside a page of next to nothing. Fewer words
-are the copyright under a page that is a table of contents."""
-
 _PARTS: Final = ITEM | TERM | CELL | ROW | LIST | TABLE | PARAGRAPH | PREFORMATTED | HEADING
 _NO_CONTAINER: Final = PARAGRAPH | PREFORMATTED | LIST | HEADING
 
@@ -100,17 +94,17 @@ Flags = npt.NDArray[np.uint8]
 class Content(NamedTuple):
     """The text of a page's main content, with a line where a block is, and the page's title.
 
-    ``bare`` says why the text is not enough to tell the page from others by some of it, None where it is. ``headed``:
-    the main heading stands in the text.
+    ``bare`` says why the text is not enough to tell the page from others by some of it, None where it is. ``linked``:
+    most of its words are those of links.
     """
 
     text: str
     title: str | None
     bare: str | None = None
-    headed: bool = True
+    linked: bool = False
 
 
-class Block(NamedTuple):
+class PageBlock(NamedTuple):
     """A line of the page as it is read, and the name of the rule that dropped it, None where it is kept."""
 
     text: str
@@ -118,15 +112,14 @@ class Block(NamedTuple):
 
 
 class _Decided(NamedTuple):
-    """A page taken apart, what is known of its elements, the element with the content, the main heading, 0 for none,
-    and the rule that drops each run, 0 for none."""
+    """A page taken apart, what is known of its elements, the element with the content, and the rule that drops each
+    run, 0 for none."""
 
     body: Any
     elements: Rows
     runs: Rows
     known: Rows
     top: int
-    heading: int
     dropped: npt.NDArray[np.int32]
 
 
@@ -140,17 +133,12 @@ def main_content(markup: str, off: int = ALL) -> Content:
     links, long, brief = page.known[page.top, [LINKS, LONG, BRIEF]].tolist()
     if links + long + brief <= LONGEST_NOTICE and is_on(NOTICE, off) and is_notice(content):
         return Content("", title)
-    bare = None
-    prose_of_page = int(page.known[0, LONG])
-    beside_prose = prose_of_page in STUB_PROSE and 2 * long < prose_of_page
-    if beside_prose and links > STUB_LINKS * (long + brief) and not _holds(page.elements, page.top, page.heading):
-        bare = "most of its text are links"
-    elif links + long + brief < LEAST_TOTAL and long + brief < LEAST_PROSE:
-        bare = f"it has fewer than {LEAST_PROSE} words outside links"
-    return Content(content, title, bare, page.heading > 0)
+    few = links + long + brief < LEAST_TOTAL and long + brief < LEAST_PROSE
+    bare = f"it has fewer than {LEAST_PROSE} words outside links" if few else None
+    return Content(content, title, bare, links > long + brief)
 
 
-def blocks(markup: str) -> list[Block]:
+def blocks(markup: str) -> list[PageBlock]:
     """All text of a page in the order of the page, line by line, kept or dropped; but neither styles nor scripts."""
     page = _decided(markup, ALL)
     kept = main_content(markup).text
@@ -162,7 +150,7 @@ def blocks(markup: str) -> list[Block]:
         text = b"".join(bytes(page.body[begin:end]) for begin, end in places).decode("utf-8", "replace")
         shown = " ".join(html.unescape(text).split())
         if shown:
-            found.append(Block(shown, NAMES[rule] if rule else None if kept.strip() else NAMES[NOTICE]))
+            found.append(PageBlock(shown, NAMES[rule] if rule else None if kept.strip() else NAMES[NOTICE]))
     return found
 
 
@@ -170,8 +158,8 @@ def _decided(markup: str, off: int) -> _Decided:
     body, elements, runs = parse(markup)
     known = np.zeros((len(elements), OF_ELEMENTS), dtype=np.int32)
     dropped = np.zeros(len(runs), dtype=np.int32)
-    top, heading = _decide(body, elements, runs, known, dropped, off)
-    return _Decided(body, elements, runs, known, top, heading, dropped)
+    top = _decide(body, elements, runs, known, dropped, off)
+    return _Decided(body, elements, runs, known, top, dropped)
 
 
 def _title(page: _Decided) -> str | None:
@@ -180,14 +168,6 @@ def _title(page: _Decided) -> str | None:
         return None
     begin, end = page.runs[run, :2].tolist()
     return " ".join(html.unescape(bytes(page.body[begin:end]).decode("utf-8", "replace")).split()) or None
-
-
-@compiled("boolean(int32[:, ::1], int64, int64)")
-def _holds(elements: Rows, outer: int, inner: int) -> bool:
-    """Whether one element stands in another, or is it."""
-    while inner > outer:
-        inner = elements[inner, PARENT]
-    return inner == outer
 
 
 @compiled("int64(int32[:, ::1], int32[:, ::1])")
@@ -278,9 +258,9 @@ def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, of
         top = child
 
 
-@compiled("UniTuple(int64, 2)(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], int64)")
-def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, off: int) -> tuple[int, int]:
-    """Apply all rules, and fill ``known`` and ``dropped``; the element that holds the content, and the main heading."""
+@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], int64)")
+def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, off: int) -> int:
+    """Apply all rules, and fill ``known`` and ``dropped``; the element that holds the content."""
     said = np.zeros((len(runs), OF_RUNS), dtype=np.int32)
     survey(body, elements, runs, False, known, said)
     if not (is_on(NO_SCRIPTS, off) and is_for_no_scripts(elements, runs, known, said)):
@@ -302,7 +282,7 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
         owner = runs[run, OWNER]
         if not inside[owner]:
             dropped[run] = known[owner, GONE] if known[owner, GONE] else OUTSIDE
-    return top, title
+    return int(top)
 
 
 @compiled("int64(uint8[::1], int32[:, ::1], int32[::1], uint8[::1])")

@@ -16,8 +16,9 @@ from resiliparse.parse.encoding import detect_encoding
 from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from worker.errors import PageError, UsageError
-from worker.page.content import CONTENT, Block, Content, blocks, main_content
+from worker.page.content import CONTENT, Content, PageBlock, blocks, main_content
 from worker.page.decode import DECODER, UndecodableError, decode, header_charset
+from worker.page.title import ANNOUNCED, is_announced
 
 Extractor = Literal["built-in", "resiliparse", "trafilatura"]
 """What finds the main content: ``worker.page.content``, or a library."""
@@ -52,7 +53,7 @@ class Extracted:
 
     ``encoding`` is Python's name of the codec that the bytes were decoded with. ``truncated``: the page was longer than
     allowed, and only its beginning was read. ``bare`` says why the text is not enough for a fingerprint, None where it
-    is; ``headed``: it holds the main heading.
+    is. ``doubted``: it may be that of a template.
     """
 
     text: str
@@ -60,14 +61,12 @@ class Extracted:
     title: str | None = None
     truncated: bool = False
     bare: str | None = None
-    headed: bool = True
+    doubted: bool = False
 
     @property
-    def compared(self) -> str:
-        """The text. One that is too bare for a fingerprint stands under the title, unless it has a heading: pages of
-        a few words are easily equal."""
-        needs_title = self.bare and self.title and not self.headed and self.text.strip()
-        return f"{self.title}\n{self.text}" if needs_title else self.text
+    def bound_to(self) -> str | None:
+        """The title that a page must have to be near to this one, None where the text is enough to tell."""
+        return self.title if self.bare or self.doubted else None
 
 
 def extract(
@@ -94,19 +93,20 @@ def extract(
     if not is_markup:
         return Extracted(text, codec, truncated=truncated)
     found = _EXTRACTORS[extractor](text)
-    return Extracted(found.text, codec, found.title, truncated, found.bare, found.headed)
+    doubted = found.linked or not is_announced(found.text, found.title or "")
+    return Extracted(found.text, codec, found.title, truncated, found.bare, doubted)
 
 
 def blocks_of(
     body: bytes, *, content_type: str | None = None, encoding: str | None = None, max_bytes: int = MAX_BYTES
-) -> list[Block]:
+) -> list[PageBlock]:
     """All text of a page, line by line, each kept or dropped by the built-in extractor; a text is one that is kept.
 
     Raises:
         PageError: as ``extract``.
     """
     text, _, is_markup = _decoded(body[:max_bytes], content_type, encoding)
-    return blocks(text) if is_markup else [Block(text, None)]
+    return blocks(text) if is_markup else [PageBlock(text, None)]
 
 
 def _decoded(beginning: bytes, content_type: str | None, encoding: str | None) -> tuple[str, str, bool]:
@@ -135,7 +135,7 @@ def extractor_rule(extractor: Extractor) -> str:
     Raises:
         UsageError: the extractor is not installed here.
     """
-    return f"{_RULES[extractor]()}/{DECODER}/resiliparse-{version('resiliparse')}"
+    return f"{_RULES[extractor]()}/{ANNOUNCED}/{DECODER}/resiliparse-{version('resiliparse')}"
 
 
 def _by_resiliparse(markup: str) -> Content:

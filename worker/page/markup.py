@@ -19,6 +19,7 @@ from worker.page.vocabulary import (
     ARTICLE,
     BLOCK,
     BREAK,
+    BUTTON,
     CELL,
     CLASS,
     ELEMENTS,
@@ -298,13 +299,14 @@ def _before_start_tag(elements: Rows, current: int, kind: int) -> int:
             candidate = elements[candidate, PARENT]
         if elements[candidate, KIND] & kind & (ITEM | TERM):
             return int(elements[candidate, PARENT])
-    elif kind & LINK:
+    elif kind & (LINK | BUTTON):
+        ends = LINK | BLOCK if kind & LINK else BUTTON
         candidate = current
         for _ in range(MAX_STEPS):
-            if candidate == 0 or elements[candidate, KIND] & (BLOCK | LINK):
+            if candidate == 0 or elements[candidate, KIND] & ends:
                 break
             candidate = elements[candidate, PARENT]
-        if elements[candidate, KIND] & LINK:
+        if elements[candidate, KIND] & kind & (LINK | BUTTON):
             return int(elements[candidate, PARENT])
     return current
 

@@ -52,6 +52,7 @@ WHOLE: Final = 1 << 21
 TITLE: Final = 1 << 22
 NOSCRIPT: Final = 1 << 23
 """Shown to those who run no scripts, as a crawler."""
+BUTTON: Final = 1 << 24
 
 # Marks of elements.
 MARKED_COMMENTS: Final = 1 << 0
@@ -94,6 +95,7 @@ _ELEMENTS: Final = {
     "html body": WHOLE,
     "title": TITLE,
     "noscript": NOSCRIPT,
+    "button": BUTTON,
 }
 
 _WORDS: Final = {
