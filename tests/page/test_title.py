@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.page.title import LEAST_ANNOUNCED, is_announced
+from worker.page.title import LEAST_ANNOUNCED, is_announced, first_part
 
 APPEAL = "We value your privacy. Tell us what you need, and one of our engineers will answer within a day.\n" * 3
 
@@ -35,6 +35,7 @@ def test_an_article_has_words_of_its_title(title: str, text: str) -> None:
         ("The day of our engineers", "The day of our engineers\nThe day of\nour engineers\nThe end."),
         ("五十一区的外星人", "本站使用小甜饼，继续浏览即表示同意。"),
         ("Tropical fish in salt water", ""),
+        ("Tropical fish | Ask our engineers for privacy", "Tropical fish | Ask our engineers for privacy\n" + APPEAL),
         ("", APPEAL),
         ("404", APPEAL),
     ],
@@ -54,3 +55,17 @@ def test_two_of_five_words_are_enough() -> None:
     enough = round(LEAST_ANNOUNCED * len(words))
     for count in range(len(words) + 1):
         assert is_announced(f"Of {' and '.join(words[:count])}.", " ".join(words)) == (count >= enough)
+
+
+@pytest.mark.parametrize(
+    ("title", "part"),
+    [
+        ("Tropical fish in salt water | The Aquarium", "Tropical fish in salt water"),
+        ("Tropical fish — in salt water - The Aquarium", "Tropical fish"),
+        ("五十一区的外星人|新闻网", "五十一区的外星人"),
+        ("Salt-water fish: a guide", "Salt-water fish: a guide"),
+        ("", ""),
+    ],
+)
+def test_the_name_of_the_site_is_no_part_of_a_title(title: str, part: str) -> None:
+    assert first_part(title) == part

@@ -18,7 +18,7 @@ from resiliparse.parse.html import HTMLParserException, HTMLTree
 from worker.errors import PageError, UsageError
 from worker.page.content import CONTENT, Content, PageBlock, blocks, main_content
 from worker.page.decode import DECODER, UndecodableError, decode, header_charset
-from worker.page.title import ANNOUNCED, is_announced
+from worker.page.title import ANNOUNCED, is_announced, first_part
 
 Extractor = Literal["built-in", "resiliparse", "trafilatura"]
 """What finds the main content: ``worker.page.content``, or a library."""
@@ -65,8 +65,8 @@ class Extracted:
 
     @property
     def bound_to(self) -> str | None:
-        """The title that a page must have to be near to this one, None where the text is enough to tell."""
-        return self.title if self.bare or self.doubted else None
+        """The part of the title that a page must have to be near to this one, None where the text is enough to tell."""
+        return first_part(self.title) if self.title and (self.bare or self.doubted) else None
 
 
 def extract(
