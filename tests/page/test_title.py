@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.page.title import LEAST_ANNOUNCED, is_announced, first_part
+from worker.page.title import LEAST_ANNOUNCED, first_part, is_announced
 
 APPEAL = "We value your privacy. Tell us what you need, and one of our engineers will answer within a day.\n" * 3
 

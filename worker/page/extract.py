@@ -18,7 +18,7 @@ from resiliparse.parse.html import HTMLParserException, HTMLTree
 from worker.errors import PageError, UsageError
 from worker.page.content import CONTENT, Content, PageBlock, blocks, main_content
 from worker.page.decode import DECODER, UndecodableError, decode, header_charset
-from worker.page.title import ANNOUNCED, is_announced, first_part
+from worker.page.title import ANNOUNCED, first_part, is_announced
 
 Extractor = Literal["built-in", "resiliparse", "trafilatura"]
 """What finds the main content: ``worker.page.content``, or a library."""
