@@ -159,6 +159,44 @@ def test_names_and_texts_cannot_command_the_terminal(tmp_path: Path, capsys: pyt
     assert "\udcff" not in printed
 
 
+def test_tagged_words_are_compared_as_they_are_cut_without_tags_punctuation_and_noise_words(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = "美国/ns “/w 51区/n ”/w 雇员/n 称/v 有/v ＵＦＯ/x ，/w 3.14/m 外星人/n"
+    found = compared(capsys, "--text", "--tagged", words, words.replace("/n ", "/nz "))
+    assert found["a"]["tokens"] == ["美国", "51区", "雇员", "称", "ufo", "3.14", "外星人"]
+    assert "称 有" in [feature["word"] for feature in found["a"]["features"]]
+    assert (found["distance"], found["reason"]) == (0, "exact-text")
+    with_noise = compared(capsys, "--text", "--tagged", "我/r 看见/v 外星人/n", "的/u 我/r 了/u")
+    assert (with_noise["a"]["tokens"], with_noise["b"]["tokens"]) == (["看见", "外星人"], [])
+
+
+def test_a_text_tagged_as_it_would_be_cut_has_the_fingerprint_of_the_text(capsys: pytest.CaptureFixture[str]) -> None:
+    tagged = "你/r 妈妈/n 喊/v 你/r 回家/v 吃饭/v 哦/y ，/w 回家/v 罗/y 回家/v 罗/y"
+    ours = compared(capsys, "--text", "--tagged", tagged, tagged)["a"]
+    cut = compared(capsys, "--text", CALLED, CALLED)["a"]
+    of_the_text_itself = {"name", "ordinary_hashes"}
+    assert {key: ours[key] for key in ours.keys() - of_the_text_itself} == {
+        key: cut[key] for key in cut.keys() - of_the_text_itself
+    }
+
+
+def test_a_tagged_file_is_decoded_and_nothing_is_taken_for_markup(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "<p>/x 美国/ns 雇员/n 称/v 内部/f 飞碟/n 外星人/n </p>/x\n"
+    (tmp_path / "a").write_bytes(words.encode("gbk"))
+    (tmp_path / "b").write_bytes(words.encode("utf-8"))
+    found = compared(capsys, "--tagged", str(tmp_path / "a"), str(tmp_path / "b"))
+    assert found["a"]["tokens"] == ["<p>", "美国", "雇员", "称", "内部", "飞碟", "外星人", "</p>"]
+    assert found["reason"] == "exact-text"
+
+
+def test_words_that_are_given_are_not_compared_in_characters() -> None:
+    with pytest.raises(UsageError, match=r"features\.units is characters; add --set features\.units=words"):
+        run("--text", "--tagged", "飞碟/n", "飞碟/n", features={"units": "characters"})
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
@@ -267,7 +305,8 @@ def test_of_a_page_each_line_is_shown_with_the_rule_that_drops_it(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--blocks", "a", "b"), "--blocks shows one page; leave B and --text out"),
+        (("--blocks", "a", "b"), "--blocks shows one page; leave B, --text and --tagged out"),
+        (("--blocks", "--tagged", "a"), "--blocks shows one page; leave B, --text and --tagged out"),
         (("a",), "there is nothing to compare A with; give B"),
     ],
 )

@@ -20,6 +20,10 @@ from tests.config.giving import loaded, refusal, written
         ),
         (["features.weights=tf-idf"], ["features.weights", "features.idf_table"]),
         (
+            [f"features.levels_file={__file__}"],
+            ["features.levels_file", "no effect with features.weights tf; set that to five-levels, or leave"],
+        ),
+        (
             ["fingerprint.hash=bkdr", f"fingerprint.key_file={__file__}"],
             ["fingerprint.hash", "bkdr takes no key; set it to xxh3 or blake2b"],
         ),

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
 import numpy as np
 import pytest
 
+from tests.docs import ROOT
+from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.hashing import WORD_BITS, hash_words
 from worker.fingerprint.measures import alike, hamming, share_of_equal_bits
 from worker.fingerprint.simhash import (
@@ -16,9 +25,18 @@ from worker.fingerprint.simhash import (
     simhash_votes,
     sums,
 )
+from worker.page.noise import NoiseWords
+from worker.page.normalise import normalise
+from worker.page.segment import Segmenter
+from worker.page.weigh import weigh
 
+PAGE: Final = ROOT / "docs" / "how-to" / "weights.md"
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
 CALLED_IN_OTHER_WORDS = "你妈妈叫你回家吃饭啦，回家罗回家罗"
+SOURCE_PRINTED = (
+    "1000010010101101111111100000101011010001001111100001001011001011",
+    "1000010010101101011111100000101011010001001111100001101010001011",
+)
 
 TROPICAL_FISH = {
     "tropical": (2, "01100001"),
@@ -96,11 +114,7 @@ def test_the_tropical_fish_sentence_has_the_fingerprint_10101111() -> None:
 
 
 def test_two_published_fingerprints_are_3_bits_apart() -> None:
-    a, b = numbers(
-        "1000010010101101111111100000101011010001001111100001001011001011",
-        "1000010010101101011111100000101011010001001111100001101010001011",
-    )
-    assert hamming(a, b) == 3
+    assert hamming(*numbers(*SOURCE_PRINTED)) == 3
 
 
 def java_hash_code(text: str) -> int:
@@ -125,10 +139,49 @@ def test_an_ordinary_hash_scatters_two_sentences_that_say_the_same() -> None:
         "1010010001111111110010110011101",
     ]
     low, other_low = (hashed % 2**32 for hashed in hashes)
-    assert hamming(low, other_low) >= 12, "of 32 bits, where 16 are expected of unrelated hashes"
+    assert hamming(low, other_low) == 15, "of 32 bits, where 16 are expected of unrelated hashes"
+    page = PAGE.read_text("utf-8")
+    assert all(one in page for one in printed)
+    assert "of their 32 bits 15 differ" in page
 
 
 def test_an_ordinary_64_bit_hash_scatters_them_as_well() -> None:
     for algorithm in ("xxh3", "blake2b"):
         a, b = as_ints(hash_words([CALLED, CALLED_IN_OTHER_WORDS], algorithm=algorithm, bits=WORD_BITS))
         assert hamming(a, b) > 20
+
+
+def test_the_commands_of_the_handbook_print_the_sentence_weighed_by_hand_as_it_shows(tmp_path: Path) -> None:
+    fences = re.findall(r"^```(sh|text)\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    shown = [text for kind, text in fences if kind == "text"]
+    commands = [text for kind, text in fences if kind == "sh"]
+    places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": places, "PYTHONPATH": str(ROOT)}
+    weighed, by_default = (
+        subprocess.run(
+            ["sh", "-ec", command], cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=True
+        ).stdout
+        for command in commands
+    )
+    assert shown[0] in weighed
+    assert by_default.endswith(shown[2])
+
+
+def test_the_handbook_shows_the_two_sentences_fingerprints_beside_what_the_source_printed() -> None:
+    sentences = (CALLED, CALLED_IN_OTHER_WORDS)
+    by_default = [Fingerprinter(Recipe()).of_text(text, "a:").fingerprint or 0 for text in sentences]
+    segmenter = Segmenter(noise=NoiseWords())
+    words = [segmenter.tokens(normalise(text)) for text in sentences]
+    assert words[0] == ["你", "妈妈", "喊", "你", "回家", "吃饭", "哦", "回家", "罗", "回家", "罗"]
+    assert [(one, other) for one, other in zip(*words, strict=True) if one != other] == [("喊", "叫"), ("哦", "啦")]
+    alone = [simhash_vectorised(hash_words(each.words), each.weights) for each in map(weigh, words)]
+    rows = {
+        "as the source printed them": numbers(*SOURCE_PRINTED),
+        "by jieba's words alone, each by its count": alone,
+        "by this system's default": by_default,
+    }
+    shown = "".join(
+        f"{name:<66}{hamming(*pair)} of 64 bits differ\n" + "".join(f"  {bit_string(one, 64)}\n" for one in pair)
+        for name, pair in rows.items()
+    )
+    assert shown in PAGE.read_text("utf-8")

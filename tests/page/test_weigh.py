@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -25,7 +26,7 @@ ALL: tuple[Weights, ...] = ("tf", "log-tf", "tf-idf", "five-levels", "uniform")
         ("tf", [10, 5, 4, 1]),
         ("log-tf", [1 + math.log(10), 1 + math.log(5), 1 + math.log(4), 1]),
         ("tf-idf", [5, 10, 8, 2]),  # c and d are not in the table
-        ("five-levels", [5, 3, 2, 1]),
+        ("five-levels", [3, 5, 5, 5]),  # by the table, not by the counts
         ("uniform", [1, 1, 1, 1]),
     ],
 )
@@ -72,6 +73,40 @@ def test_five_levels_are_fifths_of_the_highest_count(tokens: list[str]) -> None:
     for word, weight in zip(features.words, features.weights.tolist(), strict=True):
         level = next(level for level in range(1, 6) if 5 * counts[word] <= level * highest)
         assert weight == level * SCALE
+
+
+def test_a_level_by_hand_goes_before_the_table_and_the_count_and_is_the_weight_whatever_the_count() -> None:
+    table = {word: float(place) for place, word in enumerate("abcdefghij")}
+    by_count = weigh(TOKENS, "five-levels", levels={"a": 2, "d": 4, "absent": 1})
+    assert (by_count.weights // SCALE).tolist() == [2, 3, 2, 4]
+    by_table = weigh([*TOKENS, "unheard"], "five-levels", table, {"b": 5})
+    assert (by_table.weights // SCALE).tolist() == [1, 5, 2, 2, 5]
+
+
+@pytest.mark.parametrize(
+    ("idf", "levels"),
+    [
+        (range(10), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]),
+        ([7.0, 1.0, 2.0, 5.0, 3.0], [5, 1, 2, 4, 3]),
+        ([0.1, 9.0, 9.0, 9.0, 9.0], [1, 5, 5, 5, 5]),
+        ([1.0, 1.0, 1.0, 2.0, 3.0], [3, 3, 3, 4, 5]),
+        ([4.0], [5]),
+        ([], []),
+    ],
+)
+def test_a_table_has_a_level_a_fifth_and_words_of_one_idf_have_the_highest_that_any_of_them_has(
+    idf: Sequence[float], levels: list[int]
+) -> None:
+    table = IdfTable({f"word{place}": value for place, value in enumerate(idf)})
+    assert [table.level(word) for word in table] == levels
+    assert table.level("unheard") == 5
+
+
+def test_pairs_have_the_lower_level_of_the_two_and_noise_words_have_a_say_only_between_themselves() -> None:
+    levels = dict.fromkeys("abcdefgh", 4) | {"b": 2}
+    features = weigh_text(list("abcdefgh"), [*"abcdefgh", "x", "y"], "five-levels", levels=levels)
+    weights = dict(zip(features.words, (features.weights / SCALE).tolist(), strict=True))
+    assert [weights[feature] for feature in ("a", "b", "a b", "c d", "h x", "x y")] == [4, 2, 0.25, 0.5, 0.5, 0.125]
 
 
 def test_tf_idf_without_a_table_names_the_setting() -> None:

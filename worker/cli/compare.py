@@ -16,7 +16,7 @@ from worker.errors import PageError, UsageError
 from worker.evaluate.side_by_side import as_object, as_text
 from worker.fingerprint.comparison import compare
 from worker.fingerprint.fingerprinted import Explained
-from worker.fingerprint.fingerprinter import Explainer, Recipe
+from worker.fingerprint.fingerprinter import Explainer
 from worker.fingerprint.hashing import MAX_BITS, MIN_BITS, WORD_BITS
 from worker.fingerprint.measures import BlockLayout
 from worker.messages import PageMeta
@@ -60,6 +60,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--blocks", action="store_true", help="show each line of the page A, kept or dropped, and by which rule"
     )
     parser.add_argument("--text", action="store_true", help="A and B are the texts themselves")
+    parser.add_argument(
+        "--tagged",
+        action="store_true",
+        help="A and B are segmented already, as word/tag word/tag: these words are compared, without their tags",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--all", action="store_true", dest="everything", help="show all tokens and features")
     parser.add_argument("--k", type=int, metavar="BITS", help="instead of the setting near.k")
@@ -83,7 +88,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     for side in sides:
         if side.truncated:
             print(f"{side.name}: only its first {len(side.body)} bytes are read (page.max_bytes)", file=sys.stderr)
-    a, b = _explained(sides, recipe(settings), arguments.bits, settings.page)
+    a, b = _explained(sides, partial(Explainer, recipe(settings), arguments.bits, arguments.tagged), settings.page)
     rule = replace(near(settings).near, k=k)
     comparison = compare(a, b, near=rule, layout=BlockLayout.parse(settings.index.layout))
     names = sides[0].name, sides[1].name
@@ -110,8 +115,8 @@ class Blocks:
 
 
 def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
-    if arguments.b is not None or arguments.text:
-        raise UsageError("--blocks shows one page; leave B and --text out")
+    if arguments.b is not None or arguments.text or arguments.tagged:
+        raise UsageError("--blocks shows one page; leave B, --text and --tagged out")
     if page.extractor != "built-in":
         raise UsageError(
             f"--blocks shows the rules of the built-in extractor, and page.extractor is {page.extractor}; add "
@@ -148,12 +153,19 @@ def _check(arguments: argparse.Namespace, k: int, settings: Settings) -> None:
         raise UsageError(f"--k {k}: a distance is between 0 and {bits} bits; give one of these")
     if arguments.b is None:
         raise UsageError("there is nothing to compare A with; give B, or --blocks to see what is kept of A")
+    if arguments.tagged and settings.features.units != "words":
+        raise UsageError(
+            f"--tagged compares the words that are given, and features.units is {settings.features.units}; add "
+            "--set features.units=words"
+        )
     if not arguments.text and arguments.a == arguments.b == STDIN:
         raise UsageError("standard input can be A or B, not both; give a file for one of them")
 
 
 def _sides(arguments: argparse.Namespace, max_bytes: int) -> tuple[Side, Side]:
-    read = _from_text if arguments.text else partial(_from_file, max_bytes=max_bytes)
+    # What is said to be plain text is decoded and no more.
+    content_type = "text/plain" if arguments.tagged else None
+    read = _from_text if arguments.text else partial(_from_file, max_bytes=max_bytes, content_type=content_type)
     return read(arguments.a, url="a:"), read(arguments.b, url="b:")
 
 
@@ -163,7 +175,7 @@ def _from_text(text: str, *, url: str) -> Side:
     return Side(_printable(shown), text.encode("utf-8", "surrogateescape"), PageMeta(url=url, form="text"))
 
 
-def _from_file(name: str, *, url: str, max_bytes: int) -> Side:
+def _from_file(name: str, *, url: str, max_bytes: int, content_type: str | None = None) -> Side:
     try:
         if name == STDIN:
             body = sys.stdin.buffer.read(max_bytes + 1)
@@ -176,7 +188,8 @@ def _from_file(name: str, *, url: str, max_bytes: int) -> Side:
             f"{_printable(name)} cannot be read ({why}); name a file, or add --text if these are the texts themselves"
         ) from error
     shown = "standard input" if name == STDIN else _printable(name)
-    return Side(shown, body[:max_bytes], PageMeta(url=url), truncated=len(body) > max_bytes)
+    meta = PageMeta(url=url, content_type=content_type)
+    return Side(shown, body[:max_bytes], meta, truncated=len(body) > max_bytes)
 
 
 def _printable(name: str) -> str:
@@ -184,13 +197,15 @@ def _printable(name: str) -> str:
     return "".join(character if character.isprintable() else "\ufffd" for character in name)
 
 
-def _explained(sides: tuple[Side, Side], made: Recipe, bits: int, page: PageSettings) -> tuple[Explained, Explained]:
+def _explained(
+    sides: tuple[Side, Side], explainer: Callable[[], Explainer], page: PageSettings
+) -> tuple[Explained, Explained]:
     """Both.
 
     Raises:
         UsageError: a side cannot be fingerprinted.
     """
-    found = _answers(sides, partial(Explainer, made, bits), bytes, page)
+    found = _answers(sides, explainer, bytes, page)
     return _or_refuse(sides[0], found[0]), _or_refuse(sides[1], found[1])
 
 

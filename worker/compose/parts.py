@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ MAX_IDF: Final = 1000.0
 _MOST_KEY_BYTES: Final = 4096
 
 _USER_WORD: Final = re.compile(r"(?P<word>.+?)(?:\s+(?P<frequency>\d{1,9}))?(?:\s+(?P<tag>[a-zA-Z]+))?")
+_LEVEL: Final = re.compile(r"(?P<word>[^\t]+)\t *(?P<level>[1-5])")
 _log = logging.getLogger(__name__)
 Read = TypeVar("Read")
 
@@ -65,7 +66,10 @@ def recipe(settings: Settings) -> Recipe:
         units=features.units,
         weights=features.weights,
         idf=_idf("features.idf_table", features.idf_table, segment.fold_traditional)
-        if features.weights == "tf-idf"
+        if features.weights in ("tf-idf", "five-levels")
+        else None,
+        levels=_levels("features.levels_file", features.levels_file, fold)
+        if features.weights == "five-levels"
         else None,
         minimum=features.minimum,
         hash=settings.fingerprint.hash,
@@ -108,7 +112,8 @@ def scheme(settings: Settings, made: Recipe) -> Scheme:
             "features": FEATURES,
             "features.units": made.units,
             "features.weights": made.weights,
-            "features.idf_table": _idf_hash(made),
+            "features.idf_table": _values_hash(made.idf),
+            "features.levels_file": _values_hash(made.levels),
             "features.minimum": made.minimum,
             "fingerprint.hash": made.hash,
             "fingerprint.key_file": None if made.key is None else f"{made.key.name}, {KEYED}",
@@ -168,8 +173,8 @@ def _suffixes_hash() -> str:
     return content_hash(Path(PSLFILE).read_text("utf-8").splitlines())
 
 
-def _idf_hash(made: Recipe) -> str | None:
-    return None if made.idf is None else content_hash(f"{word}\t{idf!r}" for word, idf in made.idf.items())
+def _values_hash(of_words: Mapping[str, float] | None) -> str | None:
+    return None if of_words is None else content_hash(f"{word}\t{value!r}" for word, value in of_words.items())
 
 
 def _key(setting: str, path: Path | None) -> Key | None:
@@ -222,8 +227,24 @@ def _idf(setting: str, path: Path | None, fold_traditional: bool) -> IdfTable | 
     return None if path is None else IdfTable(dict(_lines(setting, path, read)))
 
 
+def _levels(setting: str, path: Path | None, fold_traditional: bool) -> dict[str, int] | None:
+    seen: set[str] = set()
+
+    def read(line: str) -> tuple[str, int]:
+        match = _LEVEL.fullmatch(line)
+        if match is None:
+            raise ValueError("not a word, a tab and its level from 1 to 5")
+        word = normalise(match["word"], fold_traditional=fold_traditional)
+        if word in seen:
+            raise ValueError(f"{word} has a level on a line before this")
+        seen.add(word)
+        return word, int(match["level"])
+
+    return None if path is None else dict(_lines(setting, path, read))
+
+
 def _lines(setting: str, path: Path, read: Callable[[str], Read]) -> Iterator[Read]:
-    """Each line of a UTF-8 file that is not blank, read.
+    """Each line of a UTF-8 file that is not blank, and does not begin with # as no word does, read.
 
     Raises:
         UsageError: the file cannot be read, or ``read`` raises ``ValueError``.
@@ -235,7 +256,7 @@ def _lines(setting: str, path: Path, read: Callable[[str], Read]) -> Iterator[Re
     except OSError as error:
         raise UsageError(f"{setting}: {path} cannot be read ({error.strerror}); name another file") from error
     for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
+        if not line.strip() or line.startswith("#"):
             continue
         try:
             yield read(line.strip())

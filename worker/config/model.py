@@ -286,9 +286,19 @@ class FeatureSettings(Section):
         "Characters find some more edited Chinese pages, and fill the index's tables less evenly.",
     )
     weights: Literal["tf", "log-tf", "tf-idf", "five-levels", "uniform"] = setting(
-        "tf", "How much a word counts: its frequency, 1 + log of it, frequency by rarity, five levels, or one each."
+        "tf",
+        "How much a word counts: its frequency, 1 + log of it, frequency by rarity, a level from 1 to 5, or one each. "
+        "five-levels takes the level of features.levels_file; of other words that of their rarity in "
+        "features.idf_table, or, without one, of their frequency in the text.",
     )
-    idf_table: FilePath | None = setting(None, "Words with their idf, tab-separated, UTF-8; needed by tf-idf.")
+    idf_table: FilePath | None = setting(
+        None, "Words with their idf, tab-separated, UTF-8; needed by tf-idf, taken by five-levels."
+    )
+    levels_file: FilePath | None = setting(
+        None,
+        "five-levels only: words with their levels, 1 to 5, tab-separated, UTF-8. Lines that begin with # are passed "
+        "over. See docs/how-to/weights.md.",
+    )
     minimum: int = setting(
         3,
         "A page of fewer different features (words, and pairs of neighbours) gets no fingerprint: it is a duplicate "

@@ -43,6 +43,12 @@ def conflicts(settings: Settings) -> Iterator[Conflict]:
         )
     if settings.features.weights == "tf-idf" and settings.features.idf_table is None:
         yield Conflict(("features.weights", "features.idf_table"), "tf-idf needs features.idf_table; set it too")
+    if settings.features.levels_file is not None and settings.features.weights != "five-levels":
+        yield Conflict(
+            ("features.levels_file", "features.weights"),
+            f"has no effect with features.weights {settings.features.weights}; set that to five-levels, or leave "
+            "features.levels_file out",
+        )
 
 
 def _login(kafka: KafkaSettings) -> Iterator[Conflict]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
@@ -21,7 +21,7 @@ from worker.page.noise import NOISE_WORDS, NoiseWords
 from worker.page.normalise import normalise
 from worker.page.scripts import language
 from worker.page.segment import Engine, Segmenter, UserWord, characters_and_words, dictionary, said_once
-from worker.page.weigh import SCALE, Features, Weights, weigh_text
+from worker.page.weigh import SCALE, Features, Weights, parse_tagged, weigh_text
 
 MINIMUM: Final = 3
 """Least different features of a fingerprint, by default. The fingerprint of one feature is its hash, whatever else the
@@ -41,9 +41,10 @@ class Recipe:
     """How fingerprints are made, as plain values: frozen, and picklable for the processes that parse.
 
     ``units`` are what the fingerprint's features are made of: the words of ``Segmenter``, or ``characters_and_words``.
-    ``idf`` maps words to weights for ``tf-idf``. ``minimum`` is the least number of different features of a
-    fingerprint. ``sketched`` adds sketch and bands. ``extractor`` finds the main text of markup; ``max_bytes`` is how
-    much of a body is read. With a ``key`` nobody who lacks it can tell what a page comes to.
+    ``idf`` maps words to weights for ``tf-idf`` and ``five-levels``, ``levels`` words to levels by hand for the latter.
+    ``minimum`` is the least number of different features of a fingerprint. ``sketched`` adds sketch and bands.
+    ``extractor`` finds the main text of markup; ``max_bytes`` is how much of a body is read. With a ``key`` nobody who
+    lacks it can tell what a page comes to.
     """
 
     engine: Engine = "auto"
@@ -54,6 +55,7 @@ class Recipe:
     units: Units = "words"
     weights: Weights = "tf"
     idf: Mapping[str, float] | None = None
+    levels: Mapping[str, int] | None = None
     minimum: int = MINIMUM
     hash: Algorithm = "xxh3"
     sketched: bool = False
@@ -165,7 +167,7 @@ class Fingerprinter:
         self.begin(SEGMENT)
         reading = self._read(text)
         self.begin(FINGERPRINT)
-        features = weigh_text(reading.words, reading.tokens, self.recipe.weights, self.recipe.idf)
+        features = self._weigh(reading)
         reason = bare or self._too_few(len(features.words))
         sketched = self.recipe.sketched and not reason
         mask = self._mask(title)
@@ -188,14 +190,16 @@ class Fingerprinter:
         body: bytes | None = None,
         bare: str | None = None,
         title: str | None = None,
+        words: Sequence[str] | None = None,
     ) -> Explained:
-        """The same with every step, at any width from 8 to 128 bits.
+        """The same with every step, at any width from 8 to 128 bits. ``words``, where they are given, take the place
+        of those that the text would be cut into; noise words and punctuation are left out of them as ever.
 
         Raises:
             ValueError: a width that the recipe's hash does not have.
         """
-        reading = self._read(text)
-        features = weigh_text(reading.words, reading.tokens, self.recipe.weights, self.recipe.idf)
+        reading = self._read(text, words)
+        features = self._weigh(reading)
         hashes = hash_words(features.words, algorithm=self.recipe.hash, bits=bits, key=self._features_key)
         reason = bare or self._too_few(len(features.words))
         weighted = zip(features.words, (features.weights / SCALE).tolist(), strict=True)
@@ -246,15 +250,24 @@ class Fingerprinter:
             extractor=self.recipe.extractor,
         )
 
-    def _read(self, text: str) -> _Reading:
-        normalised = normalise(text, fold_traditional=self.recipe.fold_traditional)
+    def _read(self, text: str, words: Sequence[str] | None = None) -> _Reading:
+        fold = self.recipe.fold_traditional
+        normalised = normalise(text, fold_traditional=fold)
         units = characters_and_words(normalised)
-        featured = said_once(normalised)
-        in_characters = self.recipe.units == "characters"
-        tokens = characters_and_words(featured) if in_characters else self.segmenter.all_tokens(featured)
+        if words is not None:
+            spelled = [normalise(word, fold_traditional=fold) for word in words]
+            tokens = [word for word in spelled if characters_and_words(word)]
+        else:
+            featured = said_once(normalised)
+            in_characters = self.recipe.units == "characters"
+            tokens = characters_and_words(featured) if in_characters else self.segmenter.all_tokens(featured)
         return _Reading(
             normalised, tokens, self.segmenter.without_noise(tokens), hash_words(units, key=self._tokens_key)
         )
+
+    def _weigh(self, reading: _Reading) -> Features:
+        recipe = self.recipe
+        return weigh_text(reading.words, reading.tokens, recipe.weights, recipe.idf, recipe.levels)
 
     def _fingerprint(self, features: Features) -> int:
         hashes = hash_words(features.words, algorithm=self.recipe.hash, key=self._features_key)
@@ -277,10 +290,12 @@ class Fingerprinter:
 
 
 class Explainer:
-    """Explains pages by a ``Recipe`` at a width of ``bits``, in a parsing process like ``Fingerprinter``."""
+    """Explains pages by a ``Recipe`` at a width of ``bits``, in a parsing process like ``Fingerprinter``. ``tagged``
+    ones are texts of words with their tags, as ``parse_tagged`` reads them, that are not cut again."""
 
-    def __init__(self, recipe: Recipe, bits: int) -> None:
+    def __init__(self, recipe: Recipe, bits: int, tagged: bool = False) -> None:
         self.bits: Final = bits
+        self.tagged: Final = tagged
         self.fingerprinter: Final = Fingerprinter(recipe, compiled=False)
 
     def __call__(self, body: bytes, meta: PageMeta) -> bytes:
@@ -290,7 +305,9 @@ class Explainer:
             PageError: the body cannot be read as a page.
         """
         page = self.fingerprinter.read(body, meta)
-        explained = self.fingerprinter.explain(page.text, meta.url, self.bits, body, page.bare, page.bound_to)
+        words = parse_tagged(page.text) if self.tagged else None
+        text = page.text if words is None else " ".join(words)
+        explained = self.fingerprinter.explain(text, meta.url, self.bits, body, page.bare, page.bound_to, words)
         return explained.encode()
 
 

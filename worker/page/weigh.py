@@ -6,11 +6,13 @@ in every order of summation.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +34,7 @@ FEATURES: Final = f"words, pairs 1/{PAIRS}, at most 1/{LARGEST_SHARE}"
 
 Weights = Literal["tf", "log-tf", "tf-idf", "five-levels", "uniform"]
 Counts = npt.NDArray[np.int64]
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +60,28 @@ class IdfTable(dict[str, float]):
     def __missing__(self, word: str) -> float:
         return self.highest
 
+    def level(self, word: str) -> int:
+        """1 to 5: the smallest level l with the word's idf among the lowest l fifths, 5 of a word that is not here."""
+        return -(-5 * bisect_right(self._ascending, self[word]) // len(self)) if self else 5
 
-def weigh(tokens: Sequence[str], weights: Weights = "tf", idf: Mapping[str, float] | None = None) -> Features:
+    @cached_property
+    def _ascending(self) -> list[float]:
+        return sorted(self.values())
+
+
+def weigh(
+    tokens: Sequence[str],
+    weights: Weights = "tf",
+    idf: Mapping[str, float] | None = None,
+    levels: Mapping[str, int] | None = None,
+) -> Features:
     """Count the tokens and weigh each distinct one, by its count tf:
 
     - ``tf``: tf;
     - ``log-tf``: 1 + ln tf (Manning, Raghavan, Schütze: Introduction to Information Retrieval, section 6.4.1);
     - ``tf-idf``: tf · idf, a word that the table lacks has its highest idf (an ``IdfTable`` finds that only once);
-    - ``five-levels``: 1 to 5, the smallest level l with tf ≤ l/5 of the highest tf in the text;
+    - ``five-levels``: a level from 1 to 5, not times tf: what ``levels`` says; of other words ``IdfTable.level``, or,
+      without a table, the smallest level l with tf ≤ l/5 of the highest tf in the text;
     - ``uniform``: 1.
 
     Raises:
@@ -73,34 +90,49 @@ def weigh(tokens: Sequence[str], weights: Weights = "tf", idf: Mapping[str, floa
     counted = Counter(tokens)
     words = tuple(counted)
     counts = np.fromiter(counted.values(), dtype=np.int64, count=len(words))
-    scaled = _scaled_idf(words, counts, idf) if weights == "tf-idf" else _RULES[weights](counts)
+    if weights == "tf-idf":
+        scaled = _scaled_idf(words, counts, idf)
+    elif weights == "five-levels":
+        scaled = _five_levels(words, counts, idf, levels or {})
+    else:
+        scaled = _RULES[weights](counts)
     scaled.flags.writeable = False
     return Features(words, scaled, len(tokens))
 
 
 def weigh_text(
-    words: Sequence[str], tokens: Sequence[str], weights: Weights = "tf", idf: Mapping[str, float] | None = None
+    words: Sequence[str],
+    tokens: Sequence[str],
+    weights: Weights = "tf",
+    idf: Mapping[str, float] | None = None,
+    levels: Mapping[str, int] | None = None,
 ) -> Features:
     """The features of a text: its words, and the pairs of neighbours among all its tokens.
 
     ``words`` are the tokens without noise words; they are weighed as by ``weigh``. A pair is two tokens with a blank
     between. Pairs are weighed by the same rule among themselves, with the lower idf of the two (of words that the table
-    lacks: 1), and divided by ``PAIRS``. Then no weight is more than one part in ``LARGEST_SHARE`` of the sum before.
+    lacks: 1), and divided by ``PAIRS``. With ``five-levels`` a pair has the lower level of the two, a noise word beside
+    a word none, and two noise words 1: a pair says no more than its commoner word, and this holds for levels by hand,
+    by table and by count alike. Then no weight is more than one part in ``LARGEST_SHARE`` of the sum before.
 
     Raises:
         UsageError: ``tf-idf`` without a table.
     """
-    single = weigh(words, weights, idf)
+    single = weigh(words, weights, idf, levels)
     pairs = list(map(" ".join, pairwise(tokens)))
-    double = weigh(pairs, weights, None if idf is None else _lower_of_both(pairs, idf))
+    if weights == "five-levels":
+        of_words = dict(zip(single.words, (single.weights // SCALE).tolist(), strict=True))
+        double = weigh(pairs, weights, levels=_lower_of_both(pairs, of_words, 1))
+    else:
+        double = weigh(pairs, weights, None if idf is None else _lower_of_both(pairs, idf, 1.0))
     every = np.concatenate((single.weights, double.weights // min(PAIRS, max(1, len(single.words)))))
     capped = np.minimum(every, max(1, int(every.sum()) // LARGEST_SHARE))
     capped.flags.writeable = False
     return Features(single.words + double.words, capped, single.tokens)
 
 
-def _lower_of_both(pairs: Sequence[str], idf: Mapping[str, float]) -> dict[str, float]:
-    return {pair: min((idf[word] for word in pair.split() if word in idf), default=1.0) for pair in pairs}
+def _lower_of_both(pairs: Sequence[str], values: Mapping[str, N], unknown: N) -> dict[str, N]:
+    return {pair: min((values[word] for word in pair.split() if word in values), default=unknown) for pair in pairs}
 
 
 def parse_tagged(text: str) -> list[str]:
@@ -114,10 +146,13 @@ def _log_tf(counts: Counts) -> Counts:
     return np.rint((1.0 + np.log(counts)) * SCALE).astype(np.int64)
 
 
-def _five_levels(counts: Counts) -> Counts:
-    highest = counts.max(initial=1)
-    levels: Counts = -(-5 * counts // highest)
-    return levels * SCALE
+def _five_levels(
+    words: tuple[str, ...], counts: Counts, idf: Mapping[str, float] | None, levels: Mapping[str, int]
+) -> Counts:
+    by_count: list[int] = (-(-5 * counts // counts.max(initial=1))).tolist()
+    others: Iterable[int] = by_count if idf is None else map(_table(idf).level, words)
+    found = (levels.get(word, other) for word, other in zip(words, others, strict=True))
+    return np.fromiter(found, dtype=np.int64, count=len(words)) * SCALE
 
 
 def _scaled_idf(words: tuple[str, ...], counts: Counts, idf: Mapping[str, float] | None) -> Counts:
@@ -125,14 +160,16 @@ def _scaled_idf(words: tuple[str, ...], counts: Counts, idf: Mapping[str, float]
         raise UsageError(
             "weights tf-idf need a table: name a file in features.idf_table, or set features.weights to tf"
         )
-    table = idf if isinstance(idf, IdfTable) else IdfTable(idf)
-    per_word = np.fromiter(map(table.__getitem__, words), dtype=np.float64, count=len(words))
+    per_word = np.fromiter(map(_table(idf).__getitem__, words), dtype=np.float64, count=len(words))
     return np.rint(counts * per_word * SCALE).astype(np.int64)
+
+
+def _table(idf: Mapping[str, float]) -> IdfTable:
+    return idf if isinstance(idf, IdfTable) else IdfTable(idf)
 
 
 _RULES: Final[dict[str, Callable[[Counts], Counts]]] = {
     "tf": lambda counts: counts * SCALE,
     "log-tf": _log_tf,
-    "five-levels": _five_levels,
     "uniform": lambda counts: np.full_like(counts, SCALE),
 }
