@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 
 from tests.docs import HANDBOOK
-from tests.local.crashes import JUDGED, PAGES, SETTINGS, judge
+from tests.local.crashes import BEFORE, JUDGED, PAGES, SETTINGS, judge, returned
 from tests.local.crawled import WORDS, crawl
 from tests.test_docs import fences
 from tests.test_imports import ROOT
@@ -195,29 +195,46 @@ def test_the_file_s_last_block_may_be_torn_at_any_byte(tmp_path: Path, caplog: p
             judge(local, page, durable=True)
             ends.append((state / "index.blocks").stat().st_size)
     whole = (state / "index.blocks").read_bytes()
-    wanted = expected(PAGES)
+    wanted = expected(PAGES[:9])
     for size in range(ends[2], ends[3], 29):
         (state / "index.blocks").write_bytes(whole[:size])
         with caplog.at_level(logging.WARNING), Deduplicator(state, SETTINGS) as local:
             assert local.judged == 3
-            assert [judge(local, page) for page in PAGES[3:]] == wanted[3:]
+            assert [judge(local, page) for page in PAGES[3:9]] == wanted[3:]
     assert "cut off" in caplog.text
 
 
 def test_killed_at_each_moment_of_writing_a_state_holds_every_verdict_that_was_returned(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "tests.local.crashes", str(tmp_path)], check=True, cwd=ROOT)
+    (tmp_path / "killed").mkdir()
+    subprocess.run([sys.executable, "-m", "tests.local.crashes", str(tmp_path / "killed")], check=True, cwd=ROOT)
     wanted = expected(PAGES)
-    folders = sorted(path for path in tmp_path.iterdir() if path.is_dir())
-    assert len(folders) > 3 * 2 * JUDGED
-    held = []
-    for folder in folders:
-        told = folder.with_suffix(".returned").stat().st_size if folder.with_suffix(".returned").exists() else 0
-        with Deduplicator(folder, SETTINGS) as local:
-            assert told <= local.judged <= told + 1, folder.name
-            kept = local.judged
-            held.append(kept - told)
-            assert [judge(local, page) for page in PAGES[kept:]] == wanted[kept:], folder.name
-    assert {0, 1} == set(held), "some were killed between the write and the verdict, others before the write"
+    for before in (0, BEFORE):
+        folders = [path for path in (tmp_path / "killed").glob(f"{before}-*") if path.is_dir()]
+        assert len(folders) > 3 * 2 * JUDGED
+        held = set()
+        for folder in folders:
+            told = returned(folder)
+            with Deduplicator(folder, SETTINGS) as local:
+                kept = local.judged
+                assert max(before, told) <= kept <= told + 1, folder.name
+                held.add(kept - told)
+                assert [judge(local, page) for page in PAGES[kept : kept + 8]] == wanted[kept : kept + 8], folder.name
+        assert held >= {0, 1}, "some were killed between the write and the verdict, others before the write"
+
+
+def test_a_state_of_many_small_blocks_is_rewritten_when_it_is_opened(tmp_path: Path) -> None:
+    file = tmp_path / "index.blocks"
+    with Deduplicator(tmp_path, SETTINGS) as local:
+        for page in CRAWL[:80]:
+            judge(local, page, durable=True)
+    before = file.stat().st_size
+    with Deduplicator(tmp_path, SETTINGS) as local:
+        assert file.stat().st_size < before / 2
+        assert local.judged == 80
+        found = [judge(local, page, durable=True) for page in CRAWL[80:]]
+    assert found == expected(CRAWL)[80:]
+    with Deduplicator(tmp_path, SETTINGS) as local:
+        assert local.judged == len(CRAWL)
 
 
 def test_a_state_of_other_settings_is_refused_and_can_be_opened_with_its_own(tmp_path: Path) -> None:

@@ -201,3 +201,31 @@ def test_a_block_that_could_not_be_written_can_be_appended_again(tmp_path: Path)
     state.append(BLOCKS[2])
     state.close()
     assert read(tmp_path) == BLOCKS
+
+
+def test_a_file_is_rewritten_as_a_whole_and_goes_on(tmp_path: Path) -> None:
+    written(tmp_path, BLOCKS[:2])
+    state = StateFile(tmp_path, SCHEME)
+    assert list(state.blocks()) == BLOCKS[:2]
+    state.rewrite([block(-1, 4)])
+    state.append(BLOCKS[2])
+    state.close()
+    assert read(tmp_path) == [block(-1, 4), BLOCKS[2]]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["index.blocks", "lock"]
+
+
+def test_a_file_that_cannot_be_rewritten_is_the_old_one(tmp_path: Path) -> None:
+    ends = written(tmp_path, BLOCKS)
+    state = StateFile(tmp_path, SCHEME)
+    assert list(state.blocks()) == BLOCKS
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (ends[0] + 40, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            state.rewrite([block(-1, 9)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    state.append(block(9, 10))
+    state.close()
+    assert read(tmp_path) == [*BLOCKS, block(9, 10)]
+    assert not (tmp_path / "index.tmp").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import secrets
 import threading
@@ -19,12 +20,13 @@ from worker.compose.step import fingerprinters, policy
 from worker.config import Settings, load_settings
 from worker.errors import Refused
 from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.local.compaction import compacted, is_crowded
 from worker.local.in_process import InProcess
 from worker.local.page import AboutPage, FetchedPage
 from worker.local.single_shard import SingleShard
 from worker.local.state_file import StateFile
 from worker.local.verdict import Verdict
-from worker.messages import Claim
+from worker.messages import Block, Claim
 from worker.observe.compile_progress import compiling
 from worker.pool.process_pool import PAGES_AHEAD
 from worker.stream.partition.fingerprint_pool import FingerprintPool, PageReaders
@@ -34,6 +36,7 @@ _WAIT: Final = 0.005
 """Seconds for which results of the processes gather; asking for each by itself would cost more than reading it."""
 _AHEAD: Final = 4
 """So many times what the processes hold is read ahead of the verdicts, so that a slow page does not idle the others."""
+_log = logging.getLogger(__name__)
 
 
 class Deduplicator:
@@ -86,7 +89,7 @@ class Deduplicator:
                     self._policy,
                     parts.new_index(self._settings),
                     memory_for_index(self._settings),
-                    () if self._file is None else self._file.blocks(),
+                    () if self._file is None else _blocks_of(self._file),
                 )
         except BaseException:
             if self._file is not None:
@@ -250,3 +253,16 @@ class Deduplicator:
 
 def _settings(config: str | os.PathLike[str] | None) -> Settings:
     return load_settings(config=None if config is None else Path(config), overrides=(), environ=os.environ)
+
+
+def _blocks_of(file: StateFile) -> list[Block]:
+    """All blocks of the state, in a file that is as short as it may be."""
+    blocks = list(file.blocks())
+    if not is_crowded(blocks):
+        return blocks
+    fewer = compacted(blocks)
+    try:
+        file.rewrite(fewer)
+    except OSError as error:
+        _log.warning("%s cannot be made shorter (%s), so it is left as it is; make room", file.file, error.strerror)
+    return fewer

@@ -12,6 +12,7 @@ killed in a write                a torn record at the end, which is cut off with
 killed before the write's sync   the record: what was written outlives the process, and the sync outlives the machine
 power lost before the sync       the record, or a part of it or zeros, which are cut off, or refused as damage if the
                                  file system kept its length and not its content
+killed while it is rewritten     the old file; the new one takes its place when it is whole and synced
 a byte changed                   a refusal that names file and byte
 ===============================  =====================================================================================
 """
@@ -23,7 +24,7 @@ import logging
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -58,7 +59,7 @@ class StateFile:
             try:
                 if not self.file.exists():
                     self._make()
-                self._fd: Final = os.open(self.file, os.O_RDWR)
+                self._fd = os.open(self.file, os.O_RDWR)
             except BaseException:
                 os.close(self._lock)
                 raise
@@ -125,18 +126,34 @@ class StateFile:
         self._torn = False
         self._end += len(record)
 
+    def rewrite(self, blocks: Sequence[Block]) -> None:
+        """Put these blocks in the place of all that were read: at every moment the file is the old one or the new one.
+
+        Raises:
+            OSError: there is no room; the file is the old one.
+        """
+        self._make(blocks)
+        os.close(self._fd)
+        self._fd = os.open(self.file, os.O_RDWR)
+        self._end = os.fstat(self._fd).st_size
+
     def close(self) -> None:
         """Leave the folder to others."""
         os.close(self._fd)
         os.close(self._lock)
 
-    def _make(self) -> None:
-        """A file without blocks; it has its name only once its head is whole."""
+    def _make(self, blocks: Sequence[Block] = ()) -> None:
+        """A file of these blocks; it has its name only once it is whole."""
         beside = self.file.with_suffix(".tmp")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _FILE_MODE)
         try:
-            _write(fd, _MAGIC + _record(self._scheme.encode()), 0)
+            end = _write(fd, _MAGIC + _record(self._scheme.encode()), 0)
+            for block in blocks:
+                end = _write(fd, _record(encode(block)), end)
             os.fsync(fd)
+        except OSError:
+            beside.unlink()
+            raise
         finally:
             os.close(fd)
         beside.replace(self.file)
@@ -208,11 +225,13 @@ def _record(payload: bytes) -> bytes:
     return head + _CHECK.pack(zlib.crc32(head)) + payload
 
 
-def _write(fd: int, content: bytes, offset: int) -> None:
+def _write(fd: int, content: bytes, offset: int) -> int:
+    """Returns the offset behind it."""
     left = memoryview(content)
     while left:
         written = os.pwrite(fd, left, offset)
         left, offset = left[written:], offset + written
+    return offset
 
 
 def _is_blank(head: bytes, source: BinaryIO) -> bool:
