@@ -64,8 +64,10 @@ def test_two_of_five_words_are_enough() -> None:
         ("Tropical fish — in salt water - The Aquarium", "Tropical fish"),
         ("五十一区的外星人|新闻网", "五十一区的外星人"),
         ("Salt-water fish: a guide", "Salt-water fish: a guide"),
+        ("The night train (print)", "The night train"),
+        ("夜航船（打印版）", "夜航船"),
         ("", ""),
     ],
 )
-def test_the_name_of_the_site_is_no_part_of_a_title(title: str, part: str) -> None:
+def test_the_name_of_the_site_and_what_stands_in_brackets_are_no_part_of_a_title(title: str, part: str) -> None:
     assert first_part(title) == part

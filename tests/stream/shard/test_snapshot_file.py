@@ -12,7 +12,7 @@ import pytest
 from tests.index.logs import SCHEME, DecidedLog, plain_log
 from tests.stream.script import policy
 from worker.index.entries import Entries
-from worker.index.urls import UrlRun, pack_urls
+from worker.index.urls import Group, UrlRun, pack_group, pack_urls
 from worker.messages import Block
 from worker.stream.shard import snapshot_file
 from worker.stream.shard.expiry_clocks import Clocks
@@ -108,6 +108,16 @@ def test_pieces_in_another_order_are_refused(tmp_path: Path, monkeypatch: pytest
     turned = Entries.concatenate([entries[3:], entries[:3]])
     with pytest.raises(SnapshotDamaged, match="do not ascend"):
         rows(written(tmp_path, turned))
+
+
+@pytest.mark.parametrize("skip", [-1, 1])
+def test_urls_that_a_group_does_not_hold_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skip: int
+) -> None:
+    entries = Entries.from_rows(LOG.rows(-1, 2))
+    monkeypatch.setattr(snapshot_file, "groups_of", lambda urls: [Group(pack_group(urls), len(urls), skip, len(urls))])
+    with pytest.raises(SnapshotDamaged, match=f"has no {len(entries)} behind {skip}"):
+        rows(written(tmp_path, entries))
 
 
 def test_other_columns_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -199,6 +199,9 @@ def _entries_of(payload: bytes) -> Entries:
             for (name, dtype), column in zip(_KEPT.items(), piece.columns, strict=True)
             if name in COLUMNS or len(column)
         }
+        for _, size, skip, count in piece.urls:
+            if skip < 0 or count < 0 or skip + count > size:
+                raise ValueError(f"a group of {size} URLs has no {count} behind {skip}")
         return Entries(**columns, urls=UrlRun(Group(*group) for group in piece.urls))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise SnapshotDamaged(f"a piece cannot be read: {error}") from error
