@@ -102,6 +102,19 @@ def test_what_does_not_fit_is_refused_before_it_counts() -> None:
         single(blocks=list(shard.sealed), limit=MIB)
 
 
+def test_what_has_expired_makes_room() -> None:
+    shard = single(replace(POLICY, ttl=1000), limit=9 * MIB)
+    texts = [n * 0x9E3779B97F4A7C15 & (1 << 64) - 1 for n in range(100_000)]
+    with pytest.raises(OverMemoryLimit):
+        judged(shard, *(claim(f"{n}", text, 0 if n < 4000 else 1000) for n, text in enumerate(texts)))
+    assert shard.judged > 4000
+    new = [claim(f"new {n}", ~text & (1 << 64) - 1, 1900) for n, text in enumerate(texts[:200])]
+    with pytest.raises(OverMemoryLimit):
+        judged(shard, new[0])
+    assert judged(shard, claim("copy", texts[4000], 1900)) == ["duplicate"], "from here on the first 4,000 are expired"
+    assert judged(shard, *new) == ["unique"] * 200
+
+
 @pytest.mark.parametrize(
     ("fields", "others", "similar"),
     [

@@ -84,7 +84,7 @@ class Deduplicator:
         self._file: Final = None if state is None else StateFile(Path(state), scheme)
         try:
             with compiling(lambda step: None):
-                self._parsing: Final = self._parsing_by(InProcess(Fingerprinter(self._recipe)))
+                self._fingerprinter: Final = Fingerprinter(self._recipe)
                 self._shard: Final = SingleShard(
                     self._policy,
                     parts.new_index(self._settings),
@@ -227,8 +227,9 @@ class Deduplicator:
         return verdict
 
     def _claim(self, page: FetchedPage) -> Claim:
-        self._parsing.submit(page.record(self._shard.judged, self._now()))
-        (claim,) = self._parsing.claims()
+        parsing = self._parsing_by(InProcess(self._fingerprinter))
+        parsing.submit(page.record(self._shard.judged, self._now()))
+        (claim,) = parsing.claims()
         return claim
 
     def _seal(self) -> None:

@@ -54,7 +54,7 @@ class SingleShard:
         self._index.load((piece.entries() for piece in found.pieces), count)
         # The shard asks for memory only when all else has moved on; here a page is refused before anything has.
         self._live: Final = LiveShard(0, policy, self._index, standing_of(found, policy.ttl), MemoryLimit())
-        memory.count(0, self._index, self._live.standing.clocks.nbytes)
+        self._count()
 
     @property
     def judged(self) -> int:
@@ -93,9 +93,16 @@ class SingleShard:
         if decision.outcome != UNIQUE:
             return
         try:
-            self._memory.grow(0, 1, self._index, self._live.standing.clocks.nbytes)
-        except OverMemoryLimit as error:
-            raise OverMemoryLimit(f"the page is not judged, {self._memory}: {_NEXT_MOVE}") from error
+            self._grow()
+        except OverMemoryLimit:
+            self._live.tidy()
+            while self._index.tidy():
+                pass
+            self._count()
+            try:
+                self._grow()
+            except OverMemoryLimit as error:
+                raise OverMemoryLimit(f"the page is not judged, {self._memory}: {_NEXT_MOVE}") from error
 
     def take(self, decision: Decision) -> None:
         """Let the decision hold: later pages are compared with a unique one."""
@@ -107,6 +114,12 @@ class SingleShard:
         """Pack what was judged since the last block, and give back the memory of what has expired."""
         self._live.seal()
         self._live.tidy()
+
+    def _grow(self) -> None:
+        self._memory.grow(0, 1, self._index, self._live.standing.clocks.nbytes)
+
+    def _count(self) -> None:
+        self._memory.count(0, self._index, self._live.standing.clocks.nbytes)
 
     def _batch(self, claim: Claim) -> Batch:
         return Batch(scheme=self._policy.scheme, writer=self._policy.writer, claims=(claim,))
