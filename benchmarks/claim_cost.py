@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks import index_codes
 from benchmarks.index_contenders import PORTION, U64, as_entries
 from worker.compose import parts
-from worker.compose.worker import policy
+from worker.compose.step import policy
 from worker.config import Settings
 from worker.errors import UsageError
 from worker.index.shard import Shard

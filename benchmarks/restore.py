@@ -30,8 +30,9 @@ from worker.broker.configuration import AMPLE_HEAP_MB
 from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
 from worker.compose import parts
+from worker.compose.step import policy
 from worker.compose.topology import specs
-from worker.compose.worker import kafka_log, policy
+from worker.compose.worker import kafka_log
 from worker.config import Settings
 from worker.errors import UsageError
 from worker.stream.kafka.connection import client_options

@@ -119,6 +119,13 @@ for arguments in {commands!r}:
     assert ended.stderr.splitlines() == [f"{command[0]} 0 []" for command in commands]
 
 
+def test_judging_without_kafka_loads_no_kafka_client() -> None:
+    program = (
+        "from worker.local import Deduplicator\nwith Deduplicator() as one: one.judge('http://a.example/', b'<p>a</p>')"
+    )
+    assert imported_by(program, of={"kafka", "prometheus_client", "scrapy"}) == set()
+
+
 def test_the_plugin_can_be_imported_without_the_worker_s_libraries() -> None:
     heavy = {"numpy", "numba", "pydantic", "jieba"}
     # itemadapter looks for pydantic by itself, to know its items.

@@ -36,7 +36,19 @@ def test_classes_that_are_imported_or_private_are_not_counted(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "room",
-    ["page", "fingerprint", "index", "config", "verdict", "pool", "kafka_client", "stream", "operations", "observe"],
+    [
+        "page",
+        "fingerprint",
+        "index",
+        "config",
+        "verdict",
+        "pool",
+        "kafka_client",
+        "stream",
+        "operations",
+        "observe",
+        "local",
+    ],
 )
 def test_each_module_has_a_test_file_of_its_name(room: str) -> None:
     modules = {path.relative_to(ROOT / "worker") for path in (ROOT / "worker" / room).rglob("*.py")}

@@ -118,6 +118,10 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
                 f"a sketch of {len(self.sketch)} and bands of {len(self.bands)} bytes: each has {SKETCH_BYTES} or none"
             )
 
+    def at(self, offset: int) -> Claim:
+        """The same of another offset."""
+        return msgspec.structs.replace(self, offset=offset)
+
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """A record of ``fingerprints``: claims in order. ``scheme`` is the 8-byte id of all that a verdict depends on."""

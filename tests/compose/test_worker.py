@@ -8,14 +8,12 @@ from typing import Final
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
 
-from worker.compose import parts
 from worker.compose.machine import index_memory, memory_limit
 from worker.compose.topology import specs
-from worker.compose.worker import kafka_log, policy, rhythm, this_machine
+from worker.compose.worker import kafka_log, rhythm, this_machine
 from worker.config import Settings, load_settings
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import DAY_MS
 
 MIB: Final = 1 << 20
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -26,30 +24,6 @@ def settings(*overrides: str) -> Settings:
 
 
 # settings
-
-
-def test_the_policy_holds_what_the_settings_say() -> None:
-    given = settings(
-        "near.k=2",
-        "near.ttl_days=0.5",
-        "topics.shards=3",
-        "output.mode=drop",
-        "index.flush_entries=7",
-        "commit.pages=11",
-        "commit.megabytes=5",
-    )
-    scheme = parts.scheme(given, parts.recipe(given))
-    made = policy(given, scheme, b"writer")
-    assert (made.scheme, made.scheme_text, made.writer) == (scheme.id, scheme.encode(), b"writer")
-    assert (made.shards, made.output, made.flush_entries) == (3, "drop", 7)
-    assert made.ttl == DAY_MS // 2
-    assert (made.commit_pages, made.held_bytes) == (11, 5 * MIB)
-    assert 0 < made.commit_bytes < made.held_bytes, "a transaction begins before the pages wait for it"
-
-
-def test_without_a_time_to_live_nothing_expires() -> None:
-    given = settings()
-    assert policy(given, parts.scheme(given, parts.recipe(given)), b"w").ttl is None
 
 
 @pytest.mark.parametrize("given", ["auto", "0", "700"])

@@ -90,6 +90,26 @@ def test_a_look_up_is_its_definition_whatever_was_stored_loaded_and_expired(
         assert list(shard.entries(expired_up_to)) == [row for row in model if row.order[0] > expired_up_to]
 
 
+@pytest.mark.parametrize("expired", [0, 3])
+def test_the_sketch_of_an_entry_is_found_by_its_order(expired: int) -> None:
+    rows = [
+        Survivor((batch, place), "u", None, 7, 9, 0, sketch=bytes([1 + batch]) * 32 if place else b"", bands=b"b" * 32)
+        for batch in (1, 4, 5, 9)
+        for place in range(batch)
+    ]
+    shard, plain = Shard(sketch=SketchRule(), sizes=TINY), Shard()
+    for one in (shard, plain):
+        one.store(rows)
+        one.expire(expired)
+    for row in rows:
+        if row.order[0] > expired:
+            assert shard.sketch(row.order) == row.sketch
+            assert plain.sketch(row.order) == b""
+    for order in [(0, 0), (4, 4), (6, 0), (10, 0), *[(1, 0)] * (expired > 0)]:
+        with pytest.raises(KeyError):
+            shard.sketch(order)
+
+
 @every_engine
 def test_bare_pages_are_near_by_equal_text_only(engine: Engine | None) -> None:
     shard = Shard(engine=engine)

@@ -26,7 +26,8 @@ from worker.stream.log import Record
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy
 from worker.stream.resources import WorkerResources
-from worker.stream.worker import Worker
+from worker.stream.shard.live import Index
+from worker.stream.worker import Fingerprinting, Worker
 from worker.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 WORDS: Final = Scheme.of({"near.k": 1, "shards": 2})
@@ -156,6 +157,7 @@ class Stage:
 
     resources: WorkerResources = WorkerResources()
     new_listener: Callable[[], Listener] = Listener
+    new_fingerprinting: Callable[[], Fingerprinting] = Straight
     machines: Sequence[Machine] = ()
     share: Share = Share()
 
@@ -247,7 +249,7 @@ class Stage:
         self.workers[name] = Worker(
             MemoryLog(self.world, name),
             replace(self.policy, writer=name.encode()),
-            Straight(),
+            self.new_fingerprinting(),
             self.new_index,
             lambda: next(self._keys),
             self.observers[name],
@@ -299,7 +301,7 @@ class Stage:
         """A rebalance of one group; its members hear of it at their next poll."""
         self.world.groups[topic].assign(owners)
 
-    def new_index(self) -> PlainIndex:
+    def new_index(self) -> Index:
         return PlainIndex(self.near)
 
     def on_their_way(self, topic: str) -> list[OnItsWay]:

@@ -85,7 +85,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
         UsageError: a file or a name that cannot be used.
     """
     from worker.compose import parts
-    from worker.compose.worker import policy  # imports the worker, which inspect need not wait for
+    from worker.compose.step import policy
 
     def rules_of(of: Settings) -> Policy:
         return policy(of, parts.scheme(of, parts.recipe(of)), secrets.token_bytes(8))

@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from worker.compose import parts
+from worker.compose.step import policy
 from worker.compose.topology import cluster, specs
-from worker.compose.worker import policy
 from worker.errors import CheckFailed, UsageError
 from worker.operations.repair import PartitionPlace, Plan, Survey, barrier, carry_out, plan, survey
 from worker.operations.skip import Spot, skip

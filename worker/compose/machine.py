@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Final, NamedTuple
 
 from worker.config import Settings
 from worker.config.model import AUTO
+from worker.index.layout import Layout
+from worker.stream.shard.memory_limit import MemoryLimit
 
 MIB: Final = 1 << 20
 PARSER_BYTES: Final = 180 * MIB
@@ -26,6 +29,7 @@ _M_ARENA_MAX: Final = -8
 _MAPPED_FROM: Final = 256 * 1024
 _KEPT_AT_THE_TOP: Final = 1 << 20
 _ARENAS: Final = 2
+_log = logging.getLogger(__name__)
 
 
 class MachineMemory(NamedTuple):
@@ -79,6 +83,16 @@ def index_memory(settings: Settings, limit: MachineMemory) -> IndexMemory:
         "itself"
     )
     return IndexMemory(least, f"{LEAST_SHARE:.0%} of {all_mib} MiB ({limit.source})", warning)
+
+
+def memory_for_index(settings: Settings) -> MemoryLimit:
+    """What the index of this process may take, by the settings and the machine; the log says how that came about."""
+    memory = index_memory(settings, memory_limit())
+    if memory.warning:
+        _log.warning("%s", memory.warning)
+    _log.info("the index may take %s MiB (index.memory_mb): %s", memory.mib or "any number of", memory.account)
+    tables = len(Layout(settings.index.layout).arrangements)
+    return MemoryLimit(memory.mib * MIB, tables, settings.near.predicate == "accurate")
 
 
 def give_back_freed_memory() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from publicsuffixlist import PSLFILE, PublicSuffixList
 
@@ -31,9 +31,6 @@ from worker.page.segment import UserWord
 from worker.page.weigh import FEATURES, IdfTable
 from worker.stream.partition.scopes import ScopeOf, everywhere, of_header, of_host, of_site
 from worker.urls import CANONICALIZATION
-
-if TYPE_CHECKING:
-    from worker.stream.shard.live import IndexFactory
 
 SITE: Final = "site"
 MAX_IDF: Final = 1000.0
@@ -138,7 +135,7 @@ def near(settings: Settings) -> ScopedNear:
     return ScopedNear(AccurateNear(k, slots_for(settings.near.threshold)))
 
 
-def new_index(settings: Settings) -> IndexFactory:
+def new_index(settings: Settings) -> Callable[[], Shard]:
     """Makes an empty shard that finds what the predicate in force calls near."""
     return partial(Shard.by, near(settings), layout=Layout(settings.index.layout))
 

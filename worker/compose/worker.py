@@ -11,33 +11,27 @@ from contextlib import contextmanager
 from functools import partial
 
 from worker.compose import parts
-from worker.compose.machine import MIB, give_back_freed_memory, index_memory, memory_limit, parsers
+from worker.compose.machine import give_back_freed_memory, memory_for_index, parsers
+from worker.compose.step import fingerprinters, policy
 from worker.compose.stopping import AskedToStop
 from worker.compose.topology import specs
 from worker.config import Settings
 from worker.errors import Stop, Unavailable, UsageError
-from worker.fingerprint.fingerprinted import Fingerprinted
-from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.scheme import Scheme
-from worker.index.layout import Layout
 from worker.observe.events import EventLog
 from worker.observe.health import HealthServer
 from worker.observe.metrics import Info, Metrics
-from worker.pool.process_pool import ProcessPool
 from worker.stream.kafka.connection import Options, client_options
 from worker.stream.kafka.log import KafkaLog
 from worker.stream.kafka.topic_admin import compare_topics
 from worker.stream.observer import together
-from worker.stream.partition.fingerprint_pool import FingerprintPool, Source
-from worker.stream.policy import Policy, within
+from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.preflight import check_scheme, check_topics, limits
 from worker.stream.resources import WorkerResources
 from worker.stream.runner import Rhythm, Runner
-from worker.stream.shard.memory_limit import MemoryLimit
 from worker.stream.shard.snapshots import SnapshotFolder
 from worker.stream.watchdog import Watch
 from worker.stream.worker import Worker
-from worker.topics import DAY_MS
 
 _log = logging.getLogger(__name__)
 
@@ -96,36 +90,6 @@ def work(settings: Settings, asked: AskedToStop, server: HealthServer) -> int:
     return 0
 
 
-def fingerprinters(settings: Settings, made: Recipe, processes: int) -> ProcessPool[Source, Fingerprinted]:
-    """Child processes that make fingerprints of pages; ``made`` is ``parts.recipe(settings)``."""
-    return ProcessPool(
-        partial(Fingerprinter, made),
-        Fingerprinted,
-        processes=processes,
-        timeout_seconds=settings.page.timeout_seconds,
-        memory_bytes=settings.page.memory_mb * MIB,
-    )
-
-
-def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | None = None) -> Policy:
-    """What the step needs to know; ``log_bytes`` where the logs take smaller records than the settings say."""
-    ttl = settings.near.ttl_days
-    return Policy(
-        scheme=scheme.id,
-        scheme_text=scheme.encode(),
-        shards=settings.topics.shards,
-        partitions=settings.topics.partitions,
-        near=parts.near(settings),
-        writer=writer,
-        ttl=None if ttl is None else int(ttl * DAY_MS),
-        output=settings.output.mode,
-        **within(log_bytes or settings.topics.max_message_bytes, settings.index.flush_entries),
-        held_bytes=settings.commit.megabytes * MIB,
-        commit_pages=settings.commit.pages,
-        commit_bytes=settings.commit.megabytes * MIB // 2,
-    )
-
-
 def rhythm(settings: Settings) -> Rhythm:
     """When the loop commits, flushes and gives up draining."""
     return Rhythm(
@@ -155,15 +119,10 @@ def this_machine(settings: Settings) -> Iterator[WorkerResources]:
                 f"index.state_dir: {index.state_dir} cannot be made ({error.strerror}); name a folder that this "
                 "program may write to, or leave the setting out"
             ) from error
-    memory = index_memory(settings, memory_limit())
-    if memory.warning:
-        _log.warning("%s", memory.warning)
-    _log.info("the index may take %s MiB (index.memory_mb): %s", memory.mib or "any number of", memory.account)
+    memory = memory_for_index(settings)
     background = ThreadPoolExecutor(1, thread_name_prefix="shards")
     try:
-        tables = len(Layout(index.layout).arrangements)
-        sketched = settings.near.predicate == "accurate"
-        yield WorkerResources(background.submit, snapshots, MemoryLimit(memory.mib * MIB, tables, sketched))
+        yield WorkerResources(background.submit, snapshots, memory)
     finally:
         background.shutdown(wait=False, cancel_futures=True)
 

@@ -29,6 +29,8 @@ class ScopedNear:
 
     def earlier_in_batch(self, records: Sequence[ScopedRecord]) -> list[list[int]]:
         """For each record the indices of the records before it that are near to it, ascending."""
+        if len(records) < 2:
+            return [[] for _ in records]
         scopes = [record.scope for record in records]
         rows = self.near.earlier_in_batch(records)
         return [[other for other in row if scopes[other] == scope] for row, scope in zip(rows, scopes, strict=True)]

@@ -227,6 +227,22 @@ class Shard:
             raise IndexError(f"slot {slot} holds no live entry; they are {first} to {end - 1}")
         return self._urls[slot - first]
 
+    def sketch(self, order: Order) -> bytes:
+        """The 32 bytes of the live entry of this order; none where it has no sketch.
+
+        Raises:
+            KeyError: there is no such entry.
+        """
+        columns, (batch, place) = self._columns, order
+        begin, end = columns.first_after(batch - 1), columns.first_after(batch)
+        found = np.flatnonzero(columns.between("place", begin, end) == place)
+        if not len(found):
+            raise KeyError(order)
+        if not columns.sketched:
+            return b""
+        (row,) = columns.sketches_between(begin + int(found[0]), begin + int(found[0]) + 1)
+        return row.tobytes() if row.any() else b""
+
     def store(self, entries: Entries | Sequence[Survivor]) -> None:
         """Add entries later than all that were ever stored.
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from worker.broker.server import LocalBroker
 from worker.compose import parts
+from worker.compose.step import fingerprinters, policy
 from worker.compose.topology import specs
-from worker.compose.worker import fingerprinters, kafka_log, policy, rhythm
+from worker.compose.worker import kafka_log, rhythm
 from worker.config import Settings
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.messages import PageMeta

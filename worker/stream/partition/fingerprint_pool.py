@@ -6,12 +6,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from worker.errors import PageError, UnreadableRecord
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.messages import Claim, PageMeta
-from worker.pool.process_pool import PoolUsage, ProcessPool
+from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Record
 from worker.stream.partition.commit import OVERSIZE
 from worker.stream.partition.record_sizes import MAX_DETAIL, largest_output
@@ -36,6 +36,28 @@ class Source(NamedTuple):
     scope: int = 0
 
 
+class PageReaders(Protocol):
+    """What is needed of ``worker.pool.process_pool.ProcessPool``."""
+
+    @property
+    def capacity(self) -> int:
+        """How many more pages ``submit`` accepts."""
+
+    @property
+    def outstanding(self) -> int:
+        """Pages that were submitted and not collected yet."""
+
+    @property
+    def usage(self) -> PoolUsage:
+        """What there is to do and what was taken so far."""
+
+    def submit(self, key: Source, body: bytes, meta: PageMeta) -> None:
+        """Hand a page over; ``results`` returns what it came to under ``key``."""
+
+    def results(self, timeout: float = ...) -> Sequence[tuple[Source, Fingerprinted | PageError]]:
+        """What is done, in any order; waits at most so many seconds for the first of it."""
+
+
 @dataclass(eq=False)
 class FingerprintPool:
     """Hands pages to the pool as it has room, and turns what comes back into claims.
@@ -44,7 +66,7 @@ class FingerprintPool:
     is what each of the topics for pages and dead letters takes.
     """
 
-    pool: ProcessPool[Source, Fingerprinted]
+    pool: PageReaders
     most_bytes: int
     clock: Callable[[], float] = time.monotonic
     scope_of: ScopeOf = everywhere

@@ -172,7 +172,7 @@ class Restoration:
         """
         count = len(self.blocks)
         found, parts, unreadable = self._cover()
-        standing = _standing(found, self.policy.ttl)
+        standing = standing_of(found, self.policy.ttl)
         floor, damaged = found.floor, len(found.damaged)
         entries = sum(piece.block.count for piece in found.pieces)
         if self.snapshot is not None and any(piece.block is self.snapshot.head.block for piece in found.pieces):
@@ -237,7 +237,8 @@ class Restoration:
         self.offsets[id(block)] = record.offset
 
 
-def _standing(found: Cover, ttl: int | None) -> Standing:
+def standing_of(found: Cover, ttl: int | None) -> Standing:
+    """What a shard knows at the end of the cover of its blocks."""
     last = found.last
     if last is None:
         return Standing()

@@ -1,0 +1,106 @@
+"""``python -m tests.local.crashes FOLDER``: processes that are killed at each moment of writing a state.
+
+In each, pages are judged durably one after the other until the process kills itself, at the n-th time that it writes,
+syncs or renames: before that, in the middle of what it writes, or after it. Under FOLDER each leaves a folder with its
+state, and beside it a file with a byte for each verdict that was returned. Half of them begin with a state of so many
+small blocks that it is rewritten when it is opened; a page in these counts as one whose verdict was returned.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from tests.local.crawled import crawl
+from worker.config import Settings
+from worker.local import Deduplicator, FetchedPage
+
+SETTINGS: Final = Settings.model_validate({"features": {"units": "characters"}, "index": {"memory_mb": 0}})
+BEFORE: Final = 66
+"""Pages in the state that is rewritten, one a block."""
+JUDGED: Final = 5
+PAGES: Final = [page for page, _ in crawl(3, BEFORE + JUDGED + 3)]
+MOST_CALLS: Final = 40
+"""More than a run makes; the last one is killed at its end."""
+
+
+def judge(local: Deduplicator, page: FetchedPage, *, durable: bool = False) -> str:
+    """The verdict in a line."""
+    verdict = local.judge(page.url, page.body, headers=page.headers, durable=durable)
+    return f"{verdict.kind} {verdict.duplicate_of} {verdict.reason}"
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dying(call: Callable[..., Any], name: str, moment: str, left: list[int]) -> Callable[..., Any]:
+    """The call, during which the process dies when it is the one that is counted."""
+
+    def counted(*arguments: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0 and moment == "in" and name == "pwrite":
+            descriptor, content, offset = arguments
+            call(descriptor, content[: len(content) // 2], offset)
+        if left[0] == 0 and moment != "after":
+            kill()
+        result = call(*arguments)
+        if left[0] == 0:
+            kill()
+        return result
+
+    return counted
+
+
+def run(folder: Path, moment: str, number: int, before: int) -> None:
+    """Judge until killed; the state holds so many pages before."""
+    left = [number]
+    for name in ("pwrite", "fsync", "replace"):
+        setattr(os, name, dying(getattr(os, name), name, moment, left))
+    returned = os.open(folder.with_suffix(".returned"), os.O_WRONLY | os.O_CREAT)
+    os.write(returned, b"." * before)
+    with Deduplicator(folder, SETTINGS) as local:
+        for page in PAGES[before : before + JUDGED]:
+            judge(local, page, durable=True)
+            os.write(returned, b".")
+    kill()
+
+
+def main(folder: Path) -> None:
+    """All of them, each in a process that is forked from this one, where everything is loaded."""
+    small_blocks = folder.with_name("small blocks")
+    with Deduplicator(small_blocks, SETTINGS) as local:
+        for page in PAGES[:BEFORE]:
+            judge(local, page, durable=True)
+    for before in (0, BEFORE):
+        for moment in ("before", "in", "after"):
+            for number in range(1, MOST_CALLS):
+                here = folder / f"{before}-{moment}-{number}"
+                if before:
+                    shutil.copytree(small_blocks, here)
+                pid = os.fork()
+                if pid == 0:
+                    try:
+                        run(here, moment, number, before)
+                    finally:
+                        os._exit(1)
+                _, status = os.waitpid(pid, 0)
+                if not os.WIFSIGNALED(status):
+                    sys.exit(f"{here} was not killed")
+                if returned(here) == before + JUDGED:
+                    break
+
+
+def returned(folder: Path) -> int:
+    """How many verdicts were returned before the process with this state was killed."""
+    file = folder.with_suffix(".returned")
+    return file.stat().st_size if file.exists() else 0
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,72 @@
+"""Pages of a small crawl: texts with edits, copies elsewhere, pages fetched again, and some that cannot be read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from worker.local import FetchedPage
+
+BEGUN = 1_700_000_000_000
+"""Milliseconds since 1970 UTC."""
+HOUR = 3_600_000
+BEGINS, ENDS = ("har", "sau", "mas", "lan", "cop", "val"), ("bour", "cer", "tern", "per", "ley", "wick")
+WORDS = [begin + end for begin in BEGINS for end in ENDS]
+CHARACTERS = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏闰余成岁律吕调阳云腾致雨露结为霜金生丽水玉出昆冈"
+
+
+def texts(chance: random.Random, count: int) -> list[str]:
+    """Long and short ones, a quarter of them Chinese."""
+    found = []
+    for _ in range(count):
+        length = chance.choice((0, 2, 20, 60, 60, 150))
+        if chance.random() < 0.25:
+            found.append("".join(chance.choice(CHARACTERS) for _ in range(2 * length)))
+        else:
+            found.append(" ".join(chance.choice(WORDS) for _ in range(length)))
+    return found
+
+
+def edited(text: str, chance: random.Random) -> str:
+    """With some words replaced, as often none."""
+    parts, joint = (text.split(), " ") if " " in text else (list(text), "")
+    for _ in range(chance.choice((0, 0, 1, 3, 10)) if parts else 0):
+        parts[chance.randrange(len(parts))] = chance.choice(WORDS)
+    return joint.join(parts)
+
+
+def crawl(seed: int, count: int) -> Iterator[tuple[FetchedPage, int]]:
+    """Pages, each with the time at which it came."""
+    chance = random.Random(seed)
+    known = texts(chance, max(4, count // 6))
+    urls = [f"http://{chance.choice('abc')}.site{n % 3}.example/{n}" for n in range(max(4, count // 2))]
+    before: list[tuple[str, str]] = []
+    for number in range(count):
+        now = BEGUN + number * HOUR
+        text = edited(chance.choice(known), chance)
+        fetched = chance.choice((None, now, now, now - chance.randrange(200) * HOUR, now + 10_000 * HOUR))
+        headers = {"spider": chance.choice(("news", "shop"))} if chance.random() < 0.8 else {}
+        url = chance.choice(urls)
+        if before and chance.random() < 0.2:
+            url, text = chance.choice(before)
+        before.append((url, text))
+        body = f"<html><head><title>t</title></head><body><article><p>{text}</p></article></body></html>"
+        match chance.randrange(24):
+            case 0:
+                yield FetchedPage(url, fetched=fetched, headers=headers), now
+            case 1:
+                yield FetchedPage("no/absolute/url", body, fetched=fetched), now
+            case 2:
+                yield FetchedPage(url, body, fetched=1 << 70), now
+            case 3:
+                yield FetchedPage(url, b"\x00\x01\x02" * chance.randrange(3), fetched=fetched), now
+            case 4 | 5 | 6:
+                yield FetchedPage(url, text=text, fetched=fetched, headers=headers), now
+            case 7:
+                yield FetchedPage(url + "?b=2&a=1#part", body, fetched=fetched, headers=headers), now
+            case 8:
+                encoded = body.encode("gb18030")
+                yield FetchedPage(url, encoded, encoding="gb18030", fetched=fetched, headers=headers), now
+            case _:
+                page = FetchedPage(url, body, content_type="text/html", fetched=fetched, headers=headers)
+                yield page, now

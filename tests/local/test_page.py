@@ -1,0 +1,52 @@
+"""A page becomes the record that a crawler would have published."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawler_plugin.record import Origin
+from worker.local import FetchedPage
+from worker.messages import PageMeta
+
+NOW = 1_700_000_000_000
+FIELDS = {name: name for name in ("url", "body", "text", "status", "encoding", "content_type", "fetched", "dedup")}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"url": "http://a.example/b?z=1&a=2#c", "body": b"<p>a</p>", "encoding": "gb18030"},
+        {"url": "http://a.example/", "body": "<p>\u4e00 \ud800</p>", "encoding": "gb18030"},
+        {"url": "http://a.example/", "body": b"", "content_type": "text/html; charset=utf-8"},
+        {"url": "http://a.example/", "text": "\u4e00"},
+        {"url": "http://a.example/", "text": "not read", "body": b"where there is a body"},
+        {"url": "HTTP://A.example", "text": "", "fetched": NOW - 5},
+    ],
+)
+def test_it_is_the_record_of_an_item_with_these_fields(item: dict[str, object]) -> None:
+    published = Origin(FIELDS, spider=None, job=None).page(item, NOW)
+    record = FetchedPage(**({"fetched": NOW} | item)).record(7, NOW + 9)  # type: ignore[arg-type]
+    assert (record.key, record.value, tuple(record.headers)) == (published.key, published.value, published.headers)
+    assert (record.partition, record.offset, record.timestamp) == (0, 7, NOW + 9)
+
+
+def test_headers_of_its_own_cannot_take_the_place_of_what_is_said_of_the_page() -> None:
+    page = FetchedPage("http://a.example/", b"", headers={"spider": "news", "url": "http://b.example/"})
+    meta = PageMeta.from_headers(page.record(0, NOW).headers)
+    assert (meta.url, meta.spider) == ("http://a.example/", "news")
+
+
+def test_without_body_and_text_the_record_has_no_value() -> None:
+    assert FetchedPage("http://a.example/").record(0, NOW).value is None
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        FetchedPage("http://a.example/\ud800", b""),
+        FetchedPage("http://a.example/", b"", encoding="\ud800"),
+        FetchedPage("http://a.example/", b"", headers={"spider": "\ud800"}),
+    ],
+)
+def test_what_is_no_text_makes_the_record_unreadable(page: FetchedPage) -> None:
+    assert "no text" in (page.record(0, NOW).unreadable or "")

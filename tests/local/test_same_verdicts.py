@@ -1,0 +1,150 @@
+"""The same order of pages gives the same verdicts here as on workers over the logs, side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from tests.local.crawled import BEGUN, HOUR, crawl
+from tests.simulation.checks import dead_letters, everything
+from tests.stream.script import Stage
+from worker.compose import parts
+from worker.config import Settings
+from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.local import Deduplicator, FetchedPage, Verdict
+from worker.local.in_process import InProcess
+from worker.messages import VerdictRecord, text_headers
+from worker.sizing.pages import Page
+from worker.stream.log import Record
+from worker.stream.partition.fingerprint_pool import FingerprintPool
+from worker.stream.shard.live import Index
+from worker.topics import OUTPUT_MARGIN_BYTES, VERDICTS
+
+TOGETHER: Final = 50
+"""Pages that are published before the workers go on."""
+
+
+class Outcome(NamedTuple):
+    """What both sides say of a page."""
+
+    url: str
+    kind: str
+    duplicate_of: str | None
+    distance: int | None
+    reason: str
+    detail: str
+    fingerprint: str | None
+
+
+class Workers(Stage):
+    """One worker over the logs, one partition of pages, one shard; it reads real pages."""
+
+    def __init__(self, settings: Settings, claims_a_batch: int) -> None:
+        self.settings = settings
+        made = parts.recipe(settings)
+        ttl = settings.near.ttl_days
+        ttl_ms = None if ttl is None else int(ttl * 24 * HOUR)
+        most = settings.topics.max_message_bytes + OUTPUT_MARGIN_BYTES
+        fingerprinter = Fingerprinter(made)
+        scope_of = parts.scope_of(settings, made)
+        self.new_fingerprinting = lambda: FingerprintPool(InProcess(fingerprinter), most, scope_of=scope_of, ttl=ttl_ms)
+        self._new_index = parts.new_index(settings)
+        super().__init__(partitions=1, shards=1, near=parts.near(settings), ttl=ttl_ms, claims_a_batch=claims_a_batch)
+
+    def new_index(self) -> Index:
+        return self._new_index()
+
+    def verdicts_on(self, records: list[Record]) -> list[Outcome]:
+        """Publish the pages and let them be judged."""
+        for begin in range(0, len(records), TOGETHER):
+            for record in records[begin : begin + TOGETHER]:
+                self.world.publish(0, record.key or b"", record.value, record.headers, record.timestamp)
+            self.commit()
+        found: dict[int, Outcome] = {}
+        for seen in everything(self.world, VERDICTS):
+            v = VerdictRecord.decode(seen.value)
+            found[v.source[1]] = Outcome(v.url, v.verdict, v.duplicate_of, v.distance, v.reason, "", v.fingerprint)
+        for (_, offset), seen in dead_letters(self.world):
+            told = text_headers(seen.headers)
+            found[offset] = Outcome("", "dead", None, None, told["dedup-reason"], told["dedup-detail"], None)
+        assert sorted(found) == list(range(len(records)))
+        return [found[offset] for offset in sorted(found)]
+
+
+def outcome(verdict: Verdict) -> Outcome:
+    v = verdict
+    url = "" if v.kind == "dead" else v.url
+    return Outcome(url, v.kind, v.duplicate_of, v.distance, v.reason, v.detail, v.fingerprint)
+
+
+def both(pages: list[tuple[FetchedPage, int]], settings: Settings, claims_a_batch: int) -> Counter[str]:
+    """Hold the two side by side; how often each kind and each reason was seen."""
+    workers = Workers(settings, claims_a_batch)
+    theirs = workers.verdicts_on([page.record(number, now) for number, (page, now) in enumerate(pages)])
+    moments = iter(now / 1000 for _, now in pages)
+    with Deduplicator(config=settings, clock=lambda: next(moments)) as local:
+        ours = [
+            outcome(
+                local.judge(
+                    page.url,
+                    page.body,
+                    encoding=page.encoding,
+                    content_type=page.content_type,
+                    fetched=page.fetched,
+                    headers=page.headers,
+                    text=page.text,
+                )
+            )
+            for page, _ in pages
+        ]
+    for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        assert one == other, f"page {number}"
+    workers.check()
+    return Counter(word for each in ours for word in (each.kind, each.reason))
+
+
+def settings(**near: Any) -> Settings:
+    return Settings.model_validate({"near": near, "features": {"units": "characters"}, "index": {"memory_mb": 0}})
+
+
+@pytest.mark.parametrize("claims_a_batch", [1, 16])
+@pytest.mark.parametrize(
+    "near",
+    [
+        {"predicate": "accurate"},
+        {"predicate": "simhash", "scope": "host"},
+        {"predicate": "accurate", "scope": "site"},
+        {"predicate": "accurate", "scope": "header:spider"},
+    ],
+    ids=lambda near: " ".join(near.values()),
+)
+def test_verdicts_are_those_of_workers_that_read_the_same_order(near: dict[str, Any], claims_a_batch: int) -> None:
+    seen = both(list(crawl(1, 300)), settings(**near), claims_a_batch)
+    kinds = ("unique", "duplicate", "refetch", "dead", "exact-text", "hamming", "bad-url", "no-body", "bad-headers")
+    assert all(seen[kind] > 2 for kind in kinds), seen
+    assert seen["sketch"] > 2 or near["predicate"] == "simhash"
+
+
+@pytest.mark.parametrize("days", [0.5, 4])
+def test_what_has_expired_for_workers_has_expired_here(days: float) -> None:
+    """Expiry goes by batches; those of the workers hold one page each, as here."""
+    pages = list(crawl(2, 300))
+    seen = both(pages, settings(ttl_days=days), claims_a_batch=1)
+    for_ever = both(pages, settings(), claims_a_batch=1)
+    assert seen["unique"] > for_ever["unique"] > 10
+    assert seen["duplicate"] > 10
+
+
+@pytest.mark.data
+def test_real_pages_get_the_verdicts_of_the_workers(real_pages: list[Page]) -> None:
+    some = real_pages[:: max(1, len(real_pages) // 150)][:150]
+    first = [FetchedPage(meta.url, body, content_type=meta.content_type) for meta, body in some]
+    elsewhere = [replace(page, url=f"{page.url}?again=1") for page in first]
+    pages = [*first, *elsewhere, *first]
+    seen = both([(page, BEGUN + number) for number, page in enumerate(pages)], settings(), claims_a_batch=32)
+    assert seen["unique"] > 50
+    assert seen["refetch"] > 50
+    assert seen["duplicate"] > 50

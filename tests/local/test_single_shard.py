@@ -1,0 +1,140 @@
+"""The protocol in a world of one page a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.stream.script import policy
+from worker.fingerprint.near import AccurateNear
+from worker.fingerprint.scoped import ScopedNear
+from worker.index.shard import Shard
+from worker.local.single_shard import SingleShard
+from worker.messages import Block, Claim
+from worker.stream.policy import Policy
+from worker.stream.shard.memory_limit import MIB, MemoryLimit, OverMemoryLimit
+from worker.verdict.decide import Decision
+
+NEAR = ScopedNear(AccurateNear(3))
+POLICY = replace(policy(), shards=1, near=NEAR)
+
+SKETCH = b"\x01" * 31 + b"\x00"
+
+
+def new_index() -> Shard:
+    return Shard.by(NEAR)
+
+
+def single(rules: Policy = POLICY, blocks: Sequence[Block] = (), limit: int = 0) -> SingleShard:
+    return SingleShard(rules, new_index, MemoryLimit(limit, sketched=True), blocks)
+
+
+def claim(url: str, fingerprint: int | None, clock: int = 0, **fields: Any) -> Claim:
+    given: dict[str, Any] = {"partition": 0, "offset": 99, "text_hash": fingerprint or 0, "tokens": 9} | fields
+    return Claim(url=url, fingerprint=fingerprint, clock=clock, **given)
+
+
+def judged(shard: SingleShard, *claims: Claim) -> list[str]:
+    found: list[str] = []
+    for one in claims:
+        decision = shard.decide(one)
+        shard.has_room_for(decision)
+        shard.take(decision)
+        found.append(decision.outcome)
+    return found
+
+
+A, B, A_AGAIN, C = claim("a", 0), claim("b", 1), claim("a", 0b111), claim("c", 0b1111111)
+
+
+def test_each_page_is_judged_by_those_before_it_under_a_number_of_its_own() -> None:
+    shard = single()
+    assert judged(shard, A, B, A_AGAIN, C) == ["unique", "duplicate", "refetch", "unique"]
+    assert shard.judged == 4
+    assert shard.decide(B).order == (4, 0)
+
+
+def test_to_decide_changes_nothing() -> None:
+    shard = single()
+    assert [shard.decide(A).outcome for _ in range(3)] == ["unique"] * 3
+    assert shard.judged == 0
+
+
+def test_the_sealed_blocks_hold_all_pages_and_go_on_from_each_other() -> None:
+    shard = single()
+    shard.seal()
+    assert not shard.sealed, "nothing was judged"
+    judged(shard, A, B)
+    shard.seal()
+    judged(shard, A_AGAIN)
+    shard.seal()
+    judged(shard, C)
+    shard.seal()
+    assert [(block.after, block.to, block.count) for block in shard.sealed] == [(-1, 1, 1), (1, 2, 0), (2, 3, 1)]
+    again = single(blocks=list(shard.sealed))
+    assert again.judged == 4
+    assert judged(again, B, claim("d", 0b1111110)) == ["duplicate", "duplicate"]
+
+
+@pytest.mark.parametrize("restored", [False, True])
+def test_a_page_expires_by_the_pages_that_came_after_it(restored: bool) -> None:
+    rules = replace(POLICY, ttl=10)
+    shard = single(rules)
+    assert judged(shard, claim("a", 0, 100), claim("b", 0b11111, 111)) == ["unique", "unique"]
+    if restored:
+        shard.seal()
+        shard = single(rules, list(shard.sealed))
+    assert judged(shard, claim("c", 0, 111), claim("d", 0b11111, 111)) == ["unique", "duplicate"]
+
+
+def test_what_does_not_fit_is_refused_before_it_counts() -> None:
+    shard = single(limit=9 * MIB)
+    with pytest.raises(OverMemoryLimit, match="not judged"):
+        judged(shard, *(claim(f"{n}", n * 0x9E3779B97F4A7C15 & (1 << 64) - 1) for n in range(100_000)))
+    count = shard.judged
+    assert count > 1000
+    assert judged(shard, claim("copy", 0)) == ["duplicate"], "a page that is not stored needs no room"
+    shard.seal()
+    with pytest.raises(OverMemoryLimit, match="the state holds"):
+        single(blocks=list(shard.sealed), limit=MIB)
+
+
+def test_what_has_expired_makes_room() -> None:
+    shard = single(replace(POLICY, ttl=1000), limit=9 * MIB)
+    texts = [n * 0x9E3779B97F4A7C15 & (1 << 64) - 1 for n in range(100_000)]
+    with pytest.raises(OverMemoryLimit):
+        judged(shard, *(claim(f"{n}", text, 0 if n < 4000 else 1000) for n, text in enumerate(texts)))
+    assert shard.judged > 4000
+    new = [claim(f"new {n}", ~text & (1 << 64) - 1, 1900) for n, text in enumerate(texts[:200])]
+    with pytest.raises(OverMemoryLimit):
+        judged(shard, new[0])
+    assert judged(shard, claim("copy", texts[4000], 1900)) == ["duplicate"], "from here on the first 4,000 are expired"
+    assert judged(shard, *new) == ["unique"] * 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "others", "similar"),
+    [
+        ({}, {}, 1.0),
+        ({}, {"text_hash": 5}, None),
+        ({"sketch": SKETCH}, {"sketch": SKETCH, "text_hash": 5}, 1.0),
+        ({"sketch": SKETCH}, {"text_hash": 5}, None),
+    ],
+    ids=["equal texts", "no sketches", "equal sketches", "one sketch"],
+)
+def test_similarity_is_told_where_something_tells(
+    fields: dict[str, Any], others: dict[str, Any], similar: float | None
+) -> None:
+    shard = single()
+    judged(shard, C, claim("a", 0, **fields))
+    assert shard.similarity(shard.decide(claim("b", 0, **others))) == similar
+    assert shard.similarity(shard.decide(claim("z", 0xFF << 40))) is None
+
+
+def test_a_dead_page_is_similar_to_none() -> None:
+    shard = single()
+    decision: Decision = shard.decide(claim("", None, dead="bad-url: x"))
+    assert (decision.outcome, shard.similarity(decision)) == ("dead", None)

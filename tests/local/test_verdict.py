@@ -1,0 +1,36 @@
+"""What callers are told of a decision."""
+
+from __future__ import annotations
+
+from worker.local import Verdict
+from worker.messages import Claim, Hit
+from worker.verdict.decide import Decision
+
+CLAIM = Claim(partition=0, offset=3, clock=0, url="http://b.example/", fingerprint=0xAB, tokens=9, language="latin")
+ORIGINAL = Hit(place=0, order=(1, 0), url="http://a.example/", distance=2, reason="hamming")
+
+
+def test_a_duplicate_names_its_original_and_how_near_it_is() -> None:
+    verdict = Verdict.of(Decision((3, 0), CLAIM, "duplicate", "hamming", ORIGINAL), "HTTP://b.example", 0.5)
+    assert verdict == Verdict(
+        url="http://b.example/",
+        kind="duplicate",
+        reason="hamming",
+        duplicate_of="http://a.example/",
+        distance=2,
+        similarity=0.5,
+        fingerprint="00000000000000ab",
+        language="latin",
+        tokens=9,
+    )
+
+
+def test_a_unique_page_is_near_to_none() -> None:
+    verdict = Verdict.of(Decision((3, 0), CLAIM, "unique", "first"), "", None)
+    assert (verdict.kind, verdict.duplicate_of, verdict.distance, verdict.similarity) == ("unique", None, None, None)
+
+
+def test_a_dead_page_has_its_reason_and_the_detail_apart_and_the_url_that_was_given() -> None:
+    claim = Claim(partition=0, offset=3, clock=0, url="", dead="bad-url: not an absolute URL: 'x'")
+    verdict = Verdict.of(Decision((3, 0), claim, "dead", claim.dead or ""), "x", None)
+    assert verdict == Verdict(url="x", kind="dead", reason="bad-url", detail="not an absolute URL: 'x'")

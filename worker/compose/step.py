@@ -1,0 +1,46 @@
+"""Settings → what the worker's step is given, whether its logs are Kafka's or not."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from worker.compose import parts
+from worker.compose.machine import MIB
+from worker.config import Settings
+from worker.fingerprint.fingerprinted import Fingerprinted
+from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.fingerprint.scheme import Scheme
+from worker.pool.process_pool import ProcessPool
+from worker.stream.partition.fingerprint_pool import Source
+from worker.stream.policy import Policy, within
+from worker.topics import DAY_MS
+
+
+def fingerprinters(settings: Settings, made: Recipe, processes: int) -> ProcessPool[Source, Fingerprinted]:
+    """Child processes that make fingerprints of pages; ``made`` is ``parts.recipe(settings)``."""
+    return ProcessPool(
+        partial(Fingerprinter, made),
+        Fingerprinted,
+        processes=processes,
+        timeout_seconds=settings.page.timeout_seconds,
+        memory_bytes=settings.page.memory_mb * MIB,
+    )
+
+
+def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | None = None) -> Policy:
+    """What the step needs to know; ``log_bytes`` where the logs take smaller records than the settings say."""
+    ttl = settings.near.ttl_days
+    return Policy(
+        scheme=scheme.id,
+        scheme_text=scheme.encode(),
+        shards=settings.topics.shards,
+        partitions=settings.topics.partitions,
+        near=parts.near(settings),
+        writer=writer,
+        ttl=None if ttl is None else int(ttl * DAY_MS),
+        output=settings.output.mode,
+        **within(log_bytes or settings.topics.max_message_bytes, settings.index.flush_entries),
+        held_bytes=settings.commit.megabytes * MIB,
+        commit_pages=settings.commit.pages,
+        commit_bytes=settings.commit.megabytes * MIB // 2,
+    )

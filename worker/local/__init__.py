@@ -1,0 +1,9 @@
+"""Without Kafka: the same verdicts in one process, with the state in memory or in a folder."""
+
+from __future__ import annotations
+
+from worker.local.deduplicator import Deduplicator
+from worker.local.page import FetchedPage
+from worker.local.verdict import Verdict
+
+__all__ = ["Deduplicator", "FetchedPage", "Verdict"]

@@ -1,0 +1,59 @@
+"""Fewer and fuller blocks in place of many small ones and of those that have expired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from worker.index.blocks import Header, Piece, cover, pack
+from worker.index.entries import Entries
+from worker.messages import Block
+
+_FULL: Final = 1 << 14
+"""Entries from which on a block takes no further ones."""
+_FEW: Final = 64
+"""Blocks that are never too many. A block of one page, as ``durable`` verdicts leave them, takes as long to load as
+hundreds of pages in one block."""
+_FEWEST_ENTRIES: Final = 256
+"""Entries of a block on average, below which there are too many blocks."""
+
+
+def is_crowded(blocks: Sequence[Block]) -> bool:
+    """Whether the blocks are too many for what they hold, or half of what they hold has expired."""
+    live = sum(piece.block.count for piece in cover(blocks).pieces)
+    return len(blocks) > _FEW + live // _FEWEST_ENTRIES or 2 * live < sum(block.count for block in blocks)
+
+
+def compacted(blocks: Sequence[Block]) -> list[Block]:
+    """Blocks that say the same in fewer records: the survivors that have not expired, and the state after the last."""
+    found: list[Block] = []
+    for pieces in _groups(cover(blocks).pieces):
+        last = pieces[-1].block
+        header = Header(
+            scheme=last.scheme,
+            writer=last.writer,
+            shard=last.shard,
+            after=found[-1].to if found else -1,
+            to=last.to,
+            answers_offset=last.answers_offset,
+            watermark=last.watermark,
+            claimed_up_to=dict(last.claimed_up_to),
+            floor=last.floor,
+            clocks=[clock for piece in pieces for clock in piece.clocks],
+        )
+        found.append(pack(Entries.concatenate([piece.entries() for piece in pieces]), header))
+    return found
+
+
+def _groups(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Neighbours that make a full block together."""
+    group: list[Piece] = []
+    entries = 0
+    for piece in pieces:
+        group.append(piece)
+        entries += piece.block.count
+        if entries >= _FULL:
+            yield group
+            group, entries = [], 0
+    if group:
+        yield group

@@ -1,0 +1,269 @@
+"""``Deduplicator``: pages in, verdicts out, in one process and without Kafka."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self, Unpack
+
+from worker.compose import parts
+from worker.compose.machine import memory_for_index, parsers
+from worker.compose.step import fingerprinters, policy
+from worker.config import Settings, load_settings
+from worker.errors import Refused
+from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.local.compaction import compacted, is_crowded
+from worker.local.in_process import InProcess
+from worker.local.page import AboutPage, FetchedPage
+from worker.local.single_shard import SingleShard
+from worker.local.state_file import StateFile
+from worker.local.verdict import Verdict
+from worker.messages import Block, Claim
+from worker.observe.compile_progress import compiling
+from worker.pool.process_pool import PAGES_AHEAD
+from worker.stream.partition.fingerprint_pool import FingerprintPool, PageReaders
+from worker.topics import OUTPUT_MARGIN_BYTES
+
+_WAIT: Final = 0.005
+"""Seconds for which results of the processes gather; asking for each by itself would cost more than reading it."""
+_AHEAD: Final = 4
+"""So many times what the processes hold is read ahead of the verdicts, so that a slow page does not idle the others."""
+_log = logging.getLogger(__name__)
+
+
+class Deduplicator:
+    """Judges pages in the order in which they come, as the workers on Kafka would.
+
+    Any number of threads may call it: a lock lets them in one at a time, and that is the order. What is judged is in
+    memory. With a ``state`` it is written to that folder when ``index.flush_entries`` survivors have come, at the first
+    page after ``index.flush_seconds``, by ``flush`` and ``close``, and before a verdict that is asked for as
+    ``durable``. After a crash the state holds all pages up to one of them, at least up to the last that was written;
+    ``judged`` says how many, and the next page to give is the one after these.
+
+    Args:
+        state: a folder, made where it is not there; None keeps everything in memory. One process may have it open.
+        config: a file of settings, the one of the workers; or settings. Without it they are found as a worker finds
+            them. Those of Kafka and the topics are not used, but for ``topics.max_message_bytes``: a page that is too
+            large for Kafka is dead here, too.
+        clock: seconds since 1970 UTC. It dates pages without a fetch time, and bounds the fetch times of others.
+
+    Raises:
+        UsageError: settings are wrong, or the folder cannot be used.
+        Refused: another process has the state open, it was made with other settings or is damaged, or it needs more
+            memory than ``index.memory_mb``.
+    """
+
+    def __init__(
+        self,
+        state: str | os.PathLike[str] | None = None,
+        config: str | os.PathLike[str] | Settings | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        settings = config if isinstance(config, Settings) else _settings(config)
+        # Verdicts do not depend on the number of shards; so a state can be opened whatever the topics are.
+        alone = settings.topics.model_copy(update={"partitions": 1, "shards": 1})
+        self._settings: Final = settings.model_copy(update={"topics": alone})
+        self._recipe: Final = parts.recipe(self._settings)
+        scheme = parts.scheme(self._settings, self._recipe)
+        self._policy: Final = policy(self._settings, scheme, secrets.token_bytes(8))
+        self._scope_of: Final = parts.scope_of(self._settings, self._recipe)
+        self._clock: Final = clock
+        self._lock: Final = threading.Lock()
+        self._process: Final = os.getpid()
+        self._open = True
+        self._whole = True
+        self._file: Final = None if state is None else StateFile(Path(state), scheme)
+        try:
+            with compiling(lambda step: None):
+                self._fingerprinter: Final = Fingerprinter(self._recipe)
+                self._shard: Final = SingleShard(
+                    self._policy,
+                    parts.new_index(self._settings),
+                    memory_for_index(self._settings),
+                    () if self._file is None else _blocks_of(self._file),
+                )
+        except BaseException:
+            if self._file is not None:
+                self._file.close()
+            raise
+        self._flushed = time.monotonic()
+
+    @property
+    def judged(self) -> int:
+        """How many pages were judged, those that the state held at first included."""
+        return self._shard.judged
+
+    def judge(
+        self, url: str, body: bytes | str | None = None, *, durable: bool = False, **about: Unpack[AboutPage]
+    ) -> Verdict:
+        """The verdict on a page; see ``FetchedPage`` for what is said of it. Later pages are compared with it.
+
+        A page that cannot be read raises nothing: its verdict is ``dead``. It is read in this process, where nothing
+        bounds the time and memory that it takes; ``judge_all`` reads pages in processes that are killed.
+        With ``durable`` the verdict outlives a crash of the machine when this returns.
+
+        Raises:
+            OverMemoryLimit: the index may not grow any more; the page is not judged.
+            Unavailable: the page is judged, but the state could not be written; ``flush`` tries again.
+        """
+        page = FetchedPage(url, body, **about)
+        with self._alone():
+            return self._judge(page, self._claim(page), durable)
+
+    async def judge_async(
+        self, url: str, body: bytes | str | None = None, *, durable: bool = False, **about: Unpack[AboutPage]
+    ) -> Verdict:
+        """``judge`` in a thread, so that the event loop goes on. A page is judged even if nobody awaits it any more."""
+        return await asyncio.to_thread(self.judge, url, body, durable=durable, **about)
+
+    def judge_all(self, pages: Iterable[FetchedPage]) -> Iterator[tuple[FetchedPage, Verdict]]:
+        """Each page with its verdict, in the order given, read by ``page.processes`` processes.
+
+        Pages are taken ahead of their verdicts. Those that were taken and have none when the iteration is given up are
+        not judged. A page that crashes its process, or exceeds ``page.timeout_seconds`` or ``page.memory_mb``, is dead.
+
+        Raises:
+            OverMemoryLimit, Unavailable: as ``judge``.
+        """
+        processes = parsers(self._settings)
+        with fingerprinters(self._settings, self._recipe, processes) as pool:
+            parsing = self._parsing_by(pool)
+            coming = iter(pages)
+            waiting: deque[FetchedPage] = deque()
+            claims: dict[int, Claim] = {}
+            first, ended = 0, False
+            while waiting or not ended:
+                full = ended or len(waiting) >= _AHEAD * processes * PAGES_AHEAD
+                page = None if full else next(coming, None)
+                if page is not None:
+                    parsing.submit(page.record(first + len(waiting), self._now()))
+                    waiting.append(page)
+                ended = ended or (page is None and not full)
+                claims |= {claim.offset: claim for claim in parsing.claims(_WAIT if page is None else 0.0)}
+                while first in claims:
+                    page = waiting.popleft()
+                    with self._alone():
+                        verdict = self._judge(page, claims.pop(first), durable=False)
+                    first += 1
+                    yield page, verdict
+
+    def look_up(self, url: str, body: bytes | str | None = None, **about: Unpack[AboutPage]) -> Verdict:
+        """The verdict that ``judge`` would give now; nothing is stored, and no later page is compared with this one."""
+        page = FetchedPage(url, body, **about)
+        with self._alone():
+            decision = self._shard.decide(self._claim(page))
+            return Verdict.of(decision, page.url, self._shard.similarity(decision))
+
+    def flush(self) -> None:
+        """Write what was judged; when this returns, it outlives a crash of the machine.
+
+        Raises:
+            Unavailable: it could not be written; call this again once it can.
+        """
+        with self._alone():
+            self._seal()
+
+    def close(self) -> None:
+        """Flush, and leave the state to others. A second call does nothing.
+
+        Raises:
+            Unavailable: the state could not be written. It is still open: call this again once it can.
+        """
+        with self._lock:
+            if not self._open:
+                return
+            if self._whole and self._process == os.getpid():
+                self._seal()
+            self._open = False
+            if self._file is not None:
+                self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else uses the shard and the file meanwhile.
+
+        Raises:
+            ValueError: this is closed, or another process's.
+            Refused: a page was stored in part only.
+        """
+        with self._lock:
+            if not self._open:
+                raise ValueError("this Deduplicator is closed: make another one")
+            if self._process != os.getpid():
+                raise ValueError(
+                    f"this Deduplicator belongs to process {self._process}, from which this one was forked: make "
+                    "another one here, with a state of its own"
+                )
+            if not self._whole:
+                raise Refused("storing a page was interrupted, so the index cannot be relied on: make another one")
+            yield
+
+    def _judge(self, page: FetchedPage, claim: Claim, durable: bool) -> Verdict:
+        decision = self._shard.decide(claim)
+        verdict = Verdict.of(decision, page.url, self._shard.similarity(decision))
+        self._shard.has_room_for(decision)
+        self._whole = False
+        self._shard.take(decision)
+        self._whole = True
+        if durable or time.monotonic() - self._flushed >= self._settings.index.flush_seconds:
+            self._seal()
+        elif self._shard.sealed:
+            self._write()
+        return verdict
+
+    def _claim(self, page: FetchedPage) -> Claim:
+        parsing = self._parsing_by(InProcess(self._fingerprinter))
+        parsing.submit(page.record(self._shard.judged, self._now()))
+        (claim,) = parsing.claims()
+        return claim
+
+    def _seal(self) -> None:
+        self._shard.seal()
+        self._write()
+        self._flushed = time.monotonic()
+
+    def _write(self) -> None:
+        sealed = self._shard.sealed
+        while sealed:
+            if self._file is not None:
+                self._file.append(sealed[0])
+            sealed.popleft()
+
+    def _parsing_by(self, readers: PageReaders) -> FingerprintPool:
+        most = self._settings.topics.max_message_bytes + OUTPUT_MARGIN_BYTES
+        return FingerprintPool(readers, most, scope_of=self._scope_of, ttl=self._policy.ttl)
+
+    def _now(self) -> int:
+        return round(self._clock() * 1000)
+
+
+def _settings(config: str | os.PathLike[str] | None) -> Settings:
+    return load_settings(config=None if config is None else Path(config), overrides=(), environ=os.environ)
+
+
+def _blocks_of(file: StateFile) -> list[Block]:
+    """All blocks of the state, in a file that is as short as it may be."""
+    blocks = list(file.blocks())
+    if not is_crowded(blocks):
+        return blocks
+    fewer = compacted(blocks)
+    try:
+        file.rewrite(fewer)
+    except OSError as error:
+        _log.warning("%s cannot be made shorter (%s), so it is left as it is; make room", file.file, error.strerror)
+    return fewer

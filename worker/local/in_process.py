@@ -1,0 +1,53 @@
+"""Makes fingerprints in the process that asks for them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worker.errors import PageError
+from worker.fingerprint.fingerprinted import Fingerprinted
+from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.messages import PageMeta
+from worker.pool.process_pool import PoolUsage
+from worker.stream.partition.fingerprint_pool import Source
+
+
+class InProcess:
+    """Stands in for a pool of processes where one page at a time is asked for.
+
+    A page is read when it is submitted. Nothing bounds the time and memory that it takes.
+    """
+
+    usage: Final = PoolUsage()
+
+    def __init__(self, fingerprinter: Fingerprinter) -> None:
+        self._fingerprinter = fingerprinter
+        self._done: list[tuple[Source, Fingerprinted | PageError]] = []
+
+    @property
+    def capacity(self) -> int:
+        """There is always room: nothing waits."""
+        return 1
+
+    @property
+    def outstanding(self) -> int:
+        """Pages that were submitted and not collected yet."""
+        return len(self._done)
+
+    def submit(self, key: Source, body: bytes, meta: PageMeta) -> None:
+        """Read the page. Whatever is raised about it becomes its result, as in a process of the pool."""
+        result: Fingerprinted | PageError
+        try:
+            result = self._fingerprinter(body, meta)
+        except PageError as error:
+            result = error
+        except MemoryError:
+            result = PageError("parser-memory", "it needs more memory than there is")
+        except Exception as error:
+            result = PageError("parser-raised", f"{type(error).__name__}: {error}")
+        self._done.append((key, result))
+
+    def results(self, timeout: float = 0.0) -> list[tuple[Source, Fingerprinted | PageError]]:
+        """All that was submitted since the last call."""
+        done, self._done = self._done, []
+        return done

@@ -1,0 +1,252 @@
+"""The survivors in a folder: packed blocks, as on the index topic, one behind the other in a file.
+
+The file begins with eight bytes that name it. Then come records, each with the length of its payload (``uint64``), the
+CRC-32 of the payload, the CRC-32 of these twelve bytes (``uint32`` each), and the payload. The first payload is the
+scheme in words, each other one a ``Block`` that begins where the one before it ends.
+
+===============================  =====================================================================================
+what happened                    what is found at the next opening
+===============================  =====================================================================================
+killed before a write            all records that were written before
+killed in a write                a torn record at the end, which is cut off with a warning
+killed before the write's sync   the record: what was written outlives the process, and the sync outlives the machine
+power lost before the sync       the record, or a part of it or zeros, which are cut off, or refused as damage if the
+                                 file system kept its length and not its content
+killed while it is rewritten     the old file; the new one takes its place when it is whole and synced
+a byte changed                   a refusal that names file and byte
+===============================  =====================================================================================
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
+from worker.fingerprint.scheme import Scheme
+from worker.messages import Block, decode, encode
+
+_MAGIC: Final = b"DEDUPST1"
+_HEAD: Final = struct.Struct("<QI")
+_CHECK: Final = struct.Struct("<I")
+_HEAD_BYTES: Final = _HEAD.size + _CHECK.size
+_FILE_MODE: Final = 0o600
+_FOLDER_MODE: Final = 0o700
+_log = logging.getLogger(__name__)
+
+
+class StateFile:
+    """A folder with the state, held by this process alone until it is closed. Made where it is not there.
+
+    Raises:
+        UsageError: the folder cannot be made or read.
+        Refused: another process holds it, it was written with another scheme, or it is damaged.
+    """
+
+    def __init__(self, folder: Path, scheme: Scheme) -> None:
+        self.file: Final = folder / "index.blocks"
+        self._scheme: Final = scheme
+        try:
+            folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            self._lock: Final = _locked(folder)
+            try:
+                if not self.file.exists():
+                    self._make()
+                self._fd = os.open(self.file, os.O_RDWR)
+            except BaseException:
+                os.close(self._lock)
+                raise
+        except OSError as error:
+            raise UsageError(
+                f"the state {folder} cannot be opened ({error.strerror}): name a folder that this program may write to"
+            ) from error
+        self._end = os.fstat(self._fd).st_size
+        self._torn = False
+        self._last = -1
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, to be read to the end before anything is appended; what a crash has torn is cut off then.
+
+        Raises:
+            Refused: the file is damaged, or of another scheme.
+        """
+        with self.file.open("rb") as source:
+            if source.read(len(_MAGIC)) != _MAGIC:
+                raise Refused(f"{self.file} is no state that this program wrote: name another folder")
+            head = self._next(source)
+            self._compare(b"" if head is None else head)
+            while (payload := self._next(source)) is not None:
+                begin = source.tell() - len(payload) - _HEAD_BYTES
+                try:
+                    block = decode(Block, payload)
+                except UnreadableRecord as error:
+                    raise self._damaged(begin, str(error)) from error
+                if block.after != self._last or block.scheme != self._scheme.id:
+                    raise self._damaged(begin, f"it goes on after page {block.after}, not after {self._last}")
+                self._last = block.to
+                yield block
+            whole = source.tell()
+        if whole < self._end:
+            _log.warning(
+                "%s: the last %d bytes are a record that was not written to its end, so they are cut off; the pages in "
+                "it were not flushed when the process was killed",
+                self.file,
+                self._end - whole,
+            )
+            os.ftruncate(self._fd, whole)
+            os.fsync(self._fd)
+            self._end = whole
+
+    def append(self, block: Block) -> None:
+        """Write a block; when this returns, it outlives a crash of the machine.
+
+        Raises:
+            Unavailable: it could not be written. The file is as before for whoever opens it, and the same block can be
+                appended again.
+        """
+        record = _record(encode(block))
+        try:
+            if self._torn:
+                os.ftruncate(self._fd, self._end)
+            self._torn = True
+            _write(self._fd, record, self._end)
+            os.fsync(self._fd)
+        except OSError as error:
+            raise Unavailable(
+                f"{self.file} cannot be written ({error.strerror}). What was judged since the last flush is in memory "
+                "only: make room on the disk, then call flush()"
+            ) from error
+        self._torn = False
+        self._end += len(record)
+
+    def rewrite(self, blocks: Sequence[Block]) -> None:
+        """Put these blocks in the place of all that were read: at every moment the file is the old one or the new one.
+
+        Raises:
+            OSError: there is no room; the file is the old one.
+        """
+        self._make(blocks)
+        os.close(self._fd)
+        self._fd = os.open(self.file, os.O_RDWR)
+        self._end = os.fstat(self._fd).st_size
+
+    def close(self) -> None:
+        """Leave the folder to others."""
+        os.close(self._fd)
+        os.close(self._lock)
+
+    def _make(self, blocks: Sequence[Block] = ()) -> None:
+        """A file of these blocks; it has its name only once it is whole."""
+        beside = self.file.with_suffix(".tmp")
+        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _FILE_MODE)
+        try:
+            end = _write(fd, _MAGIC + _record(self._scheme.encode()), 0)
+            for block in blocks:
+                end = _write(fd, _record(encode(block)), end)
+            os.fsync(fd)
+        except OSError:
+            beside.unlink()
+            raise
+        finally:
+            os.close(fd)
+        beside.replace(self.file)
+        _sync_folder(self.file.parent)
+
+    def _next(self, source: BinaryIO) -> bytes | None:
+        """The payload of the next record; None, and the place as it was, where the file ends or a torn one begins."""
+        begin = source.tell()
+        head = source.read(_HEAD_BYTES)
+        if len(head) == _HEAD_BYTES:
+            length, crc = _HEAD.unpack_from(head)
+            (check,) = _CHECK.unpack_from(head, _HEAD.size)
+            if check != zlib.crc32(head[: _HEAD.size]):
+                if not _is_blank(head, source):
+                    raise self._damaged(begin, "the checksum of its length does not fit")
+            elif begin + _HEAD_BYTES + length <= self._end:
+                payload = source.read(length)
+                if zlib.crc32(payload) != crc:
+                    raise self._damaged(begin, f"the checksum does not fit its {length} bytes")
+                return payload
+        source.seek(begin)
+        return None
+
+    def _compare(self, found: bytes) -> None:
+        """Raises ``Refused`` unless the scheme of the file is ours."""
+        try:
+            theirs = Scheme.decode(found)
+        except UnreadableRecord as error:
+            raise Refused(f"{self.file} says of no scheme how it was made ({error}): name another folder") from error
+        if theirs.id != self._scheme.id:
+            differs = "; ".join(f"{name} is {a} here and {b} there" for name, a, b in self._scheme.differences(theirs))
+            raise Refused(
+                f"{self.file} was written with other settings: {differs}. Open it with the settings that it was "
+                "written with, or give these settings a folder of their own"
+            )
+
+    def _damaged(self, begin: int, why: str) -> Refused:
+        otherwise = f"go on with the {self._last + 1} pages before it and forget the others: truncate -s {begin} "
+        if begin == len(_MAGIC):
+            otherwise = "begin anew without what it holds: rm "
+        return Refused(
+            f"{self.file} is damaged in the record at byte {begin}: {why}. Nothing was changed. Put back a copy of it, "
+            f"or {otherwise}{self.file}"
+        )
+
+
+def _locked(folder: Path) -> int:
+    """A file descriptor that holds the folder's lock; the system lets go of it however the process ends."""
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, _FILE_MODE)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(lock, 32, 0).decode(errors="replace").strip()
+        os.close(lock)
+        raise Refused(
+            f"the state {folder} is open already, in process {holder or '(unknown)'}: close it there, or give this one "
+            "a folder of its own. Two that judge by one state would each miss what the other has seen"
+        ) from None
+    except BaseException:
+        os.close(lock)
+        raise
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    return lock
+
+
+def _record(payload: bytes) -> bytes:
+    head = _HEAD.pack(len(payload), zlib.crc32(payload))
+    return head + _CHECK.pack(zlib.crc32(head)) + payload
+
+
+def _write(fd: int, content: bytes, offset: int) -> int:
+    """Returns the offset behind it."""
+    left = memoryview(content)
+    while left:
+        written = os.pwrite(fd, left, offset)
+        left, offset = left[written:], offset + written
+    return offset
+
+
+def _is_blank(head: bytes, source: BinaryIO) -> bool:
+    """Whether only zeros follow: the file was made longer, and the machine lost power before the content came."""
+    while head:
+        if head.strip(b"\0"):
+            return False
+        head = source.read(1 << 20)
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # not every file system can
+            os.fsync(fd)
+    finally:
+        os.close(fd)

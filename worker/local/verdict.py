@@ -1,0 +1,52 @@
+"""What became of a page, as the caller is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from worker.verdict.decide import DEAD, Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a page.
+
+    ``kind`` is ``unique``, ``duplicate``, ``refetch`` (near to an earlier fetch of the same URL), or ``dead``: the page
+    could not be read, and no later page is compared with it. ``duplicate_of`` is the URL of the earlier survivor, for a
+    refetch the page's own. ``distance`` is the number of different bits between the two fingerprints, ``similarity``
+    the estimated share of pairs of neighbouring words that the two have in common, 0 to 1; each is None where it is
+    not known. ``reason`` is the rule that holds, or why the page is dead, with a ``detail`` for people. ``url`` is the
+    canonical one, ``fingerprint`` 16 hex digits, or None for a page of too few features.
+    """
+
+    url: str
+    kind: Literal["unique", "duplicate", "refetch", "dead"]
+    reason: str
+    duplicate_of: str | None = None
+    distance: int | None = None
+    similarity: float | None = None
+    detail: str = ""
+    fingerprint: str | None = None
+    language: str = ""
+    tokens: int = 0
+
+    @classmethod
+    def of(cls, decision: Decision, url: str, similarity: float | None) -> Verdict:
+        """The decision on a page; ``url`` is what stands for one that has no canonical URL."""
+        claim, original = decision.claim, decision.original
+        reason, detail = decision.reason, ""
+        if decision.outcome == DEAD:
+            reason, _, detail = reason.partition(": ")
+        return cls(
+            url=claim.url or url,
+            kind=decision.outcome,
+            reason=reason,
+            duplicate_of=None if original is None else original.url,
+            distance=None if original is None else original.distance,
+            similarity=similarity,
+            detail=detail,
+            fingerprint=None if claim.fingerprint is None else f"{claim.fingerprint:016x}",
+            language=claim.language,
+            tokens=claim.tokens,
+        )
