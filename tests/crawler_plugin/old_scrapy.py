@@ -55,6 +55,8 @@ CRAWLS: Final = [
 """Those that meet Scrapy's inside: items, responses, add-ons, reactors, commands, an engine that waits or is closed.
 
 What lies between the publisher and Kafka, or in the text of a page, is tried with the newest Scrapy alone."""
+FEW: Final = [crawl for crawl in CRAWLS if "test_addon.py" in crawl or "test_pipeline.py" in crawl]
+"""Every page on the topic, on either reactor, from every kind of item."""
 
 
 def oldest_scrapy() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.crawler_plugin.old_scrapy import CRAWLS, main, oldest_scrapy
+from tests.crawler_plugin.old_scrapy import FEW, main, oldest_scrapy
 
 
 def test_the_oldest_scrapy_is_the_lower_bound_of_the_project() -> None:
@@ -13,4 +13,4 @@ def test_the_oldest_scrapy_is_the_lower_bound_of_the_project() -> None:
 
 @pytest.mark.cluster
 def test_crawls_pass_with_the_oldest_scrapy() -> None:
-    assert main([*CRAWLS, "-p", "no:cacheprovider"]) == 0
+    assert main([*FEW, "-p", "no:cacheprovider"]) == 0

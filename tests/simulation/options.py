@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-SCHEDULES: Final = 1500
+SCHEDULES: Final = 1000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
