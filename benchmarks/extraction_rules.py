@@ -16,8 +16,8 @@ import msgspec
 from benchmarks.report import table
 from worker.errors import UsageError
 from worker.evaluate.lines import lines
-from worker.page.content import main_content
-from worker.page.rules import RULES, UNSEEN, Rule, without
+from worker.page.main_text.content import main_content
+from worker.page.main_text.rules import RULES, UNSEEN, Rule, without
 
 if TYPE_CHECKING:
     from worker.config import Settings

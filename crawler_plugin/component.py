@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 from scrapy.crawler import Crawler
 
-from crawler_plugin.delivery import Delivery
+from crawler_plugin.publishing.delivery import Delivery
 from crawler_plugin.refusal import said_alone
 from worker.errors import UsageError
 

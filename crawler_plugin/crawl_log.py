@@ -15,7 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
 from crawler_plugin import stats
-from crawler_plugin.outbox import Report
+from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.record import PageRecord
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Appended, Spool, named

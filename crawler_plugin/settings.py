@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 from scrapy.settings import BaseSettings
 
 from crawler_plugin.catalogue import KAFKA_OPTIONS, OUR_FIELDS, PREFIX, SETTINGS
-from crawler_plugin.connection import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed
+from crawler_plugin.publishing.connection import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed
 from crawler_plugin.wanted import Wanted, media_types, status_ranges
 from worker.errors import UsageError
 from worker.kafka_client.connection import require_crc32c, tls_context

@@ -19,9 +19,9 @@ from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
 
 from crawler_plugin.catalogue import PREFIX
-from crawler_plugin.connection import producer_options
-from crawler_plugin.outbox import Report
-from crawler_plugin.publisher import Publisher
+from crawler_plugin.publishing.connection import producer_options
+from crawler_plugin.publishing.outbox import Report
+from crawler_plugin.publishing.publisher import Publisher
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Spool, named
 from worker.errors import CheckFailed, Stop, Unavailable, UsageError

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.extraction_rules import as_markdown, measure, word_f1
-from worker.page.rules import RULES
+from worker.page.main_text.rules import RULES
 
 ARTICLE = "".join(f"<p>Der Fluss Nummer {n} fließt langsam durch die Ebene ins Meer.</p>" for n in range(4))
 TEXT = " ".join(f"Der Fluss Nummer {n} fließt langsam durch die Ebene ins Meer." for n in range(4))

@@ -13,7 +13,7 @@ from worker.cli import idf
 from worker.compose import parts
 from worker.config import Settings, load
 from worker.errors import UsageError
-from worker.page.weigh import IdfTable
+from worker.page.words.weigh import IdfTable
 
 DOCUMENTS = [
     {

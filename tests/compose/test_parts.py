@@ -20,7 +20,7 @@ from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
 from worker.fingerprint.scheme import Scheme
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import PageMeta
-from worker.page.noise import NOISE_WORDS, NoiseWords
+from worker.page.words.noise import NOISE_WORDS, NoiseWords
 from worker.pool.process_pool import ProcessPool
 from worker.stream.partition.scopes import ALL_PAGES
 

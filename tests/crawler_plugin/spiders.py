@@ -19,7 +19,8 @@ from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.http import Response, TextResponse
 from scrapy.spiders import SitemapSpider
 
-from crawler_plugin import PageBody, connection
+from crawler_plugin import PageBody
+from crawler_plugin.publishing import connection
 
 
 class PageItem(scrapy.Item):

@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 
 from crawler_plugin import stats
 from crawler_plugin.crawl_log import NAMED_PAGES, CrawlLog
-from crawler_plugin.outbox import Notice, Report
+from crawler_plugin.publishing.outbox import Notice, Report
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Appended, Spool
 from tests.crawler_plugin.spool.test_records import page

@@ -22,7 +22,7 @@ from tests.crawler_plugin.crawling import (
     to_kafka,
     to_nobody,
 )
-from tests.crawler_plugin.test_delivery import LITTLE, TROUBLE
+from tests.crawler_plugin.publishing.test_delivery import LITTLE, TROUBLE
 
 pytestmark = pytest.mark.cluster
 

@@ -8,7 +8,7 @@ import pytest
 
 from worker.errors import UsageError
 from worker.evaluate.idf import count_documents, table
-from worker.page.segment import Segmenter
+from worker.page.words.segment import Segmenter
 
 TEXTS = ["Apples fall far", "apples fall, apples rot", "pears rot", "梨子 rot", "", "!!!"]
 

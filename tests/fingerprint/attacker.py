@@ -17,8 +17,8 @@ import numpy.typing as npt
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.sketch import BANDS, GOLDEN, ROWS, SLOTS, STEP, numbering_of
-from worker.page.normalise import normalise
-from worker.page.segment import characters_and_words
+from worker.page.words.normalise import normalise
+from worker.page.words.segment import characters_and_words
 
 WORDS: Final = 1024
 PICKED: Final = 64

@@ -22,7 +22,7 @@ from worker.fingerprint.near import AccurateNear, Match, SimHashNear, share_a_ba
 from worker.fingerprint.simhash import as_ints, simhash
 from worker.fingerprint.sketch import bands, sketch
 from worker.messages import PageMeta
-from worker.page.weigh import SCALE, IdfTable, parse_tagged, weigh
+from worker.page.words.weigh import SCALE, IdfTable, parse_tagged, weigh
 from worker.pool.frames import pack
 
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"

@@ -25,10 +25,10 @@ from worker.fingerprint.simhash import (
     simhash_votes,
     sums,
 )
-from worker.page.noise import NoiseWords
-from worker.page.normalise import normalise
-from worker.page.segment import Segmenter
-from worker.page.weigh import weigh
+from worker.page.words.noise import NoiseWords
+from worker.page.words.normalise import normalise
+from worker.page.words.segment import Segmenter
+from worker.page.words.weigh import weigh
 
 PAGE: Final = ROOT / "docs" / "how-to" / "weights.md"
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from worker.errors import PageError
 from worker.page.extract import extract
-from worker.page.normalise import normalise
+from worker.page.words.normalise import normalise
 
 TYPES = (
     None,

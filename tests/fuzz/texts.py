@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.page.normalise import normalise, normalise_by_definition
-from worker.page.scripts import language
-from worker.page.segment import characters_and_words
+from worker.page.words.normalise import normalise, normalise_by_definition
+from worker.page.words.scripts import language
+from worker.page.words.segment import characters_and_words
 
 FINGERPRINTER = Fingerprinter(Recipe(sketched=True), compiled=False)
 

@@ -16,8 +16,8 @@ from tests.quality.extraction import Extraction
 from worker.evaluate.evaluation import Evaluation
 from worker.evaluate.labelled import META, Pair
 from worker.fingerprint.fingerprinter import Fingerprinter
-from worker.page.normalise import normalise
-from worker.page.segment import characters_and_words
+from worker.page.words.normalise import normalise
+from worker.page.words.segment import characters_and_words
 
 PREDICATE: Final = "accurate"
 FREE: Final = "web"

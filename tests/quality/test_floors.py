@@ -21,8 +21,8 @@ from worker.config import Settings
 from worker.evaluate.evaluation import evaluate
 from worker.evaluate.labelled import read_labelled
 from worker.evaluate.scores import false_positives, recall
-from worker.page.normalise import normalise
-from worker.page.segment import characters_and_words
+from worker.page.words.normalise import normalise
+from worker.page.words.segment import characters_and_words
 
 MOVE = "find out why, or accept it with python -m tests.quality --lower-floors"
 

@@ -20,8 +20,8 @@ from worker.fingerprint.fingerprinter import Explainer
 from worker.fingerprint.hashing import MAX_BITS, MIN_BITS, WORD_BITS
 from worker.fingerprint.measures import BlockLayout
 from worker.messages import PageMeta
-from worker.page.content import PageBlock
 from worker.page.extract import blocks_of
+from worker.page.main_text.content import PageBlock
 from worker.pool.process_pool import ProcessPool
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from worker.fingerprint.sketch import SKETCH, slots_for
 from worker.index.layout import Layout
 from worker.index.shard import Shard
 from worker.page.extract import extractor_rule
-from worker.page.noise import NOISE_WORDS, NoiseWords
-from worker.page.normalise import NORMALISER, normalise
-from worker.page.segment import UserWord
-from worker.page.weigh import FEATURES, IdfTable
+from worker.page.words.noise import NOISE_WORDS, NoiseWords
+from worker.page.words.normalise import NORMALISER, normalise
+from worker.page.words.segment import UserWord
+from worker.page.words.weigh import FEATURES, IdfTable
 from worker.stream.partition.scopes import ScopeOf, everywhere, of_header, of_host, of_site
 from worker.urls import CANONICALIZATION
 

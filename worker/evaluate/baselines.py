@@ -18,8 +18,8 @@ import numpy.typing as npt
 from worker.evaluate.methods import Call, Maker, Sweep
 from worker.fingerprint.hashing import hash_text, hash_words
 from worker.fingerprint.sketch import SLOT_MULTIPLIERS
-from worker.page.normalise import normalise
-from worker.page.segment import characters_and_words
+from worker.page.words.normalise import normalise
+from worker.page.words.segment import characters_and_words
 
 Sentences = tuple[int, ...]
 Grams = npt.NDArray[np.uint64]

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from worker.errors import UsageError
-from worker.page.normalise import normalise
-from worker.page.segment import Segmenter
+from worker.page.words.normalise import normalise
+from worker.page.words.segment import Segmenter
 
 
 class DocumentFrequencies(NamedTuple):

@@ -13,7 +13,7 @@ from worker.evaluate.labelled import META, Document, Field
 from worker.evaluate.methods import Method
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.messages import PageMeta
-from worker.page.normalise import normalise
+from worker.page.words.normalise import normalise
 from worker.pool.process_pool import ProcessPool
 
 _WAIT_SECONDS: Final = 1.0

@@ -13,11 +13,11 @@ from worker.fingerprint.hashing import LONGEST_SIPPED, Hashes, hash_bytes, hash_
 from worker.fingerprint.kernels import cutting, siphash, sketching, spelling, voting, xxh3
 from worker.fingerprint.key import Key
 from worker.fingerprint.sketch import BANDS, BIGRAMS_UP_TO, SKETCH_BYTES, Numbering
-from worker.page.noise import LEAST_SHARE, NoiseWords
-from worker.page.normalise import in_one_script, normalise_by_definition, table
-from worker.page.scripts import SCRIPTS, code_points, language_of, tables
-from worker.page.segment import Dictionary
-from worker.page.weigh import LARGEST_SHARE, PAIRS
+from worker.page.words.noise import LEAST_SHARE, NoiseWords
+from worker.page.words.normalise import in_one_script, normalise_by_definition, table
+from worker.page.words.scripts import SCRIPTS, code_points, language_of, tables
+from worker.page.words.segment import Dictionary
+from worker.page.words.weigh import LARGEST_SHARE, PAIRS
 
 _LANGUAGE_CHARACTERS: Final = 4096
 _UTF8_BYTES: Final = 4
@@ -36,7 +36,7 @@ class Read(NamedTuple):
     pairs: Hashes
 
     def language(self) -> str:
-        """As ``worker.page.scripts.language``."""
+        """As ``worker.page.words.scripts.language``."""
         tallies = np.zeros(SCRIPTS, np.int64)
         spelling.tally(self.spelled, min(len(self.spelled), _LANGUAGE_CHARACTERS), _tables(True).scripts, tallies)
         return language_of(tallies)

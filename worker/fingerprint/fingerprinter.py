@@ -17,11 +17,11 @@ from worker.fingerprint.simhash import as_ints, simhash_vectorised, simhash_vote
 from worker.fingerprint.sketch import bands, numbering_of, sketch
 from worker.messages import PageMeta
 from worker.page.extract import MAX_BYTES, Extracted, Extractor, extract, from_text
-from worker.page.noise import NOISE_WORDS, NoiseWords
-from worker.page.normalise import normalise
-from worker.page.scripts import language
-from worker.page.segment import Engine, Segmenter, UserWord, characters_and_words, dictionary, said_once
-from worker.page.weigh import SCALE, Features, Weights, parse_tagged, weigh_text
+from worker.page.words.noise import NOISE_WORDS, NoiseWords
+from worker.page.words.normalise import normalise
+from worker.page.words.scripts import language
+from worker.page.words.segment import Engine, Segmenter, UserWord, characters_and_words, dictionary, said_once
+from worker.page.words.weigh import SCALE, Features, Weights, parse_tagged, weigh_text
 
 MINIMUM: Final = 3
 """Least different features of a fingerprint, by default. The fingerprint of one feature is its hash, whatever else the

@@ -6,7 +6,8 @@ bit it votes with its weight, for 1 where its hash has a 1 and against where it 
 if and only if its sum is above zero: **a tie is 0**.
 
 Bit 0 is the least significant. Sums and bits are listed as the literature prints them: most significant first.
-Weights of the twin are int64 (fixed point, see ``worker.page.weigh``), so that every machine comes to the same sums.
+Weights of the twin are int64 (fixed point, see ``worker.page.words.weigh``), so that every machine comes to the same
+sums.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ STAGES: Final = 32
 """So many values of a label are told apart; the program itself has about half as many."""
 
 NO_LANGUAGE: Final = "none"
-"""As ``worker.page.scripts.language`` calls it; a page that could not be read has none either."""
+"""As ``worker.page.words.scripts.language`` calls it; a page that could not be read has none either."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,12 +16,12 @@ from resiliparse.parse.encoding import detect_encoding
 from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from worker.errors import PageError, UsageError
-from worker.page.content import CONTENT, Content, PageBlock, blocks, main_content
 from worker.page.decode import DECODER, UndecodableError, decode, header_charset
-from worker.page.title import ANNOUNCED, first_part, is_announced
+from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, main_content
+from worker.page.main_text.title import ANNOUNCED, first_part, is_announced
 
 Extractor = Literal["built-in", "resiliparse", "trafilatura"]
-"""What finds the main content: ``worker.page.content``, or a library."""
+"""What finds the main content: ``worker.page.main_text.content``, or a library."""
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Default of ``page.max_bytes``. Markup is parsed into about forty times its size in memory; a page whose first 4 MiB

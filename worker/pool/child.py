@@ -209,7 +209,7 @@ class ParserProcess(Generic[K]):
             Malformed: it belongs to none, or not to the first.
         """
         if not self.ready or not self._first_is_sent() or self.ahead[0].number != outcome.number:
-            raise Malformed(f"an answer to page {outcome.number}, which it was not asked for now")
+            raise Malformed(f"an answer to page {outcome.number}, which is not the one it was to answer")
         self._ends.popleft()
         self.alone = False
         return self.ahead.popleft()

@@ -67,7 +67,7 @@ class Ends:
             self._known[partition] = offset + 1
 
     def after(self, claimed: Mapping[int, int]) -> Mapping[int, int]:
-        """Ends of at least these partitions; asked for now, unless all these offsets are known to lie before them.
+        """Ends of at least these partitions. The broker is asked unless all these offsets are known to lie before them.
 
         Raises:
             Unavailable: the broker does not say.

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fingerprint.test_fast import ODD
-from tests.page.test_segment import MIXED, USER_WORDS
+from tests.page.words.test_segment import MIXED, USER_WORDS
 from worker.fingerprint.fast import TextReader
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.kernels import cutting
-from worker.page.noise import NoiseWords
-from worker.page.normalise import normalise
-from worker.page.segment import GLUE, Segmenter, characters_and_words, dictionary, said_once
+from worker.page.words.noise import NoiseWords
+from worker.page.words.normalise import normalise
+from worker.page.words.segment import GLUE, Segmenter, characters_and_words, dictionary, said_once
 
 
 class Cutter:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.fingerprint.test_fast import ODD
 from worker.fingerprint.fast import TextReader
-from worker.page.noise import NoiseWords
-from worker.page.normalise import normalise
-from worker.page.scripts import code_points, language
+from worker.page.words.noise import NoiseWords
+from worker.page.words.normalise import normalise
+from worker.page.words.scripts import code_points, language
 
 READER = TextReader(None, NoiseWords())
 signs = st.sampled_from(

@@ -12,8 +12,8 @@ from worker.fingerprint.fast import noise_set
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.kernels import voting
 from worker.fingerprint.simhash import simhash_vectorised
-from worker.page.noise import LEAST_SHARE, NoiseWords
-from worker.page.weigh import LARGEST_SHARE, PAIRS, weigh_text
+from worker.page.words.noise import LEAST_SHARE, NoiseWords
+from worker.page.words.weigh import LARGEST_SHARE, PAIRS, weigh_text
 
 tokens = st.lists(st.sampled_from([*"abcdefghij", "the", "of", "网页", "的"]), max_size=120)
 some = st.frozensets(st.sampled_from(["the", "of", "的", "a", "b", "absent"]))

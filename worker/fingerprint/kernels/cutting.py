@@ -15,7 +15,7 @@ _SPECIAL = _HAN | _UNSPACED | _IDEOGRAPH
 _FIRSTS = 1 << 16
 _CODE_BITS = 21
 _ASCII_WORD, _PART = 1, 2
-GLUE = '/\\.:=_&?@#()[]<>{};"$%*+|~'  # as in ``worker.page.segment``: here a change of it compiles this file anew
+GLUE = '/\\.:=_&?@#()[]<>{};"$%*+|~'  # as in ``worker.page.words.segment``: here a change of it compiles this file anew
 _GLUE: Array = np.array([chr(code) in GLUE for code in range(128)] + [False])
 
 
@@ -199,7 +199,7 @@ def _classify(codes: Array, count: int, classes: Array, kinds: Array) -> None:
 
 @kernel("boolean(uint32[::1], uint8[::1], int64, int64)", inline=True)
 def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
-    """Whether a sign of ``worker.page.segment.GLUE`` stands at a place, and a letter or digit of ASCII or a slash
+    """Whether a sign of ``worker.page.words.segment.GLUE`` stands at a place, and a letter or digit of ASCII or a slash
     beyond it."""
     last = kinds.size - 1
     # What stands beside a word is what a processor guesses worst: so all is looked at, and the answer is arithmetic.
@@ -211,7 +211,7 @@ def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
 
 @kernel("int64(uint32[::1], uint8[::1], int32[::1], int64[::1], int64[::1], int64, uint8[::1])")
 def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array, count: int, once: Array) -> int:
-    """Tell of each word whether it is a part as ``worker.page.segment.said_once`` has it; returns how many are.
+    """Tell of each word whether it is a part as ``worker.page.words.segment.said_once`` has it; returns how many are.
 
     All but ``once`` (zeros, count) as ``cut`` leaves them.
     """

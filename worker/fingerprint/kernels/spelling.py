@@ -15,13 +15,13 @@ COMPOSES: Final = -1
 """What ``spell`` returns for a text in which characters interact: ``normalise_by_definition`` has to spell it."""
 
 
-_WITHOUT_BLANKS = 1 | 16 | 32  # ``worker.page.scripts``: HAN, UNSPACED, IDEOGRAPH
+_WITHOUT_BLANKS = 1 | 16 | 32  # ``worker.page.words.scripts``: HAN, UNSPACED, IDEOGRAPH
 _FIRST_WITHOUT_BLANKS = np.uint32(0xE01)
 
 
 @kernel("boolean(uint32)", inline=True)
 def _is_latin(code: Any) -> Any:
-    """See ``worker.page.normalise.LATIN``."""
+    """See ``worker.page.words.normalise.LATIN``."""
     return code - np.uint32(0x61) < np.uint32(26) or code - np.uint32(0xDF) < np.uint32(0x171)
 
 

@@ -1,0 +1,297 @@
+"""Pages to Kafka from a thread of their own, each at least once, whatever the broker does meanwhile.
+
+A producer's life, in this order:
+
+1. *look*: whether the topic is there and may be written, and how large its records may be;
+2. *connect*: a producer's constructor blocks for seconds where no broker is, which is why there is a thread;
+3. *send* what the outbox gives, and what the spool holds: the outbox bounds what is under way, since
+   ``KafkaProducer.send`` takes pages without bound while the broker is away. A page that is larger than the topic's
+   limit is cut off or left out here;
+4. *confirm*: kafka-python's own thread says what became of each page;
+5. *replace* after any error: the producer is cut off, and what it has not confirmed is sent again by a new one. A page
+   may so arrive twice, which is harmless, since the later one is a refetch. The old producer is not asked to go on: one
+   that has met a refusal refuses everything after it.
+
+Where the topic's limit may not be read, a refusal tells it: kafka-python tries the pages of a batch that is too large
+in ever smaller ones, and the first page that fails for its size is so the one that was alone in its batch. From then on
+no page as large as that is sent, so that not every large page costs a producer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from crawler_plugin.publishing.connection import connect, is_too_large, look_at, quiet
+from crawler_plugin.publishing.outbox import Notice, Outbox, Report, Sending
+from crawler_plugin.record import PageRecord, cut_to
+from crawler_plugin.spool.file import Spool
+from worker.errors import Stop
+from worker.kafka_client.connection import Complaints
+from worker.kafka_client.private import cut_off
+
+STALL_MARGIN_S: Final = 15.0
+"""After the delivery timeout and so much more, it owes news that it will never give: its thread is stuck."""
+FIRST_PAUSE_S: Final = 0.1
+LONGEST_PAUSE_S: Final = 5.0
+"""Between two producers; doubles while nothing is confirmed."""
+SILENCE_S: Final = 10.0
+"""Without a confirmation for so long it is said that the broker does not take pages."""
+REPEAT_S: Final = 60.0
+"""Between two such sayings."""
+TICK_S: Final = 0.5
+LONGEST_BLOCK_S: Final = 30.0
+"""Connecting twice and closing, each as long as it may take."""
+READ_AHEAD_BYTES: Final = 4 * 1024 * 1024
+"""Pages of the spool that are in memory at a time: enough to keep a fast broker busy while the disk is read."""
+
+
+class Publisher:
+    """Takes pages from the event loop without ever blocking it; ``wake`` is called from other threads on news.
+
+    ``options`` are those of ``producer_options``. ``cuts`` says whether of a page that is too large for the topic the
+    beginning is sent, or nothing. Pages in the ``spool`` are sent, too. Nothing runs before ``start``.
+    """
+
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        topic: str,
+        wake: Callable[[], None],
+        *,
+        cuts: bool = False,
+        spool: Spool | None = None,
+    ) -> None:
+        self._options = dict(options)
+        self._topic = topic
+        self._wake = wake
+        self._cuts = cuts
+        self._spool = spool
+        self._outbox = Outbox(wake)
+        self._thread = threading.Thread(target=self._run, name="dedup-publisher", daemon=True)
+        self._deadline: float | None = None
+        self._ended = threading.Event()
+        self._said_at: float | None = None
+        self._heard = Complaints()
+        self._confirmed_when_said = 0
+        self._limit: int | None = None
+        self._misread_limit: int | None = None
+        self._least_refused: int | None = None
+        self.has_looked = False
+        """Whether the first look at broker and topic is over."""
+        self.found_wanting: Exception | None = None
+        """What was missing at the last look: broker, topic or rights."""
+
+    def start(self) -> None:
+        """Begin to connect."""
+        self._thread.start()
+
+    def submit(self, page: PageRecord, cost: int) -> None:
+        """Take a page over; ``cost`` comes back in a report when it is done with."""
+        self._outbox.add(page, cost)
+
+    def collect(self) -> Report:
+        """What happened since the last call."""
+        return self._outbox.collect()
+
+    def finish(self, timeout: float) -> None:
+        """No page comes any more: deliver what there is, for at most ``timeout`` seconds, and end.
+
+        kafka-python cannot be interrupted while it connects, so the end may come up to ten seconds later.
+        """
+        self._deadline = time.monotonic() + timeout
+        self._outbox.stir()
+        if not self._thread.is_alive():
+            self._ended.set()
+            self._wake()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all is delivered or given up."""
+        return self._ended.is_set()
+
+    def wait_for_end(self) -> None:
+        """Wait until it has ended, for as long as kafka-python may block."""
+        self._ended.wait(LONGEST_BLOCK_S)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a page waits for Kafka, here or in the spool."""
+        return not self._outbox.is_empty or self._has_unread
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many pages here are open, those of the spool that were read included."""
+        return self._outbox.count
+
+    @property
+    def unspooled(self) -> list[PageRecord]:
+        """Pages whose fate is open and which are in memory alone."""
+        return self._outbox.unspooled
+
+    @property
+    def silence(self) -> float:
+        """Seconds without news of any page; 0 without pages."""
+        return self._outbox.silence
+
+    def mark_sent(self) -> None:
+        """Let the spool know which of its pages are done with; blocks on the disk."""
+        for place in self._outbox.done_places():
+            assert self._spool is not None
+            self._spool.mark_sent(place)
+
+    @property
+    def last_heard(self) -> str | None:
+        """kafka-python's last complaint, for people."""
+        return self._heard.why
+
+    @property
+    def _has_unread(self) -> bool:
+        return self._spool is not None and self._spool.has_unread
+
+    def _is_over(self) -> bool:
+        deadline = self._deadline
+        return deadline is not None and (not self.has_work or time.monotonic() >= deadline)
+
+    def _run(self) -> None:
+        pause = FIRST_PAUSE_S
+        try:
+            with quiet(self._heard):
+                while not self._is_over():
+                    before = self._outbox.confirmed
+                    try:
+                        self._live()
+                    except _RefusedForSize:
+                        continue
+                    except Exception as error:  # not only KafkaError: ValueError, RuntimeError, OSError, …
+                        self._say_trouble(str(error) if isinstance(error, Stop) else f"{type(error).__name__}: {error}")
+                    pause = FIRST_PAUSE_S if self._outbox.confirmed > before else min(2 * pause, LONGEST_PAUSE_S)
+                    self._rest(pause)
+        finally:
+            self._ended.set()
+            self._wake()
+
+    def _live(self) -> None:
+        """One producer's life: until all is over, or an error ends it."""
+        self._look()
+        producer = connect(self._options, self._limit)
+        began = time.monotonic()
+        try:
+            while not self._is_over():
+                self._read_spool()
+                sending = self._outbox.next(TICK_S)
+                if sending is not None:
+                    self._send(producer, sending)
+                self.mark_sent()
+                self._watch(min(self._outbox.silence, time.monotonic() - began))
+        finally:
+            self._outbox.take_back()
+            cut_off(producer)
+            self.mark_sent()
+
+    def _look(self) -> None:
+        try:
+            limit = look_at(self._options, self._topic, self._heard)
+            self._limit = None if limit == self._misread_limit else limit
+            self.found_wanting = None
+        except Exception as error:
+            self.found_wanting = error
+            raise
+        finally:
+            if not self.has_looked:
+                self.has_looked = True
+                self._wake()
+
+    def _read_spool(self) -> None:
+        while self._has_unread and self._outbox.spooled_bytes < READ_AHEAD_BYTES:
+            assert self._spool is not None
+            if (stored := self._spool.take()) is not None:
+                self._outbox.add(stored.page, 0, stored.place)
+
+    def _send(self, producer: Any, sending: Sending) -> None:
+        number, began = sending.number, time.monotonic()
+        page = self._fit(sending.page)
+        if page is None:
+            self._outbox.refuse(number)
+            return
+
+        def failed(error: Exception) -> None:
+            # An older batch may have failed as a whole, before it was tried in smaller ones.
+            is_alone = time.monotonic() - began < self._options["delivery_timeout_ms"] / 1000
+            self._fail(number, page, error, is_alone=is_alone)
+
+        try:
+            future = producer.send(self._topic, key=page.key, value=page.value, headers=list(page.headers))
+        except Exception as error:
+            failed(error)
+        else:
+            future.add_callback(lambda _: self._outbox.confirm(number))
+            future.add_errback(failed)
+
+    def _fit(self, page: PageRecord) -> PageRecord | None:
+        """What of the page the topic takes, or None."""
+        if self._least_refused is not None and self._limit is None and page.size >= self._least_refused:
+            return None
+        if self._limit is None or page.size <= self._limit:
+            return page
+        fitting = cut_to(page, self._limit) if self._cuts else None
+        if fitting is not None:
+            self._outbox.cut(page)
+        return fitting
+
+    def _fail(self, number: int, page: PageRecord, error: Exception, *, is_alone: bool) -> None:
+        if not is_too_large(error) or not is_alone:
+            self._outbox.fail(number, error)
+            return
+        if self._outbox.fail(number, _RefusedForSize()):
+            if self._limit is not None:  # it was changed: it is read again, and this page measured by it
+                self._misread_limit = self._limit
+            else:
+                self._least_refused = min(page.size, self._least_refused or page.size)
+                self._outbox.refuse(number)
+
+    def _watch(self, silence: float) -> None:
+        """Say when the broker takes nothing, and when it does again; ``silence`` is how long it has been without news.
+
+        Raises:
+            TimeoutError: kafka-python has given no news of any page for longer than it may.
+        """
+        if self._said_at is not None and self._outbox.confirmed > self._confirmed_when_said:
+            self._said_at = None
+            self._outbox.note(Notice(False, f"Kafka takes pages again ({self._where()})"))
+        if silence > self._options["delivery_timeout_ms"] / 1000 + STALL_MARGIN_S:
+            raise TimeoutError(f"no news of any page for {silence:.0f} s")
+        if silence > SILENCE_S:
+            self._say_trouble(f"no page confirmed for {silence:.0f} s")
+
+    def _say_trouble(self, what: str) -> None:
+        now = time.monotonic()
+        if self._said_at is not None and now - self._said_at < REPEAT_S:
+            return
+        self._said_at = now
+        self._confirmed_when_said = self._outbox.confirmed
+        heard = self._heard.why
+        why = what if heard is None or heard in what else f"{what}; {heard}"
+        self._outbox.note(
+            Notice(
+                True,
+                f"Kafka takes no pages ({self._where()}; {why}). {self._outbox.count} pages are held and sent when it "
+                "does; what happens when DEDUP_BUFFER_BYTES are held is up to DEDUP_ON_FULL. Start the broker, make "
+                "the topic (python -m worker topics create), or correct DEDUP_BOOTSTRAP_SERVERS, DEDUP_TOPIC_PREFIX "
+                "or DEDUP_KAFKA_OPTIONS",
+            )
+        )
+
+    def _where(self) -> str:
+        return f"topic {self._topic} at {','.join(self._options['bootstrap_servers'])}"
+
+    def _rest(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self._is_over() and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, TICK_S / 5))
+
+
+class _RefusedForSize(Exception):
+    """The broker found a page too large: no trouble, but the producer is of no use any more."""

@@ -1,0 +1,82 @@
+"""What is beside the content, and what only seems to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from worker.page.main_text.content import main_content
+from worker.page.main_text.rules import RULES, Rule, without
+
+MENU = "".join(f"<li><a href=/{n}>Łącze {n}</a></li>" for n in range(9))
+
+
+def prose(name: str, words: int = 30) -> str:
+    """A paragraph of so many words."""
+    return f"<p>{' '.join([name, *('słowo' for _ in range(words - 1))])}</p>"
+
+
+def rule(name: str) -> Rule:
+    return next(each for each in RULES if each.name == name)
+
+
+def names(markup: str, *left_out: str) -> list[str]:
+    """The first words of all lines that are kept."""
+    text = main_content(markup, without(*map(rule, left_out))).text
+    return [line.split()[0] for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("name", ["widget", "sidebar", "elementor-widget promo", "cookies-accepted banner"])
+def test_names_that_every_paragraph_has_are_not_believed(name: str) -> None:
+    page = "".join(
+        f"<div class='{name}'>{prose(each)}</div>" for each in ("raz", "dwa", "trzy", "cztery", "pięć", "sześć")
+    )
+    assert names(f"<body><nav>{MENU}</nav>{page}") == ["raz", "dwa", "trzy", "cztery", "pięć", "sześć"]
+
+
+def test_a_name_does_not_take_the_longest_text() -> None:
+    article = f"<div class=newsletter>{prose('raz', 90)}{prose('dwa', 90)}</div>"
+    others = "".join(f"<div><div>{prose('nie', 25)}</div></div>" for _ in range(12))
+    assert names(f"<body>{article}<div>{others}</div>")[:2] == ["raz", "dwa"]
+    assert "raz" not in names(f"<body>{article}<div>{others}</div>", "names-lie")
+
+
+def test_what_is_called_navigation_and_made_of_links_goes_even_then() -> None:
+    page = "".join(
+        f"<div class=widget>{prose(each)}</div>" for each in ("raz", "dwa", "trzy", "cztery", "pięć", "sześć")
+    )
+    assert names(f"<body><div class=widget><ul>{MENU}</ul></div>{page}")[0] == "raz"
+
+
+@pytest.mark.parametrize("opening", ["<div role=dialog>", "<div role=complementary>", "<aside>"])
+def test_dialogs_and_sidebars_go_however_long_they_are(opening: str) -> None:
+    assert names(f"<body>{opening}{prose('nie', 40)}{prose('nie', 40)}</div></aside><div>{prose('raz')}</div>") == [
+        "raz"
+    ]
+
+
+def test_a_thread_is_its_replies_though_they_are_called_comments() -> None:
+    replies = "".join(f"<div class=comment>{prose(each, 50)}</div>" for each in ("raz", "dwa", "trzy"))
+    page = f"<body>{prose('wątek', 9)}<div class=comments>{replies}</div>"
+    assert set(names(page)) >= {"raz", "dwa", "trzy"}
+    assert names(page, "comments-are-all") == ["wątek"]
+
+
+REPLIES = "".join(f"<div><div>Ewa · {n} godz. temu</div><div>{prose('nie', 12)}</div></div>" for n in range(1, 5))
+
+
+def test_comments_go_by_their_bylines_whatever_they_are_called() -> None:
+    article = f"<article><h1>Tytuł</h1>{prose('raz', 60)}{prose('dwa', 60)}<div>{REPLIES}</div></article>"
+    assert names(article) == ["Tytuł", "raz", "dwa"]
+    assert "nie" in names(article, "posts")
+
+
+def test_posts_that_are_longer_than_the_text_beside_them_are_a_thread() -> None:
+    assert names(f"<div>{prose('raz', 20)}<div>{REPLIES}</div></div>").count("nie") == 4
+
+
+def test_cards_with_headings_and_steps_without_numbers_are_no_posts() -> None:
+    cards = "".join(f"<div><h3>Model {n} za 20 zł</h3><div>{prose('karta', 12)}</div></div>" for n in range(1, 5))
+    steps = "".join(f"<div><div>Krok następny</div><div>{prose('krok', 12)}</div></div>" for _ in range(4))
+    article = f"<article><h1>Tytuł</h1>{prose('raz', 90)}{prose('dwa', 90)}<div>{{}}</div></article>"
+    assert names(article.format(cards)).count("karta") == 4
+    assert names(article.format(steps)).count("krok") == 4

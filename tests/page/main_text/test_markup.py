@@ -1,0 +1,123 @@
+"""Tags and text as they really come: end tags left out, quotes of all kinds, comments, broken ends."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.page.main_text.markup import FROM, MARK, NAME, OWNER, PARENT, TO, parse
+from worker.page.main_text.vocabulary import (
+    HAS_ADDRESS,
+    MARKED_ASIDE,
+    MARKED_COMMENTS,
+    MARKED_HIDDEN,
+    MARKED_MAIN,
+    MARKED_ROLE,
+    MARKED_WEAKLY,
+    hash_of,
+)
+
+NAMES = (
+    *("html", "head", "body", "title", "div", "p", "a", "b", "i", "span", "pre", "section", "h1", "h2", "button"),
+    *("ul", "li", "dl", "dt", "dd", "table", "tr", "td", "th", "custom-part"),
+)
+NAME_OF = {hash_of(name): name for name in NAMES} | {0: ""}
+
+
+def outline(markup: str) -> list[str]:
+    """Each run of text that is more than white space behind the names of the elements around it."""
+    body, elements, runs = parse(markup)
+    lines = []
+    for run in runs:
+        text = bytes(body[run[FROM] : run[TO]]).decode().strip()
+        path, row = [], int(run[OWNER])
+        while row > 0:
+            path.append(NAME_OF[int(elements[row, NAME])])
+            row = int(elements[row, PARENT])
+        if text:
+            lines.append(" ".join([*reversed(path), text]))
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<div><p>one</p>two</div>three", ["div p one", "div two", "three"]),
+        ("<DIV><P>one</p></Div>", ["div p one"]),
+        ("<p>one<p>two<div>three", ["p one", "p two", "div three"]),
+        ("<p>one<b>two<p>three", ["p one", "p b two", "p three"]),
+        ("<ul><li>one<li>two<ul><li>in</ul>two</ul>", ["ul li one", "ul li two", "ul li ul li in", "ul li two"]),
+        ("<ul><li><p>one<li>two</ul>", ["ul li p one", "ul li two"]),
+        ("<dl><dt>one<dd>two<dt>three</dl>", ["dl dt one", "dl dd two", "dl dt three"]),
+        ("<table><tr><td>one<td>two<tr><th>three</table>", ["table tr td one", "table tr td two", "table tr th three"]),
+        ("<table><td><table><td>in<td>in</table>out", ["table td table td in", "table td table td in", "table td out"]),
+        ("<table><td>one</div>two</table>", ["table td one", "table td two"]),
+        ("<div><b>one</div>two</b>", ["div b one", "two"]),
+        ("<button><div>one</button>two", ["button div one", "two"]),
+        ("<b><div>one</b>two</div>", ["b div one", "b div two"]),
+        ("<a href=x>one<a href=y>two</a>three", ["a one", "a two", "three"]),
+        ("<div><br>one<hr>two<img src=x>three</div>", ["div one", "div two", "div three"]),
+        ("<div/>one", ["div one"]),
+        ("<custom-part/>one<i/>two", ["one", "two"]),
+        ("</p></div>one", ["one"]),
+        ("<html><head><title>a <b> c</title><body>one", ["html head title a <b> c", "html head body one"]),
+        ("<script>if (a<b) '</div>'</SCRIPT >one", ["one"]),
+        ("<style>p {}</style>one", ["one"]),
+        ("<script>never closed", []),
+        ("one<!-- two > three -->four", ["one", "four"]),
+        ("<!-->one<!--->two--><!doctype html>three<?php 1 ?>four", ["one", "three", "four"]),
+        ("<!-- never closed", []),
+        ("<i><![CDATA[one]]></i>", ["i one]]>"]),
+        ("1 < 2 <3 <p>four<", ["1 < 2 <3", "p four<"]),
+        ("<p title='a>b' class=\"c>d\" e=f>one", ["p one"]),
+        ("<p title = 'a'b>one", ["p one"]),
+        ("<p =>one", ["p one"]),
+        ("<p title='never closed>one", []),
+        ("one<p", ["one"]),
+        ("<>one</>two", ["<>one", "two"]),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_a_page_is_read_as_a_browser_would_read_it(markup: str, expected: list[str]) -> None:
+    assert outline(markup) == expected
+
+
+@pytest.mark.parametrize(
+    ("attributes", "mark"),
+    [
+        ("", 0),
+        ("class=nav", MARKED_ASIDE),
+        ("class='page NAV wide'", MARKED_ASIDE),
+        ("id=side-nav_1", MARKED_ASIDE),
+        ("id=siteFooter", MARKED_ASIDE),
+        ("class=canvas", 0),
+        ("class=commentary", 0),
+        ("class=post-comments", MARKED_COMMENTS),
+        ("class=text-widget", MARKED_WEAKLY),
+        ("role=navigation", MARKED_ROLE),
+        ("role=main", MARKED_MAIN),
+        ("class=gdpr-consent", MARKED_ASIDE),
+        ("class=main", 0),
+        ("hidden", MARKED_HIDDEN),
+        ("aria-hidden=true", MARKED_HIDDEN),
+        ("aria-hidden=false", 0),
+        ("style='color: red; DISPLAY : none'", MARKED_HIDDEN),
+        ("style='display: block; list-style: none'", 0),
+        ("href='/nav'", HAS_ADDRESS),
+        ("data-class=nav title=nav", 0),
+        ("class=nav id=comments", MARKED_ASIDE | MARKED_COMMENTS),
+        ("class=导航 id=nav", MARKED_ASIDE),
+    ],
+)
+def test_attributes_mark_their_element(attributes: str, mark: int) -> None:
+    assert parse(f"<div {attributes}>text").elements[1, MARK] == mark
+
+
+@given(st.text(st.sampled_from("<>/!-=\"' abdiptl[CDATA]\n网")), st.booleans())
+def test_any_text_gives_runs_in_order_in_elements_after_their_parents(text: str, markup: bool) -> None:
+    body, elements, runs = parse(f"<table><tr><td><li>{text}" if markup else text)
+    assert all(0 <= parent < row for row, parent in enumerate(elements[1:, PARENT].tolist(), start=1))
+    bounds = runs[:, :2].ravel().tolist()
+    assert bounds == sorted(bounds)
+    assert all(begin < end <= len(body) for begin, end in runs[:, :2].tolist())

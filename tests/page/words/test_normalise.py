@@ -1,0 +1,101 @@
+"""The spelling that equality of texts rests on."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.page.words.normalise import normalise, normalise_by_definition
+
+MIXED = st.text(
+    st.one_of(
+        st.characters(),
+        st.characters(categories=["Mn", "Mc", "Me", "Cf", "Cc", "Zs", "Lm", "Sk", "No"]),
+        st.sampled_from("aZß…ﬁΣς İı\u0301\u0345άаbс中國ภา ᄀ가각ᆨ①Ⅷ㎡，。　ｶﾞ\u200b\xad\u3164\ufe0f\ud800\U000e0041"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [
+        ("", ""),
+        ("  \n\t\u3000\xa0 ", ""),
+        ("Ａ１，Ｂ", "a1,b"),
+        ("A\r\n\r\n b\u2003c", "a b c"),
+        ("Straße ﬁne Σίσυφος", "strasse fine σισυφοσ"),
+        ("…", "..."),
+        ("cafe\u0301", "caf\xe9"),
+        ("ｶﾞｷﾞ", "ガギ"),
+        ("\u1100\u1161\u11a8", "각"),
+        ("zero\u200bwidth so\xadft \u202eturn\u202c \ufeffmark", "zerowidth soft turn mark"),
+        ("❤️", "❤"),
+        ("a\0b\x07c\x85d", "abc d"),
+        ("㍿ ½", "株式会社 1⁄2"),
+        ("\ud83d lone", "lone"),
+        ("第５１区", "第51区"),
+        ("繁體中文網頁，臺灣", "繁体中文网页,台湾"),
+        ("Καλημέρα, ΐ ῷ ά\u0301\u05b0", "καλημερα, ι ωι α"),
+        ("中文\n  分词\u3000ラー\nメン", "中文分词ラーメン"),
+        ("ภาษา\u200b ไทย 中 a 文 b", "ภาษาไทย中 a 文 b"),
+        ("한국어 문장", "한국어 문장"),
+    ],
+)
+def test_what_looks_the_same_is_spelled_the_same(text: str, spelled: str) -> None:
+    assert normalise(text) == spelled
+    assert normalise_by_definition(text) == spelled
+
+
+@pytest.mark.parametrize(
+    ("word", "spelled"),
+    [
+        ("p\u0430ypal", "paypal"),
+        ("\u0440\u0430\u0443\u0440\u0430l", "paypal"),
+        ("МОСKВА", "москва"),
+        ("вс\u00eb", "всё"),
+        ("всё", "всё"),
+        ("сор", "сор"),
+        ("g\u03bf\u03bfgle", "google"),
+        ("κ\u0061λά", "καλα"),
+        ("xb\u0430\u0301\u0441y", "xb\u00e1cy"),
+        ("5 μm, 3 kΩ", "5 μm, 3 κω"),
+        ("нa дa", "ha да"),
+        ("usb-порт и wi-fi", "usb-порт и wi-fi"),
+        ("щщz", "щщz"),
+    ],
+)
+def test_only_words_of_mixed_script_are_spelled_in_one_where_they_can_be(word: str, spelled: str) -> None:
+    assert normalise(word) == spelled
+    assert normalise_by_definition(word) == spelled
+
+
+def test_traditional_characters_become_simplified_ones_unless_that_is_switched_off() -> None:
+    assert normalise("後來的軟體", fold_traditional=False) == "後來的軟體"
+    assert normalise("後來的軟體") == "后来的软体"
+
+
+@given(MIXED)
+def test_the_fast_way_equals_the_definition(text: str) -> None:
+    for fold in (True, False):
+        assert normalise(text, fold_traditional=fold) == normalise_by_definition(text, fold_traditional=fold)
+
+
+@given(MIXED)
+def test_normalising_again_changes_nothing(text: str) -> None:
+    assert normalise(normalise(text)) == normalise(text)
+
+
+def test_the_fast_way_equals_the_definition_for_every_character_alone_and_between_letters() -> None:
+    differ = [
+        character
+        for character in map(chr, range(0x110000))
+        if normalise(character) != normalise_by_definition(character)
+    ]
+    assert not differ
+    differ = [
+        character
+        for character in map(chr, range(0x20400))
+        if normalise(f"a{character}가") != normalise_by_definition(f"a{character}가")
+    ]
+    assert not differ

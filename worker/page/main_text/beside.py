@@ -1,0 +1,268 @@
+"""What of a page is beside its content: by what its elements are, what they are called, and how they repeat."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from worker.page.main_text.markup import BREAKS, FROM, KIND, MARK, OWNER, PARENT, TO, Rows
+from worker.page.main_text.rules import (
+    COMMENTS,
+    COMMENTS_ALL,
+    HIDDEN,
+    MEANING,
+    NAMED,
+    NAMES_LIE,
+    POSTS,
+    WEAKLY_NAMED,
+)
+from worker.page.main_text.tally import (
+    FLOW,
+    GONE,
+    LINKED,
+    LINKS,
+    LONG,
+    LONG_LINE,
+    PROSE,
+    TITLED,
+    WORDS,
+    prose,
+    tally,
+    weight,
+    words_of,
+)
+from worker.page.main_text.vocabulary import (
+    ARTICLE,
+    ASIDE,
+    BLOCK,
+    CELL,
+    HEADER,
+    MAIN,
+    MARKED_ASIDE,
+    MARKED_COMMENTS,
+    MARKED_HIDDEN,
+    MARKED_MAIN,
+    MARKED_ROLE,
+    MARKED_WEAKLY,
+    NOSCRIPT,
+    ROW,
+    WHOLE,
+    compiled,
+)
+
+LEAST_MORE: Final = 50
+"""Words that a page for those without scripts must have more than the page itself. The shells of applications hold a
+sentence or two there, the same on all their pages."""
+
+MOST_COMMENTS: Final = 0.8
+"""Share of the page up to which comments go: often there are more of them than article."""
+MOST_ASIDE: Final = 0.5
+"""Share of the page up to which an element goes that is only called beside the content. At .6 and above articles are
+lost whose surroundings are called so as well."""
+MOST_WEAK: Final = 0.2
+"""The same for a name that means other things as well."""
+NAVIGATION: Final = 0.0
+"""The same for a name that is not believed: only what is made of links goes."""
+
+LEAST_BESIDE_COMMENTS: Final = 0.1
+"""Prose that the page must have besides, as a share of that of the comments, so that these go."""
+LEAST_LEFT: Final = 0.2
+"""Share of the prose that names must leave, to be believed."""
+AN_ARTICLE: Final = 60
+"""Words of a text besides the comments that is an article, however little it is beside them."""
+LEAST_LIE: Final = 100
+TIMES: Final = 5
+"""So many words, and so many times the longest text that is left, has a text that a name cannot take. With 2 times,
+short news among texts of the site are lost to these."""
+
+LEAST_POSTS: Final = 3
+LONGEST_BYLINE: Final = 12
+
+_BYLINES, _OTHERS = 0, 1
+_MANY: Final = 1 << 20
+"""A line of a heading counts as so many lines, which no post has: cards of products and of features have headings."""
+
+# How far names are doubted, step by step: class and id; role and hidden; elements.
+_NOT_AT_ALL, _NAMES, _ROLES, _ELEMENTS = range(4)
+
+
+@compiled("boolean(int32[:, ::1], int64)")
+def is_main(elements: Rows, element: int) -> bool:
+    """Whether it is marked as the main content."""
+    return bool(elements[element, KIND] & MAIN) or bool(elements[element, MARK] & MARKED_MAIN)
+
+
+@compiled("boolean(int64, int64)")
+def is_on(rule: int, off: int) -> bool:
+    """Whether this rule is applied."""
+    return (off >> rule) & 1 == 0
+
+
+@compiled("boolean(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
+def is_for_no_scripts(elements: Rows, runs: Rows, known: Rows, said: Rows) -> bool:
+    """Whether most of the page, surveyed as if no scripts were run, is for those who run none."""
+    within = np.zeros(len(elements), dtype=np.uint8)
+    inside = outside = 0
+    for element in range(1, len(elements)):
+        within[element] = 1 if within[elements[element, PARENT]] or elements[element, KIND] & NOSCRIPT else 0
+    for run in range(len(runs)):
+        owner = runs[run, OWNER]
+        if not known[owner, LINKED] and not known[owner, GONE]:
+            if within[owner]:
+                inside += said[run, WORDS]
+            else:
+                outside += said[run, WORDS]
+    return inside >= outside + LEAST_MORE
+
+
+@compiled("void(int32[:, ::1], int32[:, ::1], boolean, int64, int64)")
+def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, off: int) -> None:
+    """Comments go; or else what is beside the content by its name."""
+    holds_main, in_article = np.zeros((2, len(elements)), dtype=np.uint8)
+    for element in range(len(elements) - 1, 0, -1):
+        if holds_main[element] or is_main(elements, element):
+            holds_main[elements[element, PARENT]] = 1
+    page, whole = weight(known, 0), prose(known, 0)
+    for element in range(1, len(elements)):
+        parent = elements[element, PARENT]
+        kind, mark = elements[element, KIND], elements[element, MARK]
+        in_article[element] = 1 if in_article[parent] or kind & (MAIN | ARTICLE) else 0
+        if known[parent, GONE]:
+            known[element, GONE] = known[parent, GONE]
+        if known[element, GONE] or holds_main[element]:
+            continue
+        if kind & (MAIN | ARTICLE | WHOLE):
+            mark = 0
+        rule, most = 0, NAVIGATION
+        if comments:
+            if mark & MARKED_COMMENTS:
+                rule, most = COMMENTS, MOST_COMMENTS
+        elif kind & ASIDE:
+            rule, most = MEANING, 1.0 if doubt < _ELEMENTS else NAVIGATION
+        elif mark & MARKED_ROLE:
+            rule, most = MEANING, 1.0 if doubt < _ROLES else NAVIGATION
+        elif kind & HEADER and not in_article[element]:
+            rule, most = MEANING, MOST_ASIDE if doubt < _ELEMENTS else NAVIGATION
+        elif mark & MARKED_HIDDEN:
+            rule, most = HIDDEN, MOST_ASIDE if doubt < _ROLES else NAVIGATION
+        elif mark & MARKED_ASIDE:
+            rule, most = NAMED, MOST_ASIDE if doubt < _NAMES else NAVIGATION
+        elif mark & MARKED_WEAKLY:
+            rule, most = WEAKLY_NAMED, MOST_WEAK if doubt < _NAMES else NAVIGATION
+        if rule and is_on(rule, off):
+            navigation = prose(known, element) <= PROSE * known[element, LINKS]
+            if doubt == _ELEMENTS and prose(known, element) > (1 - LEAST_LEFT) * whole:
+                continue
+            if navigation or weight(known, element) <= most * page:
+                known[element, GONE] = rule
+
+
+@compiled("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64)")
+def drop_beside(elements: Rows, runs: Rows, known: Rows, said: Rows, off: int) -> None:
+    """Drop comments and what is beside the content, as far as what is left bears it.
+
+    Names are doubted one step more, and all is looked at again, at most four times.
+    """
+    unseen = known[:, GONE].copy()
+    comments = True
+    doubt = _NOT_AT_ALL
+    while True:
+        known[:, GONE] = unseen
+        tally(elements, runs, known, said)
+        whole = prose(known, 0)
+        flows = known[:, FLOW].copy()
+        if comments:
+            _drop(elements, known, True, doubt, off)
+            tally(elements, runs, known, said)
+        without_comments = prose(known, 0)
+        _drop(elements, known, False, doubt, off)
+        tally(elements, runs, known, said)
+        left, longest = prose(known, 0), max(LEAST_LIE, TIMES * known[0, FLOW])
+        of_comments = of_names = 0
+        for element in range(1, len(elements)):
+            rule = known[element, GONE]
+            if rule == COMMENTS:
+                of_comments = max(of_comments, flows[element])
+            elif rule in (NAMED, WEAKLY_NAMED):
+                of_names = max(of_names, flows[element])
+        few = left < LEAST_BESIDE_COMMENTS * (whole - without_comments) and known[0, FLOW] < AN_ARTICLE
+        if comments and (few or of_comments >= longest) and is_on(COMMENTS_ALL, off):
+            comments = False
+            continue
+        most = without_comments if doubt < _ROLES else whole
+        nearly_all = left < LEAST_LEFT * most and doubt <= _ELEMENTS
+        if (nearly_all or (of_names >= longest and doubt == _NOT_AT_ALL)) and is_on(NAMES_LIE, off):
+            doubt += 1
+            continue
+        return
+
+
+@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
+def _find_bylines(body: Any, runs: Rows, known: Rows, said: Rows, lines: Rows) -> None:
+    """Count for each element the lines that begin right in it: short ones with a digit, and others."""
+    owner = words = links = 0
+    digit = titled = False
+    for run in range(len(runs) + 1):
+        if run == len(runs) or runs[run, BREAKS]:
+            if words + links:
+                if titled:
+                    lines[owner, _OTHERS] = _MANY
+                elif digit and words < LONG_LINE and 2 <= words + links <= LONGEST_BYLINE:
+                    lines[owner, _BYLINES] += 1
+                else:
+                    lines[owner, _OTHERS] += 1
+            words = links = 0
+            digit = titled = False
+        if run == len(runs):
+            return
+        if said[run, WORDS] and not known[runs[run, OWNER], GONE]:
+            if not words + links:
+                owner = runs[run, OWNER]
+            if known[runs[run, OWNER], LINKED]:
+                links += said[run, WORDS]
+            else:
+                words += said[run, WORDS]
+            titled = titled or known[runs[run, OWNER], TITLED] > 0
+            place = runs[run, FROM]
+            while words < LONG_LINE and not digit and place < runs[run, TO]:
+                digit = 48 <= body[place] <= 57
+                place += 1
+
+
+@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
+def drop_posts(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
+    """Drop siblings that each have a short line with a number and mostly prose below it, and no heading.
+
+    They stay where no text beside them is as long as all of them: then they are a thread.
+    """
+    posts, of_posts = np.zeros((2, len(elements)), dtype=np.int32)
+    lines = np.zeros((len(elements), 2), dtype=np.int32)
+    _find_bylines(body, runs, known, said, lines)
+    for element in range(len(elements) - 1, 0, -1):
+        parent = elements[element, PARENT]
+        lines[parent, _BYLINES] += lines[element, _BYLINES]
+        lines[parent, _OTHERS] = min(lines[parent, _OTHERS] + lines[element, _OTHERS], _MANY)
+    looks = np.zeros(len(elements), dtype=np.uint8)
+    for element in range(1, len(elements)):
+        kind, words = elements[element, KIND], words_of(known, element)
+        has_byline = lines[element, _BYLINES] and 1 <= lines[element, _OTHERS] < _MANY
+        block = kind & BLOCK and not kind & (ROW | CELL) and not known[element, GONE]
+        if block and has_byline and 2 * known[element, LONG] >= words:
+            looks[element] = 1
+            posts[elements[element, PARENT]] += 1
+            of_posts[elements[element, PARENT]] += words
+    kept = known[:, GONE].copy()
+    dropped = 0
+    for element in range(1, len(elements)):
+        parent = elements[element, PARENT]
+        if known[parent, GONE]:
+            known[element, GONE] = known[parent, GONE]
+        elif looks[element] and posts[parent] >= LEAST_POSTS and 10 * of_posts[parent] >= 8 * words_of(known, parent):
+            known[element, GONE] = POSTS
+            dropped += known[element, LONG]
+    if dropped:
+        tally(elements, runs, known, said)
+        if known[0, FLOW] < dropped:
+            known[:, GONE] = kept
+            tally(elements, runs, known, said)

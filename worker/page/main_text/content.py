@@ -1,0 +1,310 @@
+"""Which part of a page is its content: by what its elements mean, what they are called, and where its prose is.
+
+Words are counted so that languages compare: a run of letters and digits, or one Chinese character, kana or syllable of
+Hangul. Words outside links are *prose*; in a *long line*, of eight and more, they weigh ``PROSE`` times as much as
+those of links, in a short one ``SHORT`` times: navigation is made of links and teasers of short lines, so both weigh
+little, but a page of nothing else is still found.
+
+1. **What is beside the content goes** (``beside``): first comments, then navigation, sidebars, footers, headers of the
+   page and what is hidden, by element, role, class or id. Names lie, so they are doubted where they would take too much;
+   and nothing goes that holds the page's ``<main>``.
+2. **The content is looked for from the outside in**, beginning with the first ``<main>`` that has some of the page. A
+   child takes the place of its parent if it has nearly all that is in it; or if it has more than half and is no mere
+   item of a list or table, no section, and no page in pieces. A *section* begins with a heading of its own, and its
+   parent with one of a higher rank, or it has the main heading of the page: that one is a title to the neighbours of
+   the section as well, so the parent is the content. A page is *in pieces* where the child's prose stands in several
+   blocks and its neighbours have prose as well.
+3. **The main heading belongs to it**, wherever it stands: some sites put it into the content, others above.
+
+All limits are shares of what the page itself holds, and there are no lists of sites. What stands in the content stays,
+its lists, tables, code and links included. ``rules`` names each rule and its reason.
+"""
+
+from __future__ import annotations
+
+import html
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from worker.page.main_text.beside import drop_beside, drop_posts, is_for_no_scripts, is_main, is_on
+from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Rows, is_space, parse
+from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
+from worker.page.main_text.rules import ALL, NAMES, NO_SCRIPTS, NOTICE, OUTSIDE, POSTS, SECTIONS, TITLE
+from worker.page.main_text.tally import (
+    BRIEF,
+    FLOW,
+    GONE,
+    LINKED,
+    LINKS,
+    LONG,
+    OF_ELEMENTS,
+    OF_RUNS,
+    TITLED,
+    WORDS,
+    survey,
+    weight,
+    words_of,
+)
+from worker.page.main_text.vocabulary import (
+    CELL,
+    HEADING,
+    HEADINGS,
+    ITEM,
+    LIST,
+    PARAGRAPH,
+    PREFORMATTED,
+    ROW,
+    TABLE,
+    TERM,
+    VOCABULARY,
+    compiled,
+)
+from worker.page.main_text.vocabulary import TITLE as TITLE_ELEMENT
+
+CONTENT: Final = f"content-2/{VOCABULARY}"
+"""Name of all rules from markup to text; a part of the scheme, so change it when a rule changes."""
+
+LEAST_MAIN: Final = 0.1
+"""Share of what is left from which on ``<main>`` is believed."""
+NEARLY_ALL: Final = 0.85
+MORE_THAN_HALF: Final = 0.5
+
+LEAST_PROSE: Final = 10
+"""Words of long lines that a neighbour must have to count; and words outside links that a page must have to be compared
+by more than its whole text."""
+LEAST_TOTAL: Final = 30
+"""Words, links included, from which on a page of links is compared by some of them."""
+MOST_LINKED: Final = 0.1
+"""Share of links in such a neighbour. Teasers have more."""
+NEIGHBOURS: Final = 0.2
+"""Share of the prose that neighbours must have."""
+ONE_PIECE: Final = 0.6
+"""Share of a child's prose that stands in one block of an article. With .85 landing pages keep more of theirs, and what
+else a site writes below its articles is taken for pieces of them."""
+
+_PARTS: Final = ITEM | TERM | CELL | ROW | LIST | TABLE | PARAGRAPH | PREFORMATTED | HEADING
+_NO_CONTAINER: Final = PARAGRAPH | PREFORMATTED | LIST | HEADING
+
+Flags = npt.NDArray[np.uint8]
+
+
+class Content(NamedTuple):
+    """The text of a page's main content, with a line where a block is, and the page's title.
+
+    ``bare`` says why the text is not enough to tell the page from others by some of it, None where it is. ``linked``:
+    most of its words are those of links.
+    """
+
+    text: str
+    title: str | None
+    bare: str | None = None
+    linked: bool = False
+
+
+class PageBlock(NamedTuple):
+    """A line of the page as it is read, and the name of the rule that dropped it, None where it is kept."""
+
+    text: str
+    dropped_by: str | None
+
+
+class _Decided(NamedTuple):
+    """A page taken apart, what is known of its elements, the element with the content, and the rule that drops each
+    run, 0 for none."""
+
+    body: Any
+    elements: Rows
+    runs: Rows
+    known: Rows
+    top: int
+    dropped: npt.NDArray[np.int32]
+
+
+def main_content(markup: str, off: int = ALL) -> Content:
+    """The main content of a page. Each run of white space is one blank. Rules whose bits are set in ``off`` are off."""
+    page = _decided(markup, off)
+    text = np.empty(len(page.body) + len(page.runs), dtype=np.uint8)
+    written = _write(page.body, page.runs, page.dropped, text)
+    content = html.unescape(text[:written].tobytes().decode("utf-8", "replace"))
+    title = _title(page)
+    links, long, brief = page.known[page.top, [LINKS, LONG, BRIEF]].tolist()
+    if links + long + brief <= LONGEST_NOTICE and is_on(NOTICE, off) and is_notice(content):
+        return Content("", title)
+    few = links + long + brief < LEAST_TOTAL and long + brief < LEAST_PROSE
+    bare = f"it has fewer than {LEAST_PROSE} words outside links" if few else None
+    return Content(content, title, bare, links > long + brief)
+
+
+def blocks(markup: str) -> list[PageBlock]:
+    """All text of a page in the order of the page, line by line, kept or dropped; but neither styles nor scripts."""
+    page = _decided(markup, ALL)
+    kept = main_content(markup).text
+    found = []
+    lines = np.cumsum(page.runs[:, BREAKS]).tolist()
+    numbered = enumerate(zip(lines, page.dropped.tolist(), strict=True))
+    for (_, rule), runs in groupby(numbered, key=lambda run: run[1]):
+        places = [page.runs[number, :2].tolist() for number, _ in runs]
+        text = b"".join(bytes(page.body[begin:end]) for begin, end in places).decode("utf-8", "replace")
+        shown = " ".join(html.unescape(text).split())
+        if shown:
+            found.append(PageBlock(shown, NAMES[rule] if rule else None if kept.strip() else NAMES[NOTICE]))
+    return found
+
+
+def _decided(markup: str, off: int) -> _Decided:
+    body, elements, runs = parse(markup)
+    known = np.zeros((len(elements), OF_ELEMENTS), dtype=np.int32)
+    dropped = np.zeros(len(runs), dtype=np.int32)
+    top = _decide(body, elements, runs, known, dropped, off)
+    return _Decided(body, elements, runs, known, top, dropped)
+
+
+def _title(page: _Decided) -> str | None:
+    run = _title_run(page.elements, page.runs)
+    if run < 0:
+        return None
+    begin, end = page.runs[run, :2].tolist()
+    return " ".join(html.unescape(bytes(page.body[begin:end]).decode("utf-8", "replace")).split()) or None
+
+
+@compiled("int64(int32[:, ::1], int32[:, ::1])")
+def _title_run(elements: Rows, runs: Rows) -> int:
+    """The run that is the page's title, or -1."""
+    for run in range(len(runs)):
+        if elements[runs[run, OWNER], KIND] & TITLE_ELEMENT:
+            return run
+    return -1
+
+
+@compiled("int64(int32[:, ::1], int64)")
+def _rank(elements: Rows, heading: int) -> int:
+    """0 for the highest rank of headings; one more than the lowest for what is no heading."""
+    for rank in range(len(HEADINGS)):
+        if elements[heading, NAME] == HEADINGS[rank]:
+            return rank
+    return len(HEADINGS)
+
+
+@compiled("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
+def _main_heading(elements: Rows, runs: Rows, known: Rows, said: Rows) -> int:
+    """The first of the headings of the highest rank that are not made of links alone; 0 for none."""
+    found, best = 0, len(HEADINGS)
+    for run in range(len(runs)):
+        owner = runs[run, OWNER]
+        if said[run, WORDS] and known[owner, TITLED] and not known[owner, LINKED] and not known[owner, GONE]:
+            rank = _rank(elements, known[owner, TITLED])
+            if rank < best:
+                found, best = known[owner, TITLED], rank
+    return int(found)
+
+
+@compiled("boolean(int32[:, ::1], int64)")
+def _has_prose(known: Rows, element: int) -> bool:
+    """Whether it is a neighbour that counts."""
+    few_links = known[element, LINKS] <= MOST_LINKED * words_of(known, element)
+    return bool(known[element, LONG] >= LEAST_PROSE and few_links)
+
+
+@compiled("boolean(int32[:, ::1], int64, int64, int64)")
+def _in_pieces(known: Rows, top: int, child: int, long: int) -> bool:
+    """Whether the neighbours of a child have prose as well, of ``long`` words with its own, and it is of pieces."""
+    if _has_prose(known, child):
+        long -= known[child, LONG]
+    return bool(long > NEIGHBOURS * known[top, LONG] and known[child, FLOW] < ONE_PIECE * known[child, LONG])
+
+
+@compiled("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int64)")
+def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, off: int) -> int:
+    """The element that holds the content; ``title`` is the main heading."""
+    titled, first, heaviest, long = np.zeros((4, len(elements)), dtype=np.int32)
+    while title > 0:
+        titled[title] = 1
+        title = elements[title, PARENT]
+    for run in range(len(runs) - 1, -1, -1):
+        if said[run, WORDS] and not known[runs[run, OWNER], GONE]:
+            first[runs[run, OWNER]] = run + 1
+    top = 0
+    for element in range(len(elements) - 1, 0, -1):
+        if known[element, GONE]:
+            continue
+        parent = elements[element, PARENT]
+        if first[element] and (not first[parent] or first[element] < first[parent]):
+            first[parent] = first[element]
+        if not heaviest[parent] or weight(known, element) >= weight(known, heaviest[parent]):
+            heaviest[parent] = element
+        if _has_prose(known, element):
+            long[parent] += known[element, LONG]
+        if is_main(elements, element) and weight(known, element) >= LEAST_MAIN * weight(known, 0):
+            top = element
+    while True:
+        child = int(heaviest[top])
+        if not child or not weight(known, child):
+            return top
+        kind = elements[child, KIND]
+        if weight(known, child) >= NEARLY_ALL * weight(known, top):
+            if kind & _NO_CONTAINER:
+                return top
+        else:
+            part = kind & _PARTS or weight(known, child) < MORE_THAN_HALF * weight(known, top)
+            own = _rank(elements, known[runs[first[child] - 1, OWNER], TITLED])
+            opening = runs[first[top] - 1, OWNER]
+            above = _rank(elements, 0 if known[opening, LINKED] else known[opening, TITLED])
+            section = own < len(HEADINGS) and (above < own or (titled[top] and not titled[child]))
+            if part or section or (is_on(SECTIONS, off) and _in_pieces(known, top, child, long[top])):
+                return top
+        top = child
+
+
+@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], int64)")
+def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, off: int) -> int:
+    """Apply all rules, and fill ``known`` and ``dropped``; the element that holds the content."""
+    said = np.zeros((len(runs), OF_RUNS), dtype=np.int32)
+    survey(body, elements, runs, False, known, said)
+    if not (is_on(NO_SCRIPTS, off) and is_for_no_scripts(elements, runs, known, said)):
+        survey(body, elements, runs, True, known, said)
+    drop_beside(elements, runs, known, said, off)
+    if is_on(POSTS, off):
+        drop_posts(body, elements, runs, known, said)
+    title = _main_heading(elements, runs, known, said)
+    top = _content(elements, runs, known, said, title, off) if is_on(OUTSIDE, off) else 0
+    inside = np.zeros(len(elements), dtype=np.uint8)
+    inside[top] = 1
+    if is_on(TITLE, off):
+        inside[title] = 1
+    inside[0] = 1 if top == 0 else 0
+    for element in range(1, len(elements)):
+        if inside[elements[element, PARENT]] and not known[element, GONE]:
+            inside[element] = 1
+    for run in range(len(runs)):
+        owner = runs[run, OWNER]
+        if not inside[owner]:
+            dropped[run] = known[owner, GONE] if known[owner, GONE] else OUTSIDE
+    return int(top)
+
+
+@compiled("int64(uint8[::1], int32[:, ::1], int32[::1], uint8[::1])")
+def _write(body: Any, runs: Rows, dropped: Any, text: Flags) -> int:
+    """Write all that no rule drops; how many bytes of ``text`` it takes."""
+    written = 0
+    breaks = False
+    for run in range(len(runs)):
+        breaks = breaks or runs[run, BREAKS] == 1
+        if dropped[run]:
+            continue
+        for place in range(runs[run, FROM], runs[run, TO]):
+            if not is_space(int(body[place])):
+                if breaks and written:
+                    if text[written - 1] == 32:
+                        written -= 1
+                    text[written] = 10
+                    written += 1
+                breaks = False
+                text[written] = body[place]
+                written += 1
+            elif written and not breaks and text[written - 1] != 32:
+                text[written] = 32
+                written += 1
+    return written

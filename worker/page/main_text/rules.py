@@ -1,0 +1,106 @@
+"""The rules by which text is kept or dropped, in the order in which they are applied, and why each is there.
+
+The numbers stand in the arrays of ``tally``: a rule that drops an element leaves its number there.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+NO_SCRIPTS: Final = 1
+UNSEEN: Final = 2
+COMMENTS: Final = 3
+MEANING: Final = 4
+HIDDEN: Final = 5
+NAMED: Final = 6
+WEAKLY_NAMED: Final = 7
+COMMENTS_ALL: Final = 8
+NAMES_LIE: Final = 9
+POSTS: Final = 10
+OUTSIDE: Final = 11
+SECTIONS: Final = 12
+TITLE: Final = 13
+NOTICE: Final = 14
+
+
+class Rule(NamedTuple):
+    """``drops``: it takes text away; else it keeps what other rules would take."""
+
+    number: int
+    name: str
+    drops: bool
+    reason: str
+
+
+RULES: Final = (
+    Rule(
+        NO_SCRIPTS,
+        "no-scripts",
+        False,
+        "What is for those who run no scripts is shown where it holds most of the page: a crawler runs none, and some "
+        "forums write the whole thread there.",
+    ),
+    Rule(UNSEEN, "unseen", True, "Scripts, styles, forms and pictures are not shown as text."),
+    Rule(COMMENTS, "comments", True, "What is called comments is the readers', and differs between two copies."),
+    Rule(
+        MEANING,
+        "meaning",
+        True,
+        "Navigation, sidebars, footers, dialogs and page headers are beside the content by their element or role.",
+    ),
+    Rule(HIDDEN, "hidden", True, "What is hidden by its attributes is not read, unless it is most of the page."),
+    Rule(
+        NAMED,
+        "named",
+        True,
+        "Authors call menus, sidebars, advertising, consent, related pages and sharing so, in class and id.",
+    ),
+    Rule(WEAKLY_NAMED, "weakly-named", True, "The same by words that mean other things as well, for small parts."),
+    Rule(
+        COMMENTS_ALL,
+        "comments-are-all",
+        False,
+        "Where little is left without the comments, or they have the longest text, they are the content: a thread of a "
+        "forum is its replies.",
+    ),
+    Rule(
+        NAMES_LIE,
+        "names-lie",
+        False,
+        "Where the names would take nearly all prose, or the longest text, they are not believed: page builders call "
+        "each paragraph a widget, others the whole page a banner.",
+    ),
+    Rule(
+        POSTS,
+        "posts",
+        True,
+        "Siblings that each have a line with author and date are comments, whatever they are called, where an article "
+        "stands beside them that is longer than they are.",
+    ),
+    Rule(OUTSIDE, "outside", True, "The content is the part that holds most of the prose, looked for from outside in."),
+    Rule(
+        SECTIONS,
+        "sections",
+        False,
+        "A part that has most of the prose, in several pieces, does not stand for its neighbours of prose: a landing "
+        "page is made of them.",
+    ),
+    Rule(TITLE, "main-heading", False, "The main heading belongs to the content wherever it stands."),
+    Rule(
+        NOTICE,
+        "notice",
+        True,
+        "A few words that only ask for scripts or patience stand where a script would have put the page: all pages of "
+        "an application have the same.",
+    ),
+)
+"""In their order. Those that keep stand behind the rules that they undo."""
+
+NAMES: Final = {rule.number: rule.name for rule in RULES}
+ALL: Final = 0
+"""No rule is off; a rule is off whose number's bit is set."""
+
+
+def without(*rules: Rule) -> int:
+    """All rules but these."""
+    return sum(1 << rule.number for rule in rules)

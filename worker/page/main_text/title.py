@@ -1,0 +1,42 @@
+"""Whether a text is what its page's title announces.
+
+The text that was taken for a page's content may be that of its template: an appeal, a table of contents, what the site
+says of itself. It stands on pages that have nothing else in common. Their titles tell: an article has words of its
+title in its sentences, and a template has not.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from worker.page.words.noise import NOISE_WORDS
+from worker.page.words.scripts import HAN_RANGE, IDEOGRAPH_RANGES, UNSPACED_RANGES
+
+ANNOUNCED: Final = "announced-1"
+"""Name of the rule; a part of the scheme, so change it when the rule changes."""
+
+LEAST_ANNOUNCED: Final = 0.4
+"""Share of the title's words that a text must have. With .3, a fifth more templates are taken for content; with .5, a
+few more articles are doubted."""
+
+_BETWEEN_PARTS: Final = re.compile(r"\s+[|–—·»«•:-]+\s+|\s*\|\s*|\s+[(\[]|（")
+_UNSPACED: Final = f"{HAN_RANGE}{IDEOGRAPH_RANGES}{UNSPACED_RANGES}"
+_WORDS: Final = re.compile(rf"[{_UNSPACED}]{{2,3}}|[^\W\d_{_UNSPACED}]{{2,}}")
+"""Words of letters, and of scripts without blanks three characters each: two stand together in many a text."""
+_SAYING_LITTLE: Final = NOISE_WORDS.always.union(*NOISE_WORDS.by_language.values())
+
+
+def first_part(title: str) -> str:
+    """A title without what stands behind it, as the name of the site or "(print)": copies have another one."""
+    return _BETWEEN_PARTS.split(title, maxsplit=1)[0]
+
+
+def is_announced(text: str, title: str) -> bool:
+    """Whether enough words of the title's first part stand in the lines of a text that are no part of the title."""
+    title = title.casefold()
+    words = set(_WORDS.findall(first_part(title)))
+    words = words - _SAYING_LITTLE or words
+    lines = text.casefold().splitlines()
+    sentences = "\n".join(line for line in lines if len(line) > len(title) or line.strip() not in title)
+    return bool(words) and sum(word in sentences for word in words) >= LEAST_ANNOUNCED * len(words)

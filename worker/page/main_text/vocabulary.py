@@ -1,0 +1,189 @@
+"""What the names of elements say of them, and what the names say that authors give to parts of their pages.
+
+A *kind* is a set of bits that an element has by its name (HTML Living Standard, sections 4, 13.1.2 and 13.2.6). A
+*mark* is a set of bits that it has by its attributes: role, class and id.
+
+Names and words are looked up by their hashes, of 31 bits: with some two hundred entries, an unknown one is taken for a
+known one by chance in one of ten million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from worker.compiling import compiler_of
+
+VOCABULARY: Final = "words-2"
+"""Name of these lists; a part of the scheme, so change it when they change."""
+
+# Kinds of elements.
+BLOCK: Final = 1 << 0
+"""Begins and ends a line of text."""
+INLINE: Final = 1 << 1
+"""Stands in a line; elements that HTML does not know are neither, as those of XML."""
+VOID: Final = 1 << 2
+RAW: Final = 1 << 3
+"""Whatever stands in it up to its end tag is no markup."""
+UNSEEN: Final = 1 << 4
+"""What stands in it is not shown, or no text."""
+BREAK: Final = 1 << 5
+PARAGRAPH: Final = 1 << 6
+HEADING: Final = 1 << 7
+LINK: Final = 1 << 8
+ITEM: Final = 1 << 9
+TERM: Final = 1 << 10
+LIST: Final = 1 << 11
+CELL: Final = 1 << 12
+ROW: Final = 1 << 13
+TABLE: Final = 1 << 14
+PREFORMATTED: Final = 1 << 15
+ASIDE: Final = 1 << 16
+"""Beside the content by its meaning: navigation, sidebar, footer, dialog."""
+HEADER: Final = 1 << 17
+MAIN: Final = 1 << 18
+ARTICLE: Final = 1 << 19
+SECTION: Final = 1 << 20
+WHOLE: Final = 1 << 21
+"""The document or its body."""
+TITLE: Final = 1 << 22
+NOSCRIPT: Final = 1 << 23
+"""Shown to those who run no scripts, as a crawler."""
+BUTTON: Final = 1 << 24
+
+# Marks of elements.
+MARKED_COMMENTS: Final = 1 << 0
+MARKED_ASIDE: Final = 1 << 1
+"""Navigation, advertising and the like, by class or id."""
+MARKED_WEAKLY: Final = 1 << 2
+"""The same, by a word that means other things as well."""
+MARKED_MAIN: Final = 1 << 3
+HAS_ADDRESS: Final = 1 << 4
+MARKED_HIDDEN: Final = 1 << 5
+MARKED_ROLE: Final = 1 << 6
+"""Navigation and the like by its role, which means as much as an element does."""
+
+_ELEMENTS: Final = {
+    "address blockquote center details dir div dl fieldset figcaption figure form hgroup hr p pre listing xmp summary "
+    "table caption thead tbody tfoot tr td th ul ol menu li dd dt h1 h2 h3 h4 h5 h6 article section main header footer "
+    "nav aside dialog search html head body frameset noframes title option optgroup legend": BLOCK,
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr output q rp rt ruby s samp "
+    "small span strike strong sub sup time tt u var img wbr br": INLINE,
+    "area base br col embed frame hr img input keygen link meta param source track wbr": VOID,
+    "script style title textarea iframe noembed noframes xmp": RAW,
+    "script style title textarea iframe noembed noframes xmp noscript template svg select button object applet audio "
+    "video canvas map datalist rp rt": UNSEEN,
+    "br": BREAK,
+    "p": PARAGRAPH,
+    "h1 h2 h3 h4 h5 h6": HEADING,
+    "a": LINK,
+    "li": ITEM,
+    "dd dt": TERM,
+    "ul ol dl menu dir": LIST,
+    "td th": CELL,
+    "tr": ROW,
+    "table": TABLE,
+    "pre listing": PREFORMATTED,
+    "nav aside footer dialog menu search": ASIDE,
+    "header": HEADER,
+    "main": MAIN,
+    "article": ARTICLE,
+    "section": SECTION,
+    "html body": WHOLE,
+    "title": TITLE,
+    "noscript": NOSCRIPT,
+    "button": BUTTON,
+}
+
+_WORDS: Final = {
+    "comment comments commentlist disqus replies respond": MARKED_COMMENTS,
+    # navigation
+    "nav navbar navigation navigations navmenu sidenav topnav subnav navheader navfooter menu menus submenu breadcrumb "
+    "breadcrumbs crumb crumbs pager pagination paging skip headerlink toolbar topbar masthead "
+    # beside and below
+    "sidebar sidebars sphinxsidebar aside rail footer foot colophon copyright disclaimer legal legalnotice "
+    # other pages
+    "related recommend recommended recommendation recommendations suggested readmore trending "
+    # to be shared, bought, signed
+    "share shares sharing sharebar sharethis addthis addtoany social socials "
+    "ad ads adv advert advertisement advertising adsense banner promo promos promotion sponsor sponsored outbrain "
+    "taboola cookie cookies gdpr consent onetrust cookielaw cookiebot "
+    "newsletter newsletters subscribe subscription signup login popup modal "
+    "overlay lightbox": MARKED_ASIDE,
+    "widget widgets": MARKED_WEAKLY,
+}
+
+_ROLES: Final = {
+    "navigation banner contentinfo complementary search dialog alert alertdialog menu menubar toolbar tablist "
+    "tooltip": MARKED_ROLE,
+    "main article": MARKED_MAIN,
+}
+
+_ATTRIBUTES: Final = ("class", "id", "role", "hidden", "style", "aria-hidden", "href")
+
+compiled: Final = compiler_of("worker.page.main_text", ("vocabulary", "markup", "rules", "tally", "beside", "content"))
+"""Makes the kernels of these files."""
+
+Table = npt.NDArray[np.int32]
+"""Row i holds a hash and its bits, or zeros; found from row (hash % rows) on."""
+
+_SEED: Final = 0x1000193
+_FACTOR: Final = 0x01000193
+_MASK: Final = 0x7FFFFFFF
+EMPTY: Final = _SEED
+"""Hash of no characters; a hash grows by ``grown``."""
+
+
+@compiled("int64(int64, int64)")
+def grown(name: int, character: int) -> int:
+    """Hash of a name with one more character (FNV-1a, Fowler, Noll, Vo, of 31 bits)."""
+    return ((name ^ character) * _FACTOR) & _MASK
+
+
+@compiled("int64(int32[:, ::1], int64)")
+def bits_of(table: Table, name: int) -> int:
+    """The bits of a hash; 0 for one that the table does not hold."""
+    last = len(table) - 1
+    row = name & last
+    while table[row, 0] != 0:
+        if table[row, 0] == name:
+            return int(table[row, 1])
+        row = (row + 1) & last
+    return 0
+
+
+def hash_of(name: str) -> int:
+    """Hash of a whole name."""
+    value = EMPTY
+    for byte in name.encode():
+        value = grown(value, byte)
+    return int(value)
+
+
+def _table(lists: Mapping[str, int]) -> Table:
+    entries: dict[int, int] = {}
+    for names, bits in lists.items():
+        for name in names.split():
+            entries[hash_of(name)] = entries.get(hash_of(name), 0) | bits
+    table = np.zeros((_rows(entries), 2), dtype=np.int32)
+    for name_hash, bits in entries.items():
+        row = name_hash & (len(table) - 1)
+        while table[row, 0]:
+            row = (row + 1) & (len(table) - 1)
+        table[row] = name_hash, bits
+    return table
+
+
+def _rows(entries: Iterable[int]) -> int:
+    """A power of two that leaves three quarters of the rows free."""
+    return 1 << (4 * len(list(entries)) - 1).bit_length()
+
+
+ELEMENTS: Final = _table(_ELEMENTS)
+WORDS: Final = _table(_WORDS)
+ROLES: Final = _table(_ROLES)
+CLASS, ID, ROLE, HIDDEN, STYLE, ARIA_HIDDEN, HREF = map(hash_of, _ATTRIBUTES)
+HEADINGS: Final = tuple(hash_of(f"h{rank}") for rank in range(1, 7))

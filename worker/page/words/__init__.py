@@ -1,0 +1,1 @@
+"""A text → uniform spelling → tokens → weighted features."""
