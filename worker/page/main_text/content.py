@@ -6,8 +6,8 @@ those of links, in a short one ``SHORT`` times: navigation is made of links and 
 little, but a page of nothing else is still found.
 
 1. **What is beside the content goes** (``beside``): first comments, then navigation, sidebars, footers, headers of the
-   page and what is hidden, by element, role, class or id. Names lie, so they are doubted where they would take too much;
-   and nothing goes that holds the page's ``<main>``.
+   page and what is hidden, by element, role, class or id. Names lie, so they are doubted where they would take too
+   much; and nothing goes that holds the page's ``<main>``.
 2. **The content is looked for from the outside in**, beginning with the first ``<main>`` that has some of the page. A
    child takes the place of its parent if it has nearly all that is in it; or if it has more than half and is no mere
    item of a list or table, no section, and no page in pieces. A *section* begins with a heading of its own, and its
