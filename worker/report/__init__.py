@@ -1,0 +1,1 @@
+"""A page for people that shows what a scan has found."""

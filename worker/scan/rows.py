@@ -1,0 +1,56 @@
+"""A line of ``verdicts.jsonl``: what became of a page of an archive."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from worker.errors import UnreadableRecord
+
+
+class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a page.
+
+    ``file`` and ``offset`` say where it stands (``worker.scan.inputs.records.Place``). ``duplicate_of`` is the URL of
+    the earlier survivor that it is near to and ``duplicate_of_id`` that page's id, where it has one. ``distance`` is in
+    bits; ``similarity`` the estimated share of neighbouring words in common, 0 to 1. ``reason`` is the rule that holds,
+    or why the page is dead, with the ``detail``. ``fetched`` is in milliseconds since 1970 UTC. ``fingerprint`` and
+    ``text_hash`` are 16 hex digits, ``sketch`` and ``bands`` 64 each or none: all that ``near`` asks of a page.
+    """
+
+    file: str
+    offset: int
+    id: str
+    url: str
+    verdict: Literal["unique", "duplicate", "refetch", "dead"]
+    duplicate_of: str | None = None
+    duplicate_of_id: str | None = None
+    distance: int | None = None
+    similarity: float | None = None
+    reason: str = ""
+    detail: str = ""
+    language: str = ""
+    tokens: int = 0
+    fetched: int | None = None
+    spider: str | None = None
+    fingerprint: str | None = None
+    text_hash: str = ""
+    sketch: str = ""
+    bands: str = ""
+
+    def encode(self) -> bytes:
+        """As a line of JSON, with its end."""
+        return msgspec.json.encode(self) + b"\n"
+
+    @classmethod
+    def decode(cls, line: bytes) -> VerdictRow:
+        """What ``encode`` wrote.
+
+        Raises:
+            UnreadableRecord: anything else.
+        """
+        try:
+            return msgspec.json.decode(line, type=cls)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise UnreadableRecord(f"not a verdict on a page: {error}") from error
