@@ -17,6 +17,8 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
     bits; ``similarity`` the estimated share of neighbouring words in common, 0 to 1. ``reason`` is the rule that holds,
     or why the page is dead, with the ``detail``. ``fetched`` is in milliseconds since 1970 UTC. ``fingerprint`` and
     ``text_hash`` are 16 hex digits, ``sketch`` and ``bands`` 64 each or none: all that ``near`` asks of a page.
+    ``canonical`` is the URL that the page itself names as that of its content (``<link rel="canonical">``, absolute),
+    None where it names none or nobody has looked.
     """
 
     file: str
@@ -38,6 +40,7 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
     text_hash: str = ""
     sketch: str = ""
     bands: str = ""
+    canonical: str | None = None
 
     def encode(self) -> bytes:
         """As a line of JSON, with its end."""
