@@ -70,12 +70,15 @@ class StateFile:
         self._end = os.fstat(self._fd).st_size
         self._torn = False
         self._last = -1
+        self._pages = 0
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, pages: int | None = None) -> Iterator[Block]:
         """All blocks, to be read to the end before anything is appended; what a crash has torn is cut off then.
 
+        With ``pages``, those that hold later pages are cut off, too.
+
         Raises:
-            Refused: the file is damaged, or of another scheme.
+            Refused: the file is damaged, or of another scheme, or it does not hold just so many pages.
         """
         with self.file.open("rb") as source:
             if source.read(len(_MAGIC)) != _MAGIC:
@@ -88,18 +91,28 @@ class StateFile:
                     block = decode(Block, payload)
                 except UnreadableRecord as error:
                     raise self._damaged(begin, str(error)) from error
+                if pages is not None and _pages_up_to(block) > pages:
+                    source.seek(begin)
+                    break
                 if block.after != self._last or block.scheme != self._scheme.id:
-                    raise self._damaged(begin, f"it goes on after page {block.after}, not after {self._last}")
+                    raise self._damaged(begin, f"it goes on after batch {block.after}, not after {self._last}")
                 self._last = block.to
+                self._pages = _pages_up_to(block)
                 yield block
             whole = source.tell()
-        if whole < self._end:
-            _log.warning(
-                "%s: the last %d bytes are a record that was not written to its end, so they are cut off; the pages in "
-                "it were not flushed when the process was killed",
-                self.file,
-                self._end - whole,
+        if pages is not None and pages != self._pages:
+            raise Refused(
+                f"{self.file} was to be cut back to its first {pages} pages, but a record of it ends behind page "
+                f"{self._pages}: another program has changed it since. Begin anew in another folder"
             )
+        if whole < self._end:
+            if pages is None:
+                _log.warning(
+                    "%s: the last %d bytes are a record that was not written to its end, so they are cut off; the "
+                    "pages in it were not flushed when the process was killed",
+                    self.file,
+                    self._end - whole,
+                )
             os.ftruncate(self._fd, whole)
             os.fsync(self._fd)
             self._end = whole
@@ -191,13 +204,18 @@ class StateFile:
             )
 
     def _damaged(self, begin: int, why: str) -> Refused:
-        otherwise = f"go on with the {self._last + 1} pages before it and forget the others: truncate -s {begin} "
+        otherwise = f"go on with the {self._pages} pages before it and forget the others: truncate -s {begin} "
         if begin == len(_MAGIC):
             otherwise = "begin anew without what it holds: rm "
         return Refused(
             f"{self.file} is damaged in the record at byte {begin}: {why}. Nothing was changed. Put back a copy of it, "
             f"or {otherwise}{self.file}"
         )
+
+
+def _pages_up_to(block: Block) -> int:
+    """How many pages were judged when the block was sealed."""
+    return dict(block.claimed_up_to).get(0, -1) + 1
 
 
 def _locked(folder: Path) -> int:
