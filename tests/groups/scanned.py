@@ -38,11 +38,11 @@ def scan(claims: Iterable[Claim], *, file: str = "pages.warc", ids: bool = True)
     shard = SingleShard(replace(policy(), shards=1, near=NEAR), lambda: Shard.by(NEAR), MemoryLimit(0, sketched=True))
     made = Scan([], [])
     for number, claim in enumerate(claims):
-        decision = shard.decide(claim)
-        similarity = shard.similarity(decision)
-        shard.take(decision)
+        decided = shard.decide([claim])
+        (decision,), (similarity,) = decided.decisions, shard.similarities(decided)
+        shard.take(decided)
         original = decision.original
-        survivor = number if original is None else original.order[0]
+        survivor = number if original is None else sum(original.order)
         made.survivors.append(None if claim.dead else survivor)
         made.rows.append(
             VerdictRow(
