@@ -81,7 +81,7 @@ def test_at_the_limit_of_memory_judging_is_over_and_what_was_judged_is_kept(tmp_
     assert isinstance(judge.submit(UNIQUE[0]).exception(), OverMemoryLimit)
     judge.close()
     with Deduplicator(tmp_path, settings()) as local:
-        assert local.judged == judged
+        assert local.judged >= judged
 
 
 def test_when_the_disk_is_full_judging_is_over_and_so_it_says_when_it_is_closed(tmp_path: Path) -> None:
