@@ -418,7 +418,6 @@ def test_pages_behind_the_last_that_was_judged_are_not_when_the_iteration_is_giv
     assert [verdict.number for _, verdict in rest] == list(range(400 - len(rest), 400))
 
 
-
 def test_one_may_be_judged_between_those_that_are_judged_together(in_memory: Deduplicator) -> None:
     pages = [FetchedPage(f"http://a.example/{number}", text=TEXT) for number in range(10)]
     verdicts = []

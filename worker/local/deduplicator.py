@@ -75,19 +75,18 @@ class Deduplicator:
         back_to: int | None = None,
     ) -> None:
         settings = config if isinstance(config, Settings) else _settings(config)
-        # Verdicts do not depend on the number of shards; so a state can be opened whatever the topics are.
-        alone = settings.topics.model_copy(update={"partitions": 1, "shards": 1})
-        self._settings: Final = settings.model_copy(update={"topics": alone})
+        self._settings: Final = alone(settings)
         self._recipe: Final = parts.recipe(self._settings)
-        scheme = parts.scheme(self._settings, self._recipe)
-        self._policy: Final = policy(self._settings, scheme, secrets.token_bytes(8))
+        self.scheme: Final = parts.scheme(self._settings, self._recipe)
+        """All that a verdict depends on."""
+        self._policy: Final = policy(self._settings, self.scheme, secrets.token_bytes(8))
         self._scope_of: Final = parts.scope_of(self._settings, self._recipe)
         self._clock: Final = clock
         self._lock: Final = threading.Lock()
         self._process: Final = os.getpid()
         self._open = True
         self._whole = True
-        self._file: Final = None if state is None else StateFile(Path(state), scheme)
+        self._file: Final = None if state is None else StateFile(Path(state), self.scheme)
         try:
             with compiling(lambda step: None):
                 self._fingerprinter: Final = Fingerprinter(self._recipe)
@@ -279,6 +278,11 @@ class Deduplicator:
 
     def _now(self) -> int:
         return round(self._clock() * 1000)
+
+
+def alone(settings: Settings) -> Settings:
+    """The settings of a state: verdicts do not depend on the number of shards, so it is opened whatever that is."""
+    return settings.model_copy(update={"topics": settings.topics.model_copy(update={"partitions": 1, "shards": 1})})
 
 
 def _settings(config: str | os.PathLike[str] | None) -> Settings:

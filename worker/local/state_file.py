@@ -33,6 +33,8 @@ from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
 from worker.fingerprint.scheme import Scheme
 from worker.messages import Block, decode, encode
 
+BLOCKS: Final = "index.blocks"
+"""The name of the file."""
 _MAGIC: Final = b"DEDUPST1"
 _HEAD: Final = struct.Struct("<QI")
 _CHECK: Final = struct.Struct("<I")
@@ -51,11 +53,11 @@ class StateFile:
     """
 
     def __init__(self, folder: Path, scheme: Scheme) -> None:
-        self.file: Final = folder / "index.blocks"
+        self.file: Final = folder / BLOCKS
         self._scheme: Final = scheme
         try:
             folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-            self._lock: Final = _locked(folder)
+            self._lock: Final = lock(folder)
             try:
                 if not self.file.exists():
                     self._make()
@@ -218,24 +220,29 @@ def _pages_up_to(block: Block) -> int:
     return dict(block.claimed_up_to).get(0, -1) + 1
 
 
-def _locked(folder: Path) -> int:
-    """A file descriptor that holds the folder's lock; the system lets go of it however the process ends."""
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, _FILE_MODE)
+def lock(folder: Path) -> int:
+    """A file descriptor that holds the folder's lock; the system lets go of it however the process ends.
+
+    Raises:
+        Refused: another process holds it.
+        OSError: the folder cannot be written to.
+    """
+    held = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, _FILE_MODE)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        holder = os.pread(lock, 32, 0).decode(errors="replace").strip()
-        os.close(lock)
+        holder = os.pread(held, 32, 0).decode(errors="replace").strip()
+        os.close(held)
         raise Refused(
             f"the state {folder} is open already, in process {holder or '(unknown)'}: close it there, or give this one "
             "a folder of its own. Two that judge by one state would each miss what the other has seen"
         ) from None
     except BaseException:
-        os.close(lock)
+        os.close(held)
         raise
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    return lock
+    os.ftruncate(held, 0)
+    os.pwrite(held, f"{os.getpid()}\n".encode(), 0)
+    return held
 
 
 def _record(payload: bytes) -> bytes:
