@@ -104,12 +104,12 @@ def _hunk(a: Sequence[Word], b: Sequence[Word], group: Sequence[_Change], before
     """Both sides of a group of changes, with so many equal words before and behind it."""
     left, right = [_run("same", a, group[0].a - before, group[0].a)], [_run("same", b, group[0].b - before, group[0].b)]
     for number, change in enumerate(group):
-        left.append(_shortened(_run("changed", a, change.a, change.a_end), a, change.a))
-        right.append(_shortened(_run("changed", b, change.b, change.b_end), b, change.b))
+        left += _changed(a, change.a, change.a_end)
+        right += _changed(b, change.b, change.b_end)
         length = group[number + 1].a - change.a_end if number + 1 < len(group) else behind
         left.append(_run("same", a, change.a_end, change.a_end + length))
         right.append(_run("same", b, change.b_end, change.b_end + length))
-    kept = (tuple(run for run in runs if run.words) for runs in (left, right))
+    kept = (tuple(run for run in runs if run.text) for runs in (left, right))
     return Hunk(*kept)
 
 
@@ -117,9 +117,13 @@ def _run(kind: Kind, words: Sequence[Word], begin: int, end: int) -> Run:
     return Run(kind, "".join(word.text + word.behind for word in words[begin:end]), end - begin)
 
 
-def _shortened(run: Run, words: Sequence[Word], begin: int) -> Run:
-    """A text that is in one page alone may be as long as the page."""
-    if run.words <= _MOST_SHOWN // 2:
-        return run
-    shown = _run(run.kind, words, begin, begin + _MOST_SHOWN // 2)
-    return Run(run.kind, f"{shown.text} … ({run.words - shown.words:,} more)", run.words)
+def _changed(words: Sequence[Word], begin: int, end: int) -> list[Run]:
+    """Words of one side alone, and what stands behind the last of them, which is no word and not marked. A text that is
+    in one page alone may be as long as the page."""
+    if begin == end:
+        return []
+    shown = min(end, begin + _MOST_SHOWN // 2)
+    last = words[shown - 1]
+    more = f" … ({end - shown:,} more) " if shown < end else ""
+    before = _run("changed", words, begin, shown - 1).text
+    return [Run("changed", before + last.text + more, end - begin), Run("same", last.behind, 0)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
 from worker.report.difference import Difference, Hunk, Run, difference
-from worker.report.markup import Markup, address, escaped, joined, tag, whole
+from worker.report.markup import Markup, address, escaped, joined, shortened, tag, whole
 from worker.report.samples import Sample, TextKey, key_of
 from worker.report.words import Cut, words
 
@@ -16,6 +17,7 @@ MOST_BYTES: Final = 1_300_000
 _MOST_WORDS: Final = 20_000
 _MOST_CHARACTERS: Final = 4_000
 """Of a run: a word may be as long as its page."""
+_EMPTY_LINES: Final = re.compile(r"[^\S\n]*\n\s*\n")
 
 
 def side_by_side(samples: Sequence[Sample], texts: Mapping[TextKey, str], cut: Cut) -> Markup:
@@ -76,5 +78,5 @@ def _side(hunk: Hunk, name: str) -> Markup:
 
 
 def _run(run: Run, name: str) -> Markup:
-    text = run.text if len(run.text) <= _MOST_CHARACTERS else run.text[:_MOST_CHARACTERS] + "…"
+    text = _EMPTY_LINES.sub("\n", shortened(run.text, _MOST_CHARACTERS))
     return tag(name, text) if run.kind == "changed" else escaped(text)

@@ -14,6 +14,9 @@ _UNSEEN: Final = re.compile(
 _VOID: Final = frozenset({"meta", "link"})
 
 
+_PARTS: Final = re.compile(r"[^/?&.=]*[/?&.=]*(?<=.)", re.DOTALL)
+
+
 class Markup(str):
     """Text that is HTML."""
 
@@ -44,13 +47,18 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 
 def address(url: str, *, followed: bool = True) -> Markup:
     """A URL, whatever it holds, written from left to right; one of the web can be followed where that is wanted."""
-    inner = tag("bdi", shortened(url, _LONGEST_URL), dir="ltr")
+    inner = tag("bdi", breakable(shortened(url, _LONGEST_URL)), dir="ltr")
     if not followed or not url.startswith(("http://", "https://")) or len(url) > _LONGEST_URL:
         return tag("span", inner, class_="url")
     return tag("a", inner, class_="url", href=url, rel="noopener noreferrer")
 
 
 _LONGEST_URL: Final = 300
+
+
+def breakable(path: str) -> Markup:
+    """Text with places at which a line may end: behind the signs that part a URL."""
+    return Markup("<wbr>".join(map(escaped, _PARTS.findall(path))))
 
 
 def shortened(text: str, most: int = 160) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 from worker.report.charts import counts, share_bar, shares
 from worker.report.findings import Finding
 from worker.report.group_pictures import GroupPicture
-from worker.report.markup import Markup, address, joined, percent, shortened, table, tag, whole
+from worker.report.markup import Markup, address, breakable, joined, percent, shortened, table, tag, whole
 from worker.report.tally import SIMILARITIES, Named, Names, Tally
 from worker.report.timeline import Timeline
 
@@ -23,7 +23,17 @@ _NOTHING_WRONG: Final = (
     "Nothing that this report looks for: no error page under many URLs, no boilerplate, no template that gives only "
     "duplicates, few very short or unreadable pages."
 )
-_LANGUAGES: Final = {"latin": "Latin script", "zh": "Chinese", "ja": "Japanese", "ko": "Korean"}
+_LANGUAGES: Final = {
+    "latin": "Latin script",
+    "zh": "Chinese",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "cyrillic": "Cyrillic script",
+    "arabic": "Arabic script",
+    "thai": "Thai",
+    "other": "other scripts",
+    "none": "no letters",
+}
 
 
 @dataclass(frozen=True)
@@ -173,7 +183,7 @@ def _where(tally: Tally) -> Markup:
 def _names(rows: Iterable[tuple[str, Named]], head: str) -> Markup:
     cells = [
         [
-            tag("bdi", shortened(name)),
+            tag("bdi", breakable(shortened(name))),
             whole(one.pages),
             whole(one.duplicates),
             joined(share_bar(one.duplicates, one.judged), percent(one.duplicates, one.judged)),
