@@ -160,10 +160,13 @@ def _refuse_another(task: Task, before: Plan) -> None:
         return
     differs = [name for name in Plan.__struct_fields__ if getattr(now, name) != getattr(before, name)]
     if differs == ["archives"]:
-        odd = [a or b for a, b in zip_longest(before.archives, now.archives) if a != b]
+        nothing = ("nothing", "", None)
+        odd = [pair for pair in zip_longest(before.archives, now.archives, fillvalue=nothing) if pair[0] != pair[1]]
+        (was, *_, bytes_then), (given, *_, bytes_now) = odd[0]
         raise Refused(
-            f"the scan into {task.folder} was begun with other archives, or they have changed since: the first is "
-            f"{odd[0][0]}. Name the same ones in the same order, or scan into another folder"
+            f"the scan into {task.folder} was begun with other archives, or they have changed since: {was} "
+            f"({bytes_then} bytes) then, {given} ({bytes_now} bytes) now. Name the same ones in the same order, or "
+            "scan into another folder"
         )
     raise Refused(
         f"the scan into {task.folder} was begun otherwise ({', '.join(differs)}): give the same options again, or scan "
