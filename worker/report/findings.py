@@ -59,8 +59,8 @@ def _one_text_under_many_paths(groups: Sequence[GroupPicture]) -> Iterator[Findi
     if found:
         yield Finding(
             "One text under many unrelated paths",
-            f"{_groups(found)} of pages of one host whose paths have nothing in common: often an error page that is "
-            "sent with status 200, a login or a page for robots.",
+            f"{_groups(found)} of one host each, whose paths have nothing in common: often an error page that is sent "
+            "with status 200, a login or a page for robots.",
             ("kept page", "pages", "different paths", "tokens", "for example"),
             tuple(
                 (address(g.url), whole(g.size), whole(len(g.templates)), whole(g.tokens), address(g.urls[-1]))
@@ -80,8 +80,8 @@ def _notices(groups: Sequence[GroupPicture]) -> Iterator[Finding]:
     if found:
         yield Finding(
             "A short text on many hosts",
-            f"{_groups(found)} of pages from at least {_MANY_HOSTS} hosts with fewer than {_NOTICE_TOKENS} tokens: "
-            "rather boilerplate, such as a cookie notice or a parked domain, than an article that was copied.",
+            f"{_groups(found)} of {_MANY_HOSTS} hosts or more, and fewer than {_NOTICE_TOKENS} tokens: rather "
+            "boilerplate, such as a cookie notice or a parked domain, than an article that was copied.",
             ("kept page", "pages", "hosts", "tokens"),
             tuple((address(g.url), whole(g.size), whole(len(g.hosts)), whole(g.tokens)) for g in found[:_SHOWN]),
             "See which lines of such a page are kept: python -m worker compare --blocks PAGE. Pages that scripts fill "
@@ -101,7 +101,7 @@ def _one_template(groups: Sequence[GroupPicture]) -> Iterator[Finding]:
     if found:
         yield Finding(
             "Pages of one template that differ in more than a number",
-            f"{_groups(found)} of pages of one template that are similar and not equal: products, profiles or places "
+            f"{_groups(found)} of one template each, which are similar and not equal: products, profiles or places "
             "that share all but a few words are duplicates only if these words do not count.",
             ("kept page", "pages", "similarity", "template"),
             tuple(
@@ -164,4 +164,4 @@ def _share_of_most(most: Sequence[tuple[str, int]]) -> int:
 
 
 def _groups(found: Sequence[GroupPicture]) -> str:
-    return f"{whole(len(found))} group{'s' * (len(found) != 1)}, {whole(sum(group.size for group in found))} pages,"
+    return f"{whole(len(found))} group{'s' * (len(found) != 1)} with {whole(sum(group.size for group in found))} pages"
