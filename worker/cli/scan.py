@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from worker.compose.installed import require
-from worker.compose.machine import MIB, PARSER_BYTES, memory_for_index, parsers
+from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
 from worker.compose.stopping import AskedToStop
 from worker.errors import CheckFailed, UsageError
+from worker.index.layout import Layout
+from worker.stream.shard.memory_limit import expected_bytes
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -98,11 +100,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     for archive in task.archives:
         chosen = ", ".join(f"{role} from {column}" for role, column in archive.fields.items())
         _say(f"{archive.name}: {archive.form}{f'; {chosen}' if chosen else ''}")
-    count = parsers(settings)
-    _say(
-        f"memory: {memory_for_index(settings)}; {count} parsing processes of {PARSER_BYTES // MIB} MiB, each with up "
-        f"to {settings.page.memory_mb} MiB for a page (page.memory_mb)"
-    )
+    _say(_memory(settings))
     size = _bytes_in_all(task.archives)
     with _progress(size) as tell:
         found = scan(task, settings, checkpoint, asked.by_now, tell)
@@ -170,6 +168,18 @@ def _standard_input(folder: Path) -> str:
     return str(file)
 
 
+def _memory(settings: Settings) -> str:
+    """What the scan will take at most."""
+    tables = len(Layout(settings.index.layout).arrangements)
+    each = expected_bytes(tables, settings.near.predicate == "accurate")
+    mib = index_memory(settings, memory_limit()).mib
+    index = f"up to {mib:,} MiB for the index, room for {mib * MIB // each:,} survivors or more" if mib else "no limit"
+    return (
+        f"memory: {index} (index.memory_mb); {parsers(settings)} parsing processes of {PARSER_BYTES // MIB} MiB, each "
+        f"with up to {settings.page.memory_mb} MiB for a page (page.memory_mb)"
+    )
+
+
 def _bytes_in_all(archives: Sequence[Archive]) -> int | None:
     """None where nobody knows of one."""
     sizes = [archive.bytes_in_all for archive in archives]
@@ -181,16 +191,18 @@ def _bytes_in_all(archives: Sequence[Archive]) -> int | None:
 def _progress(size: int | None, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[Done], None]]:
     """What tells people on standard error how far the scan is; ``size`` is in bytes."""
     on_terminal = sys.stderr.isatty()
-    begun = told = clock()
-    bytes_before: int | None = None
+    first: tuple[float, Done] | None = None
+    told = 0.0
 
     def tell(done: Done) -> None:
-        nonlocal told, bytes_before
-        bytes_before = done.bytes if bytes_before is None else bytes_before
-        if (now := clock()) - told < _SECONDS[on_terminal]:
+        nonlocal first, told
+        now = clock()
+        if first is None:  # before that, processes start
+            first, told = (now, done), now
+        if now - told < _SECONDS[on_terminal]:
             return
         told = now
-        line = _how_far(done, now - begun, done.bytes - bytes_before, size)
+        line = _how_far(done, first[1], now - first[0], size)
         print(f"\r\033[K{line}" if on_terminal else line, end="" if on_terminal else "\n", file=sys.stderr, flush=True)
 
     try:
