@@ -34,7 +34,10 @@ from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.topics import OUTPUT_MARGIN_BYTES
 
 _WAIT: Final = 0.005
-"""Seconds for which results of the processes gather; asking for each by itself would cost more than reading it."""
+"""Seconds for which results of the processes gather, and pages to be judged together: one by one costs more than what is
+done for each."""
+_LOOK: Final = 8
+"""Pages that are taken between two looks at the processes, none of which has finished so many meanwhile."""
 _AHEAD: Final = 4
 """So many times what the processes hold is read ahead of the verdicts, so that a slow page does not idle the others."""
 _TOGETHER: Final = 256
@@ -148,7 +151,7 @@ class Deduplicator:
             coming = iter(pages)
             waiting: deque[FetchedPage] = deque()
             claims: dict[int, Claim] = {}
-            first, ended = 0, False
+            first, ended, due = 0, False, 0.0
             while waiting or not ended:
                 full = ended or len(waiting) >= _AHEAD * processes * PAGES_AHEAD
                 try:
@@ -158,7 +161,12 @@ class Deduplicator:
                 if page is not None:
                     parsing.submit(page.record(first + len(waiting), self._now()))
                     waiting.append(page)
+                if page is not None and len(waiting) % _LOOK and time.monotonic() < due:
+                    continue
                 claims |= {claim.offset: claim for claim in parsing.claims(_WAIT if page is None else 0.0)}
+                if page is not None and time.monotonic() < due:
+                    continue
+                due = time.monotonic() + _WAIT
                 while together := self._next_of(claims, first):
                     pages_of = [waiting.popleft() for _ in together]
                     first += len(together)
