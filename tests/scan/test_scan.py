@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 import pytest
+from worker.scan.inputs.fields import Fields
+from worker.scan.inputs.find import find_archives
 
 from tests.scan.archives import some_pages, write_jsonl
 from tests.test_imports import ROOT
@@ -22,8 +24,6 @@ from worker.errors import Refused, UsageError
 from worker.local import Deduplicator
 from worker.scan import judging
 from worker.scan.checkpoint import Checkpoint
-from worker.scan.inputs.fields import Fields
-from worker.scan.inputs.find import find_archives
 from worker.scan.judging import Done
 from worker.scan.rows import VerdictRow
 from worker.scan.scan import Task, begun, scan

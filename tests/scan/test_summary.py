@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.scan.archives import some_pages, write_jsonl
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
+
+from tests.scan.archives import some_pages, write_jsonl
 from worker.scan.rows import DeadLetter, VerdictRow
 from worker.scan.summary import summary, write_summary
 

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from worker.compose.parts import near, recipe
 from worker.errors import PageError, UsageError
 from worker.evaluate.side_by_side import as_object, as_text
+from worker.explain.lines import cause_lines, difference_lines, rule_lines
+from worker.explain.objects import cause_object, rule_objects
+from worker.explain.texts import difference_of
+from worker.fingerprint.causes import causes
 from worker.fingerprint.comparison import compare
+from worker.fingerprint.conditions import rules
 from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.fingerprinter import Explainer
 from worker.fingerprint.hashing import MAX_BITS, MIN_BITS, WORD_BITS
@@ -88,14 +93,24 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     for side in sides:
         if side.truncated:
             print(f"{side.name}: only its first {len(side.body)} bytes are read (page.max_bytes)", file=sys.stderr)
-    a, b = _explained(sides, partial(Explainer, recipe(settings), arguments.bits, arguments.tagged), settings.page)
+    made = recipe(settings)
+    a, b = _explained(sides, partial(Explainer, made, arguments.bits, arguments.tagged), settings.page)
     rule = replace(near(settings).near, k=k)
     comparison = compare(a, b, near=rule, layout=BlockLayout.parse(settings.index.layout))
     names = sides[0].name, sides[1].name
+    found = causes(a, b, made)
     if arguments.json:
-        print(json.dumps(as_object(comparison, names), ensure_ascii=False, indent=2))
-    else:
-        print(as_text(comparison, names, everything=arguments.everything))
+        more = {"rules": rule_objects(rules(rule, a, b)), "moved": cause_object(found)}
+        print(json.dumps(as_object(comparison, names) | more, ensure_ascii=False, indent=2))
+        return 0
+    texts = difference_of(a.text, b.text, made)
+    parts = [
+        [as_text(comparison, names, everything=arguments.everything)],
+        [_printable(line) for line in difference_lines(texts)],
+        cause_lines(found, everything=arguments.everything),
+        rule_lines(rules(rule, a, b)),
+    ]
+    print("\n\n".join("\n".join(lines) for lines in parts if lines))
     return 0
 
 
@@ -212,7 +227,13 @@ def _explained(
 def _answers(
     sides: Sequence[Side], task: Callable[[], Callable[[bytes, PageMeta], T]], result: type[T], page: PageSettings
 ) -> dict[int, T | PageError]:
-    """What the task makes of each, by its place, in a process that ends if one of them is made to break parsers."""
+    """What the task makes of each, by its place.
+
+    A page is read in a process that ends if it is made to break parsers. Texts of the command line are nobody else's.
+    """
+    if all(side.meta.form == "text" for side in sides):
+        read = task()
+        return {number: read(side.body, side.meta) for number, side in enumerate(sides)}
     found: dict[int, T | PageError] = {}
     pool: ProcessPool[int, T] = ProcessPool(
         task,
