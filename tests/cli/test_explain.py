@@ -15,6 +15,7 @@ import pytest
 from worker.cli import explain
 from worker.config import Settings
 from worker.errors import UsageError
+from worker.local import Deduplicator
 from worker.messages import PageMeta
 
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
@@ -97,17 +98,17 @@ def test_any_width_can_be_compared(bits: int, capsys: pytest.CaptureFixture[str]
     assert found["blocks"]["in_common"] is None
 
 
-def test_a_page_and_its_text_in_another_encoding_are_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_page_and_its_text_in_another_encoding_from_standard_input_are_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "美国雇员称内部有飞碟，曾看见灰色外星人。" * 5
-    page, plain = tmp_path / "page.html", tmp_path / "plain.txt"
+    page = tmp_path / "page.html"
     page.write_bytes(PAGE.format(text).encode("gbk"))
-    plain.write_text(text, encoding="utf-8")
-    found = compared(capsys, str(page), str(plain))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    found = compared(capsys, str(page), "-")
     assert found["distance"] == 0
     assert found["reason"] == "exact-text"
-    assert found["a"]["name"] == str(page)
+    assert (found["a"]["name"], found["b"]["name"]) == (str(page), "standard input")
 
 
 def test_a_text_that_its_title_does_not_announce_is_said_to_be_bound_to_it(
@@ -119,18 +120,7 @@ def test_a_text_that_its_title_does_not_announce_is_said_to_be_bound_to_it(
     found = compared(capsys, str(tmp_path / "a.html"), str(tmp_path / "b.html"))
     assert (found["a"]["bound_to"], found["b"]["bound_to"]) == ("Tropical fish", "Birds of the north")
     assert found["near"] is False
-    assert run(str(tmp_path / "a.html"), str(tmp_path / "b.html")) == 0
-    assert "near only to pages of its title: Tropical fish" in capsys.readouterr().out
-
-
-def test_one_side_can_come_from_standard_input(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a").write_text(CALLED, encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CALLED.encode())))
-    found = compared(capsys, "-", str(tmp_path / "a"))
-    assert found["a"]["name"] == "standard input"
-    assert found["near"] is True
+    assert found["moved"]["bound_to_different_titles"] is True
 
 
 def test_a_text_of_too_few_words_has_no_fingerprint(capsys: pytest.CaptureFixture[str]) -> None:
@@ -318,8 +308,11 @@ def test_of_a_page_each_line_is_shown_with_the_rule_that_drops_it(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--blocks", "a", "b"), "--blocks shows one page; leave B, --text and --tagged out"),
-        (("--blocks", "--tagged", "a"), "--blocks shows one page; leave B, --text and --tagged out"),
+        (("--blocks", "a", "b"), "--blocks shows one page of a file; leave B and all other sources and forms out"),
+        (
+            ("--blocks", "--tagged", "a"),
+            "--blocks shows one page of a file; leave B and all other sources and forms out",
+        ),
         (("a",), "there is nothing to compare A with; give B"),
     ],
 )
@@ -334,3 +327,48 @@ def test_blocks_are_of_the_built_in_extractor_and_of_pages(tmp_path: Path) -> No
         run("--blocks", str(tmp_path / "picture"), page={"extractor": "resiliparse"})
     with pytest.raises(UsageError, match=r"picture has no blocks: .*give a page of HTML or a text"):
         run("--blocks", str(tmp_path / "picture"))
+
+
+def test_a_page_for_a_browser_is_written_and_shows_both_texts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "why.html"
+    assert run("--text", CALLED, CALLED_IN_OTHER_WORDS, "--html", str(out)) == 0
+    assert capsys.readouterr().out == f"written to {out}\n"
+    page = out.read_text(encoding="utf-8")
+    assert "<del>喊</del>" in page
+    assert "<ins>叫</ins>" in page
+    with pytest.raises(UsageError, match=r"cannot be written \(Is a directory\); name another file"):
+        run("--text", CALLED, CALLED, "--html", str(tmp_path))
+
+
+def test_two_urls_of_a_state_are_compared_by_their_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    urls = [f"http://{name}.example/" for name in "ab"]
+    with Deduplicator(tmp_path / "state", Settings.model_validate({"index": {"memory_mb": 0}})) as local:
+        for url, words in zip(urls, (SEA, SEA[::-1]), strict=True):
+            assert local.judge(url, text=" ".join(words)).kind == "unique"
+    found = compared(capsys, "--state", str(tmp_path / "state"), *(url.upper() for url in urls))
+    whole = compared(capsys, "--text", *(" ".join(words) for words in (SEA, SEA[::-1])))
+    assert (found["near"], found["distance"], found["rules"]) == (False, whole["distance"], whole["rules"])
+    assert (found["moved"], found["agreement_of_sketches"]) == (None, whole["agreement_of_sketches"])
+    assert run("--state", str(tmp_path / "state"), *urls, "--html", str(tmp_path / "why.html")) == 0
+    assert "records hold no text" in (tmp_path / "why.html").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert run("--state", str(tmp_path / "state"), *urls) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [f"A  {url}  11 tokens" for url in urls[:1]] + [
+        f"B  {urls[1]}  11 tokens"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--state", "s", "a b", "http://a/"), "a b is no URL of a page .*give one with its scheme"),
+        (("--state", "s", "http://a/", "http://b/", "--bits", "32"), "leave --bits and --tagged out"),
+        (("--topic", "http://a/", "http://b/", "--last", "0"), "--last 0"),
+        (("--topic", "--tagged", "http://a/", "http://b/"), "leave --tagged out"),
+    ],
+)
+def test_what_records_and_the_topic_cannot_tell_is_refused(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run(*words)

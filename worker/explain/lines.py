@@ -10,7 +10,7 @@ from worker.fingerprint.conditions import Rule
 from worker.fingerprint.sketch import BANDS, SLOTS
 from worker.report.difference import Difference, Run
 
-_TITLES = "the texts are bound to different titles, so that nothing of one is like anything of the other"
+TITLES = "the texts are bound to different titles, so that nothing of one is like anything of the other"
 
 
 def difference_lines(found: Difference) -> list[str]:
@@ -31,7 +31,7 @@ def cause_lines(causes: Causes | None, *, everything: bool = False) -> list[str]
     if causes is None:
         return []
     if causes.titles:
-        return [f"what moved them: {_TITLES}"]
+        return [f"what moved them: {TITLES}"]
     lines = ["bits that differ, their votes in A and B, and the features that moved them"]
     for bit in causes.bits:
         by = ", ".join(f"{share.feature} {share.change:+.2f}" for share in bit.by)
