@@ -108,9 +108,10 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         _say("stopped; the same command with --resume goes on from here")
         return INTERRUPTED
     if not arguments.no_report:
-        from worker.report.report import write_report
+        from worker.report.read_again import TextsAgain
+        from worker.report.report import REPORT, write_report
 
-        write_report(folder)
+        write_report(folder, folder / REPORT, settings, TextsAgain(task.new, settings))
     (folder / STANDARD_INPUT).unlink(missing_ok=True)
     print("\n".join(_lines(found, folder)))
     dead = sum(found["dead_letters"].values())
