@@ -9,8 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import msgspec
-
 from worker.local import Deduplicator, FetchedPage, Verdict
 from worker.scan.canonical_link import canonical_link
 from worker.scan.checkpoint import Checkpoint
@@ -184,8 +182,8 @@ class Judging:
         """A checkpoint here."""
         self._deduplicator.flush()
         self._ids.flush()
-        self._checkpoint = msgspec.structs.replace(
-            self._checkpoint,
+        self._checkpoint = Checkpoint(
+            plan=self._checkpoint.plan,
             archive=self._archive,
             records=self._records,
             judged=self._judged,

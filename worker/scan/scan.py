@@ -22,8 +22,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from worker.config import Settings
 from worker.errors import Refused, UsageError
 from worker.local import Deduplicator
@@ -129,7 +127,7 @@ def scan(
         local = stack.enter_context(Deduplicator(work, settings, clock=lambda: plan.clock, back_to=back_to))
         ids = stack.enter_context(closing(Ids(work, local.judged)))
         if back_to is None:
-            checkpoint = msgspec.structs.replace(checkpoint, judged=local.judged)
+            checkpoint = Checkpoint(plan=plan, judged=local.judged)
             checkpoint.write(task.folder)
         with closing(Judging(task.folder, task.archives, checkpoint, local, ids)) as judging:
             if not judging.run(asked_to_stop, tell):

@@ -14,7 +14,7 @@ from worker.local.page import FetchedPage
 from worker.scan.inputs.fields import file_url
 from worker.scan.inputs.kind import Kind
 from worker.scan.inputs.opening import StoredFile, printable
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, Place
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.inputs.unpacking import Compression, pieces
 
 _CONTENT_TYPES: Final[Mapping[str, str]] = {"html": "text/html", "text": "text/plain"}
@@ -95,7 +95,7 @@ class PageFiles:
             self.bytes_read += one.file.size or 0
 
     def _page(self, one: FilePage) -> ArchivedPage | BrokenRecord:
-        place = Place(one.file.name, 0)
+        place = RecordPlace(one.file.name, 0)
         if one.kind not in _CONTENT_TYPES:
             return BrokenRecord(place, "no-page", one.why)
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from worker.errors import UsageError
 from worker.scan.inputs.fields import Chosen, Fields
 from worker.scan.inputs.opening import Reading, StoredFile, failing, needs
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, Place
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,7 +104,7 @@ class ParquetRows:
                             writer.write_table(kept, row_group_size=len(rows))
                     except (self._pa.ArrowException, OSError, ValueError) as error:
                         self._see_who_failed(error)
-                        where = Place(self.name, begin)
+                        where = RecordPlace(self.name, begin)
                         detail = f"{len(rows)} pages of row group {group} cannot be read with all columns: {error}"
                         lost.append(BrokenRecord(where, "damaged", detail))
                     begin += source.metadata.row_group(group).num_rows
@@ -114,12 +114,12 @@ class ParquetRows:
 
     def _group(self, source: pq.ParquetFile, group: int, begin: int) -> Iterator[ArchivedPage | BrokenRecord]:
         for offset, batch in self._batches(source, group, self._read, _BATCH_ROWS):
-            place = Place(self.name, begin + offset)
+            place = RecordPlace(self.name, begin + offset)
             if isinstance(batch, str):
                 yield BrokenRecord(place, "damaged", batch)
                 return
             for index, row in enumerate(self._rows(batch)):
-                place = Place(self.name, begin + offset + index)
+                place = RecordPlace(self.name, begin + offset + index)
                 size = sum(len(value) for value in row.values() if isinstance(value, str | bytes))
                 if size > self._most_bytes:
                     yield BrokenRecord(place, "too-large", f"{size} bytes, at most {self._most_bytes} are read")
