@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.report.difference import AROUND, TextDifference, Run, difference
+from worker.report.difference import AROUND, Run, TextDifference, difference
 from worker.report.words import Word
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from worker.report.difference import TextDifference, Hunk, Run, difference
+from worker.report.difference import Hunk, Run, TextDifference, difference
 from worker.report.markup import Markup, address, escaped, joined, shortened, tag, whole
 from worker.report.samples import SampledPair, TextKey, key_of
 from worker.report.words import Cut, words
