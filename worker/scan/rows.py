@@ -12,7 +12,7 @@ from worker.errors import UnreadableRecord
 class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a page.
 
-    ``file`` and ``offset`` say where it stands (``worker.scan.inputs.records.Place``). ``duplicate_of`` is the URL of
+    ``file`` and ``offset`` say where it stands (``scan.inputs.records.RecordPlace``). ``duplicate_of`` is the URL of
     the earlier survivor that it is near to and ``duplicate_of_id`` that page's id, where it has one. ``distance`` is in
     bits; ``similarity`` the estimated share of neighbouring words in common, 0 to 1. ``reason`` is the rule that holds,
     or why the page is dead, with the ``detail``. ``fetched`` is in milliseconds since 1970 UTC. ``fingerprint`` and

@@ -9,10 +9,10 @@ import pytest
 
 from worker.errors import UsageError
 from worker.scan.inputs.fields import Chosen, Fields, Row, columns_of, file_url, milliseconds
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, Place
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.urls import canonical_url
 
-PLACE = Place("folder/a.jsonl", 7)
+PLACE = RecordPlace("folder/a.jsonl", 7)
 AT = 1_767_323_045_000
 
 

@@ -14,7 +14,7 @@ from worker.scan.inputs.kind import delimiter_of, header_of
 from worker.scan.inputs.lines import Line, lines_of
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.packed_file import PackedFile
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, Place
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.inputs.unpacking import Compression
 
 _BOM: Final = b"\xef\xbb\xbf"
@@ -87,7 +87,7 @@ class CsvRows(PackedFile):
         return []
 
     def _record(self, row: _Row) -> ArchivedPage | BrokenRecord:
-        place = Place(self.name, row.offset)
+        place = RecordPlace(self.name, row.offset)
         if row.broken:
             return BrokenRecord(place, row.broken, row.detail)
         return self._chosen.page({name: row.cells[at].encode("latin-1") for name, at in self._read}, place)

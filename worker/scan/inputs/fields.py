@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from worker.errors import UsageError
 from worker.local.page import FetchedPage
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, Place
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 
 GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     "url": (
@@ -104,7 +104,7 @@ class Chosen:
         """The columns that are read, each once."""
         return list(dict.fromkeys(self.by_role.values()))
 
-    def page(self, row: Row, place: Place) -> ArchivedPage | BrokenRecord:
+    def page(self, row: Row, place: RecordPlace) -> ArchivedPage | BrokenRecord:
         """The page that a row is."""
         said = {role: _reach(row, way) for role, way in self._ways.items()}
         body, text = said.get("body"), said.get("text")
@@ -235,7 +235,7 @@ def _word(said: object) -> str | None:
     return said.strip() or None if isinstance(said, str) else None
 
 
-def _stand_in(id_: str | None, place: Place) -> str:
+def _stand_in(id_: str | None, place: RecordPlace) -> str:
     """A URL for a page that has none: pages have the same one only if they have the same id, or place."""
     if id_ is not None:
         return (

@@ -14,7 +14,7 @@ from worker.scan.inputs.fields import Chosen, Fields, columns_of
 from worker.scan.inputs.lines import Line, lines_of
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.packed_file import PackedFile
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, Place
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.inputs.unpacking import Compression
 
 _BOM: Final = b"\xef\xbb\xbf"
@@ -25,7 +25,7 @@ _FIRST_LINES: Final = 1000
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class JsonLines(PackedFile):
+class JsonlFile(PackedFile):
     """A file of JSON lines.
 
     Raises:
@@ -60,7 +60,7 @@ class JsonLines(PackedFile):
         if self._chosen is None:
             return
         for line in lines_of(self.pieces(), self.most_bytes):
-            place = Place(self.name, line.offset)
+            place = RecordPlace(self.name, line.offset)
             if line.broken:
                 yield b"", BrokenRecord(place, line.broken, line.detail)
             elif not line.content.isspace():
@@ -70,7 +70,7 @@ class JsonLines(PackedFile):
     def _first_rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         for tried, line in enumerate(lines_of(self.pieces(), self.most_bytes)):
-            row = None if line.broken or line.content.isspace() else _row(line, Place(self.name, line.offset))
+            row = None if line.broken or line.content.isspace() else _row(line, RecordPlace(self.name, line.offset))
             if isinstance(row, dict):
                 rows.append(row)
             if len(rows) == _FIRST_ROWS or tried == _FIRST_LINES:
@@ -78,7 +78,7 @@ class JsonLines(PackedFile):
         return rows
 
 
-def _row(line: Line, place: Place) -> dict[str, Any] | BrokenRecord:
+def _row(line: Line, place: RecordPlace) -> dict[str, Any] | BrokenRecord:
     content = line.content
     if not line.offset:
         content = content.removeprefix(_BOM)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from worker.errors import UsageError
 from worker.scan.inputs.fields import Chosen, Fields
 from worker.scan.inputs.opening import Reading, StoredFile, failing, needs
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, Place
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,19 +93,18 @@ class ParquetRows:
             with self._pq.ParquetWriter(target, source.schema_arrow, **_as_written(source)) as writer:
                 begin = 0
                 for group in range(source.num_row_groups):
-                    rows = [
-                        record.place.offset - begin
-                        for record in self._group(source, group, begin)
-                        if isinstance(record, ArchivedPage) and keep(record)
-                    ]
+                    kept = [False] * source.metadata.row_group(group).num_rows
+                    for record in self._group(source, group, begin):
+                        if isinstance(record, ArchivedPage) and keep(record):
+                            kept[record.place.offset - begin] = True
                     try:
-                        if rows:
-                            kept = source.read_row_group(group, use_threads=False).take(rows)
-                            writer.write_table(kept, row_group_size=len(rows))
+                        if any(kept):
+                            rows = source.read_row_group(group, use_threads=False).filter(self._pa.array(kept))
+                            writer.write_table(rows, row_group_size=len(kept))
                     except (self._pa.ArrowException, OSError, ValueError) as error:
                         self._see_who_failed(error)
-                        where = Place(self.name, begin)
-                        detail = f"{len(rows)} pages of row group {group} cannot be read with all columns: {error}"
+                        where = RecordPlace(self.name, begin)
+                        detail = f"{sum(kept)} pages of row group {group} cannot be read with all columns: {error}"
                         lost.append(BrokenRecord(where, "damaged", detail))
                     begin += source.metadata.row_group(group).num_rows
         finally:
@@ -114,12 +113,12 @@ class ParquetRows:
 
     def _group(self, source: pq.ParquetFile, group: int, begin: int) -> Iterator[ArchivedPage | BrokenRecord]:
         for offset, batch in self._batches(source, group, self._read, _BATCH_ROWS):
-            place = Place(self.name, begin + offset)
+            place = RecordPlace(self.name, begin + offset)
             if isinstance(batch, str):
                 yield BrokenRecord(place, "damaged", batch)
                 return
             for index, row in enumerate(self._rows(batch)):
-                place = Place(self.name, begin + offset + index)
+                place = RecordPlace(self.name, begin + offset + index)
                 size = sum(len(value) for value in row.values() if isinstance(value, str | bytes))
                 if size > self._most_bytes:
                     yield BrokenRecord(place, "too-large", f"{size} bytes, at most {self._most_bytes} are read")

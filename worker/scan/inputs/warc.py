@@ -12,7 +12,7 @@ from worker.local.page import FetchedPage
 from worker.scan.inputs.fields import milliseconds
 from worker.scan.inputs.opening import StoredFile, needs
 from worker.scan.inputs.packed_file import PackedFile
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, Place
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.inputs.unpacking import Compression
 from worker.scan.inputs.warc_records import FoundRecord, records_of
 
@@ -60,15 +60,18 @@ class WarcFile(PackedFile):
             with target.open("wb") as out:
                 kept = _Kept(lambda found: self._copy(found, reading.stream, out))
                 for found, record in self._found():
-                    if found.broken or isinstance(record, BrokenRecord):
+                    try:
+                        headers = self._parse(found.content).headers
+                    except OSError:
                         continue
-                    headers = self._parse(found.content).headers
                     own = headers.get("WARC-Record-ID") or ""
                     others = [
                         *headers.get_multiple("WARC-Concurrent-To"),
                         *headers.get_multiple("WARC-Refers-To"),
                     ]
-                    if record == "warcinfo":
+                    if found.broken:
+                        kept.decide(found, own, others, False)
+                    elif record == "warcinfo":
                         kept.write(found)
                     elif record in ("request", "metadata"):
                         kept.hold(found, own, others)
@@ -96,7 +99,7 @@ class WarcFile(PackedFile):
     def _found(self) -> Iterator[tuple[FoundRecord, ArchivedPage | BrokenRecord | str]]:
         """Every record, with the page that it is, or the word that says why it is none."""
         for found in records_of(self.pieces(), self.most_bytes):
-            place = Place(self.name, found.at if self._is_whole or self.compression is None else found.member)
+            place = RecordPlace(self.name, found.at if self._is_whole or self.compression is None else found.member)
             try:
                 no_page = self._no_page(found.content) if found.content else None
             except OSError as error:
@@ -130,7 +133,7 @@ class WarcFile(PackedFile):
             content_type = headers.get("Content-Type") or ""
         return None if _TEXT_TYPE.match(content_type.strip()) else "not-text"
 
-    def _page(self, content: bytes, place: Place) -> ArchivedPage | BrokenRecord:
+    def _page(self, content: bytes, place: RecordPlace) -> ArchivedPage | BrokenRecord:
         record = self._parse(content)
         url = (record.headers.get("WARC-Target-URI") or "").strip().strip("<>")
         if not url:
