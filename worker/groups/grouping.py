@@ -102,6 +102,11 @@ class Grouping:
         """Whether any page names the URL that is canonical for it."""
         return self._canonical
 
+    def survivor_of(self, begin: int) -> int | None:
+        """Where the row of a page's survivor begins; its own where it is one, None where that stands elsewhere."""
+        place = int(np.searchsorted(self._begins, begin))
+        return None if self._elsewhere[place] else int(self._begins[self._first[place]])
+
     def groups(self, least: int = 2) -> Iterator[SameSurvivor]:
         """Groups of at least so many pages, in the order of their first pages in the file."""
         order = np.argsort(self._first, kind="stable")
