@@ -16,7 +16,7 @@ from worker.fingerprint.conditions import Rule
 from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.simhash import bit_string
 from worker.fingerprint.sketch import BANDS, SLOTS
-from worker.report.difference import Difference
+from worker.report.difference import TextDifference
 from worker.report.differences_shown import hunks_shown
 from worker.report.markup import Markup, joined, shortened, table, tag, whole
 
@@ -34,7 +34,7 @@ class Explanation:
     names: tuple[str, str]
     comparison: Comparison
     rules: Sequence[Rule]
-    texts: Difference | None = None
+    texts: TextDifference | None = None
     causes: Causes | None = None
 
 

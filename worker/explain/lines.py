@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from worker.evaluate.side_by_side import TOP, columns, padded
 from worker.fingerprint.causes import Causes, MovedPlaces
 from worker.fingerprint.conditions import Rule
 from worker.fingerprint.sketch import BANDS, SLOTS
-from worker.report.difference import Difference, Run
+from worker.report.difference import Run, TextDifference
 
-TITLES = "the texts are bound to different titles, so that nothing of one is like anything of the other"
+TITLES: Final = "the texts are bound to different titles, so that nothing of one is like anything of the other"
 
 
-def difference_lines(found: Difference) -> list[str]:
+def difference_lines(found: TextDifference) -> list[str]:
     """What differs between the texts, each change with the words around it: ``[-only in A-]``, ``{+only in B+}``."""
     if not found.hunks:
         return ["texts", "   no word differs"]

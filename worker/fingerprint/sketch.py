@@ -263,7 +263,7 @@ def as_keys(bands: Sequence[bytes]) -> Numbers:
 def slots_of(sketch: bytes) -> npt.NDArray[np.uint8]:
     """The slots of a sketch that holds no bigrams, (128,), each from 0 to 3."""
     bits = np.unpackbits(np.frombuffer(sketch, np.uint8), bitorder="little").reshape(SLOTS, SLOT_BITS)
-    slots: npt.NDArray[np.uint8] = bits[:, 0] | bits[:, 1] << 1
+    slots: npt.NDArray[np.uint8] = bits[:, 0] | bits[:, 1] << np.uint8(1)
     return slots
 
 

@@ -34,8 +34,8 @@ from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.topics import OUTPUT_MARGIN_BYTES
 
 _WAIT: Final = 0.005
-"""Seconds for which results of the processes gather, and pages to be judged together: one by one costs more than what is
-done for each."""
+"""Seconds for which results of the processes gather, and pages that are judged together: to ask for each of them would
+cost more than what is done with it."""
 _LOOK: Final = 8
 """Pages that are taken between two looks at the processes, none of which has finished so many meanwhile."""
 _AHEAD: Final = 4
