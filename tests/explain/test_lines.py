@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from worker.explain.lines import cause_lines, difference_lines, rule_lines
 from worker.explain.texts import difference_of
-from worker.fingerprint.causes import Causes, MovedBit, MovedPlaces, Share
-from worker.fingerprint.conditions import Condition, Rule
+from worker.fingerprint.causes import Causes, MovedBit, MovedPlaces, VoteChange
+from worker.fingerprint.conditions import Condition, NearRule
 from worker.fingerprint.fingerprinter import Recipe
 
 
@@ -17,7 +17,7 @@ def test_words_of_one_text_alone_stand_between_marks() -> None:
 
 
 def test_causes_are_listed_and_of_many_the_first() -> None:
-    bits = (MovedBit(17, 3.0, -1.5, (Share("harbour", -2.0),)),)
+    bits = (MovedBit(17, 3.0, -1.5, (VoteChange("harbour", -2.0),)),)
     places = tuple(MovedPlaces("B", (f"word{n}", ""), (n,), ()) for n in range(30))
     causes = Causes(False, bits, places, (3,), 30, (3,))
     lines = cause_lines(causes)
@@ -32,7 +32,7 @@ def test_causes_are_listed_and_of_many_the_first() -> None:
 
 def test_the_first_rule_that_holds_is_said_to_decide() -> None:
     met, unmet = Condition("at least 1", "1", True), Condition("at least 2", "1", False)
-    lines = rule_lines([Rule("hamming", (met, unmet)), Rule("sketch", (met,)), Rule("third", (met,))])
+    lines = rule_lines([NearRule("hamming", (met, unmet)), NearRule("sketch", (met,)), NearRule("third", (met,))])
     assert [line for line in lines if line.startswith("rule")] == [
         "rule hamming: does not hold",
         "rule sketch: holds, and decides",

@@ -12,7 +12,7 @@ from typing import Final
 from worker.explain.lines import TITLES, numbers, spelled
 from worker.fingerprint.causes import Causes
 from worker.fingerprint.comparison import Comparison
-from worker.fingerprint.conditions import Rule
+from worker.fingerprint.conditions import NearRule
 from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.simhash import bit_string
 from worker.fingerprint.sketch import BANDS, SLOTS
@@ -33,7 +33,7 @@ class Explanation:
 
     names: tuple[str, str]
     comparison: Comparison
-    rules: Sequence[Rule]
+    rules: Sequence[NearRule]
     texts: TextDifference | None = None
     causes: Causes | None = None
 

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Protocol
 
 from worker.compose.topology import cluster
 from worker.config import Settings
 from worker.errors import UnreadableRecord, UsageError
 from worker.messages import PageMeta
-from worker.stream.log import Bounds, Reader, Record, read_to_end
+from worker.stream.log import Readable, Reader, Record, read_to_end
 from worker.topics import PAGES, topic_name
-
-
-class Readable(Protocol):
-    """What is needed of a broker."""
-
-    def reader(self, topic: str, partition: int, offset: int) -> Reader:
-        """Reads a partition from an offset on."""
-
-    def bounds(self, topic: str, partition: int) -> Bounds:
-        """What the partition holds."""
 
 
 def newest_pages(

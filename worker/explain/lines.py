@@ -7,7 +7,7 @@ from typing import Final
 
 from worker.evaluate.side_by_side import TOP, columns, padded
 from worker.fingerprint.causes import Causes, MovedPlaces
-from worker.fingerprint.conditions import Rule
+from worker.fingerprint.conditions import NearRule
 from worker.fingerprint.sketch import BANDS, SLOTS
 from worker.report.difference import Run, TextDifference
 
@@ -42,7 +42,7 @@ def cause_lines(causes: Causes | None, *, everything: bool = False) -> list[str]
     return [*lines, "", *_places(causes, everything)]
 
 
-def rule_lines(rules: Sequence[Rule]) -> list[str]:
+def rule_lines(rules: Sequence[NearRule]) -> list[str]:
     """Each rule with its conditions, and the first that holds."""
     decided = next((rule.name for rule in rules if rule.holds), None)
     asked = [condition for rule in rules for condition in rule.conditions]

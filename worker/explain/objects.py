@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from worker.fingerprint.causes import Causes
-from worker.fingerprint.conditions import Rule
+from worker.fingerprint.conditions import NearRule
 
 
-def rule_objects(rules: Sequence[Rule]) -> list[dict[str, Any]]:
+def rule_objects(rules: Sequence[NearRule]) -> list[dict[str, Any]]:
     """The rules in their order, each with its conditions."""
     return [
         {"rule": rule.name, "holds": rule.holds, "conditions": [condition._asdict() for condition in rule.conditions]}

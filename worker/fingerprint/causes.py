@@ -35,7 +35,7 @@ Side = Literal["A", "B"]
 _FEATURES_OF_A_BIT: Final = 5
 
 
-class Share(NamedTuple):
+class VoteChange(NamedTuple):
     """A feature, and by how much more than in A it votes for a one in B."""
 
     feature: str
@@ -49,7 +49,7 @@ class MovedBit(NamedTuple):
     bit: int
     a: float
     b: float
-    by: tuple[Share, ...]
+    by: tuple[VoteChange, ...]
 
 
 class MovedPlaces(NamedTuple):
@@ -103,7 +103,7 @@ def _moved_bits(a: Explained, b: Explained, recipe: Recipe) -> tuple[MovedBit, .
         before, after = a.sums[a.bits - 1 - bit], b.sums[a.bits - 1 - bit]
         towards = votes * (1 if after > before else -1)
         strongest = np.argsort(-towards, kind="stable")[:_FEATURES_OF_A_BIT]
-        by = tuple(Share(words[n], float(votes[n])) for n in strongest.tolist() if towards[n] > 0)
+        by = tuple(VoteChange(words[n], float(votes[n])) for n in strongest.tolist() if towards[n] > 0)
         found.append(MovedBit(bit, before, after, by))
     return tuple(found)
 

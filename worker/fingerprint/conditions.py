@@ -25,7 +25,7 @@ class Condition(NamedTuple):
     holds: bool
 
 
-class Rule(NamedTuple):
+class NearRule(NamedTuple):
     """All its conditions must be met. ``name`` is a verdict's reason."""
 
     name: str
@@ -37,7 +37,7 @@ class Rule(NamedTuple):
         return all(condition.holds for condition in self.conditions)
 
 
-def rules(near: SimHashNear | AccurateNear, a: SketchedRecord, b: SketchedRecord) -> tuple[Rule, ...]:
+def rules(near: SimHashNear | AccurateNear, a: SketchedRecord, b: SketchedRecord) -> tuple[NearRule, ...]:
     """The rules of the predicate in their order: two records are near where one of them holds, and the first that does
     is the reason."""
     found = [_equal_texts(a, b) if a.fingerprint is None or b.fingerprint is None else _hamming(near, a, b)]
@@ -46,11 +46,11 @@ def rules(near: SimHashNear | AccurateNear, a: SketchedRecord, b: SketchedRecord
     return tuple(found)
 
 
-def _equal_texts(a: NearRecord, b: NearRecord) -> Rule:
+def _equal_texts(a: NearRecord, b: NearRecord) -> NearRule:
     has = [one.fingerprint is not None for one in (a, b)]
     which = {(False, False): "neither has one", (True, False): "A has one", (False, True): "B has one"}[has[0], has[1]]
     equal = a.text_hash == b.text_hash
-    return Rule(
+    return NearRule(
         EXACT_TEXT,
         (
             Condition("neither has a fingerprint", which, not any(has)),
@@ -59,7 +59,7 @@ def _equal_texts(a: NearRecord, b: NearRecord) -> Rule:
     )
 
 
-def _hamming(near: SimHashNear | AccurateNear, a: SketchedRecord, b: SketchedRecord) -> Rule:
+def _hamming(near: SimHashNear | AccurateNear, a: SketchedRecord, b: SketchedRecord) -> NearRule:
     assert a.fingerprint is not None and b.fingerprint is not None
     distance = (a.fingerprint ^ b.fingerprint).bit_count()
     conditions = [
@@ -68,12 +68,12 @@ def _hamming(near: SimHashNear | AccurateNear, a: SketchedRecord, b: SketchedRec
     ]
     if isinstance(near, AccurateNear) and a.sketch and b.sketch and a.text_hash != b.text_hash:
         conditions.append(_agreement(near.hamming_threshold, a, b))
-    return Rule(HAMMING, tuple(conditions))
+    return NearRule(HAMMING, tuple(conditions))
 
 
-def _sketch(near: AccurateNear, a: SketchedRecord, b: SketchedRecord) -> Rule:
+def _sketch(near: AccurateNear, a: SketchedRecord, b: SketchedRecord) -> NearRule:
     common = int((as_keys([a.bands]) == as_keys([b.bands])).sum()) if a.bands and b.bands else 0
-    return Rule(
+    return NearRule(
         SKETCH,
         (
             Condition("a band in common", f"{common} of {BANDS}", common > 0),
