@@ -233,10 +233,11 @@ def test_odd_files_end_in_a_comparison(
 
 
 def test_a_page_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
-    path = tmp_path / "long"
-    path.write_text("".join(f"word{number} " for number in range(100_000)))
-    with pytest.raises(UsageError, match=r"parser-timeout.*page\.timeout_seconds"):
-        run(str(path), str(path), page={"timeout_seconds": 0.001})
+    long, short = tmp_path / "long", tmp_path / "short"
+    long.write_text("".join(f"word{number} " for number in range(300_000)))
+    short.write_text("a short one")
+    with pytest.raises(UsageError, match=rf"{long} has no fingerprint: parser-timeout.*page\.timeout_seconds"):
+        run(str(long), str(short), page={"timeout_seconds": 0.5})
 
 
 @pytest.mark.parametrize("answer", [b"", b"[]", b'{"bits": 64}', b"\xff", b"[" * 100_000])
