@@ -15,7 +15,7 @@ from worker.fingerprint.comparison import Comparison
 from worker.fingerprint.conditions import NearRule
 from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.simhash import bit_string
-from worker.fingerprint.sketch import BANDS, SLOTS
+from worker.fingerprint.sketch import BANDS, SLOTS, similarity
 from worker.report.difference import TextDifference
 from worker.report.differences_shown import hunks_shown
 from worker.report.markup import Markup, joined, shortened, table, tag, whole
@@ -108,6 +108,7 @@ def _verdict(explanation: Explanation) -> Markup:
             figures.append(("blocks in common", f"{len(measures.blocks)} of {comparison.layout.count}"))
     if comparison.agreement is not None:
         figures.append(("slots that agree", f"{comparison.agreement} of {SLOTS}"))
+        figures.append(("similarity", f"{min(1.0, max(0.0, similarity(comparison.agreement))):.2f}"))
         figures.append(("bands in common", f"{comparison.bands} of {BANDS}"))
     told = "The pages are not near: no rule holds." if match is None else f"The pages are near, by {match.reason}."
     decided = next((rule for rule in explanation.rules if rule.holds), None)
