@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.groups.scanned import crawled, written
-from tests.report.reports import Parsed
 from worker.cli.main import main
 
 SETTINGS = ["--set", "features.units=characters", "--set", "index.memory_mb=0"]

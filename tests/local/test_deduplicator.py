@@ -438,7 +438,7 @@ def test_a_state_file_that_is_damaged_is_let_go_of(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_handbook_shows_a_duplicate_and_leaves_a_state(tmp_path: Path) -> None:
-    ((kind, program),) = fences(HANDBOOK / "how-to" / "without-kafka.md")
+    (kind, program), *_ = fences(HANDBOOK / "how-to" / "without-kafka.md")
     assert kind == "python"
     ended = subprocess.run(
         [sys.executable, "-c", program],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.report.difference import AROUND, Difference, Run, difference
+from worker.report.difference import AROUND, Run, TextDifference, difference
 from worker.report.words import Word
 
 
@@ -43,8 +43,8 @@ def test_differences_that_are_far_apart_are_hunks_of_their_own() -> None:
 
 
 def test_equal_and_empty_texts_have_no_hunks() -> None:
-    assert difference(of("a b"), of("a b")) == Difference((), 2, 0, 0, False)
-    assert difference([], []) == Difference((), 0, 0, 0, False)
+    assert difference(of("a b"), of("a b")) == TextDifference((), 2, 0, 0, False)
+    assert difference([], []) == TextDifference((), 0, 0, 0, False)
 
 
 def test_long_texts_are_compared_where_they_begin_to_differ() -> None:

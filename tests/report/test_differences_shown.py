@@ -8,13 +8,13 @@ import pytest
 from tests.report.reports import HOSTILE, Parsed, real_rows
 from worker.report import differences_shown
 from worker.report.differences_shown import side_by_side
-from worker.report.samples import Sample, key_of
+from worker.report.samples import SampledPair, key_of
 
 A, B = (
     msgspec.structs.replace(real_rows()[0], id=name, offset=place, distance=place, similarity=0.5, reason="hamming")
     for place, name in enumerate(("a", "b"))
 )
-PAIR = Sample(A, B)
+PAIR = SampledPair(A, B)
 
 
 def shown(a: str, b: str) -> Parsed:

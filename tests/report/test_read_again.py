@@ -9,7 +9,7 @@ from tests.groups.scanned import SETTINGS
 from tests.local.crawled import crawl
 from worker.local.page import FetchedPage
 from worker.report.read_again import TextsAgain
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, Place
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.rows import VerdictRow
 
 
@@ -30,9 +30,9 @@ class Listed:
 
 def archive(name: str, pages: list[FetchedPage]) -> Listed:
     found: list[ArchivedPage | BrokenRecord] = [
-        ArchivedPage(Place(name, 100 * n), str(n), page) for n, page in enumerate(pages)
+        ArchivedPage(RecordPlace(name, 100 * n), str(n), page) for n, page in enumerate(pages)
     ]
-    return Listed(name, [BrokenRecord(Place(name, 7), "torn", "at the end"), *found])
+    return Listed(name, [BrokenRecord(RecordPlace(name, 7), "torn", "at the end"), *found])
 
 
 def wanted(name: str, place: int) -> VerdictRow:

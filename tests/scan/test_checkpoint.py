@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from worker.errors import Refused
-from worker.scan.checkpoint import Checkpoint, Plan
+from worker.scan.checkpoint import Checkpoint, ScanPlan
 
-PLAN = Plan(
+PLAN = ScanPlan(
     archives=[("a.warc", "warc", 9), ("b", "jsonl", None)],
     against=1,
     fields={"url": None},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worker.errors import UnreadableRecord
-from worker.scan.rows import DeadLetter, VerdictRow
+from worker.scan.rows import DeadRow, VerdictRow
 
 ROW = VerdictRow(file="a.warc", offset=7, id="x", url="http://a.example/", verdict="dead", reason="r", detail="d\n")
 
@@ -13,9 +13,9 @@ ROW = VerdictRow(file="a.warc", offset=7, id="x", url="http://a.example/", verdi
 def test_a_line_is_read_as_it_was_written() -> None:
     assert VerdictRow.decode(ROW.encode()) == ROW
     assert ROW.encode().count(b"\n") == 1
-    letter = DeadLetter.of(ROW)
+    letter = DeadRow.of(ROW)
     assert (letter.file, letter.offset, letter.id, letter.reason, letter.detail) == ("a.warc", 7, "x", "r", "d\n")
-    assert DeadLetter.decode(letter.encode()) == letter
+    assert DeadRow.decode(letter.encode()) == letter
 
 
 @pytest.mark.parametrize("line", [b"", b"{}", b'{"file": "a"}', b"[" * 100_000, ROW.encode().replace(b"dead", b"odd")])
@@ -23,4 +23,4 @@ def test_other_lines_are_refused(line: bytes) -> None:
     with pytest.raises(UnreadableRecord, match="not a verdict"):
         VerdictRow.decode(line)
     with pytest.raises(UnreadableRecord, match="not a dead letter"):
-        DeadLetter.decode(line.replace(b'"reason":"r"', b""))
+        DeadRow.decode(line.replace(b'"reason":"r"', b""))

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.scan.archives import some_pages, write_jsonl
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
-from worker.scan.rows import DeadLetter, VerdictRow
+from worker.scan.rows import DeadRow, VerdictRow
 from worker.scan.summary import summary, write_summary
 
 
@@ -28,7 +28,7 @@ def test_it_counts_by_what_came_of_the_pages_the_most_first(tmp_path: Path) -> N
     verdicts, dead = tmp_path / "verdicts", tmp_path / "dead"
     lines = [row("unique", "first"), row("unique", "first", "zh"), row("duplicate", "hamming"), row("dead", "bad-url")]
     verdicts.write_bytes(b"".join(lines))
-    letters = [DeadLetter(file="a", offset=0, reason=reason, detail="") for reason in ("no-json", "bad-url", "no-json")]
+    letters = [DeadRow(file="a", offset=0, reason=reason, detail="") for reason in ("no-json", "bad-url", "no-json")]
     dead.write_bytes(b"".join(letter.encode() for letter in letters))
     archives = find_archives([str(write_jsonl(some_pages(1, 3), tmp_path / "a.jsonl"))], Fields(), most_bytes=1 << 20)
     found = summary(verdicts, dead, archives, [{"status 404": 2}], {"near.k": 3})

@@ -212,13 +212,11 @@ def _progress(size: int | None, clock: Callable[[], float] = time.monotonic) -> 
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def _how_far(done: Done, seconds: float, read: int, size: int | None) -> str:
-    """In a line: counts, rate, share, time left. ``read`` bytes were in so many ``seconds``."""
-    parts = [
-        f"{done.pages:,} pages",
-        f"{done.copies:,} of them copies",
-        f"{done.pages / max(seconds, 1e-3):,.0f} a second",
-    ]
+def _how_far(done: Done, before: Done, seconds: float, size: int | None) -> str:
+    """In a line: counts, rate, share, time left. So many ``seconds`` have passed since ``before``."""
+    rate = (done.pages - before.pages) / max(seconds, 1e-3)
+    read = done.bytes - before.bytes
+    parts = [f"{done.pages:,} pages", f"{done.copies:,} of them copies", f"{rate:,.0f} a second"]
     if done.broken:
         parts.insert(2, f"{done.broken:,} records not readable")
     if size:
@@ -230,13 +228,9 @@ def _how_far(done: Done, seconds: float, read: int, size: int | None) -> str:
 
 def _duration(seconds: float) -> str:
     minutes, rest = divmod(max(0, round(seconds)), 60)
-    return (
-        f"{minutes // 60} h {minutes % 60} min"
-        if minutes >= 60
-        else f"{minutes} min {rest} s"
-        if minutes
-        else f"{rest} s"
-    )
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _lines(found: dict[str, Any], folder: Path) -> Iterator[str]:

@@ -34,8 +34,8 @@ from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.topics import OUTPUT_MARGIN_BYTES
 
 _WAIT: Final = 0.005
-"""Seconds for which results of the processes gather, and pages to be judged together: one by one costs more than what is
-done for each."""
+"""Seconds for which results of the processes gather, and pages that are judged together: to ask for each of them would
+cost more than what is done with it."""
 _LOOK: Final = 8
 """Pages that are taken between two looks at the processes, none of which has finished so many meanwhile."""
 _AHEAD: Final = 4
@@ -134,9 +134,10 @@ class Deduplicator:
         """``judge`` in a thread, so that the event loop goes on. A page is judged even if nobody awaits it any more."""
         return await asyncio.to_thread(self.judge, url, body, durable=durable, **about)
 
-    def judge_all(self, pages: Iterable[FetchedPage]) -> Iterator[tuple[FetchedPage, Verdict]]:
+    def judge_all(self, pages: Iterable[FetchedPage | None]) -> Iterator[tuple[FetchedPage, Verdict]]:
         """Each page with its verdict, in the order given, read by ``page.processes`` processes.
 
+        A None among the pages says that there is none at the moment: verdicts of earlier pages come out meanwhile.
         Pages are taken ahead of their verdicts. When the iteration is given up, some of those behind the last verdict
         may be judged all the same: ``judged`` counts them. A page that crashes its process, or exceeds
         ``page.timeout_seconds`` or ``page.memory_mb``, is dead.
@@ -153,11 +154,13 @@ class Deduplicator:
             first, ended, due = 0, False, 0.0
             while waiting or not ended:
                 full = ended or len(waiting) >= _AHEAD * processes * PAGES_AHEAD
-                page = None if full else next(coming, None)
+                try:
+                    page = None if full else next(coming)
+                except StopIteration:
+                    page, ended = None, True
                 if page is not None:
                     parsing.submit(page.record(first + len(waiting), self._now()))
                     waiting.append(page)
-                ended = ended or (page is None and not full)
                 if page is not None and len(waiting) % _LOOK and time.monotonic() < due:
                     continue
                 claims |= {claim.offset: claim for claim in parsing.claims(_WAIT if page is None else 0.0)}

@@ -36,7 +36,7 @@ class Hunk:
 
 
 @dataclass(frozen=True)
-class Difference:
+class TextDifference:
     """``same`` counts words that are in both, ``removed`` and ``added`` those of one side alone. ``cut`` says that the
     texts go on: what follows is neither compared nor counted."""
 
@@ -54,7 +54,7 @@ class _Change(NamedTuple):
     b_end: int
 
 
-def difference(a: Sequence[Word], b: Sequence[Word]) -> Difference:
+def difference(a: Sequence[Word], b: Sequence[Word]) -> TextDifference:
     """The fewest changes that are easily found, in the order of the texts."""
     changes, end_a, cut = _changes(a, b)
     removed, added = (sum(c.a_end - c.a for c in changes), sum(c.b_end - c.b for c in changes))
@@ -67,7 +67,7 @@ def difference(a: Sequence[Word], b: Sequence[Word]) -> Difference:
         if shown > 2 * _MOST_SHOWN:
             cut = True
             break
-    return Difference(tuple(hunks), end_a - removed, removed, added, cut)
+    return TextDifference(tuple(hunks), end_a - removed, removed, added, cut)
 
 
 def _changes(a: Sequence[Word], b: Sequence[Word]) -> tuple[list[_Change], int, bool]:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from worker.report.difference import Difference, Hunk, Run, difference
+from worker.report.difference import Hunk, Run, TextDifference, difference
 from worker.report.markup import Markup, address, escaped, joined, shortened, tag, whole
-from worker.report.samples import Sample, TextKey, key_of
+from worker.report.samples import SampledPair, TextKey, key_of
 from worker.report.words import Cut, words
 
 MOST_BYTES: Final = 1_300_000
@@ -20,7 +20,7 @@ _MOST_CHARACTERS: Final = 4_000
 _EMPTY_LINES: Final = re.compile(r"[^\S\n]*\n\s*\n")
 
 
-def side_by_side(samples: Sequence[Sample], texts: Mapping[TextKey, str], cut: Cut) -> Markup:
+def side_by_side(samples: Sequence[SampledPair], texts: Mapping[TextKey, str], cut: Cut) -> Markup:
     """A closed part a pair, the first one open."""
     shown: list[Markup] = []
     size = 0
@@ -35,7 +35,7 @@ def side_by_side(samples: Sequence[Sample], texts: Mapping[TextKey, str], cut: C
     return joined(*shown)
 
 
-def _pair(sample: Sample, texts: Mapping[TextKey, str], cut: Cut, *, is_open: bool) -> Markup:
+def _pair(sample: SampledPair, texts: Mapping[TextKey, str], cut: Cut, *, is_open: bool) -> Markup:
     page = sample.page
     near = ["no fingerprint" if page.distance is None else f"distance {page.distance}"]
     near += [f"similarity {page.similarity:.2f}"] if page.similarity is not None else []
@@ -56,14 +56,14 @@ def _pair(sample: Sample, texts: Mapping[TextKey, str], cut: Cut, *, is_open: bo
     return tag("details", summary, heads, body, open="" if is_open else None, class_="pair")
 
 
-def _in_words(found: Difference) -> str:
+def _in_words(found: TextDifference) -> str:
     if not found.removed and not found.added:
         return f"the same {whole(found.same)} words"
     more = " so far" if found.cut else ""
     return f"{whole(found.same)} words in both, {whole(found.removed)} removed, {whole(found.added)} added{more}"
 
 
-def _body(found: Difference) -> Markup:
+def _body(found: TextDifference) -> Markup:
     if not found.hunks:
         return tag("p", "No word differs; the pages may differ in what is not compared, such as menus.", class_="quiet")
     hunks = [tag("div", _side(hunk, "del"), _side(hunk, "ins"), class_="sides hunk") for hunk in found.hunks]

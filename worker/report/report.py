@@ -14,7 +14,7 @@ from worker.report.findings import findings
 from worker.report.group_pictures import largest
 from worker.report.markup import Markup, joined, tag
 from worker.report.page import Contents, page
-from worker.report.samples import Sample, Samples, TextsOf, key_of
+from worker.report.samples import SampledPair, Samples, TextsOf, key_of
 from worker.report.tally import Tally
 from worker.report.timeline import timeline
 from worker.report.words import cut_by
@@ -69,7 +69,7 @@ def write_report(
     unfinished.replace(out)
 
 
-def _pairs(samples: list[Sample], texts_of: TextsOf | None, settings: Settings) -> Markup:
+def _pairs(samples: list[SampledPair], texts_of: TextsOf | None, settings: Settings) -> Markup:
     if texts_of is None:
         return tag("p", _NO_TEXTS)
     if not samples:

@@ -29,7 +29,7 @@ def key_of(row: VerdictRow) -> TextKey:
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampledPair:
     """A duplicate and its survivor."""
 
     survivor: VerdictRow
@@ -58,7 +58,7 @@ class Samples:
             here = (row.similarity, -chance, begin)
             self._least[distance] = min(here, self._least.get(distance, here))
 
-    def chosen(self, lines: VerdictLines, grouping: Grouping) -> list[Sample]:
+    def chosen(self, lines: VerdictLines, grouping: Grouping) -> list[SampledPair]:
         """Pairs of which both pages stand in the file, by distance; pages without a fingerprint come last."""
         found = []
         for distance in sorted(self._drawn, key=lambda distance: (distance == _NO_DISTANCE, distance)):
@@ -67,5 +67,5 @@ class Samples:
             for begin in dict.fromkeys(begins):
                 survivor = grouping.survivor_of(begin)
                 if survivor is not None:
-                    found.append(Sample(lines.at(survivor), lines.at(begin)))
+                    found.append(SampledPair(lines.at(survivor), lines.at(begin)))
         return found

@@ -17,7 +17,7 @@ from worker.errors import Refused
 FILE: Final = "progress.json"
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a scan was asked for. ``archives`` holds names, forms, bytes; the first ``against`` of them are old pages.
 
     ``base`` is the state that the scan began with, and a digest of it. ``clock`` dates pages without a fetch time,
@@ -40,7 +40,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     each archive that is done how many records were no pages, by reason.
     """
 
-    plan: Plan
+    plan: ScanPlan
     archive: int = 0
     records: int = 0
     judged: int = 0

@@ -9,15 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import msgspec
-
 from worker.local import Deduplicator, FetchedPage, Verdict
 from worker.scan.canonical_link import canonical_link
 from worker.scan.checkpoint import Checkpoint
 from worker.scan.ids import Ids
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
 from worker.scan.line_file import LineFile
-from worker.scan.rows import DeadLetter, VerdictRow
+from worker.scan.rows import DeadRow, VerdictRow
 from worker.verdict.decide import DEAD
 
 VERDICTS: Final = "verdicts.jsonl"
@@ -132,7 +130,7 @@ class Judging:
         if self._archive >= self._checkpoint.plan.against:
             self._files[VERDICTS].write(row.encode())
             if verdict.kind == DEAD:
-                self._files[DEAD_LETTERS].write(DeadLetter.of(row).encode())
+                self._files[DEAD_LETTERS].write(DeadRow.of(row).encode())
         self.done = self.done._replace(
             pages=self.done.pages + 1,
             copies=self.done.copies + (verdict.duplicate_of is not None),
@@ -151,7 +149,7 @@ class Judging:
         self.done = self.done._replace(broken=self.done.broken + 1)
         if self._archive >= self._checkpoint.plan.against:
             file, offset = record.place
-            letter = DeadLetter(file=file, offset=offset, reason=record.reason, detail=record.detail)
+            letter = DeadRow(file=file, offset=offset, reason=record.reason, detail=record.detail)
             self._files[DEAD_LETTERS].write(letter.encode())
 
     def _row(self, record: ArchivedPage, verdict: Verdict) -> VerdictRow:
@@ -184,8 +182,8 @@ class Judging:
         """A checkpoint here."""
         self._deduplicator.flush()
         self._ids.flush()
-        self._checkpoint = msgspec.structs.replace(
-            self._checkpoint,
+        self._checkpoint = Checkpoint(
+            plan=self._checkpoint.plan,
             archive=self._archive,
             records=self._records,
             judged=self._judged,

@@ -22,13 +22,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from worker.config import Settings
 from worker.errors import Refused, UsageError
 from worker.local import Deduplicator
 from worker.scan.base_state import BaseState
-from worker.scan.checkpoint import Checkpoint, Plan
+from worker.scan.checkpoint import Checkpoint, ScanPlan
 from worker.scan.ids import Ids
 from worker.scan.inputs.records import Archive
 from worker.scan.judging import DEAD_LETTERS, VERDICTS, Done, Judging
@@ -66,9 +64,9 @@ class Task:
         """All of them, in the order in which they are judged."""
         return [*self.old, *self.new]
 
-    def plan(self, base_digest: str, clock: float) -> Plan:
+    def plan(self, base_digest: str, clock: float) -> ScanPlan:
         """To be compared with that of whoever resumes."""
-        return Plan(
+        return ScanPlan(
             archives=[(each.name, each.form, each.bytes_in_all) for each in self.archives],
             against=len(self.old),
             fields=self.fields,
@@ -129,7 +127,7 @@ def scan(
         local = stack.enter_context(Deduplicator(work, settings, clock=lambda: plan.clock, back_to=back_to))
         ids = stack.enter_context(closing(Ids(work, local.judged)))
         if back_to is None:
-            checkpoint = msgspec.structs.replace(checkpoint, judged=local.judged)
+            checkpoint = Checkpoint(plan=plan, judged=local.judged)
             checkpoint.write(task.folder)
         with closing(Judging(task.folder, task.archives, checkpoint, local, ids)) as judging:
             if not judging.run(asked_to_stop, tell):
@@ -145,7 +143,7 @@ def scan(
     return found
 
 
-def _begin(task: Task, base: BaseState | None) -> Plan:
+def _begin(task: Task, base: BaseState | None) -> ScanPlan:
     """A folder in which nothing of a scan is, but for a copy of the state that it begins with."""
     shutil.rmtree(task.folder / WORK, ignore_errors=True)
     if base is not None:
@@ -153,12 +151,12 @@ def _begin(task: Task, base: BaseState | None) -> Plan:
     return task.plan("" if base is None else base.digest, time.time())
 
 
-def _refuse_another(task: Task, before: Plan) -> None:
+def _refuse_another(task: Task, before: ScanPlan) -> None:
     """Raises ``Refused`` unless the task is the one that was begun."""
     now = task.plan(before.base_digest, before.clock)
     if now == before:
         return
-    differs = [name for name in Plan.__struct_fields__ if getattr(now, name) != getattr(before, name)]
+    differs = [name for name in ScanPlan.__struct_fields__ if getattr(now, name) != getattr(before, name)]
     if differs == ["archives"]:
         nothing = ("nothing", "", None)
         odd = [pair for pair in zip_longest(before.archives, now.archives, fillvalue=nothing) if pair[0] != pair[1]]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from worker.fingerprint.scheme import Value
 from worker.scan.inputs.records import Archive
-from worker.scan.rows import DeadLetter, VerdictRow
+from worker.scan.rows import DeadRow, VerdictRow
 from worker.verdict.decide import DEAD
 
 FILE: Final = "summary.json"
@@ -36,7 +36,7 @@ def summary(
             languages[row.language] += row.verdict != DEAD
             reasons[row.reason] += row.verdict != DEAD
     with dead_letters.open("rb") as lines:
-        dead = Counter(DeadLetter.decode(line).reason for line in lines)
+        dead = Counter(DeadRow.decode(line).reason for line in lines)
     return {
         "pages": kinds.total(),
         "verdicts": _falling(kinds),

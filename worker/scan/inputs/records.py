@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from worker.local.page import FetchedPage
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """Where a record begins.
 
     ``file`` is the name by which the file was found. ``offset`` counts bytes of the file as it is stored in a WARC of
@@ -30,7 +30,7 @@ class ArchivedPage:
     folder; the URL where there is nothing else.
     """
 
-    place: Place
+    place: RecordPlace
     id: str
     page: FetchedPage
 
@@ -52,7 +52,7 @@ class BrokenRecord:
     ============  ==================================================================================================
     """
 
-    place: Place
+    place: RecordPlace
     reason: str
     detail: str
 
