@@ -20,7 +20,7 @@ SHARED: Final = {"errors", "kafka_client", "messages", "topics", "urls"}
 """What of ``worker`` the plugin may import."""
 COMES_WITH: Final = {"twisted": "scrapy", "llvmlite": "numba", "requests": "jgo"}
 """Packages of which whoever brings them says which versions they may have; they are not asked for a second time."""
-OTHER_EXTRAS: Final = {"broker": "demo", "demo": "demo", "evaluate": "evaluate"}
+OTHER_EXTRAS: Final = {"broker": "demo", "demo": "demo", "evaluate": "evaluate", "scan": "scan"}
 """Rooms of ``worker`` that may need an extra of their own besides, and say so where it is missing."""
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.scan.inputs.lines import Line, lines_of
-from worker.scan.inputs.unpacking import Piece
+from worker.scan.inputs.unpacking import UnpackedPiece
 
 MOST = 20
 
@@ -14,7 +14,7 @@ MOST = 20
 @given(st.lists(st.binary(max_size=40)), st.integers(1, 50))
 def test_lines_are_those_of_the_content_however_it_is_cut_in_pieces(parts: list[bytes], step: int) -> None:
     content = b"\n".join(parts)
-    pieces = [Piece(content[at : at + step]) for at in range(0, len(content), step)]
+    pieces = [UnpackedPiece(content[at : at + step]) for at in range(0, len(content), step)]
     expected = []
     offset = 0
     for line in content.split(b"\n"):
@@ -26,7 +26,7 @@ def test_lines_are_those_of_the_content_however_it_is_cut_in_pieces(parts: list[
 
 
 def test_damage_costs_the_line_that_it_is_in() -> None:
-    pieces = [Piece(b"one\ntw"), Piece(b"", 7, damage="a hole"), Piece(b"three\nfour")]
+    pieces = [UnpackedPiece(b"one\ntw"), UnpackedPiece(b"", 7, damage="a hole"), UnpackedPiece(b"three\nfour")]
     assert list(lines_of(pieces, MOST)) == [
         Line(0, b"one\n"),
         Line(4, b"", "damaged", "a hole (byte 7 of the file as it is stored)"),
@@ -41,8 +41,8 @@ def test_what_is_too_large_is_not_held() -> None:
     def pieces() -> object:
         for _ in range(1000):
             held.append(0)
-            yield Piece(b"a" * 1_000_000)
-        yield Piece(b"\nb")
+            yield UnpackedPiece(b"a" * 1_000_000)
+        yield UnpackedPiece(b"\nb")
 
     import tracemalloc
 

@@ -54,7 +54,7 @@ def test_what_is_not_there_is_refused_with_the_next_move(name: str) -> None:
 
 def test_without_fsspec_a_url_is_refused_with_the_next_move(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    with pytest.raises(UsageError, match="pip install fsspec, or download the file"):
+    with pytest.raises(UsageError, match=r"needs fsspec, which is not installed: pip install 'crawl-dedup\[scan\]'$"):
         stored("s3://bucket/a.jsonl")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.scan.inputs.written import PACKED, put
 from worker.scan.inputs.opening import stored
-from worker.scan.inputs.unpacking import CHUNK, COMPRESSIONS, Compression, Piece, compression_of, pieces
+from worker.scan.inputs.unpacking import CHUNK, COMPRESSIONS, Compression, UnpackedPiece, compression_of, pieces
 
 EACH = {"." + one.name: one for one in COMPRESSIONS}
 
@@ -19,7 +19,7 @@ def noise(size: int, seed: int = 1) -> bytes:
     return random.Random(seed).randbytes(size)
 
 
-def unpacked(folder: Path, content: bytes, compression: Compression | None) -> list[Piece]:
+def unpacked(folder: Path, content: bytes, compression: Compression | None) -> list[UnpackedPiece]:
     return list(pieces(stored(str(put(folder, "a", content))).open(), compression))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.scan.inputs.written import html, url, warc_of
 from worker.scan.inputs.opening import stored
-from worker.scan.inputs.unpacking import GZIP, Piece, pieces
+from worker.scan.inputs.unpacking import GZIP, UnpackedPiece, pieces
 from worker.scan.inputs.warc_records import FoundRecord, records_of
 
 PLAIN = warc_of(4)
@@ -20,7 +20,7 @@ STARTS = [match.start() for match in re.finditer(rb"WARC/1\.", PLAIN)]
 
 
 def found_in(content: bytes, step: int = 10_000, most_bytes: int = 100_000) -> list[FoundRecord]:
-    parts = [Piece(content[at : at + step], 0 if not at else None) for at in range(0, len(content), step)]
+    parts = [UnpackedPiece(content[at : at + step], 0 if not at else None) for at in range(0, len(content), step)]
     return list(records_of(parts, most_bytes))
 
 

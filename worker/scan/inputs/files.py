@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +13,11 @@ from worker.local.page import FetchedPage
 from worker.scan.inputs.fields import file_url
 from worker.scan.inputs.kind import Kind
 from worker.scan.inputs.opening import StoredFile, printable
+from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.inputs.unpacking import Compression, pieces
 
+_PIECE: Final = 1024 * 1024
 _CONTENT_TYPES: Final[Mapping[str, str]] = {"html": "text/html", "text": "text/plain"}
 
 
@@ -64,25 +65,31 @@ class PageFiles:
             if record is not None:
                 yield record
 
+    def copies(self, target: Path) -> list[Path]:
+        """Where ``write_kept`` would put each file."""
+        return [self._copy(one, target) for one in self.files]
+
     def write_kept(self, target: Path, keep: Callable[[ArchivedPage], bool]) -> list[BrokenRecord]:
-        """Copies, as they are stored. The target is a folder; of a file that was named itself, its parent."""
+        """Copies, as they are stored; each has its name only when it is whole. Of a folder, the target is one."""
         lost = []
         for one, record in self._pages():
             if not isinstance(record, ArchivedPage) or not keep(record):
                 continue
-            copy = target / one.file.below.partition("/")[2] if self._is_folder else target
-            copy.parent.mkdir(parents=True, exist_ok=True)
             try:
                 reading = one.file.open()
             except UsageError as error:
                 lost.append(BrokenRecord(record.place, "damaged", str(error)))
                 continue
             try:
-                with copy.open("wb") as out:
-                    shutil.copyfileobj(reading.stream, out)
+                with renamed_when_whole(self._copy(one, target)) as beside, beside.open("wb") as out:
+                    while piece := reading.read(_PIECE):
+                        out.write(piece)
             finally:
                 reading.close()
         return lost
+
+    def _copy(self, one: FilePage, target: Path) -> Path:
+        return target / one.file.below.partition("/")[2] if self._is_folder else target
 
     def _pages(self) -> Iterator[tuple[FilePage, ArchivedPage | BrokenRecord | None]]:
         self._passed_over = Counter()

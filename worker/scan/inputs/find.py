@@ -9,7 +9,7 @@ from worker.errors import UsageError
 from worker.scan.inputs.csv_rows import CsvRows
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.files import FilePage, PageFiles
-from worker.scan.inputs.jsonl import JsonLines
+from worker.scan.inputs.jsonl import JsonlFile
 from worker.scan.inputs.kind import kind_of
 from worker.scan.inputs.opening import (
     NotInstalled,
@@ -86,7 +86,7 @@ def _opened(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | File
             case "warc":
                 return WarcFile(file, compression, most_bytes)
             case "jsonl":
-                return JsonLines(file, compression, most_bytes, fields)
+                return JsonlFile(file, compression, most_bytes, fields)
             case "csv":
                 return CsvRows(file, compression, most_bytes, fields)
             case "parquet":

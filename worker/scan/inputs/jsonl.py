@@ -25,7 +25,7 @@ _FIRST_LINES: Final = 1000
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class JsonLines(PackedFile):
+class JsonlFile(PackedFile):
     """A file of JSON lines.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from worker.scan.inputs.unpacking import Piece
+from worker.scan.inputs.unpacking import UnpackedPiece
 
 
 class Line(NamedTuple):
@@ -20,7 +20,7 @@ class Line(NamedTuple):
     detail: str = ""
 
 
-def lines_of(pieces: Iterable[Piece], most_bytes: int) -> Iterator[Line]:
+def lines_of(pieces: Iterable[UnpackedPiece], most_bytes: int) -> Iterator[Line]:
     """All lines. What a damaged stretch has cut off is not a line; what follows it begins one."""
     offset = 0  # of the line that is not whole yet
     begun: list[bytes] = []

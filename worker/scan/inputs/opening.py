@@ -208,10 +208,7 @@ def _file_system(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise UsageError(
-            f"{url} is not on this machine, and fsspec, which reads URLs, is not installed: pip install fsspec, or "
-            "download the file and name it"
-        ) from error
+        raise needs("fsspec", f"reading {url}") from error
     try:
         system, path = url_to_fs(url)
     except (ImportError, ValueError) as error:

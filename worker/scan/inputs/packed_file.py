@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import IO, ClassVar
 
 from worker.scan.inputs.opening import Reading, StoredFile
-from worker.scan.inputs.unpacking import Compression, Piece, pieces
+from worker.scan.inputs.unpacking import Compression, UnpackedPiece, pieces
 
 
 class PackedFile:
@@ -52,7 +53,7 @@ class PackedFile:
     def bytes_read(self) -> int:
         return self._reading.position if self._reading else 0
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[UnpackedPiece]:
         """What the file holds, unpacked, from the first byte on."""
         self._passed_over = Counter()
         reading = self._reading = self.file.open()
@@ -70,3 +71,17 @@ class PackedFile:
             else:
                 with self.compression.writer(packed) as unpacked:
                     yield unpacked
+
+
+@contextmanager
+def renamed_when_whole(target: Path) -> Generator[Path]:
+    """A name beside the target to write to; it becomes the target when all of it is on the disk."""
+    beside = target.with_name(target.name + ".tmp")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield beside
+        with beside.open("rb+") as written:
+            os.fsync(written.fileno())
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -93,19 +93,18 @@ class ParquetRows:
             with self._pq.ParquetWriter(target, source.schema_arrow, **_as_written(source)) as writer:
                 begin = 0
                 for group in range(source.num_row_groups):
-                    rows = [
-                        record.place.offset - begin
-                        for record in self._group(source, group, begin)
-                        if isinstance(record, ArchivedPage) and keep(record)
-                    ]
+                    kept = [False] * source.metadata.row_group(group).num_rows
+                    for record in self._group(source, group, begin):
+                        if isinstance(record, ArchivedPage) and keep(record):
+                            kept[record.place.offset - begin] = True
                     try:
-                        if rows:
-                            kept = source.read_row_group(group, use_threads=False).take(rows)
-                            writer.write_table(kept, row_group_size=len(rows))
+                        if any(kept):
+                            rows = source.read_row_group(group, use_threads=False).filter(self._pa.array(kept))
+                            writer.write_table(rows, row_group_size=len(kept))
                     except (self._pa.ArrowException, OSError, ValueError) as error:
                         self._see_who_failed(error)
                         where = RecordPlace(self.name, begin)
-                        detail = f"{len(rows)} pages of row group {group} cannot be read with all columns: {error}"
+                        detail = f"{sum(kept)} pages of row group {group} cannot be read with all columns: {error}"
                         lost.append(BrokenRecord(where, "damaged", detail))
                     begin += source.metadata.row_group(group).num_rows
         finally:

@@ -29,7 +29,7 @@ _XZ_MEMORY: Final = 256 * 1024 * 1024
 """What a file may ask for; the strongest setting of xz asks for 65 MiB."""
 
 
-class Piece(NamedTuple):
+class UnpackedPiece(NamedTuple):
     """What comes next of a file.
 
     ``begins`` is the offset, in the file as it is stored, of the member that begins with this piece; ``ends`` that of
@@ -160,17 +160,17 @@ def compression_of(beginning: bytes) -> Compression | None:
     return next((one for one in COMPRESSIONS if one.start.match(beginning)), None)
 
 
-def pieces(reading: Reading, compression: Compression | None) -> Iterator[Piece]:
+def pieces(reading: Reading, compression: Compression | None) -> Iterator[UnpackedPiece]:
     """All that the file holds, unpacked, at most ``CHUNK`` bytes at once. A file that is not packed is one member."""
     return _stored(reading) if compression is None else _Members(reading, compression).pieces()
 
 
-def _stored(reading: Reading) -> Iterator[Piece]:
+def _stored(reading: Reading) -> Iterator[UnpackedPiece]:
     begins: int | None = 0
     while content := reading.read(CHUNK):
-        yield Piece(content, begins)
+        yield UnpackedPiece(content, begins)
         begins = None
-    yield Piece(b"", begins, ends=reading.position)
+    yield UnpackedPiece(b"", begins, ends=reading.position)
 
 
 class _Members:
@@ -187,7 +187,7 @@ class _Members:
     def _at(self) -> int:
         return self._reading.position - len(self._ahead)
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[UnpackedPiece]:
         """The members one after the other, and what is none between them."""
         is_told = False  # of this damage, and nothing was found behind it yet
         while self._fill():
@@ -204,7 +204,7 @@ class _Members:
                 self._ahead = self._ahead.lstrip(b"\0")  # what tapes and padded streams have between members
                 continue
             else:
-                damage = Piece(b"", begins, damage=f"here begins what is no {self._compression.name}")
+                damage = UnpackedPiece(b"", begins, damage=f"here begins what is no {self._compression.name}")
             if damage is not None:
                 if not is_told:
                     yield damage
@@ -217,7 +217,7 @@ class _Members:
             self._ahead += more
         return bool(self._ahead)
 
-    def _member(self, begins: int) -> Iterator[Piece]:
+    def _member(self, begins: int) -> Iterator[UnpackedPiece]:
         """One member; or what can be unpacked of it, the damage, and its last bytes ahead once more."""
         unpacker = self._compression.unpacker()
         name = f"{self._compression.name} member that begins here"
@@ -229,21 +229,21 @@ class _Members:
                 packed, self._ahead = self._ahead or self._reading.read(CHUNK), b""
                 if not packed:
                     self._ahead = behind
-                    yield Piece(b"", begins, damage=f"the file ends within the {name}")
+                    yield UnpackedPiece(b"", begins, damage=f"the file ends within the {name}")
                     return
                 behind = behind[-_BACK:] + packed
             try:
                 content = unpacker.next(packed)
             except self._errors as error:
                 self._ahead = behind
-                yield Piece(b"", begins, damage=f"the {name} cannot be unpacked: {error}")
+                yield UnpackedPiece(b"", begins, damage=f"the {name} cannot be unpacked: {error}")
                 return
             if unpacker.eof:
                 self._ahead = unpacker.unused_data
-                yield Piece(content, first, ends=self._at)
+                yield UnpackedPiece(content, first, ends=self._at)
                 return
             if content:
-                yield Piece(content, first)
+                yield UnpackedPiece(content, first)
                 first = None
 
     def _search(self, earliest: int) -> None:

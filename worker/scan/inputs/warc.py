@@ -60,15 +60,18 @@ class WarcFile(PackedFile):
             with target.open("wb") as out:
                 kept = _Kept(lambda found: self._copy(found, reading.stream, out))
                 for found, record in self._found():
-                    if found.broken or isinstance(record, BrokenRecord):
+                    try:
+                        headers = self._parse(found.content).headers
+                    except OSError:
                         continue
-                    headers = self._parse(found.content).headers
                     own = headers.get("WARC-Record-ID") or ""
                     others = [
                         *headers.get_multiple("WARC-Concurrent-To"),
                         *headers.get_multiple("WARC-Refers-To"),
                     ]
-                    if record == "warcinfo":
+                    if found.broken:
+                        kept.decide(found, own, others, False)
+                    elif record == "warcinfo":
                         kept.write(found)
                     elif record in ("request", "metadata"):
                         kept.hold(found, own, others)

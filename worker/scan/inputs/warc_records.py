@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from worker.scan.inputs.unpacking import Piece
+from worker.scan.inputs.unpacking import UnpackedPiece
 
 START: Final = re.compile(rb"WARC/[01]\.\d{1,2}\r?\n(?=(?:WARC-|Content-)[a-z-]+:)", re.IGNORECASE)
 """What records begin with. It is looked for only where something is wrong: it may stand in a page about WARC."""
@@ -43,11 +43,11 @@ class FoundRecord(NamedTuple):
 class _Ahead:
     """Unpacked bytes that were not looked at yet, and where members begin and end in them."""
 
-    def __init__(self, pieces: Iterable[Piece]) -> None:
+    def __init__(self, pieces: Iterable[UnpackedPiece]) -> None:
         self.buffer: Final = bytearray()
         self.at = 0
         """Unpacked bytes before the buffer."""
-        self.damage: Piece | None = None
+        self.damage: UnpackedPiece | None = None
         """What comes behind the buffer; nothing is read on until it is passed."""
         self._pieces: Final = iter(pieces)
         self._begins: Final[deque[tuple[int, int]]] = deque()
@@ -114,7 +114,7 @@ class _Ahead:
         return next((stored for end, stored in self._ends if end == at), None)
 
 
-def records_of(pieces: Iterable[Piece], most_bytes: int) -> Iterator[FoundRecord]:
+def records_of(pieces: Iterable[UnpackedPiece], most_bytes: int) -> Iterator[FoundRecord]:
     """All records, and what is none. Damage costs the record in which it is, and no other one that can be told apart.
 
     A length that does not fit is found by what follows: a record ends where the file ends or the next one begins.
