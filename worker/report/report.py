@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,8 @@ from worker.report.samples import SampledPair, Samples, TextsOf, key_of
 from worker.report.tally import Tally
 from worker.report.timeline import timeline
 from worker.report.words import cut_by
+from worker.scan.judging import DEAD_LETTERS
+from worker.scan.rows import DeadRow
 
 REPORT: Final = "report.html"
 """What the file is called in the folder of a scan."""
@@ -40,7 +43,8 @@ def write_report(
     """Write the report of a file of verdicts to ``out``, which is there as a whole or not at all.
 
     ``settings`` are those of the scan. ``texts_of`` is asked once for the main texts of some dozens of pages, which are
-    shown side by side; without it the report says that there are none. ``name`` is what the report is about, by default
+    shown side by side; without it the report says that there are none. Records that no page could be read from stand in
+    the dead letters beside ``rows``. ``name`` is what the report is about, by default
     the folder of ``rows``. ``sketched`` is False for verdicts that carry no sketches, as those of the topic.
 
     Memory: about 50 bytes a row, and at most 100 MB besides. The file has less than 2 MB.
@@ -54,6 +58,8 @@ def write_report(
         for begin, row in lines.rows():
             tally.add(row)
             samples.offer(begin, row)
+        for record in _pageless(lines.path.with_name(DEAD_LETTERS)):
+            tally.add_record(record)
         groups = largest(lines, grouping)
         contents = Contents(
             name=name or lines.path.resolve().parent.name,
@@ -67,6 +73,13 @@ def write_report(
     unfinished = out.with_name(f".{out.name}.unfinished")
     unfinished.write_text(page(contents), encoding="utf-8")
     unfinished.replace(out)
+
+
+def _pageless(dead_letters: Path) -> Iterator[DeadRow]:
+    """Records without a page, of a scan that wrote them down."""
+    if dead_letters.is_file():
+        with dead_letters.open("rb") as lines:
+            yield from (record for record in map(DeadRow.decode, lines) if record.url is None)
 
 
 def _pairs(samples: list[SampledPair], texts_of: TextsOf | None, settings: Settings) -> Markup:
