@@ -11,7 +11,9 @@ from tests.groups.scanned import crawled, written
 from tests.report.reports import Parsed
 from worker.cli.main import main
 
-SETTINGS = ["--set", "features.units=characters", "--set", "index.memory_mb=0"]
+SETTINGS = [
+    word for name in ("features.units=characters", "index.memory_mb=0", "page.processes=1") for word in ("--set", name)
+]
 
 
 def test_it_is_written_beside_the_verdicts_or_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,8 +38,6 @@ def test_of_a_scan_pairs_are_shown_as_long_as_its_files_are_there(
     made = (out / "report.html").read_text()
     assert "<del>today</del>" in made
     assert "<ins>again</ins>" in made
-    assert main(["report", str(out), *SETTINGS]) == 0
-    assert (out / "report.html").read_text() == made
     pages.unlink()
     assert main(["report", str(out), *SETTINGS]) == 0
     assert "No pages are shown side by side" in Parsed((out / "report.html").read_text()).words

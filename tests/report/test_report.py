@@ -96,6 +96,9 @@ def test_records_that_hold_no_page_are_taken_from_the_dead_letters(tmp_path: Pat
     (tmp_path / "dead-letters.jsonl").write_bytes(b"".join(one.encode() for one in letters))
     rows = [row for row in real_rows() if row.verdict != "dead"][:20]
     assert "0 pages have no verdict, and 4 records hold no page" in Parsed(report(rows, tmp_path)).words
+    (tmp_path / "dead-letters.jsonl").write_text("something else")
+    with pytest.raises(UsageError, match=r"dead-letters\.jsonl: not a dead letter.* take the file away"):
+        report(rows, tmp_path)
 
 
 def test_nothing_is_left_behind_where_verdicts_cannot_be_read(tmp_path: Path) -> None:
