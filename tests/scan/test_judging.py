@@ -39,7 +39,7 @@ def test_each_page_is_told_of_and_what_is_none_is_counted(tmp_path: Path, agains
         assert told[-1].broken == 1
         assert told[-1].bytes == lines.stat().st_size + warc.stat().st_size
         assert [dict(others) for others in judging.passed_over] == [{}, {"warcinfo": 1}]
-        assert ids[19] == "<urn:page:9>"
+        assert ids[19] == "urn:page:9"
     rows = [VerdictRow.decode(line) for line in (tmp_path / VERDICTS).read_bytes().splitlines()]
     assert len(rows) == (10 if against else 20)
     assert sum(row.duplicate_of is not None for row in rows) <= told[-1].copies > 0
