@@ -39,7 +39,8 @@ const measure = (frame) => {
   measured[frame.name] = {
     width: frame.clientWidth, scrolls: root.scrollWidth,
     wide: Array.from(page.querySelectorAll("body *")).filter((e) =>
-      e.getBoundingClientRect().right > frame.clientWidth + 1 && getComputedStyle(e).position !== "absolute").length,
+      e.getBoundingClientRect().right > frame.clientWidth + 1 && getComputedStyle(e).position !== "absolute")
+      .map((e) => e.outerHTML.slice(0, 200)),
     falling, rising, sorted: button.parentElement.getAttribute("aria-sort"),
     skip: first.getBoundingClientRect().left >= 0,
   };
@@ -116,8 +117,8 @@ def test_nothing_is_cut_off_complained_of_or_asked_for(served: Asked, tmp_path: 
     assert len(measured) == 4
     for name, one in measured.items():
         assert one["width"] == int(name.split()[1])
+        assert one["wide"] == []
         assert one["scrolls"] <= one["width"], "there is nothing to scroll sideways"
-        assert one["wide"] == 0
         assert one["skip"], "the first link is seen where it has the focus"
         assert one["falling"] == sorted(one["falling"], reverse=True)
         assert one["rising"] == sorted(one["rising"])
