@@ -84,11 +84,11 @@ def test_a_file_without_the_column_is_refused_with_those_that_there_are(tmp_path
         archive_of(path, body="html")
 
 
-def test_a_file_whose_end_is_missing_is_refused(tmp_path: Path) -> None:
+def test_a_file_whose_end_is_missing_is_damaged(tmp_path: Path) -> None:
     content = parquet(tmp_path / "a", rows(20)).read_bytes()
     for damaged in (content[:-50], content[:-8] + b"\xff\xff\xff\x7fPAR1", content[:200]):
-        with pytest.raises(UsageError, match="is no whole Parquet file"):
-            archive_of(put(tmp_path, "a", damaged))
+        (broken,) = broken_of(archive_of(put(tmp_path, "a", damaged)))
+        assert broken.reason == "damaged" and "is no whole Parquet file" in broken.detail
 
 
 def test_a_file_without_rows_has_no_pages(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from worker.scan.inputs.fields import EITHER, GUESSES
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.unpacking import BZIP2, GZIP, XZ, ZSTD, Compression, compression_of, pieces
 
-Kind = Literal["warc", "jsonl", "csv", "parquet", "html", "text", "json", "empty", "unknown"]
+Kind = Literal["warc", "jsonl", "csv", "parquet", "html", "text", "json", "empty", "damaged", "unknown"]
 
 _SAMPLE: Final = 64 * 1024
 _PARQUET: Final = b"PAR1"
@@ -53,7 +53,9 @@ def kind_of(file: StoredFile, names: Collection[str | None] = ()) -> tuple[Kind,
     stem, packed_by_name = _parts(file.name)
     compression = compression_of(beginning)
     content, is_damaged = (beginning, False) if compression is None else _unpacked(file, compression)
-    kind = "unknown" if is_damaged and not content else kind_of_content(content, names)
+    if is_damaged and not content:
+        return "damaged", compression
+    kind = kind_of_content(content, names)
     if kind in ("unknown", "empty") and stem in _BY_NAME:
         # Its first bytes are damaged: what is behind them may be whole.
         return _BY_NAME[stem], compression or packed_by_name
