@@ -41,10 +41,10 @@ def test_bodies_are_bytes_or_characters_and_columns_may_be_within_others(tmp_pat
     ]
 
 
-def test_characters_that_are_no_utf_8_are_handed_on_as_bytes(tmp_path: Path) -> None:
-    bodies = pa.array([b"<p>\xb4\xfa", "<p>ü".encode()], pa.binary()).view(pa.string())
-    pq.write_table(pa.table({"url": [url(0), url(1)], "html": bodies}), tmp_path / "a")
-    assert [page.page.body for page in pages_of(archive_of(tmp_path / "a"))] == [b"<p>\xb4\xfa", "<p>ü".encode()]
+def test_characters_that_are_no_utf_8_are_handed_on_as_bytes_and_those_beside_them_as_they_are(tmp_path: Path) -> None:
+    bodies = pa.array([b"<p>\xb4\xfa", "<p>ü".encode(), b""], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"url": [url(0), url(1), url(2)], "html": bodies}), tmp_path / "a")
+    assert [page.page.body for page in pages_of(archive_of(tmp_path / "a"))] == [b"<p>\xb4\xfa", "<p>ü", ""]
 
 
 def test_an_offset_counts_rows(tmp_path: Path) -> None:

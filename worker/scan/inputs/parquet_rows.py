@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -132,13 +133,13 @@ class ParquetRows:
         """Bytes of text in each row."""
         sizes = [0] * batch.num_rows
         for column in batch.columns:
-            if self._holds_text(column):
+            if self._is_text(column) or self._is_binary(column):
                 lengths = self._pc.binary_length(column).to_pylist()
                 sizes = [size + (length or 0) for size, length in zip(sizes, lengths, strict=True)]
         return sizes
 
     def _rows(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
-        """As values of Python. Where not all characters are UTF-8 they are bytes; a time is in milliseconds."""
+        """As values of Python. Characters that are no UTF-8 are bytes; a time is in milliseconds."""
         pa = self._pa
         columns = [
             column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64())
@@ -149,13 +150,20 @@ class ParquetRows:
         try:
             return list(pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist())
         except ValueError:
-            columns = [column.cast(pa.large_binary()) if self._holds_text(column) else column for column in columns]
-            return list(pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist())
+            names = [name for name, column in zip(batch.schema.names, columns, strict=True) if self._is_text(column)]
+            columns = [column.cast(pa.large_binary()) if self._is_text(column) else column for column in columns]
+            rows = list(pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist())
+            for row in rows:
+                for name in names:
+                    with suppress(UnicodeDecodeError):
+                        row[name] = None if row[name] is None else row[name].decode()
+            return rows
 
-    def _holds_text(self, column: pa.Array) -> bool:
-        kinds = self._pa.types
-        tests = (kinds.is_string, kinds.is_large_string, kinds.is_binary, kinds.is_large_binary)
-        return any(test(column.type) for test in tests)
+    def _is_text(self, column: pa.Array) -> bool:
+        return bool(self._pa.types.is_string(column.type)) or bool(self._pa.types.is_large_string(column.type))
+
+    def _is_binary(self, column: pa.Array) -> bool:
+        return bool(self._pa.types.is_binary(column.type)) or bool(self._pa.types.is_large_binary(column.type))
 
     def _batches(
         self, source: pq.ParquetFile, group: int, columns: list[str] | None, most_rows: int
