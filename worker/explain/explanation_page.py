@@ -129,7 +129,7 @@ def _verdict(explanation: Explanation) -> Markup:
             class_="figures",
         ),
         tag("p", "A rule holds where all its conditions do; the first that holds decides.", class_="quiet"),
-        table(["rule", "asks", "found", "holds"], rows, "The rules and their conditions", numbers_from=9),
+        table(["rule", "asks", "found", "holds"], rows, "The rules and their conditions"),
     )
 
 
@@ -188,7 +188,7 @@ def _bits(explanation: Explanation) -> Markup:
         "the votes in A and B, and the features whose votes changed most towards B's."
     )
     heads = ["bit", "A", "B", "moved by"]
-    return joined(shown, tag("p", told, class_="quiet"), table(heads, moved, "Bits that differ", numbers_from=9))
+    return joined(shown, tag("p", told, class_="quiet"), table(heads, moved, "Bits that differ"))
 
 
 def _digits(ours: str, theirs: str) -> Markup:
@@ -220,7 +220,7 @@ def _places(causes: Causes | None) -> Markup:
     return joined(
         tag("p", " ".join(parts)),
         tag("p", told, class_="quiet"),
-        table(heads, rows, "What holds the slots and bands that differ", numbers_from=9),
+        table(heads, rows, "What holds the slots and bands that differ"),
     )
 
 
