@@ -19,8 +19,9 @@ NAMES_LIE: Final = 9
 POSTS: Final = 10
 OUTSIDE: Final = 11
 SECTIONS: Final = 12
-TITLE: Final = 13
-NOTICE: Final = 14
+LISTING: Final = 13
+TITLE: Final = 14
+NOTICE: Final = 15
 
 
 class Rule(NamedTuple):
@@ -84,6 +85,13 @@ RULES: Final = (
         False,
         "A part that has most of the prose, in several pieces, does not stand for its neighbours of prose: a landing "
         "page is made of them.",
+    ),
+    Rule(
+        LISTING,
+        "listing",
+        False,
+        "A few sentences with fewer words than what stands beside them introduce a list: of products, of articles, of "
+        "places.",
     ),
     Rule(TITLE, "main-heading", False, "The main heading belongs to the content wherever it stands."),
     Rule(
