@@ -80,3 +80,17 @@ def test_cards_with_headings_and_steps_without_numbers_are_no_posts() -> None:
     article = f"<article><h1>Tytuł</h1>{prose('raz', 90)}{prose('dwa', 90)}<div>{{}}</div></article>"
     assert names(article.format(cards)).count("karta") == 4
     assert names(article.format(steps)).count("krok") == 4
+
+
+@pytest.mark.parametrize("hidden", ["hidden", "style='display:none'", "aria-hidden=true"])
+def test_hidden_blocks_side_by_side_are_panels_and_a_lone_one_is_a_dialog(hidden: str) -> None:
+    answers = [f"<div><h3>Pytanie</h3><div {hidden}>{prose(each)}</div></div>" for each in ("raz", "dwa", "trzy")]
+    article = f"<div>{prose('tekst', 40)}{prose('tekst', 40)}{{}}</div>"
+    assert {"raz", "dwa", "trzy"} <= set(names(article.format("".join(answers))))
+    assert not {"raz", "dwa", "trzy"} & set(names(article.format("".join(answers)), "panels"))
+    assert not {"raz", "dwa"} & set(names(article.format("".join(answers[:2]))))
+
+
+def test_hidden_menus_are_no_panels() -> None:
+    menus = "".join(f"<div hidden><p>Dział</p><ul>{MENU}</ul></div>" for _ in range(4))
+    assert "Łącze" not in names(f"<div>{menus}{prose('raz', 40)}{prose('dwa', 40)}</div>")

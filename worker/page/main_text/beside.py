@@ -14,6 +14,7 @@ from worker.page.main_text.rules import (
     MEANING,
     NAMED,
     NAMES_LIE,
+    PANELS,
     POSTS,
     WEAKLY_NAMED,
 )
@@ -76,6 +77,13 @@ TIMES: Final = 5
 """So many words, and so many times the longest text that is left, has a text that a name cannot take. With 2 times,
 short news among texts of the site are lost to these."""
 
+LEAST_PANELS: Final = 3
+"""So many hidden blocks of one parent or grandparent are panels; one or two are dialogs more often."""
+LEAST_PANEL: Final = 10
+"""Words in long lines of a panel. Hidden menus and buttons have fewer."""
+MOST_LINKED: Final = 0.25
+"""Share of links in a panel."""
+
 LEAST_POSTS: Final = 3
 LONGEST_BYLINE: Final = 12
 
@@ -116,6 +124,24 @@ def is_for_no_scripts(elements: Rows, runs: Rows, known: Rows, said: Rows) -> bo
     return inside >= outside + LEAST_MORE
 
 
+@compiled("void(int32[:, ::1], int32[:, ::1], int32[::1])")
+def _count_panels(elements: Rows, known: Rows, panels: Any) -> None:
+    """Count for each element the hidden blocks of prose that are its children or grandchildren."""
+    for element in range(1, len(elements)):
+        few_links = known[element, LINKS] <= MOST_LINKED * words_of(known, element)
+        if elements[element, MARK] & MARKED_HIDDEN and known[element, LONG] >= LEAST_PANEL and few_links:
+            parent = elements[element, PARENT]
+            panels[parent] += 1
+            if parent:
+                panels[elements[parent, PARENT]] += 1
+
+
+@compiled("boolean(int32[:, ::1], int64)")
+def _is_navigation(known: Rows, element: int) -> bool:
+    """Whether it is made of links."""
+    return bool(prose(known, element) <= PROSE * known[element, LINKS])
+
+
 @compiled("void(int32[:, ::1], int32[:, ::1], boolean, int64, int64)")
 def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, off: int) -> None:
     """Comments go; or else what is beside the content by its name."""
@@ -124,6 +150,11 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, off: int) -> 
         if holds_main[element] or is_main(elements, element):
             holds_main[elements[element, PARENT]] = 1
     page, whole = weight(known, 0), prose(known, 0)
+    panels = np.zeros(len(elements), dtype=np.int32)
+    if not comments and is_on(PANELS, off):
+        _count_panels(elements, known, panels)
+    most_named = MOST_ASIDE if doubt < _NAMES else NAVIGATION
+    most_weak = MOST_WEAK if doubt < _NAMES else NAVIGATION
     for element in range(1, len(elements)):
         parent = elements[element, PARENT]
         kind, mark = elements[element, KIND], elements[element, MARK]
@@ -144,17 +175,16 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, off: int) -> 
             rule, most = MEANING, 1.0 if doubt < _ROLES else NAVIGATION
         elif kind & HEADER and not in_article[element]:
             rule, most = MEANING, MOST_ASIDE if doubt < _ELEMENTS else NAVIGATION
-        elif mark & MARKED_HIDDEN:
+        elif mark & MARKED_HIDDEN and max(panels[parent], panels[max(elements[parent, PARENT], 0)]) < LEAST_PANELS:
             rule, most = HIDDEN, MOST_ASIDE if doubt < _ROLES else NAVIGATION
         elif mark & MARKED_ASIDE:
-            rule, most = NAMED, MOST_ASIDE if doubt < _NAMES else NAVIGATION
+            rule, most = NAMED, most_named
         elif mark & MARKED_WEAKLY:
-            rule, most = WEAKLY_NAMED, MOST_WEAK if doubt < _NAMES else NAVIGATION
+            rule, most = WEAKLY_NAMED, most_weak
         if rule and is_on(rule, off):
-            navigation = prose(known, element) <= PROSE * known[element, LINKS]
             if doubt == _ELEMENTS and prose(known, element) > (1 - LEAST_LEFT) * whole:
                 continue
-            if navigation or weight(known, element) <= most * page:
+            if _is_navigation(known, element) or weight(known, element) <= most * page:
                 known[element, GONE] = rule
 
 

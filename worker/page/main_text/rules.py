@@ -14,14 +14,15 @@ MEANING: Final = 4
 HIDDEN: Final = 5
 NAMED: Final = 6
 WEAKLY_NAMED: Final = 7
-COMMENTS_ALL: Final = 8
-NAMES_LIE: Final = 9
-POSTS: Final = 10
-OUTSIDE: Final = 11
-SECTIONS: Final = 12
-LISTING: Final = 13
-TITLE: Final = 14
-NOTICE: Final = 15
+PANELS: Final = 8
+COMMENTS_ALL: Final = 9
+NAMES_LIE: Final = 10
+POSTS: Final = 11
+OUTSIDE: Final = 12
+SECTIONS: Final = 13
+LISTING: Final = 14
+TITLE: Final = 15
+NOTICE: Final = 16
 
 
 class Rule(NamedTuple):
@@ -57,6 +58,13 @@ RULES: Final = (
         "Authors call menus, sidebars, advertising, consent, related pages and sharing so, in class and id.",
     ),
     Rule(WEAKLY_NAMED, "weakly-named", True, "The same by words that mean other things as well, for small parts."),
+    Rule(
+        PANELS,
+        "panels",
+        False,
+        "Hidden blocks of prose that stand side by side are read one after the other: tabs, answers to questions, the "
+        "parts of a text that unfolds.",
+    ),
     Rule(
         COMMENTS_ALL,
         "comments-are-all",
