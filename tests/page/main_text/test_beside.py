@@ -94,3 +94,19 @@ def test_hidden_blocks_side_by_side_are_panels_and_a_lone_one_is_a_dialog(hidden
 def test_hidden_menus_are_no_panels() -> None:
     menus = "".join(f"<div hidden><p>Dział</p><ul>{MENU}</ul></div>" for _ in range(4))
     assert "Łącze" not in names(f"<div>{menus}{prose('raz', 40)}{prose('dwa', 40)}</div>")
+
+
+@pytest.mark.parametrize("name", ["promo", "widget"])
+def test_a_name_of_most_of_the_page_says_nothing_however_small_each_part_is(name: str) -> None:
+    parts = "".join(
+        f"<div class={name}>{prose(each)}</div>" for each in ("raz", "dwa", "trzy", "cztery", "pięć", "sześć")
+    )
+    page = f"<body>{parts}<div>{prose('siedem', 40)}{prose('osiem', 20)}</div>"
+    assert names(page)[:6] == ["raz", "dwa", "trzy", "cztery", "pięć", "sześć"]
+    assert names(page, "names-lie") == ["siedem", "osiem"]
+
+
+@pytest.mark.parametrize("name", ["promo", "widget"])
+def test_a_name_of_a_small_part_of_the_page_is_believed(name: str) -> None:
+    parts = "".join(f"<div class={name}>{prose('nie', 15)}</div>" for _ in range(4))
+    assert names(f"<body><div>{prose('raz', 80)}{prose('dwa', 80)}{parts}</div>") == ["raz", "dwa"]

@@ -63,6 +63,11 @@ MOST_ASIDE: Final = 0.5
 lost whose surroundings are called so as well."""
 MOST_WEAK: Final = 0.2
 """The same for a name that means other things as well."""
+MOST_NAMED: Final = 0.7
+"""Share of the words in long lines that all elements may have together which are called beside the content; where they
+have more, the name says nothing of them. With .6, templates are taken for each other's pages."""
+MOST_WEAKLY_NAMED: Final = 0.4
+"""The same for a name that means other things as well."""
 NAVIGATION: Final = 0.0
 """The same for a name that is not believed: only what is made of links goes."""
 
@@ -142,9 +147,25 @@ def _is_navigation(known: Rows, element: int) -> bool:
     return bool(prose(known, element) <= PROSE * known[element, LINKS])
 
 
-@compiled("void(int32[:, ::1], int32[:, ::1], boolean, int64, int64)")
-def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, off: int) -> None:
-    """Comments go; or else what is beside the content by its name."""
+@compiled("boolean(int32[:, ::1], int32[:, ::1], uint8[:], int64, float64, float64)")
+def _is_everywhere(elements: Rows, known: Rows, holds_main: Any, mark: int, most: float, most_of_all: float) -> bool:
+    """Whether elements with a mark that would go, each for having ``most`` of the page or less, have more than
+    ``most_of_all`` words in long lines together."""
+    within = np.zeros(len(elements), dtype=np.uint8)
+    page, long = weight(known, 0), 0
+    for element in range(1, len(elements)):
+        within[element] = within[elements[element, PARENT]]
+        named = elements[element, MARK] & mark and not elements[element, KIND] & (MAIN | ARTICLE | WHOLE)
+        goes = weight(known, element) <= most * page and not _is_navigation(known, element)
+        if named and goes and not within[element] and not holds_main[element]:
+            within[element] = 1
+            long += known[element, LONG]
+    return bool(long > most_of_all)
+
+
+@compiled("void(int32[:, ::1], int32[:, ::1], boolean, int64, int64, int64)")
+def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, long: int, off: int) -> None:
+    """Comments go; or else what is beside the content by its name. ``long``: words in long lines, comments included."""
     holds_main, in_article = np.zeros((2, len(elements)), dtype=np.uint8)
     for element in range(len(elements) - 1, 0, -1):
         if holds_main[element] or is_main(elements, element):
@@ -155,6 +176,11 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, off: int) -> 
         _count_panels(elements, known, panels)
     most_named = MOST_ASIDE if doubt < _NAMES else NAVIGATION
     most_weak = MOST_WEAK if doubt < _NAMES else NAVIGATION
+    if not comments and doubt < _NAMES and is_on(NAMES_LIE, off):
+        if _is_everywhere(elements, known, holds_main, MARKED_ASIDE, MOST_ASIDE, MOST_NAMED * long):
+            most_named = NAVIGATION
+        if _is_everywhere(elements, known, holds_main, MARKED_WEAKLY, MOST_WEAK, MOST_WEAKLY_NAMED * long):
+            most_weak = NAVIGATION
     for element in range(1, len(elements)):
         parent = elements[element, PARENT]
         kind, mark = elements[element, KIND], elements[element, MARK]
@@ -200,13 +226,13 @@ def drop_beside(elements: Rows, runs: Rows, known: Rows, said: Rows, off: int) -
     while True:
         known[:, GONE] = unseen
         tally(elements, runs, known, said)
-        whole = prose(known, 0)
+        whole, long = prose(known, 0), known[0, LONG]
         flows = known[:, FLOW].copy()
         if comments:
-            _drop(elements, known, True, doubt, off)
+            _drop(elements, known, True, doubt, long, off)
             tally(elements, runs, known, said)
         without_comments = prose(known, 0)
-        _drop(elements, known, False, doubt, off)
+        _drop(elements, known, False, doubt, long, off)
         tally(elements, runs, known, said)
         left, longest = prose(known, 0), max(LEAST_LIE, TIMES * known[0, FLOW])
         of_comments = of_names = 0

@@ -76,7 +76,7 @@ RULES: Final = (
         NAMES_LIE,
         "names-lie",
         False,
-        "Where the names would take nearly all prose, or the longest text, they are not believed: page builders call "
+        "Where the names would take most of the prose, or the longest text, they are not believed: page builders call "
         "each paragraph a widget, others the whole page a banner.",
     ),
     Rule(
