@@ -7,7 +7,7 @@ from typing import Final
 
 from scrapy.settings import BaseSettings
 
-from crawler_plugin.capture import BackPressureMiddleware, CaptureMiddleware
+from crawler_plugin.capture import BackPressureMiddleware, CaptureMiddleware, FoundItemsMiddleware
 from crawler_plugin.pipeline import Pipeline
 from crawler_plugin.refusal import EarlyRefusal
 from crawler_plugin.settings import PluginSettings, is_enabled
@@ -17,6 +17,8 @@ PIPELINE_ORDER: Final = 300
 """Among the item pipelines: after those that correct items, before those that store them."""
 CAPTURE_ORDER: Final = 1000
 """Among the spider middlewares: the last before the spider, so that it meets what none of them turned away."""
+FOUND_ITEMS_ORDER: Final = CAPTURE_ORDER + 1
+"""Nearer to the spider still: it meets items as the callback made them."""
 BACK_PRESSURE_ORDER: Final = 75
 """Among the downloader middlewares: after the filter of other sites, before robots.txt is asked for."""
 
@@ -42,14 +44,19 @@ class Addon:
 
         An error here would come before Scrapy has installed its reactor, and end the other crawls of the process too.
         """
-        captured = None
+        read = None
         with suppress(UsageError):
             if not is_enabled(settings):
                 return
-            captured = PluginSettings.read(settings).captured
+            read = PluginSettings.read(settings)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", Pipeline, PIPELINE_ORDER)
-        if captured:
-            settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", CaptureMiddleware, CAPTURE_ORDER)
+        if read is None or read.captured is None:
+            return
+        if read.mode == "local":
             settings.setdefault_in_component_priority_dict(
-                "DOWNLOADER_MIDDLEWARES", BackPressureMiddleware, BACK_PRESSURE_ORDER
+                "SPIDER_MIDDLEWARES", FoundItemsMiddleware, FOUND_ITEMS_ORDER
             )
+        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", CaptureMiddleware, CAPTURE_ORDER)
+        settings.setdefault_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES", BackPressureMiddleware, BACK_PRESSURE_ORDER
+        )

@@ -1,6 +1,6 @@
 """Capture: the response of every callback becomes a page, whatever the spider makes of it.
 
-Two Scrapy components do it, which the add-on puts in their places with ``DEDUP_CAPTURE = True``. Between them stands
+Scrapy components do it, which the add-on puts in their places with ``DEDUP_CAPTURE = True``. Between them stands
 what Scrapy does with a response; each meets what the other cannot:
 
 1. ``CaptureMiddleware``, a spider middleware, hands a response over for sending in the moment before its callback is
@@ -13,6 +13,9 @@ what Scrapy does with a response; each meets what the other cannot:
    in the budget of unconfirmed bytes. It can wait without holding up anything else, since Scrapy awaits
    ``process_request``.
 
+3. ``FoundItemsMiddleware``, a spider middleware, remembers which items a callback yields, so that they can be told the
+   verdict on the response. It is there where verdicts come back to the crawl.
+
 ``process_spider_input`` itself cannot wait. So pages that find no room are those whose requests were under way when the
 budget was spent, at most ``CONCURRENT_REQUESTS``, and they were in memory already. Nothing can hang on itself: what is
 waited for in the end are confirmations, which come from the publisher's thread, whatever the crawl waits for.
@@ -20,7 +23,8 @@ waited for in the end are confirmations, which come from the publisher's thread,
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from scrapy import Request
@@ -43,7 +47,9 @@ class CaptureMiddleware(Component):
         """Publish the response, unless it is none of those that are wanted, which is counted."""
         page = self._page(response)
         if page is not None:
-            self._delivery.publish_at_once(page)
+            coming = self._delivery.hand_over_at_once(page)
+            if coming is not None:
+                self._delivery.items.captured(response, coming)
 
     def _page(self, response: Response) -> PageRecord | None:
         content_type = response.headers.get("Content-Type")
@@ -95,3 +101,25 @@ class BackPressureMiddleware(Component):
     async def process_request(self, request: Request) -> None:
         """Wait while captured pages wait; then the request goes on its way."""
         await self._delivery.room()
+
+
+class FoundItemsMiddleware(Component):
+    """Remembers on which response an item was found. A spider middleware, the nearest to the spider of all."""
+
+    is_of_capture = True
+
+    def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
+        """Pass on what the callback yields."""
+        for found in result:
+            self._note(found, response)
+            yield found
+
+    async def process_spider_output_async(self, response: Response, result: AsyncIterable[Any]) -> AsyncIterator[Any]:
+        """The same for a callback that is asynchronous."""
+        async for found in result:
+            self._note(found, response)
+            yield found
+
+    def _note(self, found: Any, response: Response) -> None:
+        if found is not None and not isinstance(found, Request):
+            self._delivery.items.found(found, response)

@@ -26,11 +26,39 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_ENABLED": Setting(
         True, "True or False", "False switches the whole plugin off; its other settings are not even read then."
     ),
+    "DEDUP_MODE": Setting(
+        "kafka",
+        "kafka or local",
+        "`kafka`: pages are published, and workers judge them. `local`: this process judges them itself, without "
+        "Kafka, and tells each item the verdict on its page.",
+    ),
+    "DEDUP_STATE": Setting(
+        None,
+        "the path of a folder, in which %(spider)s and %(job)s stand for their names; needs DEDUP_MODE local",
+        "Where `local` keeps what it has judged, for the next crawl. One crawl at a time may use it. By default "
+        "`dedup` in `JOBDIR`; without one only the pages of this crawl are compared with each other.",
+    ),
+    "DEDUP_CONFIG": Setting(
+        None,
+        "the path of a file; needs DEDUP_MODE local",
+        "The worker's settings for `local`, as `near.k`. By default they are found [as a worker finds "
+        "them](settings.md).",
+    ),
+    "DEDUP_DROP": Setting(
+        False,
+        "True or False; True needs DEDUP_MODE local",
+        "Whether items of near-duplicates are dropped (`DropItem`). Those of refetches pass.",
+    ),
+    "DEDUP_DROP_REFETCHES": Setting(
+        False,
+        "True or False; True needs DEDUP_DROP",
+        "Whether items of refetches are dropped, too: pages near to an earlier one of the same URL.",
+    ),
     "DEDUP_CAPTURE": Setting(
         False,
         "True or False; True needs the add-on",
-        "Whether the response of every callback is published, whatever the spider yields. What items hold is not read "
-        "then.",
+        "Whether the response of every callback is published, or judged, whatever the spider yields. What items hold "
+        "is not read then.",
     ),
     "DEDUP_CAPTURE_TYPES": Setting(
         "text/*, application/xml, application/*+xml, application/json, application/*+json",
@@ -54,7 +82,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_FIELDS": Setting(
         {},
         f"a mapping from {', '.join(OUR_FIELDS)} to names of item fields, or None for fields not to be read",
-        "Where an item has what the plugin reads, if it is called otherwise: `{'body': 'html'}`.",
+        "Where an item has what the plugin reads, if it is called otherwise: `{'body': 'html'}`. The verdict goes to "
+        "that of `dedup`; None for it keeps it out of items.",
     ),
     "DEDUP_JOB": Setting(
         None,

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
+from weakref import WeakValueDictionary
 
 from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
 
-from crawler_plugin.publishing.delivery import Delivery
+from crawler_plugin.delivery import Delivery
+from crawler_plugin.local import LocalDelivery
+from crawler_plugin.publishing.delivery import KafkaDelivery
 from crawler_plugin.refusal import said_alone
+from crawler_plugin.settings import PluginSettings, is_enabled
 from worker.errors import UsageError
+
+_deliveries: Final[WeakValueDictionary[int, Delivery]] = WeakValueDictionary()
+"""By ``id`` of the crawler, which the value holds: an entry lives as long as a component that uses it."""
 
 
 class Component:
@@ -30,7 +38,7 @@ class Component:
         """
         from crawler_plugin.addon import Addon  # here, since it imports the components
 
-        delivery = Delivery.of(crawler)
+        delivery = _delivery_of(crawler)
         if cls.is_of_capture or delivery.captured is not None:
             with said_alone(crawler):
                 if delivery.captured is None or crawler.get_addon(Addon) is None:
@@ -39,3 +47,21 @@ class Component:
                         'ADDONS = {"crawler_plugin.Addon": 500} and DEDUP_CAPTURE = True in the Scrapy settings'
                     )
         return cls(delivery)
+
+
+def _delivery_of(crawler: Crawler) -> Delivery:
+    """That of this crawler, made at the first call.
+
+    Raises:
+        NotConfigured: the plugin is switched off.
+        Refusal: a setting is wrong. ``NotConfigured`` would only switch the plugin off, and lose every page.
+    """
+    found = _deliveries.get(id(crawler))
+    if found is None:
+        with said_alone(crawler):
+            if not is_enabled(crawler.settings):
+                raise NotConfigured("DEDUP_ENABLED is False")
+            settings = PluginSettings.read(crawler.settings)
+            kind = LocalDelivery if settings.mode == "local" else KafkaDelivery
+            found = _deliveries[id(crawler)] = kind(crawler, settings)
+    return found

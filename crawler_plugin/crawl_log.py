@@ -172,6 +172,44 @@ class CrawlLog:
                 f"{f' ({stored.trouble})' if stored.trouble else ''}: {_some(lost)}. Crawl them again",
             )
 
+    def opens(self, state: str | None) -> None:
+        """The judge of this process is being made."""
+        kept = (
+            f"their state is in {Path(state).absolute()}"
+            if state
+            else "only with each other: a folder in DEDUP_STATE, or a JOBDIR, keeps what was seen for the next crawl"
+        )
+        self.say(
+            logging.INFO,
+            f"pages are compared in this process, {kept}. On a machine where that was never done it begins with half a "
+            "minute of compiling",
+        )
+
+    def opened(self, state: str | None, judged: int) -> None:
+        """It is there."""
+        if state is not None:
+            self.say(logging.INFO, f"{judged} pages were judged before by the state in {state}")
+
+    def judged(self, page: PageRecord, verdict: str, reason: str) -> None:
+        """A page has its verdict."""
+        self.count(stats.VERDICT + verdict)
+        if verdict == "dead":
+            self.warn_once(stats.VERDICT + verdict, f"{page.url}: the page cannot be compared with others ({reason})")
+
+    def unjudged(self, page: PageRecord, error: BaseException) -> None:
+        """A page has no verdict, and no page after it will."""
+        self.count(stats.UNJUDGED)
+        self.warn_once(
+            stats.UNJUDGED,
+            f"{page.url}: the page cannot be judged: {error}. From here on items pass without a verdict; once that is "
+            "mended, the next crawl goes on with what the state holds",
+            level=logging.ERROR,
+        )
+
+    def not_written(self, error: Exception) -> None:
+        """The state does not hold what was judged last."""
+        self.say(logging.ERROR, f"the next crawl will not know all pages of this one: {error}")
+
     def failed(self) -> None:
         """Pages were lost: let nobody take the crawl for a success."""
         self._stats.set_value("finish_reason", stats.LOST)

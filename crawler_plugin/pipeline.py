@@ -1,38 +1,65 @@
-"""The item pipeline: sends each item's page to Kafka and passes the item on unchanged."""
+"""The item pipeline: hands each item's page over, and tells the item the verdict where one comes back to the crawl."""
 
 from __future__ import annotations
 
 import logging
 from typing import Any
 
+from scrapy.exceptions import DropItem
+
 from crawler_plugin import stats
 from crawler_plugin.component import Component
 from crawler_plugin.record import PageRecord, Unusable
+from crawler_plugin.verdicts import Told
 
 
 class Pipeline(Component):
     """Opens and closes the delivery, also where pages do not come in items."""
 
     async def open_spider(self) -> None:
-        """Begin to connect; the crawl does not wait for it, unless ``DEDUP_REQUIRED`` says so."""
+        """Begin to connect to Kafka, or open the state."""
         await self._delivery.open()
 
     async def process_item(self, item: Any) -> Any:
-        """Publish the item's page, if it has one, and return the item; waits while the budget is spent.
+        """Hand the item's page over, if it has one, and return the item; waits while there is no room.
 
-        Where responses are captured, the item's page was published already: the item passes on without a look.
+        Where verdicts come back to the crawl, it waits for that of the page and tells the item. Where responses are
+        captured, the item's page was handed over already, and what the item holds is not read.
+
+        Raises:
+            DropItem: the verdict is one whose items are dropped.
         """
         if self._delivery.captured is not None:
             self._delivery.log.count(stats.SKIPPED + "captured")
-            return item
-        page = self._page(item)
-        if page is not None:
-            await self._delivery.publish(page)
+            coming = self._delivery.items.verdict_of(item)
+        else:
+            page = self._page(item)
+            coming = None if page is None else await self._delivery.hand_over(page)
+        if coming is not None:
+            self._tell(item, await coming.wait())
         return item
 
     async def close_spider(self) -> None:
-        """Wait for what is unconfirmed, for at most ``DEDUP_FLUSH_TIMEOUT``; count and name what stays so."""
+        """Wait for what Kafka has not confirmed, or write the state."""
         await self._delivery.close()
+
+    def _tell(self, item: Any, told: Told | None) -> None:
+        if told is not None and told["verdict"] in self._delivery.drop:
+            self._delivery.log.count(stats.DROPPED + told["reason"])
+            raise DropItem(f"near-duplicate of {told['duplicate_of']} ({told['reason']})", log_level="DEBUG")
+        field = self._delivery.origin.fields.get("dedup")
+        if field is None:
+            return
+        from itemadapter import ItemAdapter  # here, as in crawler_plugin.record
+
+        try:
+            ItemAdapter(item)[field] = told
+        except (KeyError, AttributeError, TypeError, ValueError):
+            self._delivery.log.skip(
+                stats.UNTOLD,
+                f"a {type(item).__name__} takes no verdict: declare the field {field!r} in it, or name another one, or "
+                "None, for 'dedup' in DEDUP_FIELDS",
+            )
 
     def _page(self, item: Any) -> PageRecord | None:
         """The record to send, or None where the item has none, which is counted."""

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
+from typing import TypeAlias, TypeVar
 
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
 
-from crawler_plugin.spool.storage import Call
+Result = TypeVar("Result")
+Call: TypeAlias = Callable[[Callable[[], None]], None]
+"""Has a function called in the event loop's thread, from any thread."""
 
 
 def is_closing(crawler: Crawler) -> bool:
@@ -37,3 +43,11 @@ def event_loop() -> Call:
             call(function)
 
     return call_there
+
+
+async def outcome(future: Future[Result], call: Call) -> Result:
+    """What comes of the future, which belongs to another thread."""
+    done: Deferred[None] = Deferred()
+    future.add_done_callback(lambda _: call(lambda: done.callback(None)))
+    await maybe_deferred_to_future(done)
+    return future.result()

@@ -29,6 +29,7 @@ Parsed = TypeVar("Parsed")
 Chosen = TypeVar("Chosen", bound=str)
 Oversize: TypeAlias = Literal["truncate", "reject"]
 OnFull: TypeAlias = Literal["block", "spool", "fail"]
+Mode: TypeAlias = Literal["kafka", "local"]
 
 _TLS_OPTIONS: Final = (
     "ssl_check_hostname",
@@ -40,6 +41,7 @@ _TLS_OPTIONS: Final = (
 )
 _OVERSIZE: Final[tuple[Oversize, ...]] = get_args(Oversize)
 _ON_FULL: Final[tuple[OnFull, ...]] = get_args(OnFull)
+_MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _MECHANISMS: Final = (*_PASSWORD_MECHANISMS, "GSSAPI", "OAUTHBEARER", "AWS_MSK_IAM")
@@ -70,6 +72,12 @@ class PluginSettings:
     spool_bytes: int = 1024**3
     captured: Wanted | None = None
     """What is captured of the responses that callbacks get; None: pages come in items."""
+    mode: Mode = "kafka"
+    state: str | None = None
+    """A path in which %(spider)s and %(job)s stand for names; None: what was judged is forgotten with the crawl."""
+    config: str | None = None
+    drop: frozenset[str] = frozenset()
+    """The verdicts whose items are dropped."""
 
     @classmethod
     def read(cls, settings: BaseSettings) -> PluginSettings:
@@ -100,7 +108,13 @@ class PluginSettings:
             spool=reader.spool("DEDUP_SPOOL"),
             spool_bytes=reader.whole_number("DEDUP_SPOOL_BYTES", 0, 1024**5),
             captured=reader.captured(),
+            mode=reader.choice("DEDUP_MODE", _MODES),
+            state=reader.state("DEDUP_STATE"),
+            config=reader.path("DEDUP_CONFIG"),
+            drop=reader.drop(),
         )
+        if read.mode != "local":
+            reader.refuse_what_only_local_reads()
         reader.raise_problems()
         return read
 
@@ -138,6 +152,11 @@ class _Reader:
                 close = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
                 meant = f"did you mean {PREFIX}{close[0]}?" if close else f"there are {', '.join(SETTINGS)}"
                 self._problems.append(f"{name}: no such setting, {meant}")
+
+    def refuse_what_only_local_reads(self) -> None:
+        for name in ("DEDUP_STATE", "DEDUP_CONFIG", "DEDUP_DROP", "DEDUP_DROP_REFETCHES"):
+            if str(self._value(name)).lower() not in ("none", "false", "0"):
+                self._problems.append(f"{name}: it has no effect without DEDUP_MODE = 'local', add that")
 
     def captured(self) -> Wanted | None:
         types = self._parsed("DEDUP_CAPTURE_TYPES", media_types)
@@ -196,13 +215,27 @@ class _Reader:
         return next((choice for choice in choices if choice == value), None) or self._wrong(name, value, choices[0])
 
     def spool(self, name: str) -> str | None:
-        value = self._value(name)
-        if value is None:
+        path = self.path(name)
+        if path is None:
             folder = self._settings.get("JOBDIR")
             return os.fspath(Path(folder) / "dedup.spool") if folder else "dedup-%(spider)s-%(job)s.spool"
-        if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
-            return self._wrong(name, value, None)
-        return None if value == "none" else os.fspath(value)
+        return None if path == "none" else path
+
+    def state(self, name: str) -> str | None:
+        folder = self._settings.get("JOBDIR")
+        return self.path(name) or (os.fspath(Path(folder) / "dedup") if folder else None)
+
+    def path(self, name: str) -> str | None:
+        value = self._value(name)
+        if value is None or (isinstance(value, (str, os.PathLike)) and os.fspath(value)):
+            return None if value is None else os.fspath(value)
+        return self._wrong(name, value, None)
+
+    def drop(self) -> frozenset[str]:
+        drops, drops_refetches = self.yes_or_no("DEDUP_DROP"), self.yes_or_no("DEDUP_DROP_REFETCHES")
+        if drops_refetches and not drops:
+            self._problems.append("DEDUP_DROP_REFETCHES: it has no effect without DEDUP_DROP = True, add that")
+        return frozenset(("duplicate", "refetch") if drops_refetches else ("duplicate",) if drops else ())
 
     def yes_or_no(self, name: str) -> bool:
         """As Scrapy reads it, so that ``-s NAME=False`` and ``-s NAME=0`` are no."""

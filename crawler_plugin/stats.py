@@ -4,6 +4,9 @@ An item that has passed, or a response that a callback got while responses are c
 ``published``, ``skipped/…`` and, by the plugin's own limit, ``rejected/oversize``. At the end of the crawl
 
     published + spool/found = confirmed + rejected/oversize_at_broker + spool/left + unconfirmed
+
+Where this process judges pages itself (``DEDUP_MODE=local``), one of ``verdict/…`` and ``unjudged`` takes the place of
+``published``.
 """
 
 from __future__ import annotations
@@ -29,6 +32,10 @@ SEND_ERRORS: Final = "dedup/send_errors"
 WAITED_SECONDS: Final = "dedup/waited_seconds"
 WAITED_PAGES: Final = "dedup/waited_pages"
 MOST_BUFFERED: Final = "dedup/buffered_bytes_max"
+VERDICT: Final = "dedup/verdict/"
+UNJUDGED: Final = "dedup/unjudged"
+DROPPED: Final = "dedup/dropped/"
+UNTOLD: Final = "dedup/untold"
 
 STATS: Final[Mapping[str, str]] = {
     PUBLISHED: "pages handed over, for sending or to the spool",
@@ -60,6 +67,14 @@ STATS: Final[Mapping[str, str]] = {
     SEND_ERRORS: "errors after which the connection was made anew and pages sent again",
     WAITED_PAGES: "pages that waited, as `DEDUP_BUFFER_BYTES` were unconfirmed",
     WAITED_SECONDS: "how long, all added up",
+    VERDICT + "unique": "pages that this process judged (`DEDUP_MODE=local`), by their verdict; 'dead' are those that "
+    "could not be read",
+    VERDICT + "duplicate": "the same",
+    VERDICT + "refetch": "the same",
+    VERDICT + "dead": "the same",
+    UNJUDGED: "pages that could not be judged, as the index or the disk was full; their items pass with `dedup` None",
+    DROPPED + "REASON": "items dropped by `DEDUP_DROP`, by the reason of the verdict, as `exact-text`",
+    UNTOLD: "items that have no field for the verdict, or a captured page that is unknown; they pass without it",
     MOST_BUFFERED: "the most bytes that were unconfirmed at a time, with 1 KiB added a page",
 }
 """Every stat and what it counts."""
@@ -70,7 +85,7 @@ REFUSED: Final = "dedup_refused"
 FINISH_REASONS: Final[Mapping[str, str]] = {
     LOST: "pages were lost",
     FULL: "the crawl was closed, since neither buffer nor spool could take more pages",
-    REFUSED: "the crawl was closed before its first request, since its spool could not be used, or since "
+    REFUSED: "the crawl was closed before its first request, since its spool or its state could not be used, or since "
     "`DEDUP_REQUIRED` is on and broker, topic or the right to write was missing",
 }
 """What Scrapy's ``finish_reason`` may be besides Scrapy's own."""

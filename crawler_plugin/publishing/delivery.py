@@ -3,7 +3,7 @@
 Nothing here blocks the event loop: Kafka is met in the publisher's thread, the disk in that of the storage. What
 becomes of a page:
 
-1. It is *handed over* with ``publish``, which waits for room in the budget of unconfirmed bytes, so that a slow or
+1. It is *handed over* with ``hand_over``, which waits for room in the budget of unconfirmed bytes, so that a slow or
    absent broker slows the crawl instead of filling its memory. ``DEDUP_ON_FULL`` and ``DEDUP_GIVE_UP_SECONDS`` say
    when a page goes to the spool instead, and when the crawl is closed.
 2. It is *confirmed* by Kafka, or refused as too large.
@@ -20,30 +20,26 @@ from __future__ import annotations
 import atexit
 import logging
 import time
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Self
-from weakref import WeakValueDictionary
+from typing import Final
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from crawler_plugin import stats
-from crawler_plugin.crawl_log import CrawlLog
+from crawler_plugin.delivery import Delivery
 from crawler_plugin.publishing.budget import Budget
 from crawler_plugin.publishing.connection import producer_options
 from crawler_plugin.publishing.publisher import Publisher
-from crawler_plugin.record import Origin, PageRecord, cut_to
-from crawler_plugin.refusal import closed_at_once, fail, said_alone
-from crawler_plugin.running import event_loop, is_closing
-from crawler_plugin.settings import PluginSettings, is_enabled
+from crawler_plugin.record import PageRecord
+from crawler_plugin.refusal import closed_at_once, fail
+from crawler_plugin.running import Call, event_loop, is_closing
+from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Appended, Spool
-from crawler_plugin.spool.storage import Call, Storage
-from crawler_plugin.wanted import Wanted
+from crawler_plugin.spool.storage import Storage
 from worker.errors import Stop, Unavailable, UsageError
 
 CLOSING_LOOK_S: Final = 0.5
@@ -54,17 +50,12 @@ SAY_S: Final = 5.0
 """Between two lines of a crawl that waits for confirmations at its end."""
 
 
-class Delivery:
-    """One a crawl: ``of`` gives every component of a crawler the same."""
-
-    _by_crawler: Final[WeakValueDictionary[int, Delivery]] = WeakValueDictionary()
-    """By ``id`` of the crawler, which the value holds: an entry lives as long as a component that uses it."""
+class KafkaDelivery(Delivery):
+    """All that one crawl sends to Kafka."""
 
     def __init__(self, crawler: Crawler, settings: PluginSettings) -> None:
-        self._crawler = crawler
-        self._settings = settings
+        super().__init__(crawler, settings)
         self._budget = Budget(settings.buffer_bytes)
-        self._origin: Origin | None = None
         self._publisher: Publisher | None = None
         self._storage = Storage()
         self._looked: Deferred[None] | None = None
@@ -74,40 +65,19 @@ class Delivery:
         self._has_lost = False
         self._behind = 0
         self._held_back: list[Deferred[None]] = []
-        self.log = CrawlLog(crawler, settings)
-
-    @classmethod
-    def of(cls, crawler: Crawler) -> Self:
-        """That of this crawler, made at the first call.
-
-        Raises:
-            NotConfigured: the plugin is switched off.
-            Refusal: a setting is wrong. ``NotConfigured`` would only switch the plugin off, and lose every page.
-        """
-        found = cls._by_crawler.get(id(crawler))
-        if found is None:
-            with said_alone(crawler):
-                if not is_enabled(crawler.settings):
-                    raise NotConfigured("DEDUP_ENABLED is False")
-                found = cls._by_crawler[id(crawler)] = cls(crawler, PluginSettings.read(crawler.settings))
-        assert isinstance(found, cls)
-        return found
 
     async def open(self) -> None:
         """Begin to connect; the crawl does not wait for it, unless ``DEDUP_REQUIRED`` says so.
 
         The crawl is closed at once where the spool cannot be used, or what is required is missing.
         """
-        spider, settings = self._crawler.spider, self._settings
-        job = settings.job or f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-        name = spider.name if spider else None
-        self._origin = Origin(settings.fields, name, job)
+        self._begin_origin()
         self._crawler.signals.connect(self._tell_reason, signals.spider_closed)
         self._crawler.signals.connect(self._tell_failure, signals.engine_stopped)
         call = event_loop()
         with closed_at_once(self._crawler):
-            self._begin(call, await self._open_spool(call, name or "", job))
-            if settings.required:
+            self._begin(call, await self._open_spool(call))
+            if self._settings.required:
                 await self._require()
 
     async def close(self) -> None:
@@ -135,24 +105,8 @@ class Delivery:
         self._has_lost = bool(lost)
         self.log.sum_up(lost, self._storage.spool, most_buffered=self._budget.most, heard=publisher.last_heard)
 
-    @property
-    def origin(self) -> Origin:
-        """What all pages of this crawl have in common."""
-        assert self._origin is not None, "open comes first"
-        return self._origin
-
-    @property
-    def captured(self) -> Wanted | None:
-        """Which responses are published; None: pages come in items."""
-        return self._settings.captured
-
-    @staticmethod
-    def now_ms() -> int:
-        """Milliseconds since 1970 UTC."""
-        return round(time.time() * 1000)
-
-    async def publish(self, page: PageRecord) -> None:
-        """Hand the page over for sending, or to the spool; waits while neither takes it."""
+    async def hand_over(self, page: PageRecord) -> None:
+        """Have the page sent, or written to the spool; waits while neither takes it."""
         fitting = self._fit(page)
         if fitting is None:
             return
@@ -161,8 +115,8 @@ class Delivery:
             self._submit(fitting, cost)
         self.log.published(fitting)
 
-    def publish_at_once(self, page: PageRecord) -> None:
-        """Hand the page over without waiting: one that finds no room waits by itself, and ``room`` waits for it."""
+    def hand_over_at_once(self, page: PageRecord) -> None:
+        """The same without waiting: a page that finds no room waits by itself, and ``room`` waits for it."""
         fitting = self._fit(page)
         if fitting is None:
             return
@@ -176,20 +130,11 @@ class Delivery:
             deferred_from_coro(self._catch_up(fitting, cost))
 
     async def room(self) -> None:
-        """Wait while pages of ``publish_at_once`` wait."""
+        """Wait while pages of ``hand_over_at_once`` wait."""
         while self._behind:
             turn: Deferred[None] = Deferred()
             self._held_back.append(turn)
             await maybe_deferred_to_future(turn)
-
-    def _fit(self, page: PageRecord) -> PageRecord | None:
-        """The page, or as much of it as may be sent, or None where it is left out."""
-        limit = self._settings.max_page_bytes
-        if page.size <= limit:
-            return page
-        fitting = cut_to(page, limit) if self._settings.oversize == "truncate" else None
-        self.log.too_large(page, is_cut=fitting is not None)
-        return fitting
 
     async def _catch_up(self, page: PageRecord, cost: int) -> None:
         try:
@@ -221,19 +166,15 @@ class Delivery:
         self._publisher.start()
         atexit.register(self._store_at_exit)
 
-    async def _open_spool(self, call: Call, spider: str, job: str) -> Spool | None:
-        settings = self._settings
-        if settings.spool is None:
+    async def _open_spool(self, call: Call) -> Spool | None:
+        if self._settings.spool is None:
             return None
-        names = {"%(spider)s": spider, "%(job)s": job}
-        told = settings.spool
-        for name, value in names.items():
-            told = told.replace(name, value.replace("/", "_"))
+        path = Path(self._named(self._settings.spool))
         try:
-            spool = await self._storage.open(call, Path(told), settings.spool_bytes)
+            spool = await self._storage.open(call, path, self._settings.spool_bytes)
         except OSError as error:
             problem = (
-                f"DEDUP_SPOOL: {Path(told).absolute()} cannot be written ({error.strerror}), and pages that Kafka does "
+                f"DEDUP_SPOOL: {path.absolute()} cannot be written ({error.strerror}), and pages that Kafka does "
                 "not confirm would be lost; name a file in a folder that is there and can be written, or write none"
             )
             if self._crawler.settings.get("DEDUP_SPOOL") is None:  # a crawl that has its place by default goes on

@@ -10,17 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeAlias, TypeVar
 
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from crawler_plugin.record import PageRecord
+from crawler_plugin.running import Call, Result, outcome
 from crawler_plugin.spool.file import Appended, Spool
-
-Result = TypeVar("Result")
-Call: TypeAlias = Callable[[Callable[[], None]], None]
-"""Has a function called in the event loop's thread, from any thread."""
 
 
 class Storage:
@@ -95,7 +91,9 @@ class Storage:
                 told.callback(None if number < appended.pages else appended.trouble or "")
 
         pages = [page for page, _ in coming]
-        self._submit(lambda: self._append(pages), written)
+        call = self._call
+        assert call is not None, "open comes first"
+        self._disk.submit(self._append, pages).add_done_callback(lambda future: call(lambda: written(future)))
 
     def _append(self, pages: Sequence[PageRecord]) -> Appended:
         assert self.spool is not None
@@ -104,11 +102,5 @@ class Storage:
         return appended
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
-        done: Deferred[Future[Result]] = Deferred()
-        self._submit(work, done.callback)
-        return (await maybe_deferred_to_future(done)).result()
-
-    def _submit(self, work: Callable[[], Result], told: Callable[[Future[Result]], None]) -> None:
-        call = self._call
-        assert call is not None, "open comes first"
-        self._disk.submit(work).add_done_callback(lambda future: call(lambda: told(future)))
+        assert self._call is not None, "open comes first"
+        return await outcome(self._disk.submit(work), self._call)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import children
 from tests.waiting import wait_for
 from worker.broker.jvm import Jvm
 
@@ -31,11 +31,6 @@ def is_alive(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
-
-
-def children() -> set[int]:
-    """Processes that this one's main thread started and has not yet taken leave of."""
-    return {int(pid) for pid in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()}
 
 
 @pytest.fixture

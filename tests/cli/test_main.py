@@ -150,7 +150,7 @@ def test_control_c_ends_without_a_traceback(install: Callable[..., None], capsys
         (["topics", "delete"], ["delete needs --generation NAME"]),
         (["topics", "check", "--generation", "b"], ["the setting topics.generation"]),
         (["index", "copy", "--shards", "3"], ["copy needs --to GENERATION"]),
-        (["index", "inspect", "--without", "urls.txt"], ["inspect has none of them"]),
+        (["index", "inspect", "--without", "urls.txt"], ["inspect and seed have none of them"]),
         (["index", "copy", "--to", "b c"], ["'b c'", "topics.generation"]),
         (["index", "copy", "--to", ""], ["take another name"]),
         (["switch"], ["--from", "python -m worker switch --help"]),

@@ -48,6 +48,8 @@ class Site:
     """What is no page in HTML with status 200. ``/`` links to these, too."""
     before: Callable[[int], None] = lambda number: None
     """Called before the answer to the request of this number, counted from 1."""
+    before_page: dict[str, Callable[[], None]] = field(default_factory=dict)
+    """Called before the answer to a request for this path."""
     asked: list[str] = field(default_factory=list)
     address: str = ""
 
@@ -80,6 +82,7 @@ def serve(site: Site) -> Iterator[Site]:
                 site.asked.append(self.path)
                 number = len(site.asked)
             site.before(number)
+            site.before_page.get(self.path, lambda: None)()
             answer = site.others.get(self.path) or self._page()
             self.send_response(answer.status)
             for name, value in answer.headers.items():
@@ -152,6 +155,10 @@ class Crawl:
             assert time.monotonic() < deadline, f"no {pattern!r} in {DEADLINE_S} s:\n{self.log}"
             time.sleep(0.05)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def send_signal(self, number: int) -> None:
         self._process.send_signal(number)
 
@@ -164,7 +171,12 @@ class Crawl:
             self._process.wait()
             raise AssertionError(f"the crawl does not end:\n{self.log}") from None
         stats = json.loads(self._stats.read_text(encoding="utf-8")) if self._stats.exists() else {}
-        ours = {re.sub(r"^dedup/unread/.*", "dedup/unread/FIELD", name) for name in stats if name.startswith("dedup/")}
+        kinds = {"unread": "FIELD", "dropped": "REASON"}
+        ours = {
+            re.sub("^dedup/(unread|dropped)/.*", lambda found: f"dedup/{found[1]}/{kinds[found[1]]}", name)
+            for name in stats
+            if name.startswith("dedup/")
+        }
         assert ours <= set(STATS), "a stat that is not documented"
         return Ended(returncode, self.log, stats)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -179,6 +179,43 @@ class FeedSpider(SiteSpider):
         yield {"url": response.url, "body": PageBody(response.body), "dedup": not response.url.endswith("/1")}
 
 
+class JudgedSpider(SiteSpider):
+    """Pages in items that are told the verdict; those of ``/declared`` have no field for it."""
+
+    name = "judged"
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        if response.url.endswith("/declared"):
+            yield PageItem(url=response.url, body=PageBody(response.body))
+        else:
+            yield {"url": response.url, "body": PageBody(response.body)}
+
+
+class TitleSpider(SiteSpider):
+    """Items without the page: three from each, the last out of a callback that is asynchronous."""
+
+    name = "title"
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        yield {"url": response.url, "by": "parse_page"}
+        yield {"url": response.url, "by": "parse_page"}
+        yield response.request.replace(callback=self.parse_again, dont_filter=True) if response.request else None
+
+    async def parse_again(self, response: Response) -> AsyncIterator[Any]:
+        yield {"url": response.url, "by": "parse_again"}
+
+
+class ManySpider(SiteSpider):
+    """Makes many pages up."""
+
+    name = "many"
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        for number in range(self.settings.getint("MANY")):
+            words = " ".join(f"{word}{number}" for word in ("only", "this", "page", "says", "it", "and", "no", "other"))
+            yield {"url": f"{response.url}{number}", "text": words}
+
+
 class SitemapsSpider(SitemapSpider):
     """Finds its pages by robots.txt and the sitemap that it names."""
 
@@ -200,7 +237,10 @@ SPIDERS = (
     CapturedSpider,
     RaisingSpider,
     FeedSpider,
+    JudgedSpider,
     LongSpider,
+    ManySpider,
+    TitleSpider,
     SitemapsSpider,
 )
 

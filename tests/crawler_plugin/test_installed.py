@@ -119,6 +119,19 @@ def test_a_crawl_with_the_plugin_alone_puts_every_page_on_the_topic(
         assert published(broker, topic_prefix, site) == Counter(["/", *site.pages]), ended.stderr
 
 
+def test_a_crawl_that_is_to_judge_its_pages_says_with_the_plugin_alone_what_to_install(
+    environment: Environment, tmp_path: Path
+) -> None:
+    (tmp_path / "shop.py").write_text(SPIDER, encoding="utf-8")
+    told = ['ADDONS={"crawler_plugin.Addon": 500}', "DEDUP_MODE=local", "LOG_LEVEL=ERROR"]
+    arguments = [part for setting in told for part in ("-s", setting)]
+    ended = environment.run(
+        "-m", "scrapy", "runspider", "shop.py", "-a", "start=http://127.0.0.1:9/", *arguments, folder=tmp_path
+    )
+    (line,) = ended.stderr.splitlines()
+    assert (ended.returncode, line.endswith("Install it: pip install 'crawl-dedup[worker]'")) == (1, True), line
+
+
 @pytest.mark.parametrize("command", [[], ["demo"], ["run"], ["--check-config"]], ids=lambda command: " ".join(command))
 def test_a_worker_that_is_started_with_the_plugin_alone_says_in_one_line_what_to_install(
     environment: Environment, tmp_path: Path, command: list[str]

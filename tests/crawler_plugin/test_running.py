@@ -8,8 +8,7 @@ import subprocess
 import sys
 import threading
 
-from crawler_plugin.running import event_loop
-from crawler_plugin.spool.storage import Call
+from crawler_plugin.running import Call, event_loop
 from tests.crawler_plugin.crawling import ROOT
 
 

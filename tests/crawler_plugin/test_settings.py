@@ -44,6 +44,26 @@ def test_every_setting_can_be_none_which_means_its_default() -> None:
     assert read(**dict.fromkeys(SETTINGS)) == read()
 
 
+def test_the_state_of_a_crawl_that_judges_its_pages_is_where_it_is_told_or_in_its_job() -> None:
+    assert read(DEDUP_MODE="local").state is None
+    assert read(DEDUP_MODE="local", JOBDIR="jobs/1").state == "jobs/1/dedup"
+    assert read(DEDUP_MODE="local", JOBDIR="jobs/1", DEDUP_STATE=Path("seen")).state == "seen"
+
+
+def test_what_is_dropped_are_duplicates_and_if_it_is_said_refetches() -> None:
+    assert read(DEDUP_MODE="local").drop == set()
+    assert read(DEDUP_MODE="local", DEDUP_DROP="1").drop == {"duplicate"}
+    assert read(DEDUP_MODE="local", DEDUP_DROP=True, DEDUP_DROP_REFETCHES=True).drop == {"duplicate", "refetch"}
+    with pytest.raises(UsageError, match="DEDUP_DROP_REFETCHES: it has no effect without DEDUP_DROP = True"):
+        read(DEDUP_MODE="local", DEDUP_DROP_REFETCHES=True)
+
+
+@pytest.mark.parametrize("told", [{"DEDUP_STATE": "seen"}, {"DEDUP_CONFIG": "config.yaml"}, {"DEDUP_DROP": True}])
+def test_what_only_a_crawl_without_kafka_reads_is_refused_in_another_one(told: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="no effect without DEDUP_MODE = 'local'"):
+        read(**told)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "attribute", "read_as"),
     [

@@ -405,13 +405,17 @@ def test_verdicts_come_while_pages_still_do(in_memory: Deduplicator) -> None:
     assert told[0].kind == "unique"
 
 
-def test_pages_that_are_given_up_are_not_judged(in_memory: Deduplicator) -> None:
-    judging = in_memory.judge_all(FetchedPage(f"http://a.example/{number}", "a") for number in range(100))
-    taken = [next(judging)[1].kind for _ in range(3)]
+def test_pages_behind_the_last_that_was_judged_are_not_when_the_iteration_is_given_up(
+    in_memory: Deduplicator,
+) -> None:
+    pages = [FetchedPage(f"http://a.example/{number}", text=f"{number} " * 9) for number in range(400)]
+    judging = in_memory.judge_all(pages)
+    taken = [next(judging)[1].number for _ in range(3)]
     judging.close()  # type: ignore[attr-defined]
-    assert taken == ["unique", "duplicate", "duplicate"]
-    assert in_memory.judged == 3
-    assert list(in_memory.judge_all([])) == []
+    assert taken == [0, 1, 2]
+    assert 3 <= in_memory.judged < 3 + 256
+    rest = list(in_memory.judge_all(pages[in_memory.judged :]))
+    assert [verdict.number for _, verdict in rest] == list(range(400 - len(rest), 400))
 
 
 def test_one_may_be_judged_between_those_that_are_judged_together(in_memory: Deduplicator) -> None:
@@ -434,7 +438,7 @@ def test_a_state_file_that_is_damaged_is_let_go_of(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_handbook_shows_a_duplicate_and_leaves_a_state(tmp_path: Path) -> None:
-    ((kind, program),) = fences(HANDBOOK / "how-to" / "without-kafka.md")
+    (kind, program), *_ = fences(HANDBOOK / "how-to" / "without-kafka.md")
     assert kind == "python"
     ended = subprocess.run(
         [sys.executable, "-c", program],

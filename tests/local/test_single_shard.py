@@ -16,7 +16,6 @@ from worker.local.single_shard import SingleShard
 from worker.messages import Block, Claim
 from worker.stream.policy import Policy
 from worker.stream.shard.memory_limit import MIB, MemoryLimit, OverMemoryLimit
-from worker.verdict.decide import Decision
 
 NEAR = ScopedNear(AccurateNear(3))
 POLICY = replace(policy(), shards=1, near=NEAR)
@@ -40,10 +39,10 @@ def claim(url: str, fingerprint: int | None, clock: int = 0, **fields: Any) -> C
 def judged(shard: SingleShard, *claims: Claim) -> list[str]:
     found: list[str] = []
     for one in claims:
-        decision = shard.decide(one)
-        shard.has_room_for(decision)
-        shard.take(decision)
-        found.append(decision.outcome)
+        decided = shard.decide([one])
+        shard.has_room_for(decided)
+        shard.take(decided)
+        found.append(decided.decisions[0].outcome)
     return found
 
 
@@ -54,12 +53,25 @@ def test_each_page_is_judged_by_those_before_it_under_a_number_of_its_own() -> N
     shard = single()
     assert judged(shard, A, B, A_AGAIN, C) == ["unique", "duplicate", "refetch", "unique"]
     assert shard.judged == 4
-    assert shard.decide(B).order == (4, 0)
+    assert shard.decide([B]).decisions[0].order == (4, 0)
+
+
+def test_pages_that_are_judged_together_count_one_by_one() -> None:
+    shard = single()
+    assert judged(shard, A) == ["unique"]
+    decided = shard.decide([C, B, claim("d", 0b1111110)])
+    shard.take(decided)
+    assert shard.judged == 4
+    originals = [decision.original for decision in decided.decisions]
+    assert [original and sum(original.order) for original in originals] == [None, 0, 1]
+    assert judged(shard, claim("e", 0b1111110)) == ["duplicate"]
+    shard.seal()
+    assert single(blocks=list(shard.sealed)).judged == 5
 
 
 def test_to_decide_changes_nothing() -> None:
     shard = single()
-    assert [shard.decide(A).outcome for _ in range(3)] == ["unique"] * 3
+    assert [decision.outcome for _ in range(3) for decision in shard.decide([A]).decisions] == ["unique"] * 3
     assert shard.judged == 0
 
 
@@ -130,11 +142,13 @@ def test_similarity_is_told_where_something_tells(
 ) -> None:
     shard = single()
     judged(shard, C, claim("a", 0, **fields))
-    assert shard.similarity(shard.decide(claim("b", 0, **others))) == similar
-    assert shard.similarity(shard.decide(claim("z", 0xFF << 40))) is None
+    stored_before = claim("b", 0, **others)
+    assert shard.similarities(shard.decide([stored_before, claim("z", 0xFF << 40)])) == [similar, None]
+    together = claim("x", 0xFFFF << 30, **fields), claim("y", 0xFFFF << 30, **({"text_hash": 0xFFFF << 30} | others))
+    assert shard.similarities(shard.decide(together)) == [None, similar]
 
 
 def test_a_dead_page_is_similar_to_none() -> None:
     shard = single()
-    decision: Decision = shard.decide(claim("", None, dead="bad-url: x"))
-    assert (decision.outcome, shard.similarity(decision)) == ("dead", None)
+    decided = shard.decide([claim("", None, dead="bad-url: x")])
+    assert (decided.decisions[0].outcome, shard.similarities(decided)) == ("dead", [None])

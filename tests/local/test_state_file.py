@@ -136,7 +136,7 @@ def test_the_command_that_the_refusal_names_keeps_the_pages_that_it_says(tmp_pat
 @pytest.mark.parametrize("odd", [block(3, 5), block(5, 6), block(4, 9, Scheme.of({}))])
 def test_a_record_that_does_not_go_on_where_the_one_before_ends_is_refused(tmp_path: Path, odd: Block) -> None:
     written(tmp_path, [*BLOCKS[:2], odd])
-    with pytest.raises(Refused, match="it goes on after page"):
+    with pytest.raises(Refused, match="it goes on after batch"):
         read(tmp_path)
 
 

@@ -6,8 +6,19 @@ from worker.local import Verdict
 from worker.messages import Claim, Hit
 from worker.verdict.decide import Decision
 
-CLAIM = Claim(partition=0, offset=3, clock=0, url="http://b.example/", fingerprint=0xAB, tokens=9, language="latin")
-ORIGINAL = Hit(place=0, order=(1, 0), url="http://a.example/", distance=2, reason="hamming")
+CLAIM = Claim(
+    partition=0,
+    offset=3,
+    clock=0,
+    url="http://b.example/",
+    fingerprint=0xAB,
+    text_hash=0xCD,
+    tokens=9,
+    language="latin",
+    sketch=b"s" * 32,
+    bands=b"b" * 32,
+)
+ORIGINAL = Hit(place=0, order=(1, 1), url="http://a.example/", distance=2, reason="hamming")
 
 
 def test_a_duplicate_names_its_original_and_how_near_it_is() -> None:
@@ -22,6 +33,11 @@ def test_a_duplicate_names_its_original_and_how_near_it_is() -> None:
         fingerprint="00000000000000ab",
         language="latin",
         tokens=9,
+        text_hash="00000000000000cd",
+        sketch=b"s" * 32,
+        bands=b"b" * 32,
+        number=3,
+        duplicate_of_number=2,
     )
 
 
@@ -33,4 +49,4 @@ def test_a_unique_page_is_near_to_none() -> None:
 def test_a_dead_page_has_its_reason_and_the_detail_apart_and_the_url_that_was_given() -> None:
     claim = Claim(partition=0, offset=3, clock=0, url="", dead="bad-url: not an absolute URL: 'x'")
     verdict = Verdict.of(Decision((3, 0), claim, "dead", claim.dead or ""), "x", None)
-    assert verdict == Verdict(url="x", kind="dead", reason="bad-url", detail="not an absolute URL: 'x'")
+    assert verdict == Verdict(url="x", kind="dead", reason="bad-url", detail="not an absolute URL: 'x'", number=3)

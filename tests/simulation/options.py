@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-SCHEDULES: Final = 1000
+SCHEDULES: Final = 600
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

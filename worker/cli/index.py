@@ -1,4 +1,4 @@
-"""``python -m worker index inspect|copy``: what the shards would be rebuilt from, read from the topic."""
+"""``python -m worker index inspect|copy|seed``: what the shards would be rebuilt from, read from the topic."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from worker.cli.size import in_units
 from worker.compose.topology import cluster, specs
 from worker.config.generations import in_generation
 from worker.errors import CheckFailed, UsageError
-from worker.operations.copy_index import copy, drained, lines, refuse_used
+from worker.operations.copy_index import copy, drained, kept, lines, refuse_used, seed
 from worker.operations.inspect import ShardReport, inspect
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import compare_topics, create_topics
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 INSPECT: Final = "inspect"
 COPY: Final = "copy"
+SEED: Final = "seed"
 
 _HEADS: Final = ("shard", "entries", "complete up to", "floor", "blocks", "damaged", "size", "writers", "to spare")
 
@@ -41,9 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Exit code 1 if anything is damaged or gone. copy: makes the topics of another generation and writes all "
         "entries there, in their order, for workers that go on with other settings of these two kinds; what is judged "
         "next is judged as it would have been. Stop all workers with SIGTERM first, when all pages are committed. The "
-        "old workers refuse to run afterwards. Needs as much memory as the blocks take on the topic."
+        "old workers refuse to run afterwards. Needs as much memory as the blocks take on the topic. seed: makes the "
+        "topics of topics.generation, which nobody has used yet, and writes there what a state without Kafka has seen "
+        "(a folder that scan --state or worker.local has written): its workers judge the pages on the topic against it."
     )
-    parser.add_argument("action", choices=(INSPECT, COPY), help="what to do")
+    parser.add_argument("action", choices=(INSPECT, COPY, SEED), help="what to do")
+    parser.add_argument("state", nargs="?", type=Path, metavar="STATE", help="with seed: the folder of the state")
     parser.add_argument("--to", metavar="GENERATION", help="with copy: topics.generation of the new topics")
     parser.add_argument("--shards", type=int, metavar="N", help="with copy: topics.shards there (default: as here)")
     parser.add_argument(
@@ -61,12 +66,18 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         Refused: the topics are otherwise than the settings say.
         Unavailable: the broker or a topic is not there.
     """
-    copies = arguments.action == COPY
+    copies, seeds = arguments.action == COPY, arguments.action == SEED
+    if seeds != (arguments.state is not None):
+        raise UsageError("seed needs the folder of a state; inspect and copy have none")
     if copies != (arguments.to is not None) or (not copies and (arguments.shards is not None or arguments.without)):
-        raise UsageError("copy needs --to GENERATION and may have --shards and --without; inspect has none of them")
+        raise UsageError(
+            "copy needs --to GENERATION and may have --shards and --without; inspect and seed have none of them"
+        )
     settings = load()
     if copies:
         return _copy(arguments, settings)
+    if seeds:
+        return _seed(arguments.state, settings)
     check_topics(compare_topics(client_options(settings.kafka), specs(settings)))
     with cluster(settings) as broker:
         reports = inspect(broker, range(settings.topics.shards))
@@ -107,6 +118,38 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
             result = copy(source, target, names, found, rules, partial(secrets.token_bytes, 16), frozenset(without))
     print("\n".join(lines(result, without)))
     print(f"start workers with topics.generation={names[1]} and topics.shards={after.topics.shards}")
+    return 0
+
+
+def _seed(folder: Path, settings: Settings) -> int:
+    """0 if the generation is ready for its workers.
+
+    Raises:
+        Refused: the state is open, damaged or of other settings, or the generation was used before.
+        Unavailable: the broker is not there.
+        UsageError: there is no state in the folder.
+    """
+    from worker.compose import parts
+    from worker.compose.step import policy
+    from worker.local.deduplicator import alone
+    from worker.local.state_file import BLOCKS, StateFile
+
+    if not (folder / BLOCKS).is_file():
+        raise UsageError(f"{folder} holds no state: name a folder that scan --state or worker.local has written")
+    made = parts.recipe(settings)
+    with closing(StateFile(folder, parts.scheme(alone(settings), made))) as state:
+        blocks = list(state.blocks())
+    name = settings.topics.generation
+    rules = policy(settings, parts.scheme(settings, made), secrets.token_bytes(8))
+    options = client_options(settings.kafka)
+    create_topics(options, specs(settings), settings.topics.replication_factor)
+    check_topics(compare_topics(options, specs(settings)))
+    with cluster(settings) as target:
+        found = kept(blocks, target, rules, range(settings.topics.partitions))
+        refuse_used(target, name, rules)
+        result = seed(target, name, found, rules, partial(secrets.token_bytes, 16))
+    print("\n".join(lines(result, [])))
+    print(f"start workers with topics.generation={name!r}: they judge the pages on the topic from the first one on")
     return 0
 
 

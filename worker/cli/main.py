@@ -26,12 +26,15 @@ PROGRAM: Final = "python -m worker"
 _log = logging.getLogger(__name__)
 
 COMMANDS: Final = {
+    "scan": "judge the pages of files (WARC, JSON lines, CSV, Parquet, folders) without Kafka",
     "demo": "crawl a small site through a real Kafka to verdicts, show the progress, check the sums",
     "broker": "start a real Kafka broker on this machine",
     "topics": "make the topics, check that they are as the settings say, delete some",
     "index": "show what the index topic holds and whether all is well, or copy it to another generation",
     "repair": "list what was lost where logs or pages passed their retention, and go on behind it",
     "switch": "let the generation that the settings name write the outputs from where another one ended",
+    "groups": "list the pages that are near to each other group by group, from the verdicts of a scan or of the topic",
+    "report": "write a page for people that shows what a scan has found: shares, groups, what looks wrong, pairs",
     "compare": "show two pages or texts side by side: tokens, features, fingerprints bit by bit, verdict",
     "evaluate": "hold verdicts against labelled pages: recall, false positives, cost, beside other methods",
     "calibrate": "choose k and threshold by labelled pages, and say what to expect of them",

@@ -29,10 +29,18 @@ def require_worker() -> None:
     Raises:
         UsageError: the extra ``worker`` is not installed, or not all of it.
     """
-    if missing := missing_of("worker"):
+    require("worker", "workers need more than the Scrapy plugin does")
+
+
+def require(extra: str, why: str) -> None:
+    """See that all packages of this extra are there; ``why`` begins the sentence that names those that are not.
+
+    Raises:
+        UsageError: some are not.
+    """
+    if missing := missing_of(extra):
         raise UsageError(
-            f"workers need more than the Scrapy plugin does, missing here: {', '.join(missing)}. "
-            f"Install it: pip install '{DISTRIBUTION}[worker]'"
+            f"{why}, missing here: {', '.join(missing)}. Install it: pip install '{DISTRIBUTION}[{extra}]'"
         )
 
 

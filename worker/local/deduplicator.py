@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self, Unpack
@@ -30,12 +30,18 @@ from worker.messages import Block, Claim
 from worker.observe.compile_progress import compiling
 from worker.pool.process_pool import PAGES_AHEAD
 from worker.stream.partition.fingerprint_pool import FingerprintPool, PageReaders
+from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.topics import OUTPUT_MARGIN_BYTES
 
 _WAIT: Final = 0.005
-"""Seconds for which results of the processes gather; asking for each by itself would cost more than reading it."""
+"""Seconds for which results of the processes gather, and pages that are judged together: to ask for each of them would
+cost more than what is done with it."""
+_LOOK: Final = 8
+"""Pages that are taken between two looks at the processes, none of which has finished so many meanwhile."""
 _AHEAD: Final = 4
 """So many times what the processes hold is read ahead of the verdicts, so that a slow page does not idle the others."""
+_TOGETHER: Final = 256
+"""Pages that are judged in one batch at most, where it makes no difference: each by itself costs several times more."""
 _log = logging.getLogger(__name__)
 
 
@@ -54,6 +60,8 @@ class Deduplicator:
             them. Those of Kafka and the topics are not used, but for ``topics.max_message_bytes``: a page that is too
             large for Kafka is dead here, too.
         clock: seconds since 1970 UTC. It dates pages without a fetch time, and bounds the fetch times of others.
+        back_to: forget all pages of the state but the first so many. It is to be what ``judged`` was just after a
+            ``flush``: for a caller that has lost what it had made of the verdicts on later pages.
 
     Raises:
         UsageError: settings are wrong, or the folder cannot be used.
@@ -67,21 +75,21 @@ class Deduplicator:
         config: str | os.PathLike[str] | Settings | None = None,
         *,
         clock: Callable[[], float] = time.time,
+        back_to: int | None = None,
     ) -> None:
         settings = config if isinstance(config, Settings) else _settings(config)
-        # Verdicts do not depend on the number of shards; so a state can be opened whatever the topics are.
-        alone = settings.topics.model_copy(update={"partitions": 1, "shards": 1})
-        self._settings: Final = settings.model_copy(update={"topics": alone})
+        self._settings: Final = alone(settings)
         self._recipe: Final = parts.recipe(self._settings)
-        scheme = parts.scheme(self._settings, self._recipe)
-        self._policy: Final = policy(self._settings, scheme, secrets.token_bytes(8))
+        self.scheme: Final = parts.scheme(self._settings, self._recipe)
+        """All that a verdict depends on."""
+        self._policy: Final = policy(self._settings, self.scheme, secrets.token_bytes(8))
         self._scope_of: Final = parts.scope_of(self._settings, self._recipe)
         self._clock: Final = clock
         self._lock: Final = threading.Lock()
         self._process: Final = os.getpid()
         self._open = True
         self._whole = True
-        self._file: Final = None if state is None else StateFile(Path(state), scheme)
+        self._file: Final = None if state is None else StateFile(Path(state), self.scheme)
         try:
             with compiling(lambda step: None):
                 self._fingerprinter: Final = Fingerprinter(self._recipe)
@@ -89,7 +97,7 @@ class Deduplicator:
                     self._policy,
                     parts.new_index(self._settings),
                     memory_for_index(self._settings),
-                    () if self._file is None else _blocks_of(self._file),
+                    () if self._file is None else _blocks_of(self._file, back_to),
                 )
         except BaseException:
             if self._file is not None:
@@ -117,7 +125,8 @@ class Deduplicator:
         """
         page = FetchedPage(url, body, **about)
         with self._alone():
-            return self._judge(page, self._claim(page), durable)
+            (verdict,) = self._judge([page], [self._claim(page)], durable)
+            return verdict
 
     async def judge_async(
         self, url: str, body: bytes | str | None = None, *, durable: bool = False, **about: Unpack[AboutPage]
@@ -125,11 +134,13 @@ class Deduplicator:
         """``judge`` in a thread, so that the event loop goes on. A page is judged even if nobody awaits it any more."""
         return await asyncio.to_thread(self.judge, url, body, durable=durable, **about)
 
-    def judge_all(self, pages: Iterable[FetchedPage]) -> Iterator[tuple[FetchedPage, Verdict]]:
+    def judge_all(self, pages: Iterable[FetchedPage | None]) -> Iterator[tuple[FetchedPage, Verdict]]:
         """Each page with its verdict, in the order given, read by ``page.processes`` processes.
 
-        Pages are taken ahead of their verdicts. Those that were taken and have none when the iteration is given up are
-        not judged. A page that crashes its process, or exceeds ``page.timeout_seconds`` or ``page.memory_mb``, is dead.
+        A None among the pages says that there is none at the moment: verdicts of earlier pages come out meanwhile.
+        Pages are taken ahead of their verdicts. When the iteration is given up, some of those behind the last verdict
+        may be judged all the same: ``judged`` counts them. A page that crashes its process, or exceeds
+        ``page.timeout_seconds`` or ``page.memory_mb``, is dead.
 
         Raises:
             OverMemoryLimit, Unavailable: as ``judge``.
@@ -140,28 +151,35 @@ class Deduplicator:
             coming = iter(pages)
             waiting: deque[FetchedPage] = deque()
             claims: dict[int, Claim] = {}
-            first, ended = 0, False
+            first, ended, due = 0, False, 0.0
             while waiting or not ended:
                 full = ended or len(waiting) >= _AHEAD * processes * PAGES_AHEAD
-                page = None if full else next(coming, None)
+                try:
+                    page = None if full else next(coming)
+                except StopIteration:
+                    page, ended = None, True
                 if page is not None:
                     parsing.submit(page.record(first + len(waiting), self._now()))
                     waiting.append(page)
-                ended = ended or (page is None and not full)
+                if page is not None and len(waiting) % _LOOK and time.monotonic() < due:
+                    continue
                 claims |= {claim.offset: claim for claim in parsing.claims(_WAIT if page is None else 0.0)}
-                while first in claims:
-                    page = waiting.popleft()
+                if page is not None and time.monotonic() < due:
+                    continue
+                due = time.monotonic() + _WAIT
+                while together := self._next_of(claims, first):
+                    pages_of = [waiting.popleft() for _ in together]
+                    first += len(together)
                     with self._alone():
-                        verdict = self._judge(page, claims.pop(first), durable=False)
-                    first += 1
-                    yield page, verdict
+                        verdicts = self._judge(pages_of, together)
+                    yield from zip(pages_of, verdicts, strict=True)
 
     def look_up(self, url: str, body: bytes | str | None = None, **about: Unpack[AboutPage]) -> Verdict:
         """The verdict that ``judge`` would give now; nothing is stored, and no later page is compared with this one."""
         page = FetchedPage(url, body, **about)
         with self._alone():
-            decision = self._shard.decide(self._claim(page))
-            return Verdict.of(decision, page.url, self._shard.similarity(decision))
+            decided = self._shard.decide([self._claim(page)])
+            return Verdict.of(decided.decisions[0], page.url, self._shard.similarities(decided)[0])
 
     def flush(self) -> None:
         """Write what was judged; when this returns, it outlives a crash of the machine.
@@ -213,24 +231,45 @@ class Deduplicator:
                 raise Refused("storing a page was interrupted, so the index cannot be relied on: make another one")
             yield
 
-    def _judge(self, page: FetchedPage, claim: Claim, durable: bool) -> Verdict:
-        decision = self._shard.decide(claim)
-        verdict = Verdict.of(decision, page.url, self._shard.similarity(decision))
-        self._shard.has_room_for(decision)
+    def _judge(self, pages: Sequence[FetchedPage], claims: Sequence[Claim], durable: bool = False) -> list[Verdict]:
+        decided = self._shard.decide(claims)
+        try:
+            self._shard.has_room_for(decided)
+        except OverMemoryLimit:
+            if len(claims) == 1:
+                raise
+            return [
+                verdict for page, claim in zip(pages, claims, strict=True) for verdict in self._judge([page], [claim])
+            ]
+        similarities = self._shard.similarities(decided)
         self._whole = False
-        self._shard.take(decision)
+        self._shard.take(decided)
         self._whole = True
         if durable or time.monotonic() - self._flushed >= self._settings.index.flush_seconds:
             self._seal()
         elif self._shard.sealed:
             self._write()
-        return verdict
+        return [
+            Verdict.of(decision, page.url, similarity)
+            for decision, page, similarity in zip(decided.decisions, pages, similarities, strict=True)
+        ]
 
     def _claim(self, page: FetchedPage) -> Claim:
         parsing = self._parsing_by(InProcess(self._fingerprinter))
         parsing.submit(page.record(self._shard.judged, self._now()))
         (claim,) = parsing.claims()
         return claim
+
+    def _next_of(self, claims: dict[int, Claim], first: int) -> list[Claim]:
+        """Takes out what can be judged next: the claims from this one on, as far as they have come.
+
+        Where pages expire, they do by batches: so that their number is the same in each run, it is one.
+        """
+        most = _TOGETHER if self._policy.ttl is None else 1
+        found: list[Claim] = []
+        while len(found) < most and (claim := claims.pop(first + len(found), None)) is not None:
+            found.append(claim)
+        return found
 
     def _seal(self) -> None:
         self._shard.seal()
@@ -252,13 +291,18 @@ class Deduplicator:
         return round(self._clock() * 1000)
 
 
+def alone(settings: Settings) -> Settings:
+    """The settings of a state: verdicts do not depend on the number of shards, so it is opened whatever that is."""
+    return settings.model_copy(update={"topics": settings.topics.model_copy(update={"partitions": 1, "shards": 1})})
+
+
 def _settings(config: str | os.PathLike[str] | None) -> Settings:
     return load_settings(config=None if config is None else Path(config), overrides=(), environ=os.environ)
 
 
-def _blocks_of(file: StateFile) -> list[Block]:
-    """All blocks of the state, in a file that is as short as it may be."""
-    blocks = list(file.blocks())
+def _blocks_of(file: StateFile, pages: int | None) -> list[Block]:
+    """The blocks of the state, or of so many pages of it, in a file that is as short as it may be."""
+    blocks = list(file.blocks(pages))
     if not is_crowded(blocks):
         return blocks
     fewer = compacted(blocks)

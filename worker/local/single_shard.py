@@ -1,13 +1,14 @@
-"""The worker's protocol in a world of one partition and one shard: each page is a batch of its own.
+"""The worker's protocol in a world of one partition and one shard.
 
-What Kafka's logs do elsewhere is done here at once: the shard answers, ``decide`` rules, the shard stores. The number
-of a page is the offset of its batch and of its claim.
+What Kafka's logs do elsewhere is done here at once: the shard answers a batch, ``decide`` rules, the shard stores. A
+page's number, which counts the pages before it, is the offset of its claim; that of a batch's first page is the
+batch's. So a survivor's number is the sum of both parts of its order.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
@@ -20,7 +21,7 @@ from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.live import LiveShard
 from worker.stream.shard.memory_limit import MemoryLimit, OverMemoryLimit
 from worker.stream.shard.restore import standing_of
-from worker.verdict.decide import UNIQUE, Decision, decide
+from worker.verdict.decide import Decision, decide
 
 
 class SingleShard:
@@ -59,70 +60,74 @@ class SingleShard:
     @property
     def judged(self) -> int:
         """How many pages were, in all."""
-        return self._live.standing.to + 1
+        return self._live.standing.claimed_up_to.get(0, -1) + 1
 
     @property
     def sealed(self) -> deque[Block]:
         """Blocks to be written, the oldest first; to be removed once they are."""
         return self._live.sealed
 
-    def decide(self, claim: Claim) -> Decision:
-        """The decision on the page if it were the next; changes nothing."""
+    def decide(self, claims: Sequence[Claim]) -> DecidedBatch:
+        """The decisions on pages if they were the next, one for each; changes nothing."""
         number = self.judged
-        batch = self._batch(claim.at(number))
+        numbered = tuple(claim.at(number + place) for place, claim in enumerate(claims))
+        batch = Batch(scheme=self._policy.scheme, writer=self._policy.writer, claims=numbered)
         answer = self._live.answer(Pending(number, batch))
-        (decision,) = decide(number, batch.claims, [answer], self._policy.near)
-        return decision
+        decisions = decide(number, numbered, [answer], self._policy.near)
+        after = number + len(numbered)
+        return DecidedBatch(number, batch, decisions, ReplayPoint(number, number), ReplayPoint(after, after))
 
-    def similarity(self, decision: Decision) -> float | None:
-        """How similar the page is to the original that it was just found to be near to; None where nothing tells."""
-        original = decision.original
-        if original is None:
-            return None
-        if original.reason in (EXACT_TEXT, EXACT_BYTES):
-            return 1.0
-        ours, theirs = decision.claim.sketch, self._index.sketch(original.order)
-        return min(1.0, max(0.0, similarity(agreement(ours, theirs)))) if ours and theirs else None
+    def similarities(self, decided: DecidedBatch) -> list[float | None]:
+        """How similar each page is to the original that it was just found to be near to; None where nothing tells."""
+        return [self._similarity(decision, decided) for decision in decided.decisions]
 
-    def has_room_for(self, decision: Decision) -> None:
+    def has_room_for(self, decided: DecidedBatch) -> None:
         """To be asked once before ``take``.
 
         Raises:
-            OverMemoryLimit: the page would be a survivor more than the index may hold; it is not judged then.
+            OverMemoryLimit: there would be more survivors than the index may hold; no page of the batch is judged then.
         """
-        if decision.outcome != UNIQUE:
+        coming = len(decided.survivors(0, 1))
+        if not coming:
             return
         try:
-            self._grow()
+            self._grow(coming)
         except OverMemoryLimit:
             self._live.tidy()
             while self._index.tidy():
                 pass
             self._count()
             try:
-                self._grow()
+                self._grow(coming)
             except OverMemoryLimit as error:
                 raise OverMemoryLimit(f"the page is not judged, {self._memory}: {_NEXT_MOVE}") from error
 
-    def take(self, decision: Decision) -> None:
-        """Let the decision hold: later pages are compared with a unique one."""
-        number = decision.order[0]
-        here, next_one = ReplayPoint(number, number), ReplayPoint(number + 1, number + 1)
-        self._live.on_decided(DecidedBatch(number, self._batch(decision.claim), [decision], here, next_one))
+    def take(self, decided: DecidedBatch) -> None:
+        """Let the decisions hold: later pages are compared with the unique ones."""
+        self._live.on_decided(decided)
 
     def seal(self) -> None:
         """Pack what was judged since the last block, and give back the memory of what has expired."""
         self._live.seal()
         self._live.tidy()
 
-    def _grow(self) -> None:
-        self._memory.grow(0, 1, self._index, self._live.standing.clocks.nbytes)
+    def _grow(self, coming: int) -> None:
+        self._memory.grow(0, coming, self._index, self._live.standing.clocks.nbytes)
 
     def _count(self) -> None:
         self._memory.count(0, self._index, self._live.standing.clocks.nbytes)
 
-    def _batch(self, claim: Claim) -> Batch:
-        return Batch(scheme=self._policy.scheme, writer=self._policy.writer, claims=(claim,))
+    def _similarity(self, decision: Decision, decided: DecidedBatch) -> float | None:
+        original = decision.original
+        if original is None:
+            return None
+        if original.reason in (EXACT_TEXT, EXACT_BYTES):
+            return 1.0
+        batch, place = original.order
+        here = batch == decided.offset
+        ours = decision.claim.sketch
+        theirs = decided.batch.claims[place].sketch if here else self._index.sketch(original.order)
+        return min(1.0, max(0.0, similarity(agreement(ours, theirs)))) if ours and theirs else None
 
 
 _NEXT_MOVE: Final = "raise it, or let pages expire (near.ttl_days)"

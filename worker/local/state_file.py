@@ -33,6 +33,8 @@ from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
 from worker.fingerprint.scheme import Scheme
 from worker.messages import Block, decode, encode
 
+BLOCKS: Final = "index.blocks"
+"""The name of the file."""
 _MAGIC: Final = b"DEDUPST1"
 _HEAD: Final = struct.Struct("<QI")
 _CHECK: Final = struct.Struct("<I")
@@ -51,11 +53,11 @@ class StateFile:
     """
 
     def __init__(self, folder: Path, scheme: Scheme) -> None:
-        self.file: Final = folder / "index.blocks"
+        self.file: Final = folder / BLOCKS
         self._scheme: Final = scheme
         try:
             folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-            self._lock: Final = _locked(folder)
+            self._lock: Final = lock(folder)
             try:
                 if not self.file.exists():
                     self._make()
@@ -70,12 +72,15 @@ class StateFile:
         self._end = os.fstat(self._fd).st_size
         self._torn = False
         self._last = -1
+        self._pages = 0
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, pages: int | None = None) -> Iterator[Block]:
         """All blocks, to be read to the end before anything is appended; what a crash has torn is cut off then.
 
+        With ``pages``, those that hold later pages are cut off, too.
+
         Raises:
-            Refused: the file is damaged, or of another scheme.
+            Refused: the file is damaged, or of another scheme, or it does not hold just so many pages.
         """
         with self.file.open("rb") as source:
             if source.read(len(_MAGIC)) != _MAGIC:
@@ -88,18 +93,28 @@ class StateFile:
                     block = decode(Block, payload)
                 except UnreadableRecord as error:
                     raise self._damaged(begin, str(error)) from error
+                if pages is not None and _pages_up_to(block) > pages:
+                    source.seek(begin)
+                    break
                 if block.after != self._last or block.scheme != self._scheme.id:
-                    raise self._damaged(begin, f"it goes on after page {block.after}, not after {self._last}")
+                    raise self._damaged(begin, f"it goes on after batch {block.after}, not after {self._last}")
                 self._last = block.to
+                self._pages = _pages_up_to(block)
                 yield block
             whole = source.tell()
-        if whole < self._end:
-            _log.warning(
-                "%s: the last %d bytes are a record that was not written to its end, so they are cut off; the pages in "
-                "it were not flushed when the process was killed",
-                self.file,
-                self._end - whole,
+        if pages is not None and pages != self._pages:
+            raise Refused(
+                f"{self.file} was to be cut back to its first {pages} pages, but a record of it ends behind page "
+                f"{self._pages}: another program has changed it since. Begin anew in another folder"
             )
+        if whole < self._end:
+            if pages is None:
+                _log.warning(
+                    "%s: the last %d bytes are a record that was not written to its end, so they are cut off; the "
+                    "pages in it were not flushed when the process was killed",
+                    self.file,
+                    self._end - whole,
+                )
             os.ftruncate(self._fd, whole)
             os.fsync(self._fd)
             self._end = whole
@@ -191,7 +206,7 @@ class StateFile:
             )
 
     def _damaged(self, begin: int, why: str) -> Refused:
-        otherwise = f"go on with the {self._last + 1} pages before it and forget the others: truncate -s {begin} "
+        otherwise = f"go on with the {self._pages} pages before it and forget the others: truncate -s {begin} "
         if begin == len(_MAGIC):
             otherwise = "begin anew without what it holds: rm "
         return Refused(
@@ -200,24 +215,34 @@ class StateFile:
         )
 
 
-def _locked(folder: Path) -> int:
-    """A file descriptor that holds the folder's lock; the system lets go of it however the process ends."""
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, _FILE_MODE)
+def _pages_up_to(block: Block) -> int:
+    """How many pages were judged when the block was sealed."""
+    return dict(block.claimed_up_to).get(0, -1) + 1
+
+
+def lock(folder: Path) -> int:
+    """A file descriptor that holds the folder's lock; the system lets go of it however the process ends.
+
+    Raises:
+        Refused: another process holds it.
+        OSError: the folder cannot be written to.
+    """
+    held = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, _FILE_MODE)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        holder = os.pread(lock, 32, 0).decode(errors="replace").strip()
-        os.close(lock)
+        holder = os.pread(held, 32, 0).decode(errors="replace").strip()
+        os.close(held)
         raise Refused(
             f"the state {folder} is open already, in process {holder or '(unknown)'}: close it there, or give this one "
             "a folder of its own. Two that judge by one state would each miss what the other has seen"
         ) from None
     except BaseException:
-        os.close(lock)
+        os.close(held)
         raise
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    return lock
+    os.ftruncate(held, 0)
+    os.pwrite(held, f"{os.getpid()}\n".encode(), 0)
+    return held
 
 
 def _record(payload: bytes) -> bytes:

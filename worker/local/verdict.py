@@ -17,7 +17,9 @@ class Verdict:
     refetch the page's own. ``distance`` is the number of different bits between the two fingerprints, ``similarity``
     the estimated share of pairs of neighbouring words that the two have in common, 0 to 1; each is None where it is
     not known. ``reason`` is the rule that holds, or why the page is dead, with a ``detail`` for people. ``url`` is the
-    canonical one, ``fingerprint`` 16 hex digits, or None for a page of too few features.
+    canonical one, ``fingerprint`` 16 hex digits, or None for a page of too few features; ``text_hash`` is 16 hex
+    digits, ``sketch`` and ``bands`` are 32 bytes each or none (``worker.fingerprint.near``). ``number`` is how many
+    pages were judged before this one, ``duplicate_of_number`` how many before the survivor.
     """
 
     url: str
@@ -30,6 +32,11 @@ class Verdict:
     fingerprint: str | None = None
     language: str = ""
     tokens: int = 0
+    text_hash: str = ""
+    sketch: bytes = b""
+    bands: bytes = b""
+    number: int = 0
+    duplicate_of_number: int | None = None
 
     @classmethod
     def of(cls, decision: Decision, url: str, similarity: float | None) -> Verdict:
@@ -49,4 +56,9 @@ class Verdict:
             fingerprint=None if claim.fingerprint is None else f"{claim.fingerprint:016x}",
             language=claim.language,
             tokens=claim.tokens,
+            text_hash="" if decision.outcome == DEAD else f"{claim.text_hash:016x}",
+            sketch=claim.sketch,
+            bands=claim.bands,
+            number=claim.offset,
+            duplicate_of_number=None if original is None else sum(original.order),
         )

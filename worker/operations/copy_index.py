@@ -16,6 +16,9 @@ clocks of one marker's survivors are an hour apart at most: these expire togethe
 3. The old generation is told its successor: when they are started again, its workers refuse.
 4. The new generation gets the consumed offsets. Without them its workers refuse to begin where markers are, so a copy
    that broke off is of no effect: delete its topics, and copy again.
+
+A state that was filled without Kafka (``worker.local``) becomes the beginning of a generation in the same way, but for
+the first and the third step: nobody else has it. Of the pages on the topic none is claimed then.
 """
 
 from __future__ import annotations
@@ -29,13 +32,13 @@ from typing import Final
 from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import Cover, Header, cover, pack
 from worker.index.entries import Entries, Survivor
-from worker.messages import Batch, Headers, Order, decode, encode
+from worker.messages import Batch, Block, Headers, Order, decode, encode
 from worker.operations.inspect import read_shard
 from worker.operations.repair import NEVER_THERE, Place, State
 from worker.operations.switch import Generation, consumed, refuse_running
 from worker.stream.barrier import barriers, outside, refuse_poisoned
 from worker.stream.log import Committed, read_to_end
-from worker.stream.policy import COPIED, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
+from worker.stream.policy import COPIED, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
 from worker.stream.replay import Reach, check_reach, logs_of
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard
@@ -117,7 +120,7 @@ def refuse_used(target: Place, name: str, policy: Policy) -> None:
     if used := [topic for topic, end in ends.items() if end]:
         raise Refused(
             f"the topics {', '.join(used)} of topics.generation={name!r} are not empty: take another name, or, if "
-            f"nothing in them is needed, `python -m worker topics delete --generation {name}` and copy again"
+            f"nothing in them is needed, `python -m worker topics delete --generation {name}` and run this again"
         )
 
 
@@ -136,22 +139,70 @@ def copy(
         Refused: somebody else writes there.
         Unavailable: the broker did not take something; delete the new topics and copy again.
     """
+    result = _planted(target, names[1], found, policy, new_key, without)
+    source.commit(
+        {
+            partition: Committed(committed.offset, note._replace(successor=names[1]).to_metadata())
+            for partition, (committed, note) in found.consumed.items()
+        }
+    )
+    target.commit(_begins(found, result))
+    return result
+
+
+def kept(blocks: Sequence[Block], target: Place, policy: Policy, partitions: Iterable[int]) -> Drained:
+    """What a state holds, as if it had been drained from another generation; its workers begin with the first page.
+
+    Args:
+        blocks: those of the state, each continuing the one before it.
+        policy: of the generation that it is to be the beginning of.
+        partitions: of ``pages``.
+
+    Raises:
+        Refused: nothing was ever judged.
+    """
+    if not blocks:
+        raise Refused("the state holds no page that was judged: scan into it first (`python -m worker scan --state`)")
+    note = Note(ReplayPoint(0, 0), NOTHING if policy.output == "count" else 0)
+    state = State(0, 0, blocks[-1].watermark, {})
+    consumed = {number: (Committed(target.bounds(PAGES, number).begin, ""), note) for number in partitions}
+    return Drained(state, (cover(blocks),), consumed)
+
+
+def seed(target: Place, name: str, found: Drained, policy: Policy, new_key: Callable[[], bytes]) -> Copied:
+    """Steps 2 and 4, for what ``kept`` found.
+
+    Raises:
+        Refused: somebody else writes there.
+        Unavailable: the broker did not take something; delete the new topics and seed again.
+    """
+    result = _planted(target, name, found, policy, new_key, ())
+    target.commit(_begins(found, result))
+    return result
+
+
+def _planted(
+    target: Place, name: str, found: Drained, policy: Policy, new_key: Callable[[], bytes], without: Collection[str]
+) -> Copied:
+    """Step 2."""
     result = Copied()
     target.write(_writes(found, policy, new_key, without, result))
     ends = target.bounds(FINGERPRINTS, 0).end, target.bounds(ANSWERS, 0).end
     if ends != (result.markers, 0):
         raise Refused(
-            f"somebody else wrote to {FINGERPRINTS} or {ANSWERS} of topics.generation={names[1]!r} meanwhile: stop "
-            f"it, `python -m worker topics delete --generation {names[1]}` and copy again"
+            f"somebody else wrote to {FINGERPRINTS} or {ANSWERS} of topics.generation={name!r} meanwhile: stop "
+            f"it, `python -m worker topics delete --generation {name}` and run this again"
         )
-    point = ReplayPoint(result.markers, 0)
-    old, new = {}, {}
-    for partition, (committed, note) in found.consumed.items():
-        old[partition] = Committed(committed.offset, note._replace(successor=names[1]).to_metadata())
-        new[partition] = Committed(committed.offset, note._replace(point=point, successor=None).to_metadata())
-    source.commit(old)
-    target.commit(new)
     return result
+
+
+def _begins(found: Drained, result: Copied) -> dict[int, Committed]:
+    """The consumed offsets of the new generation."""
+    point = ReplayPoint(result.markers, 0)
+    return {
+        partition: Committed(committed.offset, note._replace(point=point, successor=None).to_metadata())
+        for partition, (committed, note) in found.consumed.items()
+    }
 
 
 def _cover(source: Place, shard: int, policy: Policy) -> Cover:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from worker.local.page import FetchedPage
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """Where a record begins.
 
-    ``file`` is the name by which the file was found. ``offset`` counts bytes of the file as it is stored in a WARC,
-    bytes of the unpacked file in JSON lines and CSV, rows in Parquet; it is 0 for a page that is a file of its own.
+    ``file`` is the name by which the file was found. ``offset`` counts bytes of the file as it is stored in a WARC of
+    which each record is compressed by itself or none is, bytes of the unpacked file in one that is compressed as a
+    whole, in JSON lines and CSV, rows in Parquet; it is 0 for a page that is a file of its own.
     """
 
     file: str
@@ -28,16 +30,29 @@ class ArchivedPage:
     folder; the URL where there is nothing else.
     """
 
-    place: Place
+    place: RecordPlace
     id: str
     page: FetchedPage
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenRecord:
-    """A record that no page can be read from. ``reason`` is one word for counting, ``detail`` is for people."""
+    """A record that no page can be read from, or a stretch of a file in which none can be found.
 
-    place: Place
+    ``reason`` is one word for counting, ``detail`` is for people:
+
+    ============  ==================================================================================================
+    damaged       the file does not say there what its form asks for: a checksum, a length, a mark, or its end is off
+    too-large     the record has more bytes than are held at once
+    no-json       a line is no JSON, or no UTF-8
+    no-object     a line is JSON, and no object
+    no-columns    a row has more or fewer cells than there are columns, or a file has none that holds a page
+    no-body       there is neither a body nor a text, or it is not made of characters or bytes
+    no-page       a file is nothing that pages are read from
+    ============  ==================================================================================================
+    """
+
+    place: RecordPlace
     reason: str
     detail: str
 
@@ -52,6 +67,18 @@ class Archive(Protocol):
     @property
     def form(self) -> str:
         """What it is: ``warc``, ``jsonl``, ``csv``, ``parquet`` or ``files``, with ``+`` and the compression."""
+
+    @property
+    def below(self) -> str:
+        """Where a copy of it belongs in a folder of copies: its base name, or the path from the folder's parent on."""
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """Which column or field was named, or guessed, for what: ``url`` and so on; empty where the form says it."""
+
+    @property
+    def passed_over(self) -> Mapping[str, int]:
+        """How many whole records the iteration that was begun last found that hold no page, by a word that says why."""
 
     @property
     def bytes_in_all(self) -> int | None:
@@ -69,4 +96,12 @@ class Archive(Protocol):
 
         Raises:
             UsageError: the file cannot be opened any more.
+            Unavailable: the disk, or the network, fails while it is read.
+        """
+
+    def write_kept(self, target: Path, keep: Callable[[ArchivedPage], bool]) -> list[BrokenRecord]:
+        """Write a file of the same form and compression with those pages for which ``keep`` says yes.
+
+        ``keep`` is asked once for each page of ``records()``, in order. For an archive of the form ``files`` the
+        target is a folder. Returned are the pages that were to be kept and cannot be read a second time.
         """

@@ -1,0 +1,92 @@
+"""What chains of near pairs would throw away: pages that are near to no page that is kept."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+from benchmarks.report import table
+from worker.compose.parts import near, recipe
+from worker.errors import PageError
+from worker.evaluate.circumstances import machine
+from worker.evaluate.labelled import META, Document, Field, read_documents
+from worker.fingerprint.fingerprinted import Fingerprinted
+from worker.fingerprint.fingerprinter import Fingerprinter
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+
+
+class Chains(NamedTuple):
+    """Of pages in an order: how many there are, how many verdicts would throw away, how many a union of all near pairs,
+    and how many of the latter are near to no page that is then kept."""
+
+    pages: int
+    duplicates: int
+    united: int
+    near_to_none: int
+
+
+def chains(earlier: Sequence[Sequence[int]]) -> Chains:
+    """Of each page the places of the earlier ones that are near to it.
+
+    A verdict compares a page with survivors alone. A union (union-find, as connected components are often made) joins
+    whatever is near, and keeps the first page of what hangs together.
+    """
+    survivors: set[int] = set()
+    above = list(range(len(earlier)))
+
+    def top(page: int) -> int:
+        while above[page] != page:
+            above[page] = above[above[page]]
+            page = above[page]
+        return page
+
+    for page, others in enumerate(earlier):
+        if survivors.isdisjoint(others):
+            survivors.add(page)
+        for other in others:
+            low, high = sorted((top(page), top(other)))
+            above[high] = low
+    thrown = [page for page in range(len(earlier)) if top(page) != page]
+    # The kept page is the first of what hangs together, so it is near to a later one as an earlier page.
+    lost = sum(top(page) not in earlier[page] for page in thrown)
+    return Chains(len(earlier), len(earlier) - len(survivors), len(thrown), lost)
+
+
+def measure(documents: Sequence[Document], field: Field, settings: Settings) -> Chains:
+    """The pages in the order of their file, by these settings; what cannot be read is left out."""
+    fingerprinter = Fingerprinter(recipe(settings))
+    found: list[Fingerprinted] = []
+    for document in documents:
+        try:
+            found.append(fingerprinter.of_page(document.body.encode(), META[field].at(str(document.id))))
+        except PageError:
+            continue
+    return chains(near(settings).near.earlier_in_batch(found))
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The benchmark's own arguments."""
+    parser.add_argument("sets", type=Path, nargs="+", help="folders of labelled documents")
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """Measure and print a table.
+
+    Raises:
+        UsageError: a folder that cannot be read.
+    """
+    settings = load()
+    rows = []
+    for folder in arguments.sets:
+        for field in get_args(Field):
+            found = measure(read_documents(folder, field), field, settings)
+            share = f"{100 * found.near_to_none / found.united:.1f} %"
+            named = f"{folder.resolve().name}, {field}"
+            rows.append((named, *(f"{number:,}" for number in found), share))
+    print(table(("pages", "in all", "duplicates", "thrown away by a union", "near to no kept page", "share"), rows))
+    print(f"\nMeasured on: {machine(())}.")
+    return 0

@@ -1,0 +1,89 @@
+"""Where the pages of one crawl go, as the plugin's Scrapy components see it: to Kafka, or to this process's judge."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from datetime import UTC, datetime
+
+from scrapy.crawler import Crawler
+
+from crawler_plugin.crawl_log import CrawlLog
+from crawler_plugin.record import Origin, PageRecord, cut_to
+from crawler_plugin.settings import PluginSettings
+from crawler_plugin.verdicts import ComingVerdict, FoundItems
+from crawler_plugin.wanted import Wanted
+
+
+class Delivery(ABC):
+    """One a crawl, the same for all its components. Nothing here blocks the event loop."""
+
+    def __init__(self, crawler: Crawler, settings: PluginSettings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._origin: Origin | None = None
+        self.log = CrawlLog(crawler, settings)
+        self.items = FoundItems()
+        """Which items were found on which captured page."""
+
+    @abstractmethod
+    async def open(self) -> None:
+        """Begin. A crawl that must not start is closed at once."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Bring to its end what was handed over."""
+
+    @abstractmethod
+    async def hand_over(self, page: PageRecord) -> ComingVerdict | None:
+        """Take the page; waits while there is no room. None where no verdict comes back to the crawl."""
+
+    @abstractmethod
+    def hand_over_at_once(self, page: PageRecord) -> ComingVerdict | None:
+        """The same without waiting: a page that finds no room waits by itself, and ``room`` waits for it."""
+
+    @abstractmethod
+    async def room(self) -> None:
+        """Wait while pages of ``hand_over_at_once`` wait."""
+
+    @property
+    def origin(self) -> Origin:
+        """What all pages of this crawl have in common."""
+        assert self._origin is not None, "open comes first"
+        return self._origin
+
+    @property
+    def captured(self) -> Wanted | None:
+        """Which responses are pages; None: pages come in items."""
+        return self._settings.captured
+
+    @property
+    def drop(self) -> frozenset[str]:
+        """The verdicts whose items are dropped."""
+        return self._settings.drop
+
+    @staticmethod
+    def now_ms() -> int:
+        """Milliseconds since 1970 UTC."""
+        return round(time.time() * 1000)
+
+    def _named(self, path: str) -> str:
+        """The path with the names that stand in it."""
+        names = {"%(spider)s": self.origin.spider or "", "%(job)s": self.origin.job or ""}
+        for name, value in names.items():
+            path = path.replace(name, value.replace("/", "_"))
+        return path
+
+    def _begin_origin(self) -> None:
+        spider = self._crawler.spider
+        job = self._settings.job or f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        self._origin = Origin(self._settings.fields, spider.name if spider else None, job)
+
+    def _fit(self, page: PageRecord) -> PageRecord | None:
+        """The page, or as much of it as may be sent, or None where it is left out."""
+        limit = self._settings.max_page_bytes
+        if page.size <= limit:
+            return page
+        fitting = cut_to(page, limit) if self._settings.oversize == "truncate" else None
+        self.log.too_large(page, is_cut=fitting is not None)
+        return fitting

@@ -1,0 +1,77 @@
+"""Verdicts on the way to the items that wait for them. All of it lives in the event loop's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from scrapy.http import Response
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+Told: TypeAlias = Mapping[str, Any]
+"""What an item is told of its page: ``verdict``, ``duplicate_of``, ``distance``, ``similarity`` and ``reason``."""
+
+
+class ComingVerdict:
+    """The verdict on a page that was handed over. Any number of items may wait for it."""
+
+    def __init__(self) -> None:
+        self._told: Told | None = None
+        self._is_here = False
+        self._waiting: list[Deferred[None]] = []
+
+    async def wait(self) -> Told | None:
+        """The verdict; None where the page could not be judged."""
+        if not self._is_here:
+            turn: Deferred[None] = Deferred()
+            self._waiting.append(turn)
+            await maybe_deferred_to_future(turn)
+        return self._told
+
+    def tell(self, told: Told | None) -> None:
+        """It is here; those that wait go on."""
+        self._told, self._is_here = told, True
+        waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if not turn.called:  # it is where its waiter was cancelled
+                turn.callback(None)
+
+
+@dataclass(eq=False)
+class _Page:
+    verdict: ComingVerdict
+    items: dict[int, Any] = field(default_factory=dict)
+    """Those that were found on it and have not asked yet; while they are here, no other object has their ``id``."""
+
+
+class FoundItems:
+    """On which captured page an item was found.
+
+    An item is known by its identity from its callback to the pipeline, and forgotten there, or else with its response.
+    """
+
+    def __init__(self) -> None:
+        self._pages: Final[WeakKeyDictionary[Response, _Page]] = WeakKeyDictionary()
+        self._by_item: Final[WeakValueDictionary[int, _Page]] = WeakValueDictionary()
+
+    def captured(self, response: Response, verdict: ComingVerdict) -> None:
+        """The response was handed over."""
+        self._pages[response] = _Page(verdict)
+
+    def found(self, item: Any, response: Response) -> None:
+        """The response's callback yielded the item."""
+        page = self._pages.get(response)
+        if page is not None:
+            page.items[id(item)] = item
+            self._by_item[id(item)] = page
+
+    def verdict_of(self, item: Any) -> ComingVerdict | None:
+        """The verdict on the page of this item, to be asked once; None where that page is not known."""
+        page = self._by_item.pop(id(item), None)
+        if page is None:
+            return None
+        del page.items[id(item)]
+        return page.verdict

@@ -1,0 +1,54 @@
+"""``python -m worker groups``, as a person calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.groups.scanned import crawled, written
+from worker.cli.groups import in_words
+from worker.cli.main import main
+from worker.groups.group_lines import Written
+
+SETTINGS = ["--set", "features.units=characters"]
+
+
+def test_lines_are_printed_and_a_sentence_goes_to_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(crawled(0).rows, tmp_path)
+    assert main(["groups", str(path), *SETTINGS]) == 0
+    printed = capsys.readouterr()
+    sizes = [json.loads(line)["size"] for line in printed.out.splitlines()]
+    assert f"{len(sizes)} groups with {sum(sizes)} of them, the largest with {max(sizes)}" in printed.err
+    assert main(["groups", str(tmp_path), "--out", str(tmp_path / "groups.jsonl"), *SETTINGS]) == 0
+    assert capsys.readouterr().out == ""
+    assert (tmp_path / "groups.jsonl").read_text() == printed.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "give the verdicts.jsonl of a scan, or --topic"),
+        (["verdicts.jsonl", "--topic"], "not both"),
+        (["verdicts.jsonl", "--least", "0"], "--least 0: a group has at least one page"),
+        (["nowhere.jsonl"], "nowhere.jsonl cannot be read"),
+        (["{here}", "--out", "/nowhere/groups.jsonl"], "--out /nowhere/groups.jsonl cannot be written"),
+        (["{here}", "--keep", "canonical"], "no page of these names a canonical URL"),
+    ],
+)
+def test_what_cannot_be_done_is_told_with_the_next_move(
+    arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(crawled(0).rows, tmp_path)
+    assert main(["groups", *(word.format(here=tmp_path) for word in arguments), *SETTINGS]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_what_was_split_and_what_could_not_be_read_is_told() -> None:
+    told = in_words(Written(pages=9, dead=2, groups=3, grouped=7, largest=4, split=1, elsewhere=1), "longest")
+    assert "1 groups are split: the longest page is not near to all of them" in told
+    assert "1 groups belong to an earlier page that is not of this scan" in told
+    assert told.endswith("2 pages could not be read and are in no group")

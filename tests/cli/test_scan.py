@@ -1,0 +1,132 @@
+"""``python -m worker scan``, as people call it."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scan.archives import some_pages, write_jsonl, write_warc
+from worker.cli.main import main
+from worker.cli.scan import _how_far
+from worker.compose import installed
+from worker.scan.judging import Done
+from worker.scan.rows import VerdictRow
+
+PAGES = some_pages(5, 30)
+PLAIN = ("--set", "features.units=characters", "--set", "page.processes=1", "--set", "index.memory_mb=9")
+
+
+def rows(out: Path) -> list[VerdictRow]:
+    return [VerdictRow.decode(line) for line in (out / "verdicts.jsonl").read_bytes().splitlines()]
+
+
+def test_standard_input_is_scanned_and_people_are_told_what_came_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = write_jsonl(PAGES, tmp_path / "pages").read_bytes() + b"no json\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(written)))
+    out = tmp_path / "out"
+    assert main(["scan", "-", "--out", str(out), *PLAIN]) == 0
+    told = capsys.readouterr()
+    assert "standard-input: jsonl; url from url, body from html, id from id" in told.err
+    assert "memory: up to 9 MiB for the index" in told.err
+    first, *others = told.out.splitlines()
+    assert first == "30 pages"
+    assert any(line.split()[-1] == "unique" for line in others)
+    assert "1           records that no page could be read from" in told.out
+    assert sorted(file.name for file in out.iterdir()) == [
+        "dead-letters.jsonl", "report.html", "summary.json", "verdicts.jsonl", "verdicts.parquet",
+    ]  # fmt: skip
+    assert [row.id for row in rows(out)] == [f"<urn:page:{number}>" for number in range(30)]
+
+
+def test_what_could_not_be_read_counts_where_it_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = write_jsonl(PAGES[:2], tmp_path / "pages")
+    with archive.open("ab") as file:
+        file.write(b"no json\n")
+    assert main(["scan", str(archive), "--out", str(tmp_path / "out"), "--no-report", "--strict", *PLAIN]) == 1
+    assert "dead-letters.jsonl says which, and why" in capsys.readouterr().err
+
+
+def test_what_came_before_is_compared_with(tmp_path: Path) -> None:
+    old = write_warc(PAGES[:20], tmp_path / "old.warc.gz")
+    new = write_jsonl(PAGES[:10], tmp_path / "new.jsonl")
+    state = tmp_path / "state"
+    quick = ("--no-report", *PLAIN)
+    assert main(["scan", str(old), "--out", str(tmp_path / "1"), "--state", str(state), *quick]) == 0
+    assert main(["scan", str(new), "--out", str(tmp_path / "2"), "--against", str(old), *quick]) == 0
+    assert main(["scan", str(new), "--out", str(tmp_path / "3"), "--against", str(state), *quick]) == 0
+    found = [(row.verdict, row.duplicate_of_id) for row in rows(tmp_path / "2")]
+    assert found == [(row.verdict, row.duplicate_of_id) for row in rows(tmp_path / "3")]
+    assert {verdict for verdict, _ in found} <= {"duplicate", "refetch", "dead"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("missing.warc",), "missing.warc"),
+        (("pages", "--against", "kept", "--state", "kept"), "one state at most"),
+        (("pages", "--out", "pages/out"), "name another folder"),
+        (("pages", "--url-field", "nothing"), "nothing"),
+        ((), "INPUT"),
+    ],
+)
+def test_what_cannot_be_scanned_is_a_usage_error(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(PAGES[:1], Path("pages"))
+    Path("kept").mkdir()
+    Path("kept/index.blocks").touch()
+    assert main(["scan", "--out", "out", *arguments, *PLAIN]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_without_the_extra_the_command_that_installs_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = installed._is_installed
+    monkeypatch.setattr(installed, "_is_installed", lambda package: package != "fastwarc" and there(package))
+    assert main(["scan", "pages", "--out", str(tmp_path)]) == 2
+    told = capsys.readouterr().err
+    assert "fastwarc" in told
+    assert told.strip().endswith("pip install 'crawl-dedup[scan]'")
+
+
+@pytest.mark.parametrize(
+    ("done", "seconds", "size", "told"),
+    [
+        (Done(100, 30, 0, 5000), 2.0, 10_000, "100 pages, 30 of them copies, 50 a second, 50% of the files, 2 s left"),
+        (
+            Done(1, 0, 3, 0),
+            0.0,
+            10,
+            "1 pages, 0 of them copies, 3 records not readable, 1,000 a second, 0% of the files",
+        ),
+        (Done(7200, 0, 0, 1), 7200.0, 2, "7,200 pages, 0 of them copies, 1 a second, 50% of the files, 2 h 0 min left"),
+        (Done(61, 0, 0, 1), 61.0, 2, "61 pages, 0 of them copies, 1 a second, 50% of the files, 1 min 1 s left"),
+        (Done(5, 1, 0, 7), 1.0, None, "5 pages, 1 of them copies, 5 a second"),
+    ],
+)
+def test_how_far_it_is_stands_in_a_line(done: Done, seconds: float, size: int | None, told: str) -> None:
+    assert _how_far(done, Done(), seconds, size) == told
+
+
+def test_the_summary_is_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = write_warc(PAGES, tmp_path / "a.warc.gz")
+    assert main(["scan", str(archive), "--out", str(tmp_path / "out"), "--no-report", *PLAIN]) == 0
+    found: dict[str, Any] = json.loads((tmp_path / "out" / "summary.json").read_text())
+    printed = capsys.readouterr().out.split()
+    for kind, count in found["verdicts"].items():
+        assert printed[printed.index(kind) - 2] == str(count)

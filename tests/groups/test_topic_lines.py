@@ -1,0 +1,45 @@
+"""Records of the topic become lines in the order in which pages were judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from worker.groups.topic_lines import write_topic
+from worker.groups.verdict_lines import VerdictLines
+from worker.messages import VerdictRecord
+
+
+def record(order: tuple[int, int], source: tuple[int, int], **fields: object) -> VerdictRecord:
+    plain = {
+        "url": f"http://{order[0]}.example/",
+        "verdict": "unique",
+        "duplicate_of": None,
+        "distance": None,
+        "reason": "first",
+        "fingerprint": "00" * 8,
+        "fetched": 5,
+        "scheme": "00" * 8,
+    }
+    return VerdictRecord(order=order, source=source, **(plain | fields))  # type: ignore[arg-type]
+
+
+def test_the_order_goes_across_partitions(tmp_path: Path) -> None:
+    copy = {"verdict": "duplicate", "duplicate_of": "http://0.example/", "distance": 0, "reason": "exact-text"}
+    records = [
+        record((0, 1), (0, 7)),
+        record((9, 0), (0, 8), **copy),
+        record((0, 0), (1, 3)),
+        record((2, 0), (1, 4), **(copy | {"distance": 2, "reason": "hamming"})),
+    ]
+    path = tmp_path / "verdicts.jsonl"
+    assert write_topic(iter(records), path) == 4
+    with VerdictLines(path) as lines:
+        rows = [row for _, row in lines.rows()]
+    assert [row.id for row in rows] == ["1:3", "0:7", "1:4", "0:8"]
+    assert [row.similarity for row in rows] == [None, None, None, 1.0]
+    assert (rows[2].file, rows[2].offset, rows[2].distance, rows[2].fetched) == ("pages[1]", 4, 2, 5)
+    assert [file.name for file in tmp_path.iterdir()] == ["verdicts.jsonl"]
+
+
+def test_an_empty_topic_is_an_empty_file(tmp_path: Path) -> None:
+    assert write_topic([], tmp_path / "verdicts.jsonl") == 0

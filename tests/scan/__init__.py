@@ -1,0 +1,1 @@
+"""Archives in, verdicts out, without Kafka."""

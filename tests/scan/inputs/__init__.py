@@ -1,0 +1,1 @@
+"""What is read out of archives, whole ones and broken ones."""

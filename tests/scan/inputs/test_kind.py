@@ -1,0 +1,65 @@
+"""What a file is, by what is in it."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.scan.inputs.written import csv_of, html, jsonl, put, rows, warc_of
+from worker.scan.inputs.kind import Kind, delimiter_of, kind_of, kind_of_content
+from worker.scan.inputs.opening import stored
+from worker.scan.inputs.unpacking import GZIP
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (warc_of(1), "warc"),
+        (b"\r\n\r\nWARC/1.1\r\nWARC-Type: warcinfo\r\n", "warc"),
+        (b"a damaged beginning\r\nWARC/1.0\r\nWARC-Type: response\r\n", "warc"),
+        (jsonl(rows(1)), "jsonl"),
+        (b'\xef\xbb\xbf{"a": 1}\n', "jsonl"),
+        (b'\n {"text": "' + b"a" * 70_000, "jsonl"),
+        (b'{"text": "a, url, b"}\n', "jsonl"),
+        (b'\x00\xff{"a"\n{"a": 1}\n{"a": 2}\n', "jsonl"),
+        (b'[{"url": "a"}, {"url": "b"}]', "json"),
+        (b'{\n  "url": "a"\n}', "json"),
+        (csv_of(rows(2)), "csv"),
+        (csv_of(rows(2), "\t"), "csv"),
+        (csv_of(rows(2), ";"), "csv"),
+        (b"url,text\n", "csv"),
+        (html(1).encode(), "html"),
+        (b"\n<?xml version='1.0'?><a/>", "html"),
+        (b"\xef\xbb\xbf<!-- text, url -->", "html"),
+        (b"Once, there was a url, and a text, and body.\n", "text"),
+        (b"text, text\nmore text", "text"),
+        (b"[1] is a footnote", "text"),
+        ("Ein Satz über \x1b$B".encode("latin-1"), "text"),
+        ("中文".encode("utf-16"), "text"),
+        (b"", "empty"),
+        (b" \n\r\n", "empty"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0", "unknown"),
+        (b"%PDF-1.4 \x00\x01", "unknown"),
+    ],
+)
+def test_content_says_it(content: bytes, kind: Kind) -> None:
+    assert kind_of_content(content) == kind
+
+
+def test_a_column_that_the_user_named_makes_a_table() -> None:
+    assert delimiter_of(b"a;b|c;d\n") is None
+    assert delimiter_of(b"a;b|c;d\n", ["b|c"]) == ";"
+
+
+@pytest.mark.parametrize("name", ["a", "a.html", "a.warc.gz", "a.csv"])
+def test_a_name_does_not_overrule_the_content(name: str, tmp_path: Path) -> None:
+    assert kind_of(stored(str(put(tmp_path, name, gzip.compress(jsonl(rows(1))))))) == ("jsonl", GZIP)
+    assert kind_of(stored(str(put(tmp_path, name, b"PAR1...")))) == ("parquet", None)
+
+
+def test_a_name_counts_where_the_content_is_damaged(tmp_path: Path) -> None:
+    damaged = b"\0" + warc_of(2, packed=True)[1:]
+    assert kind_of(stored(str(put(tmp_path, "a.warc.gz", damaged)))) == ("warc", GZIP)
+    assert kind_of(stored(str(put(tmp_path, "a", damaged)))) == ("unknown", None)

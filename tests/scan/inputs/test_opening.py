@@ -1,0 +1,91 @@
+"""What inputs name is opened, here and elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from tests.scan.inputs.written import MOST, html, jsonl, pages_of, parquet, put, rows, url, warc_of
+from worker.errors import Unavailable, UsageError
+from worker.scan.inputs.fields import Fields
+from worker.scan.inputs.find import find_archives
+from worker.scan.inputs.opening import failing, files_within, matching, printable, stored
+
+
+@pytest.fixture
+def memory() -> fsspec.AbstractFileSystem:
+    system = fsspec.filesystem("memory")
+    system.store.clear()
+    return system
+
+
+def test_urls_are_read_as_files_are(memory: fsspec.AbstractFileSystem, tmp_path: Path) -> None:
+    memory.pipe("/crawl/a.jsonl", jsonl(rows(2)))
+    memory.pipe("/crawl/b.warc.gz", warc_of(2, packed=True))
+    memory.pipe("/crawl/c/d.parquet", parquet(tmp_path / "d", rows(2)).read_bytes())
+    memory.pipe("/crawl/c/e.html", html(1).encode())
+    memory.pipe("/crawl/.hidden", html(1).encode())
+    for inputs in (["memory://crawl"], ["memory:///crawl/*.html", "memory://crawl/*"]):
+        if len(inputs) == 1:
+            archives = find_archives(inputs, Fields(), most_bytes=MOST)
+            assert [archive.form for archive in archives] == ["files", "jsonl", "warc+gz", "parquet"]
+            assert [archive.below for archive in archives] == [
+                "crawl", "crawl/a.jsonl", "crawl/b.warc.gz", "crawl/c/d.parquet",
+            ]  # fmt: skip
+            assert [page.page.url for page in pages_of(archives[0])] == ["file:///crawl/c/e.html"]
+            for archive in archives[1:]:
+                assert [page.page.url for page in pages_of(archive)] == [url(0), url(1)]
+                assert archive.name.startswith("memory://")
+                assert archive.bytes_read == archive.bytes_in_all != 0
+        else:
+            with pytest.raises(UsageError, match="no file is called like"):
+                find_archives(inputs, Fields(), most_bytes=MOST)
+
+
+@pytest.mark.parametrize("name", ["memory://nothing.jsonl", "nothing.jsonl", "nowhere://a/b", "https://[a/b"])
+def test_what_is_not_there_is_refused_with_the_next_move(name: str) -> None:
+    with pytest.raises(UsageError, match=r"cannot be read \(.*\): (name a file|install what)"):
+        find_archives([name], Fields(), most_bytes=MOST)
+
+
+def test_without_fsspec_a_url_is_refused_with_the_next_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    with pytest.raises(UsageError, match=r"needs fsspec, which is not installed: pip install 'crawl-dedup\[scan\]'$"):
+        stored("s3://bucket/a.jsonl")
+
+
+def test_a_glob_names_files_in_order_and_brackets_may_be_a_part_of_a_name(tmp_path: Path) -> None:
+    for name in ("b/2.jsonl", "a/10.jsonl", "a/9.jsonl", "a[1].jsonl"):
+        put(tmp_path, name, jsonl(rows(1)))
+    below = [Path(name).relative_to(tmp_path).as_posix() for name in matching(str(tmp_path / "**/*.jsonl"))]
+    assert below == ["a/10.jsonl", "a/9.jsonl", "a[1].jsonl", "b/2.jsonl"]
+    assert matching(str(tmp_path / "a[1].jsonl")) == [str(tmp_path / "a[1].jsonl")]
+    assert matching("https://host.example/a?b=*") == ["https://host.example/a?b=*"]
+
+
+def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
+    put(tmp_path, "a/b.html", b"<p>a")
+    (tmp_path / "a/circle").symlink_to(tmp_path)
+    (tmp_path / "a/c.html").symlink_to(tmp_path / "a/b.html")
+    assert [file.below for file in files_within(str(tmp_path / "a"))] == ["a/b.html", "a/c.html"]
+
+
+def test_a_name_that_is_no_utf_8_can_be_read_and_printed(tmp_path: Path) -> None:
+    name = os.fsdecode(b"\xff.html")
+    put(tmp_path, name, html(1).encode())
+    (archive,) = find_archives([str(tmp_path)], Fields(), most_bytes=MOST)
+    (page,) = pages_of(archive)
+    assert page.id == printable(name) == "\\xff.html"
+    assert page.place.file.encode() and page.page.url.endswith("/%FF.html")
+
+
+def test_a_disk_that_fails_is_no_damage_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = stored(str(put(tmp_path, "a", b"content"))).open()
+    reading.close()
+    with pytest.raises(Unavailable, match=r"cannot be read on .* run the same command again"):
+        reading.read(1)
+    assert failing("a", OSError(5, "Input/output error")).exit_code == 3

@@ -1,0 +1,96 @@
+"""Parquet: the columns that are read, and row groups that are damaged."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.scan.inputs.written import archive_of, broken_of, content_of, html, pages_of, parquet, put, rows, url
+from worker.errors import UsageError
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_of_every_unit_are_read(unit: str, tmp_path: Path) -> None:
+    times = pa.array([AT.replace(microsecond=0), None], pa.timestamp(unit, "UTC"))
+    table = pa.table({"html": ["a", "b"], "fetched": times})
+    pq.write_table(table, tmp_path / "a")
+    assert [page.page.fetched for page in pages_of(archive_of(tmp_path / "a"))] == [1767323045000, None]
+
+
+def test_bodies_are_bytes_or_characters_and_columns_may_be_within_others(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "content": pa.array([b"\xff<p>", b"b"], pa.large_binary()),
+            "meta": [{"url": url(0), "more": {"id": 1}}, {"url": url(1), "more": None}],
+            "wide": ["a" * 1000] * 2,
+        }
+    )
+    pq.write_table(table, tmp_path / "a")
+    archive = archive_of(tmp_path / "a", id="meta.more.id")
+    assert archive.fields == {"url": "meta.url", "body": "content", "id": "meta.more.id"}
+    pages = pages_of(archive)
+    assert [(page.id, page.page.url, page.page.body) for page in pages] == [
+        ("1", url(0), b"\xff<p>"),
+        (url(1), url(1), b"b"),
+    ]
+
+
+def test_characters_that_are_no_utf_8_are_handed_on_as_bytes(tmp_path: Path) -> None:
+    bodies = pa.array([b"<p>\xb4\xfa", "<p>ü".encode()], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"url": [url(0), url(1)], "html": bodies}), tmp_path / "a")
+    assert [page.page.body for page in pages_of(archive_of(tmp_path / "a"))] == [b"<p>\xb4\xfa", "<p>ü".encode()]
+
+
+def test_an_offset_counts_rows(tmp_path: Path) -> None:
+    pages = pages_of(archive_of(parquet(tmp_path / "a", rows(25))))
+    assert [page.place.offset for page in pages] == list(range(25))
+
+
+def test_a_row_without_a_body_and_one_that_is_too_large_are_named(tmp_path: Path) -> None:
+    table = rows(5)
+    table[1]["html"] = None
+    table[3]["html"] = "a" * 2_000_000
+    archive = archive_of(parquet(tmp_path / "a", table))
+    assert [(one.place.offset, one.reason) for one in broken_of(archive)] == [(1, "no-body"), (3, "too-large")]
+    assert len(pages_of(archive)) == 3
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd", "gzip"])
+def test_a_damaged_row_group_costs_no_other_one(compression: str, tmp_path: Path) -> None:
+    path = parquet(tmp_path / "a", rows(40), compression=compression, use_dictionary=False, write_page_checksum=True)
+    column = pq.ParquetFile(path).metadata.row_group(1).column(2)
+    content = bytearray(path.read_bytes())
+    at = column.data_page_offset + column.total_compressed_size - 20
+    content[at : at + 8] = bytes(byte ^ 255 for byte in content[at : at + 8])
+    archive = archive_of(put(tmp_path, "a", bytes(content)))
+    assert [page.place.offset for page in pages_of(archive)] == [*range(10), *range(20, 40)]
+    assert [content_of(page) for page in pages_of(archive)][10:] == [html(n) for n in range(20, 40)]
+    (broken,) = broken_of(archive)
+    assert broken.reason == "damaged" and broken.place.offset == 10
+    assert "rows 0 to 9 of row group 1 cannot be read" in broken.detail
+
+
+def test_a_file_without_the_column_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "a", [{"title": "a", "meta": {"x": 1}}])
+    with pytest.raises(UsageError, match=r"no column that seems to hold a page: there are title, meta, meta\.x; name"):
+        archive_of(path)
+    with pytest.raises(UsageError, match=r"has no column 'html' \(--body-field\): there are title, meta"):
+        archive_of(path, body="html")
+
+
+def test_a_file_whose_end_is_missing_is_damaged(tmp_path: Path) -> None:
+    content = parquet(tmp_path / "a", rows(20)).read_bytes()
+    for damaged in (content[:-50], content[:-8] + b"\xff\xff\xff\x7fPAR1", content[:200]):
+        (broken,) = broken_of(archive_of(put(tmp_path, "a", damaged)))
+        assert broken.reason == "damaged" and "is no whole Parquet file" in broken.detail
+
+
+def test_a_file_without_rows_has_no_pages(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"url": pa.array([], pa.string()), "html": pa.array([], pa.string())}), tmp_path / "a")
+    assert not list(archive_of(tmp_path / "a").records())

@@ -1,0 +1,112 @@
+"""Records of a WARC are told apart, also behind damage."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.scan.inputs.written import html, url, warc_of
+from worker.scan.inputs.opening import stored
+from worker.scan.inputs.unpacking import GZIP, UnpackedPiece, pieces
+from worker.scan.inputs.warc_records import FoundRecord, records_of
+
+PLAIN = warc_of(4)
+STARTS = [match.start() for match in re.finditer(rb"WARC/1\.", PLAIN)]
+
+
+def found_in(content: bytes, step: int = 10_000, most_bytes: int = 100_000) -> list[FoundRecord]:
+    parts = [UnpackedPiece(content[at : at + step], 0 if not at else None) for at in range(0, len(content), step)]
+    return list(records_of(parts, most_bytes))
+
+
+def numbers(found: list[FoundRecord]) -> list[int]:
+    """Which pages are whole."""
+    return [n for n in range(4) for one in found if not one.broken and one.content.endswith(html(n).encode())]
+
+
+@pytest.mark.parametrize("step", [1, 7, 500, 10_000])
+def test_records_are_the_same_however_they_come_in(step: int) -> None:
+    found = found_in(PLAIN, step)
+    assert [one.at for one in found] == STARTS
+    assert numbers(found) == [0, 1, 2, 3]
+
+
+def changed(before: bytes, after: bytes, count: int = 1) -> bytes:
+    """The second record with this change."""
+    begin, end = STARTS[1], STARTS[2]
+    return PLAIN[:begin] + PLAIN[begin:end].replace(before, after, count) + PLAIN[end:]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        changed(b"WARC/1", b"WURC/1"),
+        changed(b"Content-Length: ", b"Content-Length: 1"),
+        changed(b"Content-Length: ", b"Content-Length: 99999"),
+        changed(b"Content-Length: ", b"Content-Length: -"),
+        changed(b"Content-Length: ", b"Content-Length: 0 "),
+        changed(b"\r\nContent-Length: ", b"\r\nContent-Longth: "),
+        changed(b"\r\n", b"", 100),
+        PLAIN[: STARTS[1] + 100] + PLAIN[STARTS[2] :],
+        PLAIN[: STARTS[2] - 100] + PLAIN[STARTS[2] :],
+    ],
+)
+def test_a_damaged_record_costs_no_other_one(content: bytes) -> None:
+    for step in (11, 10_000):
+        found = found_in(content, step, 3_000)
+        assert numbers(found) == [0, 2, 3]
+        (broken,) = [one for one in found if one.broken]
+        assert broken.broken in ("damaged", "too-large") and broken.at == STARTS[1]
+
+
+def test_what_is_no_record_is_told_once_and_passed() -> None:
+    content = b"here is\nsomething else\n" + PLAIN[: STARTS[2]] + b"and\r\n\r\nhere\r\n" * 20 + PLAIN[STARTS[2] :]
+    found = found_in(content)
+    assert numbers(found) == [0, 1, 2, 3]
+    assert [(one.at, one.detail) for one in found if one.broken] == [
+        (0, "here begins what is no record"),
+        (STARTS[2] + 23, "here begins what is no record"),
+    ]
+
+
+def test_a_file_that_ends_within_a_record_says_so() -> None:
+    found = found_in(PLAIN[:-50])
+    assert numbers(found) == [0, 1, 2]
+    assert found[-1].broken == "damaged" and "the file ends" in found[-1].detail and found[-1].at == STARTS[3]
+
+
+def test_of_a_record_that_is_too_large_the_beginning_is_given() -> None:
+    large = warc_of(1).replace(html(0).encode(), b"x" * len(html(0)))
+    found = found_in(large + PLAIN, most_bytes=len(large) - 10)
+    assert found[0].broken == "too-large" and found[0].content.startswith(b"WARC/1.") and len(found) == 5
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda member: member[:-6] + b"\0\0" + member[-4:],
+        lambda member: member[:-30],
+        lambda member: member[: len(member) // 2] + b"\xff" * 9 + member[len(member) // 2 :],
+        lambda member: b"\x1f\x8b\x08\xff" + member[4:],
+        lambda member: b"no gzip at all",
+        lambda member: b"",
+    ],
+)
+def test_a_damaged_member_costs_its_record(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    bounds = [*STARTS, len(PLAIN)]
+    members = [gzip.compress(PLAIN[a:b]) for a, b in pairwise(bounds)]
+    members[1] = damage(members[1])
+    path = tmp_path / "a"
+    path.write_bytes(b"".join(members))
+    found = list(records_of(pieces(stored(str(path)).open(), GZIP), 100_000))
+    assert numbers(found) == [0, 2, 3]
+    broken = [one for one in found if one.broken]
+    assert [(one.broken, one.member) for one in broken] == [("damaged", len(members[0]))] * bool(members[1])
+    last = len(members[0] + members[1] + members[2])
+    assert [one.stored for one in found][-1] == (last, last + len(members[3]))
+    assert url(3).encode() in gzip.decompress(path.read_bytes()[last:])

@@ -1,0 +1,29 @@
+"""The URL that a page calls its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from worker.scan.canonical_link import canonical_link
+
+AT = "https://a.example/news/1?id=2"
+
+
+@pytest.mark.parametrize(
+    ("page", "found"),
+    [
+        (b'<link rel="canonical" href="https://b.example/1">', "https://b.example/1"),
+        (b"<LINK HREF='/1' REL='canonical'/>", "https://a.example/1"),
+        (b"<link rel=canonical href=2>", "https://a.example/news/2"),
+        (b'<link rel="alternate canonical" href="?a=1&amp;b=2">', "https://a.example/news/1?a=1&b=2"),
+        (b'<link rel="stylesheet" href="/s"><link rel="canonical" href=" /1 ">', "https://a.example/1"),
+        (b'<link rel="canonical-ish" href="">', None),
+        (b'<link rel="canonical">', None),
+        (b'<link rel="canonical" href="http://[">', None),
+        (b'<a rel="canonical" href="/1">', None),
+        (b"<link " * 100_000, None),
+        (bytes(1 << 17) + b'<link rel="canonical" href="/1">', None),
+    ],
+)
+def test_it_is_the_first_that_the_head_names(page: bytes, found: str | None) -> None:
+    assert canonical_link(page, AT) == found

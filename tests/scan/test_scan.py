@@ -1,0 +1,263 @@
+"""Archives are scanned, interrupted, gone on with, and compared with what came before."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.scan.archives import some_pages, write_jsonl
+from tests.test_imports import ROOT
+from worker.config import Settings
+from worker.errors import Refused, Unavailable, UsageError
+from worker.local import Deduplicator
+from worker.scan import judging
+from worker.scan.checkpoint import Checkpoint
+from worker.scan.inputs.fields import Fields
+from worker.scan.inputs.find import find_archives
+from worker.scan.judging import Done
+from worker.scan.rows import VerdictRow
+from worker.scan.scan import Task, begun, scan
+
+PAGES: Final = some_pages(11, 120)
+
+
+def settings(processes: int = 1) -> Settings:
+    plain = {"features": {"units": "characters"}, "page": {"processes": processes}, "index": {"memory_mb": 0}}
+    return Settings.model_validate(plain)
+
+
+class Killed(Exception):
+    """The process ends here."""
+
+
+def task(folder: Path, *new: Path, old: tuple[Path, ...] = (), **more: Any) -> Task:
+    folder.mkdir(exist_ok=True)
+
+    def found(paths: tuple[Path, ...]) -> Any:
+        return find_archives([str(path) for path in paths], Fields(), most_bytes=1 << 20) if paths else []
+
+    return Task(folder=folder, old=found(old), new=found(new), fields={}, **more)
+
+
+def run(
+    chosen: Task,
+    resume: bool = False,
+    processes: int = 1,
+    tell: Callable[[Done], None] = lambda done: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> dict[str, Any] | None:
+    return scan(chosen, settings(processes), begun(chosen.folder, resume), stop, tell)
+
+
+def rows(folder: Path) -> list[VerdictRow]:
+    return [VerdictRow.decode(line) for line in (folder / "verdicts.jsonl").read_bytes().splitlines()]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All files but those in Parquet, which are compared by their rows."""
+    found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    return {
+        name: repr(pq.read_table(path).to_pylist()).encode() if name.endswith(".parquet") else path.read_bytes()
+        for name, path in found.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("archives")
+    first = write_jsonl(PAGES[:80], folder / "first.jsonl")
+    second = write_jsonl(PAGES[80:], folder / "second.jsonl")
+    with second.open("ab") as file:
+        file.write(b"no json\n[]\n")
+    return first, second
+
+
+@pytest.fixture(scope="module")
+def whole(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a scan that is never interrupted leaves."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert run(task(folder, *archives, write=True)) is not None
+    return folder
+
+
+def test_rows_say_what_a_deduplicator_says_of_the_same_pages(whole: Path, archives: tuple[Path, Path]) -> None:
+    found = rows(whole)
+    with Deduplicator(config=settings()) as local:
+        verdicts = [local.judge(page.url, page.body) for page in PAGES]
+    assert [(row.url, row.verdict, row.duplicate_of, row.distance, row.reason, row.fingerprint) for row in found] == [
+        (each.url, each.kind, each.duplicate_of, each.distance, each.reason, each.fingerprint) for each in verdicts
+    ]
+    assert [row.id for row in found[80:]] == [f"<urn:page:{number}>" for number in range(len(PAGES) - 80)]
+    survivors = {(row.url, row.id) for row in found if row.verdict == "unique"}
+    copies = [row for row in found if row.duplicate_of is not None]
+    assert len(copies) > 20
+    assert {(row.duplicate_of, row.duplicate_of_id) for row in copies} <= survivors
+    assert pq.read_table(whole / "verdicts.parquet").num_rows == len(found)
+    assert sorted(path.name for path in whole.iterdir()) == [
+        "dead-letters.jsonl", "summary.json", "unique", "verdicts.jsonl", "verdicts.parquet",
+    ]  # fmt: skip
+
+
+def test_the_summary_adds_up(whole: Path) -> None:
+    found = json.loads((whole / "summary.json").read_text())
+    assert found["pages"] == len(PAGES) == sum(found["verdicts"].values())
+    assert found["dead_letters"]["no-json"] == found["dead_letters"]["no-object"] == 1
+    kept = [json.loads(line) for file in (whole / "unique").iterdir() for line in file.read_bytes().splitlines()]
+    assert len(kept) == found["verdicts"]["unique"]
+    assert found["settings"]["near.k"] == 3
+
+
+@pytest.mark.parametrize("at", [1, 40, 80, 81, 119])
+def test_killed_at_any_page_and_resumed_it_leaves_the_same_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path, archives: tuple[Path, Path], at: int
+) -> None:
+    monkeypatch.setattr(judging, "CHECKPOINT_SECONDS", 0.0)
+
+    def die(done: Done) -> None:
+        if done.pages == at:
+            raise Killed
+
+    out = tmp_path / "out"
+    with pytest.raises(Killed):
+        run(task(out, *archives, write=True), tell=die)
+    assert run(task(out, *archives, write=True), resume=True, processes=1 + (at == 40)) is not None
+    assert files(out) == files(whole)
+
+
+def test_asked_to_stop_it_can_be_gone_on_with(tmp_path: Path, whole: Path, archives: tuple[Path, Path]) -> None:
+    out = tmp_path / "out"
+    for _ in range(2):
+        assert run(task(out, *archives, write=True), resume=True, stop=lambda: True) is None
+        with pytest.raises(UsageError, match="add --resume"):
+            begun(out, resume=False)
+    assert 0 < len(rows(out)) < len(PAGES)
+    assert run(task(out, *archives, write=True), resume=True) is not None
+    assert files(out) == files(whole)
+    with pytest.raises(UsageError, match="complete scan"):
+        begun(out, resume=True)
+
+
+def test_killed_while_the_last_files_are_written_it_writes_them_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path, archives: tuple[Path, Path]
+) -> None:
+    def die(*arguments: Any) -> None:
+        raise Killed
+
+    out, kept = tmp_path / "out", tmp_path / "kept"
+    for name in ("write_parquet", "write_survivors", "write_summary"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"worker.scan.scan.{name}", die)
+            with pytest.raises(Killed):
+                run(task(out, *archives, write=True, base=kept, keeps=True), resume=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "remove", die)
+        with pytest.raises(Killed):
+            run(task(out, *archives, write=True, base=kept, keeps=True), resume=True)
+    run(task(out, *archives, write=True, base=kept, keeps=True), resume=True)
+    assert files(out) == files(whole)
+    with Deduplicator(kept, settings()) as local:
+        assert local.judged == len(PAGES)
+
+
+@pytest.mark.parametrize("full", ["worker.scan.line_file.LineFile.sync", "worker.scan.scan.write_parquet"])
+def test_a_full_disk_is_said_and_nothing_is_lost(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path, archives: tuple[Path, Path], full: str
+) -> None:
+    def fail(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(full, fail)
+        with pytest.raises(Unavailable, match=r"No space left on device.*--resume"):
+            run(task(out, *archives, write=True))
+    run(task(out, *archives, write=True), resume=True)
+    assert files(out) == files(whole)
+
+
+def test_resumed_with_other_archives_or_options_it_refuses(tmp_path: Path, archives: tuple[Path, Path]) -> None:
+    first, second = archives
+    out = tmp_path / "out"
+    assert run(task(out, first), stop=lambda: True) is None
+    with pytest.raises(Refused, match=r"other archives.*second\.jsonl"):
+        run(task(out, second), resume=True)
+    with pytest.raises(Refused, match=r"begun otherwise \(.*against"):
+        run(task(out, first, old=(second,)), resume=True)
+    with pytest.raises(Refused, match="other settings"):
+        scan(task(out, first), Settings(), begun(out, resume=True), lambda: False, lambda done: None)
+
+
+def test_a_state_knows_in_the_next_scan_what_it_saw_in_the_last(
+    tmp_path: Path, whole: Path, archives: tuple[Path, Path]
+) -> None:
+    first, second = archives
+    kept = tmp_path / "kept"
+    run(task(tmp_path / "1", first, base=kept, keeps=True))
+    run(task(tmp_path / "2", second, base=kept, keeps=True))
+    assert [*rows(tmp_path / "1"), *rows(tmp_path / "2")] == rows(whole)
+    run(task(tmp_path / "3", first, base=kept))
+    assert {row.verdict for row in rows(tmp_path / "3")} <= {"refetch", "duplicate", "dead"}
+    with Deduplicator(kept, settings()) as local:
+        assert local.judged == len(PAGES), "a state that is only compared with stays as it is"
+
+
+def test_old_pages_are_compared_with_and_get_no_row(tmp_path: Path, whole: Path, archives: tuple[Path, Path]) -> None:
+    first, second = archives
+    found = run(task(tmp_path / "out", second, old=(first,)))
+    assert found is not None
+    assert rows(tmp_path / "out") == rows(whole)[80:]
+    assert found["pages"] == len(PAGES) - 80
+    assert [archive["name"] for archive in found["archives"]] == [str(second)]
+
+
+def test_what_expires_is_the_same_with_any_number_of_processes_and_interruptions(tmp_path: Path) -> None:
+    pages = [replace(page, fetched=number * 3_600_000) for number, page in enumerate(PAGES)]
+    lines = [json.dumps({"url": page.url, "html": page.body, "fetched": page.fetched}) for page in pages]
+    archive = tmp_path / "pages.jsonl"
+    archive.write_text("\n".join(lines))
+    expiring = Settings.model_validate(settings().model_dump() | {"near": {"ttl_days": 0.5}})
+    found = []
+    for processes, stops in ((1, 0), (2, 1)):
+        out = tmp_path / str(processes)
+        chosen = expiring.model_copy(update={"page": settings(processes).page})
+        for _ in range(stops):
+            scan(task(out, archive), chosen, begun(out, resume=True), lambda: True, lambda done: None)
+        scan(task(out, archive), chosen, begun(out, resume=True), lambda: False, lambda done: None)
+        found.append([(row.url, row.verdict, row.duplicate_of) for row in rows(out)])
+    assert found[0] == found[1]
+    with Deduplicator(config=settings()) as local:
+        for_ever = sum(local.judge(page.url, page.body).kind == "unique" for page in pages)
+    assert sum(verdict == "unique" for _, verdict, _ in found[0]) > for_ever
+
+
+def test_ctrl_c_and_kill_9_leave_what_can_be_gone_on_with(
+    tmp_path: Path, whole: Path, archives: tuple[Path, Path]
+) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "worker", "scan", *map(str, archives), "--out", str(out), "--write", "unique"]
+    command += ["--no-report", "--resume", "--set", "features.units=characters", "--set", "page.processes=1"]
+    slow = [*command, "--set", "index.memory_mb=0"]
+    environment = os.environ | {"DEDUP_CONFIG": ""}
+    for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
+        process = subprocess.Popen(slow, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("memory:"):
+                break
+        process.send_signal(number)
+        told = process.stderr.read()
+        assert process.wait() == code
+        assert (number == signal.SIGKILL) or "--resume goes on" in told
+    assert subprocess.run(slow, cwd=ROOT, env=environment, check=True, capture_output=True).returncode == 0
+    assert rows(out) == rows(whole)

@@ -1,0 +1,122 @@
+"""``python -m worker groups``: the pages that a scan, or a crawl, found to be near to each other, group by group."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, BinaryIO
+
+from worker.compose.parts import near
+from worker.errors import UsageError
+from worker.groups.group_lines import Written, write_groups
+from worker.groups.keep import KEEPS
+from worker.groups.verdict_lines import VERDICTS, VerdictLines
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Prints a JSON line a group: the page that is kept, then the pages that are near to it, each with its distance "
+        "and similarity to the kept one. A sentence about all of them goes to standard error."
+    )
+    add_source(parser)
+    parser.add_argument(
+        "--keep",
+        choices=KEEPS,
+        default="first",
+        help="the page of a group to keep: the first one (default), the one of most words, of the shortest URL, or the "
+        "one that the others call canonical; pages that are not near to it are a group of their own",
+    )
+    parser.add_argument("--least", type=int, default=2, metavar="PAGES", help="leave smaller groups out (default: 2)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the lines here instead of printing them")
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Where verdicts are read from."""
+    parser.add_argument(
+        "verdicts", nargs="?", type=Path, metavar="VERDICTS", help=f"{VERDICTS} of a scan, or the folder that holds it"
+    )
+    parser.add_argument("--topic", action="store_true", help="read the topic verdicts instead, as the settings name it")
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """0 when all groups are written.
+
+    Raises:
+        UsageError: there are no such verdicts, or they were made by other settings.
+        Unavailable: no broker answers, or the topic is missing.
+    """
+    if arguments.least < 1:
+        raise UsageError(f"--least {arguments.least}: a group has at least one page; give 1 or more")
+    settings = load()
+    with verdicts(arguments, settings) as path, VerdictLines(path) as lines, _output(arguments.out) as out:
+        rule = None if arguments.topic else near(settings).near
+        written = write_groups(lines, out, rule, arguments.keep, arguments.least)
+    print(in_words(written, arguments.keep), file=sys.stderr)
+    return 0
+
+
+@contextmanager
+def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path]:
+    """The file with the verdicts that were asked for; those of the topic are gone again afterwards.
+
+    Raises:
+        UsageError: neither was asked for, or both.
+    """
+    if arguments.topic == (arguments.verdicts is not None):
+        raise UsageError(f"give the {VERDICTS} of a scan, or --topic, and not both")
+    if not arguments.topic:
+        yield arguments.verdicts
+        return
+    # What only reads a file needs no Kafka client.
+    from worker.groups.topic_lines import write_topic
+    from worker.messages import VerdictRecord
+    from worker.stream.kafka.connection import client_options
+    from worker.stream.kafka.output_reader import read_outputs
+    from worker.topics import VERDICTS as TOPIC
+
+    topics = settings.topics
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / VERDICTS
+        outputs = read_outputs(client_options(settings.kafka), topics.prefix, (TOPIC,), topics.generation)
+        write_topic((output for output in outputs if isinstance(output, VerdictRecord)), path)
+        yield path
+
+
+@contextmanager
+def _output(file: Path | None) -> Iterator[BinaryIO]:
+    if file is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        opened = file.open("wb")
+    except OSError as error:
+        raise UsageError(f"--out {file} cannot be written ({error.strerror}): name another file") from error
+    with opened:
+        yield opened
+
+
+def in_words(written: Written, keep: str) -> str:
+    """What was found, for people."""
+    said = [
+        f"{written.pages:,} pages, {written.groups:,} groups with {written.grouped:,} of them, the largest with "
+        f"{written.largest:,}"
+    ]
+    if written.split:
+        said.append(
+            f"{written.split:,} groups are split: the {keep} page is not near to all of them, and the others stay with "
+            "the first one (split_from)"
+        )
+    if written.elsewhere:
+        said.append(f"{written.elsewhere:,} groups belong to an earlier page that is not of this scan, which is kept")
+    if written.dead:
+        said.append(f"{written.dead:,} pages could not be read and are in no group")
+    return "; ".join(said)

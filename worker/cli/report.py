@@ -1,0 +1,76 @@
+"""``python -m worker report``: a page for people that shows what a scan, or a crawl, has found."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from worker.cli.groups import add_source, verdicts
+from worker.errors import UsageError
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+    from worker.report.samples import TextsOf
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Writes report.html into the folder of a scan: one file that loads nothing from anywhere. Where the files that "
+        "were scanned are still there, pairs of pages are shown side by side."
+    )
+    add_source(parser)
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the report here instead of beside the verdicts")
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """0 when the report is written.
+
+    Raises:
+        UsageError: there are no such verdicts, they were made by other settings, or the file cannot be written.
+        Unavailable: no broker answers, or the topic is missing.
+    """
+    from worker.report.report import REPORT, write_report
+
+    settings = load()
+    with verdicts(arguments, settings) as path:
+        folder = path if path.is_dir() else path.parent
+        out: Path = arguments.out or (Path(REPORT) if arguments.topic else folder / REPORT)
+        name = f"{settings.topics.prefix}verdicts" if arguments.topic else None
+        texts = None if arguments.topic else _texts_of(folder, settings)
+        try:
+            write_report(path, out, settings, texts, name=name, sketched=not arguments.topic)
+        except OSError as error:
+            raise UsageError(f"{out} cannot be written ({error.strerror}): name another file with --out") from error
+    print(out)
+    return 0
+
+
+def _texts_of(folder: Path, settings: Settings) -> TextsOf | None:
+    """Reads the pages of the scan again; None where its files cannot be found, which is said."""
+    from worker.report.read_again import TextsAgain
+    from worker.scan.summary import FILE
+
+    try:
+        scanned: dict[str, Any] = json.loads((folder / FILE).read_bytes())
+        return TextsAgain(_archives(scanned["archives"], settings), settings)
+    except (OSError, ValueError, KeyError, TypeError, ImportError, UsageError) as error:
+        print(f"no pages are shown side by side, since the scanned files are not found: {error}", file=sys.stderr)
+        return None
+
+
+def _archives(scanned: list[dict[str, Any]], settings: Settings) -> list[Any]:
+    from worker.scan.inputs.fields import Fields
+    from worker.scan.inputs.find import find_archives
+
+    most = settings.topics.max_message_bytes
+    found = {
+        archive.name: archive
+        for each in scanned
+        for archive in find_archives([each["name"]], Fields(**each["fields"]), most_bytes=most)
+    }
+    return list(found.values())

@@ -1,0 +1,257 @@
+"""``python -m worker scan``: verdicts on the pages of files, without Kafka."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from worker.compose.installed import require
+from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
+from worker.compose.stopping import AskedToStop
+from worker.errors import CheckFailed, UsageError
+from worker.index.layout import Layout
+from worker.stream.shard.memory_limit import expected_bytes
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+    from worker.scan.inputs.fields import Fields
+    from worker.scan.inputs.records import Archive
+    from worker.scan.judging import Done
+
+INTERRUPTED: Final = 130
+STANDARD_INPUT: Final = "standard-input"
+"""What was read from there; a second reading needs a file."""
+_SECONDS: Final = {True: 0.5, False: 10.0}
+"""Between two lines that say how far the scan is, on a terminal and elsewhere."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Reads pages out of WARC, JSON lines, CSV, Parquet, HTML and text files, judges them in their order as workers "
+        "on Kafka would, and writes into DIR: verdicts.jsonl and verdicts.parquet (a row a page), dead-letters.jsonl, "
+        "summary.json and report.html. What a file is, its content says, not its name; it may be compressed (gzip, "
+        "zstd, xz, bzip2). The same files and settings give the same result, however many processes parse."
+    )
+    parser.add_argument(
+        "inputs",
+        nargs="+",
+        metavar="INPUT",
+        help="files, folders, patterns, URLs that fsspec knows; - is standard input",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the result goes; made if needed")
+    parser.add_argument("--write", choices=("unique",), help="also write the pages that stay, in the form they came in")
+    parser.add_argument(
+        "--against",
+        action="append",
+        default=[],
+        metavar="OLD",
+        help="pages that came before, as files or as a state: they get no verdict, new ones are compared with them, "
+        "too; repeatable",
+    )
+    parser.add_argument(
+        "--state",
+        type=Path,
+        metavar="DIR",
+        help="begin with what this state has seen, and keep all that was seen there",
+    )
+    parser.add_argument("--resume", action="store_true", help="go on where a scan into the same folder was interrupted")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit code 1 if any page or record could not be read (dead letters)"
+    )
+    parser.add_argument("--no-report", action="store_true", help="do not write report.html")
+    columns = parser.add_argument_group("columns", "of JSON lines, CSV and Parquet; what is guessed is printed")
+    for role, what in (
+        ("url", "the page's URL"),
+        ("body", "its HTML"),
+        ("text", "its main text, where somebody has taken it out already"),
+        ("id", "what you call it"),
+    ):
+        columns.add_argument(f"--{role}-field", metavar="NAME", help=what)
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """0 when all pages are judged, 130 when that was interrupted.
+
+    Raises:
+        CheckFailed: with ``--strict``, something could not be read.
+        UsageError: an input or a folder cannot be used, or the extra ``scan`` is not installed.
+        Refused: a state or an interrupted scan cannot be gone on with, or memory does not suffice.
+        Unavailable: something cannot be read on, or the disk is full.
+    """
+    require("scan", "archives are read with more than workers need")
+    from worker.scan.scan import begun, scan
+
+    asked = AskedToStop()
+    settings = load()
+    folder: Path = arguments.out
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {folder}: cannot be made ({error.strerror}); name another folder") from error
+    checkpoint = begun(folder, arguments.resume)
+    task = _task(arguments, settings)
+    for archive in task.archives:
+        chosen = ", ".join(f"{role} from {column}" for role, column in archive.fields.items())
+        _say(f"{archive.name}: {archive.form}{f'; {chosen}' if chosen else ''}")
+    _say(_memory(settings))
+    size = _bytes_in_all(task.archives)
+    with _progress(size) as tell:
+        found = scan(task, settings, checkpoint, asked.by_now, tell)
+    if found is None:
+        _say("stopped; the same command with --resume goes on from here")
+        return INTERRUPTED
+    if not arguments.no_report:
+        from worker.report.read_again import TextsAgain
+        from worker.report.report import REPORT, write_report
+
+        write_report(folder, folder / REPORT, settings, TextsAgain(task.new, settings))
+    (folder / STANDARD_INPUT).unlink(missing_ok=True)
+    print("\n".join(_lines(found, folder)))
+    dead = sum(found["dead_letters"].values())
+    if arguments.strict and dead:
+        raise CheckFailed(f"{dead} pages or records could not be read: {folder}/dead-letters.jsonl says which, and why")
+    return 0
+
+
+def _task(arguments: argparse.Namespace, settings: Settings) -> Any:
+    from worker.scan.base_state import is_state
+    from worker.scan.inputs.fields import Fields
+    from worker.scan.inputs.find import find_archives
+    from worker.scan.scan import Task
+
+    chosen = {role: getattr(arguments, f"{role}_field") for role in ("url", "body", "text", "id")}
+    states = [Path(name) for name in arguments.against if is_state(Path(name))]
+    if len(states) > 1 or (states and arguments.state is not None):
+        raise UsageError("a scan begins with one state at most: give one --against or --state that is one")
+    most = settings.topics.max_message_bytes
+
+    def found(names: Sequence[str]) -> list[Archive]:
+        fields: Fields = Fields(**chosen)
+        here = [_standard_input(arguments.out) if name == "-" else name for name in names]
+        return find_archives(here, fields, most_bytes=most) if here else []
+
+    return Task(
+        folder=arguments.out,
+        old=found([name for name in arguments.against if Path(name) not in states]),
+        new=found(arguments.inputs),
+        fields=chosen,
+        base=arguments.state or (states[0] if states else None),
+        keeps=arguments.state is not None,
+        write=arguments.write is not None,
+    )
+
+
+def _standard_input(folder: Path) -> str:
+    """A file of what stands there, since it may have to be read again.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    file = folder / STANDARD_INPUT
+    if not file.exists():
+        beside = folder / f"{STANDARD_INPUT}.tmp"
+        try:
+            with beside.open("wb") as target:
+                shutil.copyfileobj(sys.stdin.buffer, target)
+        except OSError as error:
+            raise UsageError(
+                f"standard input cannot be kept in {folder} ({error.strerror}): make room there"
+            ) from error
+        beside.replace(file)
+    return str(file)
+
+
+def _memory(settings: Settings) -> str:
+    """What the scan will take at most."""
+    tables = len(Layout(settings.index.layout).arrangements)
+    each = expected_bytes(tables, settings.near.predicate == "accurate")
+    mib = index_memory(settings, memory_limit()).mib
+    index = f"up to {mib:,} MiB for the index, room for {mib * MIB // each:,} survivors or more" if mib else "no limit"
+    return (
+        f"memory: {index} (index.memory_mb); {parsers(settings)} parsing processes of {PARSER_BYTES // MIB} MiB, each "
+        f"with up to {settings.page.memory_mb} MiB for a page (page.memory_mb)"
+    )
+
+
+def _bytes_in_all(archives: Sequence[Archive]) -> int | None:
+    """None where nobody knows of one."""
+    sizes = [archive.bytes_in_all for archive in archives]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+@contextmanager
+def _progress(size: int | None, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[Done], None]]:
+    """What tells people on standard error how far the scan is; ``size`` is in bytes."""
+    on_terminal = sys.stderr.isatty()
+    first: tuple[float, Done] | None = None
+    told = 0.0
+
+    def tell(done: Done) -> None:
+        nonlocal first, told
+        now = clock()
+        if first is None:  # before that, processes start
+            first, told = (now, done), now
+        if now - told < _SECONDS[on_terminal]:
+            return
+        told = now
+        line = _how_far(done, first[1], now - first[0], size)
+        print(f"\r\033[K{line}" if on_terminal else line, end="" if on_terminal else "\n", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        if on_terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _how_far(done: Done, before: Done, seconds: float, size: int | None) -> str:
+    """In a line: counts, rate, share, time left. So many ``seconds`` have passed since ``before``."""
+    rate = (done.pages - before.pages) / max(seconds, 1e-3)
+    read = done.bytes - before.bytes
+    parts = [f"{done.pages:,} pages", f"{done.copies:,} of them copies", f"{rate:,.0f} a second"]
+    if done.broken:
+        parts.insert(2, f"{done.broken:,} records not readable")
+    if size:
+        parts.append(f"{min(1.0, done.bytes / size):.0%} of the files")
+        if read:
+            parts.append(f"{_duration((size - done.bytes) * seconds / read)} left")
+    return ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _lines(found: dict[str, Any], folder: Path) -> Iterator[str]:
+    """What people are told in the end."""
+    pages = found["pages"]
+    yield f"{pages:,} pages"
+    for kind, count in found["verdicts"].items():
+        yield f"  {count:>12,}  {count / max(1, pages):6.1%}  {kind}"
+    unread = sum(found["dead_letters"].values()) - found["verdicts"].get("dead", 0)
+    if unread:
+        yield f"  {unread:>12,}           records that no page could be read from"
+    for reason, count in found["dead_letters"].items():
+        yield f"  {count:>12,}           dead letters: {reason}"
+    passed_over: dict[str, int] = {}
+    for archive in found["archives"]:
+        for reason, count in archive["passed_over"].items():
+            passed_over[reason] = passed_over.get(reason, 0) + count
+    for reason, count in passed_over.items():
+        yield f"  {count:>12,}           records passed over: {reason}"
+    yield f"all is in {folder}: " + ", ".join(sorted(file.name for file in folder.iterdir()))
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

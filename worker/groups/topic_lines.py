@@ -1,0 +1,53 @@
+"""The topic ``verdicts`` as a file of verdicts, in the order in which pages were judged."""
+
+from __future__ import annotations
+
+import tempfile
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
+from worker.messages import VerdictRecord
+from worker.scan.rows import VerdictRow
+from worker.topics import PAGES
+
+
+def write_topic(records: Iterable[VerdictRecord], out: Path) -> int:
+    """Write a line a record to ``out``; how many there are.
+
+    Partitions are read one after the other, and the order of pages goes across them: the records are kept in a file
+    beside ``out`` meanwhile, and in memory 32 bytes of each. A page's id and place are those in ``pages``.
+    """
+    batches, places, begins = array("q"), array("q"), array("q", [0])
+    with tempfile.TemporaryFile(dir=out.parent) as unsorted:
+        for record in records:
+            line = _row(record).encode()
+            unsorted.write(line)
+            batches.append(record.order[0])
+            places.append(record.order[1])
+            begins.append(begins[-1] + len(line))
+        with out.open("wb") as file:
+            for number in np.lexsort((np.array(places), np.array(batches))).tolist():
+                unsorted.seek(begins[number])
+                file.write(unsorted.read(begins[number + 1] - begins[number]))
+    return len(batches)
+
+
+def _row(record: VerdictRecord) -> VerdictRow:
+    partition, offset = record.source
+    return VerdictRow(
+        file=f"{PAGES}[{partition}]",
+        offset=offset,
+        id=f"{partition}:{offset}",
+        url=record.url,
+        verdict=record.verdict,
+        duplicate_of=record.duplicate_of,
+        distance=record.distance,
+        similarity=1.0 if record.reason in (EXACT_TEXT, EXACT_BYTES) else None,
+        reason=record.reason,
+        fetched=record.fetched,
+        fingerprint=record.fingerprint,
+    )

@@ -1,0 +1,83 @@
+"""Verdicts in, a page for people out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from worker.compose import parts
+from worker.config import Settings
+from worker.groups.grouping import Grouping
+from worker.groups.verdict_lines import VerdictLines
+from worker.report.differences_shown import side_by_side
+from worker.report.findings import findings
+from worker.report.group_pictures import largest
+from worker.report.markup import Markup, joined, tag
+from worker.report.page import Contents, page
+from worker.report.samples import SampledPair, Samples, TextsOf, key_of
+from worker.report.tally import Tally
+from worker.report.timeline import timeline
+from worker.report.words import cut_by
+
+REPORT: Final = "report.html"
+"""What the file is called in the folder of a scan."""
+
+_NO_TEXTS: Final = (
+    "No pages are shown side by side: verdicts hold no texts, and this report was not given the pages. Make it again "
+    "where the scanned files are: python -m worker report DIR."
+)
+
+
+def write_report(
+    rows: Path,
+    out: Path,
+    settings: Settings,
+    texts_of: TextsOf | None = None,
+    *,
+    name: str | None = None,
+    sketched: bool = True,
+) -> None:
+    """Write the report of a file of verdicts to ``out``, which is there as a whole or not at all.
+
+    ``settings`` are those of the scan. ``texts_of`` is asked once for the main texts of some dozens of pages, which are
+    shown side by side; without it the report says that there are none. ``name`` is what the report is about, by default
+    the folder of ``rows``. ``sketched`` is False for verdicts that carry no sketches, as those of the topic.
+
+    Memory: about 50 bytes a row, and at most 100 MB besides. The file has less than 2 MB.
+
+    Raises:
+        UsageError: a line is no verdict, or the settings are not those of the scan.
+    """
+    with VerdictLines(rows) as lines:
+        grouping = Grouping(lines, parts.near(settings).near if sketched else None)
+        tally, samples = Tally(), Samples()
+        for begin, row in lines.rows():
+            tally.add(row)
+            samples.offer(begin, row)
+        groups = largest(lines, grouping)
+        contents = Contents(
+            name=name or lines.path.resolve().parent.name,
+            tally=tally,
+            timeline=timeline(*tally.columns()),
+            groups=sum(1 for _ in grouping.groups()),
+            largest=groups,
+            findings=findings(tally, groups),
+            pairs=_pairs(samples.chosen(lines, grouping), texts_of, settings),
+        )
+    unfinished = out.with_name(f".{out.name}.unfinished")
+    unfinished.write_text(page(contents), encoding="utf-8")
+    unfinished.replace(out)
+
+
+def _pairs(samples: list[SampledPair], texts_of: TextsOf | None, settings: Settings) -> Markup:
+    if texts_of is None:
+        return tag("p", _NO_TEXTS)
+    if not samples:
+        return tag("p", "No page of this scan is a duplicate of another one of it.")
+    wanted = {key_of(row): row for sample in samples for row in (sample.survivor, sample.page)}
+    told = (
+        "Main texts of pairs at each distance: first the least similar pair, then others drawn evenly. Words in one "
+        "text alone are marked; Chinese is cut into words as for fingerprints."
+    )
+    cut = cut_by(parts.recipe(settings).segmenter())
+    return joined(tag("p", told, class_="quiet"), side_by_side(samples, texts_of(list(wanted.values())), cut))

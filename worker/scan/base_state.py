@@ -1,0 +1,94 @@
+"""A state that a scan begins with, and that it may leave its pages in: ``--state`` and ``--against``.
+
+The scan works on a copy in its own folder. So what it begins with is as it was until the scan has ended, however often
+that is interrupted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from worker.errors import Refused, UsageError
+from worker.local.state_file import BLOCKS, lock
+from worker.scan.ids import FILES
+
+_COPIED: Final = (*FILES, BLOCKS)
+"""The blocks last: they say how many ids count."""
+
+
+def is_state(path: Path) -> bool:
+    """Whether a ``Deduplicator`` has written to this folder."""
+    return (path / BLOCKS).is_file()
+
+
+class BaseState:
+    """The folder, held by this process alone while it is entered; made where it is not there.
+
+    Raises:
+        UsageError: the folder cannot be made or read.
+        Refused: another process holds it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder: Final = folder
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = lock(folder)
+        except OSError as error:
+            raise UsageError(
+                f"the state {folder} cannot be opened ({error.strerror}): name a folder that this program may write to"
+            ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        os.close(self._lock)
+
+    @property
+    def digest(self) -> str:
+        """Of its blocks, in hex; empty where there are none."""
+        return _digest(self.folder)
+
+    def copy_to(self, folder: Path) -> None:
+        """Make ``folder`` a state like this one."""
+        _copy(self.folder, folder)
+
+    def replace_by(self, folder: Path, was: str) -> None:
+        """Make this a state like that of ``folder``; at every moment it is the old one or the new one. Once more does
+        no harm.
+
+        ``was`` is what ``digest`` was when ``copy_to`` was called.
+
+        Raises:
+            Refused: somebody has written to it since.
+        """
+        if self.digest not in (was, _digest(folder)):
+            raise Refused(
+                f"the state {self.folder} is not the one that this scan began with: another program has written to it "
+                "since. The verdicts are complete; scan once more into another folder to have these pages in the state"
+            )
+        _copy(folder, self.folder)
+
+
+def _digest(folder: Path) -> str:
+    if not is_state(folder):
+        return ""
+    with (folder / BLOCKS).open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in _COPIED:
+        if (source / name).exists():
+            beside = target / f"{name}.tmp"
+            shutil.copyfile(source / name, beside)
+            with beside.open("rb") as file:
+                os.fsync(file.fileno())
+            beside.replace(target / name)

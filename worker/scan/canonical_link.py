@@ -1,0 +1,28 @@
+"""The URL that a page calls its own: ``<link rel="canonical" href="…">`` (RFC 6596)."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Final
+from urllib.parse import urljoin
+
+_LINK: Final = re.compile(rb"<link\b[^>]{0,2000}>", re.IGNORECASE)
+_CANONICAL: Final = re.compile(rb"\brel\s*=\s*[\"']?[^\"'>]{0,50}\bcanonical\b", re.IGNORECASE)
+_HREF: Final = re.compile(rb"\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_HEAD_BYTES: Final = 1 << 17
+
+
+def canonical_link(body: bytes, url: str) -> str | None:
+    """The absolute URL, or None; only the beginning of the page is looked at, where its head is.
+
+    A link within a comment or a script counts as well: this is advice that a page gives about itself.
+    """
+    for link in _LINK.finditer(body, 0, _HEAD_BYTES):
+        if _CANONICAL.search(link[0]) and (href := _HREF.search(link[0])):
+            found = html.unescape((href[1] or href[2] or href[3] or b"").decode(errors="replace").strip())
+            try:
+                return urljoin(url, found) if found else None
+            except ValueError:
+                return None
+    return None

@@ -1,0 +1,77 @@
+"""How far a scan is, so that one that was interrupted goes on as if nothing had happened.
+
+A checkpoint is made when everything before it is on the disk: the lines, the ids, the state. Whoever resumes cuts all
+of them back to it, and reads on behind it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from worker.errors import Refused
+
+FILE: Final = "progress.json"
+
+
+class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a scan was asked for. ``archives`` holds names, forms, bytes; the first ``against`` of them are old pages.
+
+    ``base`` is the state that the scan began with, and a digest of it. ``clock`` dates pages without a fetch time,
+    in seconds since 1970 UTC.
+    """
+
+    archives: list[tuple[str, str, int | None]]
+    against: int
+    fields: dict[str, str | None]
+    base: str | None
+    base_digest: str
+    keeps: bool
+    clock: float
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """So much is done: all of the archives before ``archive``, and ``records`` of that one.
+
+    ``judged`` counts the pages of the state, ``lengths`` are the bytes of each file that grows, ``passed_over`` has for
+    each archive that is done how many records were no pages, by reason.
+    """
+
+    plan: ScanPlan
+    archive: int = 0
+    records: int = 0
+    judged: int = 0
+    lengths: dict[str, int] = {}
+    passed_over: list[dict[str, int]] = []
+
+    def write(self, folder: Path) -> None:
+        """At every moment the file is the old one or the new one."""
+        beside = folder / f"{FILE}.tmp"
+        with beside.open("wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(self)))
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(folder / FILE)
+
+    @classmethod
+    def read(cls, folder: Path) -> Checkpoint | None:
+        """The last one of a folder, or None where no scan was begun or it has ended.
+
+        Raises:
+            Refused: it cannot be read.
+        """
+        file = folder / FILE
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=cls)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.DecodeError) as error:
+            raise Refused(f"{file} says of no scan how far it is ({error}): scan into another folder") from error
+
+    @staticmethod
+    def remove(folder: Path) -> None:
+        """The scan has ended."""
+        (folder / FILE).unlink(missing_ok=True)

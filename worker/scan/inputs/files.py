@@ -1,0 +1,128 @@
+"""Reads files that are a page each: HTML, or text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from worker.errors import UsageError
+from worker.local.page import FetchedPage
+from worker.scan.inputs.fields import file_url
+from worker.scan.inputs.kind import Kind
+from worker.scan.inputs.opening import StoredFile, printable
+from worker.scan.inputs.packed_file import renamed_when_whole
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
+from worker.scan.inputs.unpacking import Compression, pieces
+
+_PIECE: Final = 1024 * 1024
+_CONTENT_TYPES: Final[Mapping[str, str]] = {"html": "text/html", "text": "text/plain"}
+
+
+@dataclass(frozen=True, slots=True)
+class FilePage:
+    """A file and what it is: ``html``, ``text``, ``empty``; or ``unknown`` or ``damaged``, with ``why``."""
+
+    file: StoredFile
+    kind: Kind
+    compression: Compression | None = None
+    why: str = ""
+
+
+class PageFiles:
+    """Files that are a page each: a single one that was named, or those of a folder.
+
+    Their URL is ``file:///`` and the path from the folder's parent on, so that it stays the same wherever the folder
+    lies; that of a file that was named itself has the name as it was given. Within a folder, the id is the path from
+    there on.
+    """
+
+    form: Final = "files"
+
+    def __init__(self, name: str, below: str, files: Sequence[FilePage], most_bytes: int, *, is_folder: bool) -> None:
+        self.name: Final = name
+        self.below: Final = below
+        self.fields: Final[Mapping[str, str]] = {}
+        self.bytes_read = 0
+        self.files: Final = files
+        self._most_bytes: Final = most_bytes
+        self._is_folder: Final = is_folder
+        self._passed_over: Counter[str] = Counter()
+
+    @property
+    def passed_over(self) -> Mapping[str, int]:
+        return dict(self._passed_over)
+
+    @property
+    def bytes_in_all(self) -> int | None:
+        sizes = [one.file.size for one in self.files]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def records(self) -> Iterator[ArchivedPage | BrokenRecord]:
+        for _, record in self._pages():
+            if record is not None:
+                yield record
+
+    def copies(self, target: Path) -> list[Path]:
+        """Where ``write_kept`` would put each file."""
+        return [self._copy(one, target) for one in self.files]
+
+    def write_kept(self, target: Path, keep: Callable[[ArchivedPage], bool]) -> list[BrokenRecord]:
+        """Copies, as they are stored; each has its name only when it is whole. Of a folder, the target is one."""
+        lost = []
+        for one, record in self._pages():
+            if not isinstance(record, ArchivedPage) or not keep(record):
+                continue
+            try:
+                reading = one.file.open()
+            except UsageError as error:
+                lost.append(BrokenRecord(record.place, "damaged", str(error)))
+                continue
+            try:
+                with renamed_when_whole(self._copy(one, target)) as beside, beside.open("wb") as out:
+                    while piece := reading.read(_PIECE):
+                        out.write(piece)
+            finally:
+                reading.close()
+        return lost
+
+    def _copy(self, one: FilePage, target: Path) -> Path:
+        return target / one.file.below.partition("/")[2] if self._is_folder else target
+
+    def _pages(self) -> Iterator[tuple[FilePage, ArchivedPage | BrokenRecord | None]]:
+        self._passed_over = Counter()
+        self.bytes_read = 0
+        for one in self.files:
+            if one.kind == "empty":
+                self._passed_over["empty"] += 1
+            else:
+                yield one, self._page(one)
+            self.bytes_read += one.file.size or 0
+
+    def _page(self, one: FilePage) -> ArchivedPage | BrokenRecord:
+        place = RecordPlace(one.file.name, 0)
+        if one.kind not in _CONTENT_TYPES:
+            return BrokenRecord(place, "damaged" if one.kind == "damaged" else "no-page", one.why)
+        try:
+            reading = one.file.open()
+        except UsageError as error:
+            return BrokenRecord(place, "damaged", str(error))
+        body = bytearray()
+        try:
+            for piece in pieces(reading, one.compression):
+                if piece.damage:
+                    return BrokenRecord(place, "damaged", piece.damage)
+                body += piece.content
+                if len(body) > self._most_bytes:
+                    return BrokenRecord(place, "too-large", f"more than {self._most_bytes} bytes")
+        finally:
+            reading.close()
+        below = one.file.below
+        page = FetchedPage(
+            url=file_url(below if self._is_folder else one.file.where),
+            body=bytes(body),
+            content_type=_CONTENT_TYPES[one.kind],
+        )
+        return ArchivedPage(place, printable(below.partition("/")[2]) if self._is_folder else one.file.name, page)

@@ -1,0 +1,109 @@
+"""Finds the archives that inputs name, and what each is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from worker.errors import UsageError
+from worker.scan.inputs.csv_rows import CsvRows
+from worker.scan.inputs.fields import Fields
+from worker.scan.inputs.files import FilePage, PageFiles
+from worker.scan.inputs.jsonl import JsonlFile
+from worker.scan.inputs.kind import kind_of
+from worker.scan.inputs.opening import (
+    DamagedFile,
+    NotInstalled,
+    StoredFile,
+    files_within,
+    is_folder,
+    is_pattern,
+    matching,
+    printable,
+    stored,
+)
+from worker.scan.inputs.parquet_rows import ParquetRows
+from worker.scan.inputs.records import Archive
+from worker.scan.inputs.warc import WarcFile
+
+_WHAT: Final = "WARC, JSON lines, CSV, Parquet, HTML and text are read, each also packed with gzip, zstd, xz or bzip2"
+
+
+def find_archives(inputs: Sequence[str], fields: Fields, *, most_bytes: int) -> list[Archive]:
+    """What these files, folders, globs and URLs hold, in their order; of a folder and a glob in that of the paths.
+
+    A folder is one archive of the files that are a page each, before those that hold many. What a file is its content
+    says. A file of another kind is refused where it was named, and a broken record where it was found; one that is
+    damaged so that nothing of it can be read is always one. Of a record, at most ``most_bytes`` are held.
+
+    Raises:
+        UsageError: an input is not there, cannot be read or is of no form that is known; or a column is not there.
+    """
+    return [archive for name in inputs for archive in _archives(name, fields, most_bytes)]
+
+
+def _archives(name: str, fields: Fields, most_bytes: int) -> list[Archive]:
+    if not is_pattern(name):
+        return _named(name, fields, most_bytes, is_strict=True)
+    names = matching(name)
+    if not names:
+        raise UsageError(f"no file is called like {name}: give a glob that fits, or put it in quotes for `**`")
+    return [archive for one in names for archive in _named(one, fields, most_bytes, is_strict=names == [name])]
+
+
+def _named(name: str, fields: Fields, most_bytes: int, *, is_strict: bool) -> list[Archive]:
+    if is_folder(name):
+        return _within(name, fields, most_bytes)
+    found = _opened(stored(name), fields, most_bytes)
+    if isinstance(found, FilePage):
+        if is_strict and found.kind == "unknown":
+            raise UsageError(found.why)
+        return [PageFiles(found.file.name, found.file.below, [found], most_bytes, is_folder=False)]
+    return [found]
+
+
+def _within(folder: str, fields: Fields, most_bytes: int) -> list[Archive]:
+    pages: list[FilePage] = []
+    archives: list[Archive] = []
+    for file in files_within(folder):
+        found = _opened(file, fields, most_bytes)
+        if isinstance(found, FilePage):
+            pages.append(found)
+        else:
+            archives.append(found)
+    if not pages and not archives:
+        raise UsageError(f"{folder} holds no file: name a folder with archives or pages")
+    if not pages:
+        return archives
+    below = pages[0].file.below.partition("/")[0]
+    return [PageFiles(printable(folder), below, pages, most_bytes, is_folder=True), *archives]
+
+
+def _opened(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | FilePage:
+    """The archive that a file is, or the one page, or why it is neither."""
+    kind, compression = kind_of(file, (fields.url, fields.body, fields.text, fields.id))
+    try:
+        match kind:
+            case "warc":
+                return WarcFile(file, compression, most_bytes)
+            case "jsonl":
+                return JsonlFile(file, compression, most_bytes, fields)
+            case "csv":
+                return CsvRows(file, compression, most_bytes, fields)
+            case "parquet":
+                return ParquetRows(file, most_bytes, fields)
+    except NotInstalled:
+        raise
+    except DamagedFile as error:
+        return FilePage(file, "damaged", compression, str(error))
+    except UsageError as error:
+        return FilePage(file, "unknown", compression, str(error))
+    if kind in ("html", "text", "empty"):
+        return FilePage(file, kind, compression)
+    if kind == "damaged":
+        why = f"{file.name} cannot be unpacked from its beginning on"
+    elif kind == "json":
+        why = f"{file.name} is one JSON value, not one a line: make lines of it with `jq -c '.[]'` and scan these"
+    else:
+        why = f"{file.name} is nothing that pages are read from: {_WHAT}"
+    return FilePage(file, "damaged" if kind == "damaged" else "unknown", compression, why)

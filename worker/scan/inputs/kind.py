@@ -1,0 +1,135 @@
+"""Tells by its first bytes what a file is. Its name counts only where they say nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection
+from typing import Final, Literal
+
+from worker.scan.inputs.fields import EITHER, GUESSES
+from worker.scan.inputs.opening import StoredFile
+from worker.scan.inputs.unpacking import BZIP2, GZIP, XZ, ZSTD, Compression, compression_of, pieces
+
+Kind = Literal["warc", "jsonl", "csv", "parquet", "html", "text", "json", "empty", "damaged", "unknown"]
+
+_SAMPLE: Final = 64 * 1024
+_PARQUET: Final = b"PAR1"
+_WARC: Final = re.compile(rb"(?:\A|\n)WARC/[01]\.\d{1,2}\r?\n")
+_OBJECT: Final = re.compile(rb'[ \t]*\{[ \t]*["}]')
+_ARRAY: Final = re.compile(rb'\s*(?:\[\s*[{"]|\{\s*\n)')
+_MARKUP: Final = re.compile(rb"\s*<[a-z!?/]", re.IGNORECASE)
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+"""Bytes that are in no text but those of UTF-16; escape sequences of ISO-2022 are."""
+_BOMS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_DELIMITERS: Final = ",\t;|"
+_BY_NAME: Final[dict[str, Kind]] = {
+    ".warc": "warc",
+    ".wet": "warc",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".jl": "jsonl",
+}
+_PACKED_BY_NAME: Final = {".gz": GZIP, ".zst": ZSTD, ".xz": XZ, ".bz2": BZIP2}
+
+
+def kind_of(file: StoredFile, names: Collection[str | None] = ()) -> tuple[Kind, Compression | None]:
+    """What a file is, and how it is packed. ``names`` are columns that the user expects, besides those that are known.
+
+    Raises:
+        UsageError: it cannot be opened.
+        Unavailable: it cannot be read.
+    """
+    reading = file.open()
+    try:
+        beginning = reading.read(_SAMPLE)
+    finally:
+        reading.close()
+    if not beginning:
+        return "empty", None
+    if beginning.startswith(_PARQUET):
+        return "parquet", None
+    stem, packed_by_name = _parts(file.name)
+    compression = compression_of(beginning)
+    content, is_damaged = (beginning, False) if compression is None else _unpacked(file, compression)
+    if is_damaged and not content:
+        return "damaged", compression
+    kind = kind_of_content(content, names)
+    if kind in ("unknown", "empty") and stem in _BY_NAME:
+        # Its first bytes are damaged: what is behind them may be whole.
+        return _BY_NAME[stem], compression or packed_by_name
+    if kind == "text" and stem in (".csv", ".tsv"):
+        return "csv", compression  # whose columns nobody knows: the user is told their names
+    return kind, compression
+
+
+def kind_of_content(content: bytes, names: Collection[str | None] = ()) -> Kind:
+    """What a file is that begins with these bytes, unpacked."""
+    if not content.strip():
+        return "empty"
+    if _WARC.search(content):
+        return "warc"
+    text = content.removeprefix(_BOMS[0])
+    is_text = content.startswith(_BOMS) or not _CONTROL.search(content)
+    later = [bool(_OBJECT.match(line)) for line in text.split(b"\n")[1:] if line.strip()]
+    if _OBJECT.match(text.lstrip()) or sum(later) > len(later) // 2:
+        return "jsonl"
+    if not is_text:  # zero bytes within cells are no reason to refuse a table
+        first = text.split(b"\n")[0]
+        return "csv" if not _CONTROL.search(first) and delimiter_of(first, names) else "unknown"
+    if _ARRAY.match(text):
+        return "json"
+    if _MARKUP.match(text):
+        return "html"
+    return "csv" if delimiter_of(text, names) else "text"
+
+
+def delimiter_of(content: bytes, names: Collection[str | None] = ()) -> str | None:
+    """What stands between the cells of a table that begins with this header; None where it is none.
+
+    It is one if a column has a name by which pages are known, or one that the user gave.
+    """
+    known = (
+        {name for role in GUESSES for name in GUESSES[role]} | set(EITHER) | {name.lower() for name in names if name}
+    )
+    best: tuple[int, str] | None = None
+    for delimiter in _DELIMITERS:
+        header = header_of(content, delimiter)
+        found = sum(name.lower().replace("-", "_").replace(" ", "_") in known for name in header)
+        if len(header) > 1 and found and all(header) and len(set(header)) == len(header):
+            best = max(best or (0, ""), (len(header), delimiter), key=lambda one: one[0])
+    return best[1] if best else None
+
+
+def header_of(content: bytes, delimiter: str) -> list[str]:
+    """The cells of the first row."""
+    text = content.removeprefix(_BOMS[0])[:_SAMPLE].decode(errors="replace")
+    try:
+        return [name.strip() for name in next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])]
+    except csv.Error:
+        return []
+
+
+def _unpacked(file: StoredFile, compression: Compression) -> tuple[bytes, bool]:
+    """The first bytes that can be unpacked, and whether there is damage before them."""
+    reading = file.open()
+    content, is_damaged = b"", False
+    try:
+        for piece in pieces(reading, compression):
+            content += piece.content
+            is_damaged |= bool(piece.damage)
+            if len(content) >= _SAMPLE or (reading.position > 64 * _SAMPLE and not content):
+                break
+    finally:
+        reading.close()
+    return content[:_SAMPLE], is_damaged
+
+
+def _parts(name: str) -> tuple[str, Compression | None]:
+    """The suffix that says the form, and what the one behind it says of packing."""
+    words = name.lower().rpartition("/")[2].split(".")
+    packed = _PACKED_BY_NAME.get("." + words[-1])
+    if packed is not None:
+        words.pop()
+    return "." + words[-1], packed

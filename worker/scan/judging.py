@@ -1,0 +1,193 @@
+"""The scan itself: pages out of archives in, a line each out, and checkpoints from which it goes on."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from worker.local import Deduplicator, FetchedPage, Verdict
+from worker.scan.canonical_link import canonical_link
+from worker.scan.checkpoint import Checkpoint
+from worker.scan.ids import Ids
+from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
+from worker.scan.line_file import LineFile
+from worker.scan.rows import DeadRow, VerdictRow
+from worker.verdict.decide import DEAD
+
+VERDICTS: Final = "verdicts.jsonl"
+DEAD_LETTERS: Final = "dead-letters.jsonl"
+CHECKPOINT_SECONDS: Final = 10.0
+"""So much work is done again at most when a scan was killed."""
+
+
+class Done(NamedTuple):
+    """How far a scan is: pages judged, of them those that are not unique, records that no page could be read from, and
+    bytes of the archives read."""
+
+    pages: int = 0
+    copies: int = 0
+    broken: int = 0
+    bytes: int = 0
+
+
+class _End(NamedTuple):
+    """Stands behind the last record of an archive."""
+
+    passed_over: dict[str, int]
+
+
+class Judging:
+    """Judges all pages of the archives, from a checkpoint on.
+
+    Args:
+        folder: where lines and checkpoints are written.
+        archives: in order; those of ``checkpoint.plan.against`` come first, and their pages get no line.
+        checkpoint: what is done already; ``deduplicator`` stands there.
+        deduplicator: its state is in ``folder``.
+        ids: of its pages.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        archives: Sequence[Archive],
+        checkpoint: Checkpoint,
+        deduplicator: Deduplicator,
+        ids: Ids,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folder: Final = folder
+        self._archives: Final = archives
+        self._checkpoint = checkpoint
+        self._deduplicator: Final = deduplicator
+        self._ids: Final = ids
+        self._clock: Final = clock
+        self._files: Final = {
+            name: LineFile(folder / name, checkpoint.lengths.get(name, 0)) for name in (VERDICTS, DEAD_LETTERS)
+        }
+        self._taken: deque[ArchivedPage | BrokenRecord | _End] = deque()
+        self.passed_over: Final = list(checkpoint.passed_over)
+        """For each archive that was read to its end, how many records hold no page, by a word that says why."""
+        self._archive, self._records = checkpoint.archive, checkpoint.records
+        self._judged = checkpoint.judged
+        self._bytes_before = sum(archive.bytes_in_all or 0 for archive in archives[: checkpoint.archive])
+        self.done = Done(bytes=self._bytes_before)
+        """As of the last line, since this began."""
+
+    def run(self, asked_to_stop: Callable[[], bool], tell: Callable[[Done], None]) -> bool:
+        """Go on to the end, or until asked to stop; whether the end was reached. Either way there is a checkpoint.
+
+        Raises:
+            OverMemoryLimit: the index may not grow any more.
+            Unavailable: the disk is full, or an archive cannot be read on.
+        """
+        due = self._clock() + CHECKPOINT_SECONDS
+        for _, verdict in self._deduplicator.judge_all(self._pages()):
+            self._write_up_to(verdict)
+            tell(self.done)
+            # Several pages are judged together: state and lines are at the same place only behind the last of them.
+            if self._judged != self._deduplicator.judged:
+                continue
+            if asked_to_stop():
+                self._keep()
+                return False
+            if self._clock() >= due:
+                self._keep()
+                due = self._clock() + CHECKPOINT_SECONDS
+        while self._taken:
+            self._write(self._taken.popleft())
+        self._keep()
+        tell(self.done)
+        return True
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self._files.values():
+            file.close()
+
+    def _pages(self) -> Iterator[FetchedPage]:
+        skipped = self._records
+        for archive in self._archives[self._archive :]:
+            for record in islice(archive.records(), skipped, None):
+                self._taken.append(record)
+                if isinstance(record, ArchivedPage):
+                    yield record.page
+            self._taken.append(_End(dict(archive.passed_over)))
+            skipped = 0
+
+    def _write_up_to(self, verdict: Verdict) -> None:
+        while not isinstance(record := self._taken.popleft(), ArchivedPage):
+            self._write(record)
+        self._ids.append(record.id)
+        self._judged += 1
+        self._records += 1
+        row = self._row(record, verdict)
+        if self._archive >= self._checkpoint.plan.against:
+            self._files[VERDICTS].write(row.encode())
+            if verdict.kind == DEAD:
+                self._files[DEAD_LETTERS].write(DeadRow.of(row).encode())
+        self.done = self.done._replace(
+            pages=self.done.pages + 1,
+            copies=self.done.copies + (verdict.duplicate_of is not None),
+            bytes=self._bytes_before + self._archives[self._archive].bytes_read,
+        )
+
+    def _write(self, record: ArchivedPage | BrokenRecord | _End) -> None:
+        """What is no page."""
+        if isinstance(record, _End):
+            self._bytes_before += self._archives[self._archive].bytes_in_all or 0
+            self.passed_over.append(record.passed_over)
+            self._archive, self._records = self._archive + 1, 0
+            return
+        assert isinstance(record, BrokenRecord)
+        self._records += 1
+        self.done = self.done._replace(broken=self.done.broken + 1)
+        if self._archive >= self._checkpoint.plan.against:
+            file, offset = record.place
+            letter = DeadRow(file=file, offset=offset, reason=record.reason, detail=record.detail)
+            self._files[DEAD_LETTERS].write(letter.encode())
+
+    def _row(self, record: ArchivedPage, verdict: Verdict) -> VerdictRow:
+        page, number = record.page, verdict.duplicate_of_number
+        head = page.body.encode(errors="replace") if isinstance(page.body, str) else page.body
+        return VerdictRow(
+            file=record.place.file,
+            offset=record.place.offset,
+            id=record.id,
+            url=verdict.url,
+            verdict=verdict.kind,
+            duplicate_of=verdict.duplicate_of,
+            duplicate_of_id=None if number is None else self._ids[number],
+            distance=verdict.distance,
+            similarity=None if verdict.similarity is None else round(verdict.similarity, 4),
+            reason=verdict.reason,
+            detail=verdict.detail,
+            language=verdict.language,
+            tokens=verdict.tokens,
+            fetched=page.fetched,
+            spider=page.headers.get("spider"),
+            fingerprint=verdict.fingerprint,
+            text_hash=verdict.text_hash,
+            sketch=verdict.sketch.hex(),
+            bands=verdict.bands.hex(),
+            canonical=canonical_link(head, page.url) if head else None,
+        )
+
+    def _keep(self) -> None:
+        """A checkpoint here."""
+        self._deduplicator.flush()
+        self._ids.flush()
+        self._checkpoint = Checkpoint(
+            plan=self._checkpoint.plan,
+            archive=self._archive,
+            records=self._records,
+            judged=self._judged,
+            lengths={name: file.sync() for name, file in self._files.items()},
+            passed_over=list(self.passed_over),
+        )
+        self._checkpoint.write(self._folder)

@@ -1,0 +1,200 @@
+"""A scan from its beginning, or from where it was interrupted, to its last file.
+
+::
+
+    archives ─► judging ─► verdicts.jsonl, dead-letters.jsonl ─► verdicts.parquet, summary.json, unique/
+                  ▲ │
+                  │ └────► .scan/  (the state, its ids)  ─► the state that was named
+    progress.json ┘
+
+Everything behind the lines is made of them and of the archives when all pages are judged. A process that is killed then
+does it again when it is started with ``--resume``.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Final
+
+from worker.config import Settings
+from worker.errors import Refused, Unavailable, UsageError
+from worker.local import Deduplicator
+from worker.scan.base_state import BaseState
+from worker.scan.checkpoint import Checkpoint, ScanPlan
+from worker.scan.ids import Ids
+from worker.scan.inputs.records import Archive
+from worker.scan.judging import DEAD_LETTERS, VERDICTS, Done, Judging
+from worker.scan.parquet_rows import FILE as PARQUET
+from worker.scan.parquet_rows import write_parquet
+from worker.scan.rows import VerdictRow
+from worker.scan.summary import FILE as SUMMARY
+from worker.scan.summary import summary, write_summary
+from worker.scan.survivors import write_survivors
+
+UNIQUE: Final = "unique"
+WORK: Final = ".scan"
+"""The folder in which a scan keeps what it has seen until it has ended."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What is scanned, and what becomes of it.
+
+    ``old`` and ``new`` are archives; old pages get no verdict, and new ones are compared with them, too. ``base`` is a
+    state to begin with; with ``keeps`` it holds the pages of this scan, too, in the end. ``fields`` are the names that
+    were given for columns. ``write`` says whether survivors are written in their own form.
+    """
+
+    folder: Path
+    old: Sequence[Archive]
+    new: Sequence[Archive]
+    fields: dict[str, str | None]
+    base: Path | None = None
+    keeps: bool = False
+    write: bool = False
+
+    @property
+    def archives(self) -> list[Archive]:
+        """All of them, in the order in which they are judged."""
+        return [*self.old, *self.new]
+
+    def plan(self, base_digest: str, clock: float) -> ScanPlan:
+        """To be compared with that of whoever resumes."""
+        return ScanPlan(
+            archives=[(each.name, each.form, each.bytes_in_all) for each in self.archives],
+            against=len(self.old),
+            fields=self.fields,
+            base=None if self.base is None else str(self.base),
+            base_digest=base_digest,
+            keeps=self.keeps,
+            clock=clock,
+        )
+
+
+def begun(folder: Path, resume: bool) -> Checkpoint | None:
+    """Where a scan in this folder goes on, None where none was begun.
+
+    Raises:
+        UsageError: another scan is there, interrupted or complete.
+        Refused: nobody can say how far it is.
+    """
+    checkpoint = Checkpoint.read(folder)
+    if checkpoint is not None and not resume:
+        raise UsageError(
+            f"a scan into {folder} was interrupted: add --resume to go on with it, or name another folder with --out"
+        )
+    if checkpoint is None and (folder / SUMMARY).exists():
+        raise UsageError(f"{folder} holds a complete scan: name another folder with --out")
+    if checkpoint is None and (folder / VERDICTS).exists():
+        raise UsageError(f"{folder} holds a {VERDICTS} of another program: name another folder with --out")
+    return checkpoint
+
+
+def scan(
+    task: Task,
+    settings: Settings,
+    checkpoint: Checkpoint | None,
+    asked_to_stop: Callable[[], bool],
+    tell: Callable[[Done], None],
+) -> dict[str, Any] | None:
+    """Scan, and return the summary; None if it was asked to stop before all pages were judged.
+
+    Args:
+        checkpoint: what ``begun`` found.
+        tell: is told after each page how far the scan is.
+
+    Raises:
+        UsageError: a folder cannot be used, or an archive cannot be opened.
+        Refused: a state is damaged, of other settings, open elsewhere or not the one of before, or other archives are
+            named than when the scan was begun; or the index may not grow any more.
+        Unavailable: the disk is full, or something cannot be read on.
+    """
+    try:
+        return _scan(task, settings, checkpoint, asked_to_stop, tell)
+    except OSError as error:
+        raise Unavailable(
+            f"the scan into {task.folder} cannot go on ({error.strerror or error}): make room on the disk, or see that "
+            "the folder can be written to, then run the same command with --resume"
+        ) from error
+
+
+def _scan(
+    task: Task,
+    settings: Settings,
+    checkpoint: Checkpoint | None,
+    asked_to_stop: Callable[[], bool],
+    tell: Callable[[Done], None],
+) -> dict[str, Any] | None:
+    with ExitStack() as stack:
+        base = None if task.base is None else stack.enter_context(BaseState(task.base))
+        if checkpoint is None:
+            checkpoint = Checkpoint(plan=_begin(task, base))
+            back_to = None
+        else:
+            _refuse_another(task, checkpoint.plan)
+            back_to = checkpoint.judged
+        work, plan = task.folder / WORK, checkpoint.plan
+        local = stack.enter_context(Deduplicator(work, settings, clock=lambda: plan.clock, back_to=back_to))
+        ids = stack.enter_context(closing(Ids(work, local.judged)))
+        if back_to is None:
+            checkpoint = Checkpoint(plan=plan, judged=local.judged)
+            checkpoint.write(task.folder)
+        with closing(Judging(task.folder, task.archives, checkpoint, local, ids)) as judging:
+            if not judging.run(asked_to_stop, tell):
+                return None
+            passed_over = judging.passed_over[len(task.old) :]
+        scheme = local.scheme
+        local.close()
+        found = _finish(task, passed_over, dict(scheme.entries))
+        if base is not None and task.keeps:
+            base.replace_by(work, plan.base_digest)
+        Checkpoint.remove(task.folder)
+    shutil.rmtree(work)
+    return found
+
+
+def _begin(task: Task, base: BaseState | None) -> ScanPlan:
+    """A folder in which nothing of a scan is, but for a copy of the state that it begins with."""
+    shutil.rmtree(task.folder / WORK, ignore_errors=True)
+    if base is not None:
+        base.copy_to(task.folder / WORK)
+    return task.plan("" if base is None else base.digest, time.time())
+
+
+def _refuse_another(task: Task, before: ScanPlan) -> None:
+    """Raises ``Refused`` unless the task is the one that was begun."""
+    now = task.plan(before.base_digest, before.clock)
+    if now == before:
+        return
+    differs = [name for name in ScanPlan.__struct_fields__ if getattr(now, name) != getattr(before, name)]
+    if differs == ["archives"]:
+        nothing = ("nothing", "", None)
+        odd = [pair for pair in zip_longest(before.archives, now.archives, fillvalue=nothing) if pair[0] != pair[1]]
+        (was, *_, bytes_then), (given, *_, bytes_now) = odd[0]
+        raise Refused(
+            f"the scan into {task.folder} was begun with other archives, or they have changed since: {was} "
+            f"({bytes_then} bytes) then, {given} ({bytes_now} bytes) now. Name the same ones in the same order, or "
+            "scan into another folder"
+        )
+    raise Refused(
+        f"the scan into {task.folder} was begun otherwise ({', '.join(differs)}): give the same options again, or scan "
+        "into another folder"
+    )
+
+
+def _finish(task: Task, passed_over: Sequence[dict[str, int]], scheme: dict[str, Any]) -> dict[str, Any]:
+    """Everything that is made of the lines."""
+    verdicts = task.folder / VERDICTS
+    write_parquet(verdicts, task.folder / PARQUET)
+    if task.write:
+        with verdicts.open("rb") as lines:
+            write_survivors(task.new, map(VerdictRow.decode, lines), task.folder / UNIQUE)
+    found = summary(verdicts, task.folder / DEAD_LETTERS, task.new, passed_over, scheme)
+    write_summary(found, task.folder / SUMMARY)
+    return found
