@@ -103,7 +103,7 @@ def test_commands_that_need_no_broker_load_neither_kafka_nor_what_speaks_with_it
     commands = [
         ["evaluate", *labelled, "--methods", "simhash,accurate"],
         ["calibrate", *labelled],
-        ["compare", "--text", texts[0], texts[1]],
+        ["explain", "--text", texts[0], texts[1]],
         ["idf", "--docs", str(docs), "--least", "1", "--out", str(tmp_path / "idf.txt")],
     ]
     program = f"""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.groups.scanned import crawled, written
-from worker.cli.groups import in_words
+from worker.cli.groups import in_words, moment
 from worker.cli.main import main
 from worker.groups.group_lines import Written
 
@@ -34,6 +35,8 @@ def test_lines_are_printed_and_a_sentence_goes_to_standard_error(
         ([], "give the verdicts.jsonl of a scan, or --topic"),
         (["verdicts.jsonl", "--topic"], "not both"),
         (["verdicts.jsonl", "--least", "0"], "--least 0: a group has at least one page"),
+        (["verdicts.jsonl", "--since", "2026-05-01"], "--since and --until choose from the topic: add --topic"),
+        (["--topic", "--until", "yesterday"], "'yesterday' is no time such as 2026-05-01"),
         (["nowhere.jsonl"], "nowhere.jsonl cannot be read"),
         (["{here}", "--out", "/nowhere/groups.jsonl"], "--out /nowhere/groups.jsonl cannot be written"),
         (["{here}", "--keep", "canonical"], "no page of these names a canonical URL"),
@@ -45,6 +48,10 @@ def test_what_cannot_be_done_is_told_with_the_next_move(
     written(crawled(0).rows, tmp_path)
     assert main(["groups", *(word.format(here=tmp_path) for word in arguments), *SETTINGS]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_time_without_a_zone_is_utc() -> None:
+    assert moment("2026-05-01T12:30") == moment("2026-05-01T14:30+02:00") == datetime(2026, 5, 1, 12, 30, tzinfo=UTC)
 
 
 def test_what_was_split_and_what_could_not_be_read_is_told() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.groups.scanned import crawled, written
+from tests.report.reports import Parsed
 from worker.cli.main import main
 
-SETTINGS = ["--set", "features.units=characters", "--set", "index.memory_mb=0"]
+SETTINGS = [
+    word for name in ("features.units=characters", "index.memory_mb=0", "page.processes=1") for word in ("--set", name)
+]
 
 
 def test_it_is_written_beside_the_verdicts_or_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,6 +24,23 @@ def test_it_is_written_beside_the_verdicts_or_elsewhere(tmp_path: Path, capsys: 
     assert "no pages are shown side by side, since the scanned files are not found" in printed.err
     assert main(["report", str(path), "--out", str(tmp_path / "other.html"), *SETTINGS]) == 0
     assert (tmp_path / "other.html").read_text() == (tmp_path / "report.html").read_text()
+
+
+def test_of_a_scan_pairs_are_shown_as_long_as_its_files_are_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "The ferry to the island leaves at nine, says the harbour master, and comes back before the tide turns"
+    pages = tmp_path / "pages.jsonl"
+    rows = [{"url": f"http://{n}.example/", "text": f"{text} {word}"} for n, word in enumerate(("today", "again"))]
+    pages.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = tmp_path / "out"
+    assert main(["scan", str(pages), "--out", str(out), *SETTINGS]) == 0
+    made = (out / "report.html").read_text()
+    assert "<del>today</del>" in made
+    assert "<ins>again</ins>" in made
+    pages.unlink()
+    assert main(["report", str(out), *SETTINGS]) == 0
+    assert "No pages are shown side by side" in Parsed((out / "report.html").read_text()).words
 
 
 def test_a_file_that_cannot_be_written_is_told_with_the_next_move(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -107,6 +108,13 @@ def test_a_side_without_a_fingerprint_says_why() -> None:
     assert "A  no fingerprint, because: 2 features, 3 are needed" in lines
     assert lines[-1] == "verdict at k = 3   not near"
     assert not any("Hamming" in line for line in lines)
+
+
+def test_a_side_that_is_bound_to_a_title_says_so() -> None:
+    assert (
+        "near only to pages of its title: Tropical fish"
+        in shown(replace(explained(1), bound_to="Tropical fish"), explained(1))[0]
+    )
 
 
 def test_two_sides_without_fingerprint_are_near_only_with_the_same_text() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
-from worker.groups.topic_lines import write_topic
+import pytest
+
+from worker.groups.topic_lines import fetched_within, write_topic
 from worker.groups.verdict_lines import VerdictLines
 from worker.messages import VerdictRecord
 
@@ -39,6 +42,23 @@ def test_the_order_goes_across_partitions(tmp_path: Path) -> None:
     assert [row.similarity for row in rows] == [None, None, None, 1.0]
     assert (rows[2].file, rows[2].offset, rows[2].distance, rows[2].fetched) == ("pages[1]", 4, 2, 5)
     assert [file.name for file in tmp_path.iterdir()] == ["verdicts.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "kept"),
+    [
+        (None, None, [None, 999, 1000, 1999, 2000]),
+        (1, None, [1000, 1999, 2000]),
+        (None, 2, [999, 1000, 1999]),
+        (1, 2, [1000, 1999]),
+    ],
+)
+def test_a_stretch_is_chosen_by_the_time_of_the_fetch(
+    since: int | None, until: int | None, kept: list[int | None]
+) -> None:
+    records = [record((n, 0), (0, n), fetched=time) for n, time in enumerate((None, 999, 1000, 1999, 2000))]
+    ends = (None if end is None else datetime.fromtimestamp(end, UTC) for end in (since, until))
+    assert [one.fetched for one in fetched_within(records, *ends)] == kept
 
 
 def test_an_empty_topic_is_an_empty_file(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.groups.scanned import crawled, written
@@ -20,6 +21,12 @@ def test_all_rows_are_read_in_order_and_again_at_their_places(tmp_path: Path) ->
             assert [lines.at(begin) for begin, _ in reversed(found)] == rows[::-1]
 
 
+def test_a_line_may_be_as_long_as_it_likes(tmp_path: Path) -> None:
+    rows = [msgspec.structs.replace(row, detail="x" * 5000) for row in crawled(0).rows[:3]]
+    with VerdictLines(written(rows, tmp_path)) as lines:
+        assert [lines.at(begin) for begin, _ in lines.rows()] == rows
+
+
 def test_the_last_line_needs_no_end_and_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.jsonl"
     path.write_bytes(crawled(0).rows[0].encode().rstrip())
@@ -30,10 +37,12 @@ def test_the_last_line_needs_no_end_and_an_empty_file_has_no_rows(tmp_path: Path
         assert list(lines.rows()) == []
 
 
-def test_a_line_that_is_no_verdict_is_named_by_its_number(tmp_path: Path) -> None:
+def test_a_line_that_is_no_verdict_is_named_by_its_place(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.jsonl"
-    path.write_bytes(crawled(0).rows[0].encode() + b'{"verdict": "uni')
-    with VerdictLines(path) as lines, pytest.raises(UsageError, match=r"verdicts\.jsonl, line 2: not a verdict"):
+    first = crawled(0).rows[0].encode()
+    path.write_bytes(first + b'{"verdict": "uni')
+    told = rf"verdicts\.jsonl, at byte {len(first)}: not a verdict"
+    with VerdictLines(path) as lines, pytest.raises(UsageError, match=told):
         list(lines.rows())
 
 

@@ -9,7 +9,7 @@ import pytest
 from worker.report.findings import findings
 from worker.report.group_pictures import GroupPicture
 from worker.report.tally import Tally
-from worker.scan.rows import VerdictRow
+from worker.scan.rows import DeadRow, VerdictRow
 
 
 def group(urls: dict[str, int], hosts: dict[str, int], *, tokens: int = 400, similarity: float = 0.99) -> GroupPicture:
@@ -76,6 +76,15 @@ def test_short_and_dead_pages_are_told_where_they_are_many() -> None:
     assert titles([], *rows, row(1, "dead", reason="not-text"), row(2, "dead", reason="not-text")) == [
         "Pages that could not be read"
     ]
+
+
+def test_records_without_a_page_are_told_with_the_first_of_each_reason() -> None:
+    tally = Tally().add_all(row(n) for n in range(9))
+    for place in (70, 80):
+        tally.add_record(DeadRow(file="a.warc", offset=place, reason="damaged", detail="its length is off"))
+    (found,) = findings(tally, [])
+    assert "0 pages have no verdict, and 2 records hold no page that can be read: 18 % of all" in found.says
+    assert found.evidence == (("damaged", "2", "a.warc, 70: its length is off"),)
 
 
 def test_each_finding_has_evidence_and_a_next_move() -> None:

@@ -62,6 +62,13 @@ def test_a_table_names_its_columns_and_rows() -> None:
     assert Parsed(table(["host"], [], "none")).words == "None."
 
 
+def test_columns_of_numbers_are_told_from_columns_of_words() -> None:
+    rows = [["1", "1,234", tag("b", "3.1 %"), "12 <3"], ["2", "–", "61 %", "a"]]
+    page = Parsed(table(["a", "b", "c", "d"], rows, "said"))
+    kinds = [attributes.get("class") for name, attributes in page.elements if name in ("th", "td")]
+    assert kinds == [None, "number", "number", None] * 3
+
+
 def test_shares_are_short() -> None:
     assert [percent(1, 3), percent(1, 30), percent(0, 0)] == ["33 %", "3.3 %", "–"]
     assert shortened("abcdef", 4) == "abc…"

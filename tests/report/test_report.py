@@ -12,6 +12,7 @@ from tests.groups.scanned import SETTINGS, written
 from tests.report.reports import HOSTILE, Parsed, hostile_rows, real_rows, report, texts_of
 from worker.errors import UsageError
 from worker.report.report import write_report
+from worker.scan.rows import DeadRow
 
 
 def test_it_shows_all_that_was_found_and_nothing_is_loaded(tmp_path: Path) -> None:
@@ -85,6 +86,19 @@ def test_it_is_less_than_two_megabytes_whatever_is_in_it(tmp_path: Path) -> None
     words = " ".join(f"word{n}" for n in range(9000))
     text = report(rows, tmp_path, lambda asked: {(row.file, row.offset): row.id + words[row.offset :] for row in asked})
     assert len(text.encode()) < 2_000_000
+
+
+def test_records_that_hold_no_page_are_taken_from_the_dead_letters(tmp_path: Path) -> None:
+    letters = [
+        DeadRow(file="a", offset=n, reason="damaged<", detail="d", url=f"http://{n}/" * (n % 2)) for n in range(8)
+    ]
+    letters = [msgspec.structs.replace(one, url=one.url or None) for one in letters]
+    (tmp_path / "dead-letters.jsonl").write_bytes(b"".join(one.encode() for one in letters))
+    rows = [row for row in real_rows() if row.verdict != "dead"][:20]
+    assert "0 pages have no verdict, and 4 records hold no page" in Parsed(report(rows, tmp_path)).words
+    (tmp_path / "dead-letters.jsonl").write_text("something else")
+    with pytest.raises(UsageError, match=r"dead-letters\.jsonl: not a dead letter.* take the file away"):
+        report(rows, tmp_path)
 
 
 def test_nothing_is_left_behind_where_verdicts_cannot_be_read(tmp_path: Path) -> None:

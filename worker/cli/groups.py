@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
@@ -44,6 +45,22 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         "verdicts", nargs="?", type=Path, metavar="VERDICTS", help=f"{VERDICTS} of a scan, or the folder that holds it"
     )
     parser.add_argument("--topic", action="store_true", help="read the topic verdicts instead, as the settings name it")
+    for name, which in (("--since", "from then on"), ("--until", "before")):
+        parser.add_argument(
+            name,
+            type=moment,
+            metavar="TIME",
+            help=f"with --topic: pages fetched {which}, as 2026-05-01 or 2026-05-01T12:30",
+        )
+
+
+def moment(text: str) -> datetime:
+    """A time in ISO 8601; UTC where it names no zone."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-05-01 or 2026-05-01T12:30") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
@@ -68,15 +85,17 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
     """The file with the verdicts that were asked for; those of the topic are gone again afterwards.
 
     Raises:
-        UsageError: neither was asked for, or both.
+        UsageError: neither was asked for, or both, or a stretch of what is not the topic.
     """
     if arguments.topic == (arguments.verdicts is not None):
         raise UsageError(f"give the {VERDICTS} of a scan, or --topic, and not both")
+    if not arguments.topic and (arguments.since or arguments.until):
+        raise UsageError("--since and --until choose from the topic: add --topic, or leave them out")
     if not arguments.topic:
         yield arguments.verdicts
         return
     # What only reads a file needs no Kafka client.
-    from worker.groups.topic_lines import write_topic
+    from worker.groups.topic_lines import fetched_within, write_topic
     from worker.messages import VerdictRecord
     from worker.stream.kafka.connection import client_options
     from worker.stream.kafka.output_reader import read_outputs
@@ -86,7 +105,8 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
     with TemporaryDirectory() as folder:
         path = Path(folder) / VERDICTS
         outputs = read_outputs(client_options(settings.kafka), topics.prefix, (TOPIC,), topics.generation)
-        write_topic((output for output in outputs if isinstance(output, VerdictRecord)), path)
+        records = (output for output in outputs if isinstance(output, VerdictRecord))
+        write_topic(fetched_within(records, arguments.since, arguments.until), path)
         yield path
 
 

@@ -35,7 +35,8 @@ COMMANDS: Final = {
     "switch": "let the generation that the settings name write the outputs from where another one ended",
     "groups": "list the pages that are near to each other group by group, from the verdicts of a scan or of the topic",
     "report": "write a page for people that shows what a scan has found: shares, groups, what looks wrong, pairs",
-    "compare": "show two pages or texts side by side: tokens, features, fingerprints bit by bit, verdict",
+    "explain": "show two pages side by side: texts, what moved which bits of the fingerprints, the rule that decides",
+    "compare": "a short name for explain",
     "evaluate": "hold verdicts against labelled pages: recall, false positives, cost, beside other methods",
     "calibrate": "choose k and threshold by labelled pages, and say what to expect of them",
     "idf": "build the table that the weights tf-idf need from your own pages",
@@ -45,6 +46,9 @@ COMMANDS: Final = {
 }
 """What each command does, in the order of a first use. Its module, of the same name in this folder, has
 ``configure(parser)`` and ``run(arguments, load)``; the help imports none of them."""
+
+SHORT_NAMES: Final = {"compare": "explain"}
+"""Commands that are other ones, whose module they have."""
 
 RUN: Final = "worker.cli.start"
 """The module of the command without a name: the worker itself."""
@@ -191,7 +195,7 @@ def _command(name: str) -> ModuleType:
 
         question = did_you_mean(name, COMMANDS)
         raise UsageError(f"there is no command {name!r}; {question or 'the commands are ' + ', '.join(COMMANDS)}")
-    return importlib.import_module(f"worker.cli.{name}")
+    return importlib.import_module(f"worker.cli.{SHORT_NAMES.get(name, name)}")
 
 
 def loader(*options: argparse.Namespace) -> Callable[[], Settings]:

@@ -34,6 +34,16 @@ def as_text(comparison: Comparison, names: tuple[str, str], *, everything: bool 
     return "\n\n".join("\n".join(lines) for lines in parts)
 
 
+def of_records(comparison: Comparison, names: tuple[str, str]) -> str:
+    """The same where only the records of the pages are known: no words, no features."""
+    width = max(map(columns, names))
+    heads = [
+        f"{letter}  {padded(name, width)}  {side.tokens} tokens"
+        for letter, name, side in zip("AB", names, (comparison.a, comparison.b), strict=True)
+    ]
+    return "\n\n".join("\n".join(lines) for lines in (heads, _fingerprints(comparison), _measures(comparison)))
+
+
 def as_object(comparison: Comparison, names: tuple[str, str]) -> dict[str, Any]:
     """The same as plain values for JSON. Bits are text, most significant first; sums stand in the same order."""
     measures, match = comparison.measures, comparison.match

@@ -49,6 +49,7 @@ class Explained:
     units of those weights, most significant bit first. ``ordinary`` holds by name what hashes make of the same
     normalised text that know no similarity, as wide as the fingerprint. ``sketch`` and ``bands`` as of
     ``Fingerprinted``. ``bound_to`` is the title that pages must have to be near to this one, None where any may have.
+    ``text`` is what all that was made of, and ``units`` are the tokens whose n-grams the sketch is made of.
     """
 
     bits: int
@@ -64,6 +65,8 @@ class Explained:
     sketch: bytes = b""
     bands: bytes = b""
     bound_to: str | None = None
+    text: str = ""
+    units: tuple[str, ...] = ()
 
     def encode(self) -> bytes:
         """As JSON: MessagePack has no numbers of 128 bits."""

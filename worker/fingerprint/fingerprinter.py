@@ -83,11 +83,12 @@ def _reader(recipe: Recipe) -> TextReader | None:
 
 
 class _Reading(NamedTuple):
-    """A text in tokens: all, those that are no noise words, and the hashes of ``characters_and_words``."""
+    """A text in tokens: all, those that are no noise words, and its ``characters_and_words`` with their hashes."""
 
     normalised: str
     tokens: list[str]
     words: list[str]
+    units: list[str]
     hashes: Hashes
 
 
@@ -222,6 +223,8 @@ class Fingerprinter:
             sketch=sketch(units, self._numbering) if self.recipe.sketched and not reason else b"",
             bands=bands(units, self._numbering) if self.recipe.sketched and not reason else b"",
             bound_to=title,
+            text=text.encode(errors="replace").decode(),
+            units=tuple(reading.units),
         )
 
     def text_of(self, body: bytes, meta: PageMeta) -> str:
@@ -262,7 +265,7 @@ class Fingerprinter:
             in_characters = self.recipe.units == "characters"
             tokens = characters_and_words(featured) if in_characters else self.segmenter.all_tokens(featured)
         return _Reading(
-            normalised, tokens, self.segmenter.without_noise(tokens), hash_words(units, key=self._tokens_key)
+            normalised, tokens, self.segmenter.without_noise(tokens), units, hash_words(units, key=self._tokens_key)
         )
 
     def _weigh(self, reading: _Reading) -> Features:

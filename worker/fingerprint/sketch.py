@@ -189,7 +189,7 @@ def sketch(tokens: Hashes, numbering: Numbering = PUBLIC) -> bytes:
     """The sketch of a text from the hashes of its tokens, uint64 (n,): 32 bytes, or none without tokens."""
     if tokens.size < MOST_OF_EIGHT_BITS:
         return sketch_by_definition(tokens.tolist(), numbering)
-    smallest = _smallest_of(_ngrams_of(tokens, 2, numbering.boundary), numbering.slots)
+    smallest = _smallest_of(ngrams_of(tokens, 2, numbering.boundary), numbering.slots)
     pairs = ((smallest * np.uint32(GOLDEN)) >> np.uint32(30)).astype(np.uint8)
     pairs[-1] = SLOTTED
     bits = np.stack([pairs & np.uint8(1), pairs >> np.uint8(1)], axis=1)
@@ -203,8 +203,8 @@ def bands(tokens: Hashes, numbering: Numbering = PUBLIC) -> bytes:
     of_bigrams = ROWS * sum(tokens.size > most for most in BIGRAMS_UP_TO)
     smallest = np.concatenate(
         (
-            _smallest_of(_ngrams_of(tokens, 3, numbering.boundary), numbering.bands[:of_bigrams]),
-            _smallest_of(_ngrams_of(tokens, 2, numbering.boundary), numbering.bands[of_bigrams:]),
+            _smallest_of(ngrams_of(tokens, 3, numbering.boundary), numbering.bands[:of_bigrams]),
+            _smallest_of(ngrams_of(tokens, 2, numbering.boundary), numbering.bands[of_bigrams:]),
         )
     ).reshape(BANDS, ROWS)
     gathered = np.arange(BANDS, dtype=np.uint64)
@@ -260,6 +260,13 @@ def as_keys(bands: Sequence[bytes]) -> Numbers:
     return _rows(bands, BANDS_BYTES).view(np.uint32)
 
 
+def slots_of(sketch: bytes) -> npt.NDArray[np.uint8]:
+    """The slots of a sketch that holds no bigrams, (128,), each from 0 to 3."""
+    bits = np.unpackbits(np.frombuffer(sketch, np.uint8), bitorder="little").reshape(SLOTS, SLOT_BITS)
+    slots: npt.NDArray[np.uint8] = bits[:, 0] | bits[:, 1] << np.uint8(1)
+    return slots
+
+
 def _kind(sketch: bytes) -> int:
     return sketch[-1] >> 6
 
@@ -291,7 +298,8 @@ def _rows(values: Sequence[bytes], width: int) -> npt.NDArray[np.uint8]:
     return np.frombuffer(joined, np.uint8).reshape(len(values), width)
 
 
-def _ngrams_of(tokens: Hashes, n: int, boundary: int) -> Hashes:
+def ngrams_of(tokens: Hashes, n: int, boundary: int) -> Hashes:
+    """``ngrams`` of the hashes of all tokens, uint64 (n,)."""
     bounded = np.concatenate(([np.uint64(boundary)], tokens, [np.uint64(boundary)]))
     count = len(bounded) - n + 1
     gathered = np.zeros(count, np.uint64)

@@ -75,7 +75,7 @@ class Grouping:
         others = np.flatnonzero(~unique)
         low, high = (np.searchsorted(keys[survivors], keys[others], side) for side in ("left", "right"))
         named = bytearray()
-        for place, start, end in zip(others.tolist(), low.tolist(), high.tolist(), strict=True):
+        for place, start, end in _rowwise(others, low, high):
             row, page = self._read(int(begins[place]))
             found = self._survivor(int(begins[place]), row, page, begins[survivors[start:end]])
             if found is None:
@@ -158,6 +158,12 @@ class Grouping:
     def _read(self, begin: int) -> tuple[VerdictRow, Fingerprinted]:
         row = self._lines.at(begin)
         return row, page_of(row)
+
+
+def _rowwise(*columns: npt.NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
+    """Numbers that stand side by side; all of them at once as Python has them would be ten times as large."""
+    for begin in range(0, len(columns[0]), _ROWS_AT_HAND):
+        yield from zip(*(column[begin : begin + _ROWS_AT_HAND].tolist() for column in columns), strict=True)
 
 
 def _is_meant(row: VerdictRow, page: Fingerprinted, other: VerdictRow, survivor: Fingerprinted) -> bool:

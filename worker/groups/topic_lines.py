@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,19 @@ def write_topic(records: Iterable[VerdictRecord], out: Path) -> int:
                 unsorted.seek(begins[number])
                 file.write(unsorted.read(begins[number + 1] - begins[number]))
     return len(batches)
+
+
+def fetched_within(
+    records: Iterable[VerdictRecord], since: datetime | None, until: datetime | None
+) -> Iterator[VerdictRecord]:
+    """Those whose pages were fetched from ``since`` on and before ``until``; with either, none without a fetch time."""
+    for record in records:
+        time = record.fetched
+        if since is not None and (time is None or time < since.timestamp() * 1000):
+            continue
+        if until is not None and (time is None or time >= until.timestamp() * 1000):
+            continue
+        yield record
 
 
 def _row(record: VerdictRecord) -> VerdictRow:

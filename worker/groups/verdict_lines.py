@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import mmap
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Self
@@ -12,6 +12,9 @@ from worker.scan.rows import VerdictRow
 
 VERDICTS: Final = "verdicts.jsonl"
 """What the file is called in the folder that a scan writes to."""
+
+_FIRST_BYTES: Final = 2048
+"""Bytes in which nearly every line ends; of a longer one the next bytes are read as well."""
 
 
 class VerdictLines:
@@ -24,20 +27,18 @@ class VerdictLines:
     def __init__(self, path: Path) -> None:
         self.path: Final = path / VERDICTS if path.is_dir() else path
         try:
-            with self.path.open("rb") as file:
-                empty = not file.read(1)
-                self._bytes: Final = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
+            self._file: Final = self.path.open("rb")
+        except OSError as error:
             raise UsageError(
-                f"{self.path} cannot be read ({error}): name the {VERDICTS} of a scan, or the folder that holds it"
+                f"{self.path} cannot be read ({error.strerror}): name the {VERDICTS} of a scan, or the folder that "
+                "holds it"
             ) from error
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        if not isinstance(self._bytes, bytes):
-            self._bytes.close()
+        self._file.close()
 
     def rows(self) -> Iterator[tuple[int, VerdictRow]]:
         """Each row in the order of the file, behind the place at which its line begins.
@@ -46,9 +47,10 @@ class VerdictLines:
             UsageError: a line is no verdict.
         """
         begin = 0
-        while begin < len(self._bytes):
-            yield begin, self.at(begin)
-            begin = self._end(begin) + 1
+        with self.path.open("rb") as file:
+            for line in file:
+                yield begin, self._row(line, begin)
+                begin += len(line)
 
     def at(self, begin: int) -> VerdictRow:
         """The row whose line begins there.
@@ -56,12 +58,15 @@ class VerdictLines:
         Raises:
             UsageError: the line is no verdict.
         """
-        try:
-            return VerdictRow.decode(self._bytes[begin : self._end(begin)])
-        except UnreadableRecord as error:
-            line = 1 + self._bytes[:begin].count(b"\n")
-            raise UsageError(f"{self.path}, line {line}: {error}; name the {VERDICTS} of a scan") from error
+        found = b""
+        while more := os.pread(self._file.fileno(), _FIRST_BYTES, begin + len(found)):
+            found += more
+            if b"\n" in more:
+                break
+        return self._row(found.partition(b"\n")[0], begin)
 
-    def _end(self, begin: int) -> int:
-        end = self._bytes.find(b"\n", begin)
-        return len(self._bytes) if end < 0 else end
+    def _row(self, line: bytes, begin: int) -> VerdictRow:
+        try:
+            return VerdictRow.decode(line)
+        except UnreadableRecord as error:
+            raise UsageError(f"{self.path}, at byte {begin}: {error}; name the {VERDICTS} of a scan") from error

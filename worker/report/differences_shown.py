@@ -45,7 +45,7 @@ def _pair(sample: SampledPair, texts: Mapping[TextKey, str], cut: Cut, *, is_ope
         told, body = "", tag("p", "The input does not give this page again.", class_="quiet")
     else:
         found = difference(*(tuple(islice(words(text or "", cut), _MOST_WORDS)) for text in of_both))
-        told, body = f" · {_in_words(found)}", _body(found)
+        told, body = f" · {_in_words(found)}", hunks_shown(found)
     heads = tag(
         "div",
         tag("p", tag("strong", "kept "), address(sample.survivor.url)),
@@ -63,7 +63,8 @@ def _in_words(found: TextDifference) -> str:
     return f"{whole(found.same)} words in both, {whole(found.removed)} removed, {whole(found.added)} added{more}"
 
 
-def _body(found: TextDifference) -> Markup:
+def hunks_shown(found: TextDifference) -> Markup:
+    """What differs, with the words around it; on the left words of the first text alone are marked."""
     if not found.hunks:
         return tag("p", "No word differs; the pages may differ in what is not compared, such as menus.", class_="quiet")
     hunks = [tag("div", _side(hunk, "del"), _side(hunk, "ins"), class_="sides hunk") for hunk in found.hunks]

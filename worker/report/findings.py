@@ -145,17 +145,19 @@ def _short_pages(tally: Tally) -> Iterator[Finding]:
 
 
 def _dead_pages(tally: Tally) -> Iterator[Finding]:
-    dead = tally.kinds["dead"]
-    if dead >= max(1, _NOTICEABLE * tally.pages):
+    dead, pageless = tally.kinds["dead"], tally.pageless
+    of = tally.pages + pageless
+    if dead + pageless >= max(1, _NOTICEABLE * of):
         yield Finding(
             "Pages that could not be read",
-            f"{whole(dead)} pages, {percent(dead, tally.pages)}, have no verdict.",
-            ("reason", "pages", "share of all"),
+            f"{whole(dead)} pages have no verdict, and {whole(pageless)} records hold no page that can be read: "
+            f"{percent(dead + pageless, of)} of all.",
+            ("reason", "how many", "the first one: file, place and why"),
             tuple(
-                (reason, whole(pages), percent(pages, tally.pages)) for reason, pages in tally.dead.most_common(_SHOWN)
+                (reason, whole(count), tally.dead_examples[reason]) for reason, count in tally.dead.most_common(_SHOWN)
             ),
-            "The dead letters of the scan hold each with its place and the detail; the handbook lists the reasons "
-            "under topics and records.",
+            "The dead letters of the scan name each with its place; the handbook lists the reasons under topics and "
+            "records.",
         )
 
 

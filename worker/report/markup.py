@@ -14,6 +14,8 @@ _UNSEEN: Final = re.compile(
 _VOID: Final = frozenset({"meta", "link"})
 
 
+_TAG: Final = re.compile("<[^>]*>")
+_NUMBER: Final = re.compile(r"(?:\d[\d,.]*(?: %)?|–)")
 _PARTS: Final = re.compile(r"[^/?&.=]*[/?&.=]*(?<=.)", re.DOTALL)
 
 
@@ -79,17 +81,18 @@ def percent(part: float, of: float) -> str:
     return f"{share:.1f} %" if share < 10 else f"{share:.0f} %"
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[object]], caption: str, *, numbers_from: int = 1) -> Markup:
-    """A table whose columns from ``numbers_from`` on are numbers. JavaScript, where it runs, lets people sort it."""
+def table(heads: Sequence[str], rows: Sequence[Sequence[object]], caption: str) -> Markup:
+    """A table whose first column names the rows. JavaScript, where it runs, lets people sort it."""
     if not rows:
         return tag("p", "None.", class_="quiet")
+    numbers = [all(_NUMBER.fullmatch(_TAG.sub("", str(row[n]))) for row in rows) for n in range(len(heads))]
+    classes = ["number" if n and of_numbers else None for n, of_numbers in enumerate(numbers)]
 
     def cells(row: Sequence[object]) -> Markup:
-        first = tag("th", row[0], scope="row")
-        rest = (tag("td", cell, class_="number" if n >= numbers_from else None) for n, cell in enumerate(row[1:], 1))
-        return tag("tr", first, *rest)
+        rest = (tag("td", cell, class_=kind) for cell, kind in zip(row[1:], classes[1:], strict=True))
+        return tag("tr", tag("th", row[0], scope="row"), *rest)
 
-    head = (tag("th", one, scope="col", class_="number" if n >= numbers_from else None) for n, one in enumerate(heads))
+    head = (tag("th", one, scope="col", class_=kind) for one, kind in zip(heads, classes, strict=True))
     return tag(
         "table",
         tag("caption", caption),

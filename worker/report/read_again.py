@@ -18,6 +18,8 @@ from worker.scan.rows import VerdictRow
 
 MOST_BYTES: Final = 1 << 30
 """Of an archive, as it is stored: it is read from its beginning, and a report should not take as long as its scan."""
+_MOST_CHARACTERS: Final = 200_000
+"""Of a text: more than is compared, and little enough for a hundred of them."""
 _WAIT_SECONDS: Final = 1.0
 
 
@@ -44,20 +46,21 @@ class MainText:
     max_bytes: int
 
     def __call__(self, body: bytes, meta: PageMeta) -> str:
-        """The text that the page is compared by.
+        """The beginning of the text that the page is compared by.
 
         Raises:
             PageError: the body cannot be read as a page.
         """
         if meta.form == "text":
-            return from_text(body[: self.max_bytes].decode("utf-8", "replace"), max_chars=self.max_bytes).text
-        return extract(
+            return from_text(body[: self.max_bytes].decode("utf-8", "replace"), max_chars=_MOST_CHARACTERS).text
+        found = extract(
             body,
             content_type=meta.content_type,
             encoding=meta.encoding,
             max_bytes=self.max_bytes,
             extractor=self.extractor,
-        ).text
+        )
+        return found.text[:_MOST_CHARACTERS]
 
 
 class TextsAgain:
@@ -72,7 +75,7 @@ class TextsAgain:
         self._most_bytes: Final = most_bytes
 
     def __call__(self, rows: Sequence[VerdictRow]) -> dict[TextKey, str]:
-        """The main texts of these pages by their places, as far as they can be read.
+        """The beginnings of the main texts of these pages by their places, as far as they can be read.
 
         Raises:
             UsageError, Unavailable: an archive is not there any more, or cannot be read on.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from worker.compose import parts
 from worker.config import Settings
+from worker.errors import UnreadableRecord, UsageError
 from worker.groups.grouping import Grouping
 from worker.groups.verdict_lines import VerdictLines
 from worker.report.differences_shown import side_by_side
@@ -18,6 +20,8 @@ from worker.report.samples import SampledPair, Samples, TextsOf, key_of
 from worker.report.tally import Tally
 from worker.report.timeline import timeline
 from worker.report.words import cut_by
+from worker.scan.judging import DEAD_LETTERS
+from worker.scan.rows import DeadRow
 
 REPORT: Final = "report.html"
 """What the file is called in the folder of a scan."""
@@ -40,13 +44,14 @@ def write_report(
     """Write the report of a file of verdicts to ``out``, which is there as a whole or not at all.
 
     ``settings`` are those of the scan. ``texts_of`` is asked once for the main texts of some dozens of pages, which are
-    shown side by side; without it the report says that there are none. ``name`` is what the report is about, by default
-    the folder of ``rows``. ``sketched`` is False for verdicts that carry no sketches, as those of the topic.
+    shown side by side; without it the report says that there are none. Records that no page could be read from are
+    counted from the dead letters beside ``rows``. ``name`` is what the report is about, by default the folder of
+    ``rows``. ``sketched`` is False for verdicts that carry no sketches, as those of the topic.
 
-    Memory: about 50 bytes a row, and at most 100 MB besides. The file has less than 2 MB.
+    Memory: about 70 bytes a row, and some 100 MB besides. The file has less than 2 MB.
 
     Raises:
-        UsageError: a line is no verdict, or the settings are not those of the scan.
+        UsageError: a line is no verdict or no dead letter, or the settings are not those of the scan.
     """
     with VerdictLines(rows) as lines:
         grouping = Grouping(lines, parts.near(settings).near if sketched else None)
@@ -54,6 +59,8 @@ def write_report(
         for begin, row in lines.rows():
             tally.add(row)
             samples.offer(begin, row)
+        for record in _pageless(lines.path.with_name(DEAD_LETTERS)):
+            tally.add_record(record)
         groups = largest(lines, grouping)
         contents = Contents(
             name=name or lines.path.resolve().parent.name,
@@ -69,6 +76,21 @@ def write_report(
     unfinished.replace(out)
 
 
+def _pageless(dead_letters: Path) -> Iterator[DeadRow]:
+    """Records without a page, of a scan that wrote them down.
+
+    Raises:
+        UsageError: the file holds something else.
+    """
+    if not dead_letters.is_file():
+        return
+    try:
+        with dead_letters.open("rb") as lines:
+            yield from (record for record in map(DeadRow.decode, lines) if record.url is None)
+    except UnreadableRecord as error:
+        raise UsageError(f"{dead_letters}: {error}; take the file away that no scan wrote") from error
+
+
 def _pairs(samples: list[SampledPair], texts_of: TextsOf | None, settings: Settings) -> Markup:
     if texts_of is None:
         return tag("p", _NO_TEXTS)
@@ -79,5 +101,5 @@ def _pairs(samples: list[SampledPair], texts_of: TextsOf | None, settings: Setti
         "Main texts of pairs at each distance: first the least similar pair, then others drawn evenly. Words in one "
         "text alone are marked; Chinese is cut into words as for fingerprints."
     )
-    cut = cut_by(parts.recipe(settings).segmenter())
+    cut = cut_by(parts.recipe(settings).segmenter)
     return joined(tag("p", told, class_="quiet"), side_by_side(samples, texts_of(list(wanted.values())), cut))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.report.path_templates import address_of
-from worker.scan.rows import VerdictRow
+from worker.scan.rows import DeadRow, VerdictRow
 
 KINDS: Final = ("unique", "duplicate", "refetch", "dead")
 SHORT: Final = 20
@@ -91,6 +91,8 @@ class Tally:
         self.kinds: Final = Counter[str]()
         self.reasons: Final = Counter[tuple[str, str]]()
         self.dead: Final = Counter[str]()
+        self.dead_examples: Final[dict[str, str]] = {}
+        self.pageless = 0
         self.files: Final = Names(1000)
         self.hosts: Final = Names()
         self.templates: Final = Names()
@@ -115,7 +117,7 @@ class Tally:
         self.templates.add(address.template, kind)
         self.spiders.add(row.spider or "(not known)", kind)
         if row.verdict == "dead":
-            self.dead[row.reason] += 1
+            self._count_dead(DeadRow.of(row))
             return
         self.languages.add(row.language or "(not known)", kind)
         self.reasons[row.verdict, row.reason] += 1
@@ -128,11 +130,21 @@ class Tally:
                 place = min(SIMILARITIES - 1, int(min(1.0, max(0.0, row.similarity)) * SIMILARITIES))
                 self.similarities[place] += 1
 
+    def add_record(self, record: DeadRow) -> None:
+        """Count a record that no page could be read from."""
+        self.pageless += 1
+        self._count_dead(record)
+
     def add_all(self, rows: Iterable[VerdictRow]) -> Tally:
         """Count them all."""
         for row in rows:
             self.add(row)
         return self
+
+    def _count_dead(self, dead: DeadRow) -> None:
+        self.dead[dead.reason] += 1
+        example = f"{dead.file}, {dead.offset:,}" + f": {dead.detail}" * bool(dead.detail)
+        self.dead_examples.setdefault(dead.reason, example)
 
     @property
     def pages(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
@@ -36,11 +36,15 @@ Cut = Callable[[str], list[str]]
 """Chinese text in words."""
 
 
-def cut_by(segmenter: Segmenter) -> Cut:
-    """Words as fingerprints have them, in the spelling of the text; where that cannot be told, characters."""
+def cut_by(segmenter: Callable[[], Segmenter]) -> Cut:
+    """Words as fingerprints have them, in the spelling of the text; where that cannot be told, characters.
+
+    The segmenter, which loads a dictionary for two seconds, is made when the first Chinese comes.
+    """
+    made = cache(segmenter)
 
     def cut(text: str) -> list[str]:
-        tokens = segmenter.all_tokens(normalise(text))
+        tokens = made().all_tokens(normalise(text))
         if sum(map(len, tokens)) != len(text):
             return list(text)
         ends = accumulate(map(len, tokens), initial=0)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from worker.config import Settings
-from worker.errors import Refused, UsageError
+from worker.errors import Refused, Unavailable, UsageError
 from worker.local import Deduplicator
 from worker.scan.base_state import BaseState
 from worker.scan.checkpoint import Checkpoint, ScanPlan
@@ -115,6 +115,22 @@ def scan(
             named than when the scan was begun; or the index may not grow any more.
         Unavailable: the disk is full, or something cannot be read on.
     """
+    try:
+        return _scan(task, settings, checkpoint, asked_to_stop, tell)
+    except OSError as error:
+        raise Unavailable(
+            f"the scan into {task.folder} cannot go on ({error.strerror or error}): make room on the disk, or see that "
+            "the folder can be written to, then run the same command with --resume"
+        ) from error
+
+
+def _scan(
+    task: Task,
+    settings: Settings,
+    checkpoint: Checkpoint | None,
+    asked_to_stop: Callable[[], bool],
+    tell: Callable[[Done], None],
+) -> dict[str, Any] | None:
     with ExitStack() as stack:
         base = None if task.base is None else stack.enter_context(BaseState(task.base))
         if checkpoint is None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.scan.inputs.written import archive_of, broken_of, content_of, csv_of, html, pages_of, put, rows, url
+from tests.scan.inputs.written import archive_of, broken_of, content_of, csv_of, pages_of, put, rows, url
 from worker.errors import UsageError
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
 
@@ -50,12 +49,11 @@ def test_a_row_that_does_not_fit_is_named_and_the_next_line_begins_a_row(line: b
     assert broken.reason == "no-columns" and broken.place.offset == len(HEADER + row(0))
 
 
-def test_a_table_full_of_open_quotes_is_read_in_bounded_time(tmp_path: Path) -> None:
+def test_a_table_full_of_open_quotes_is_read_to_its_end(tmp_path: Path) -> None:
     content = HEADER + b'a,b,"c\n' * 20_000
-    begun = time.process_time()
-    archive = archive_of(put(tmp_path, "a", content))
-    assert not pages_of(archive)
-    assert time.process_time() - begun < 10
+    found = list(archive_of(put(tmp_path, "a", content)).records())
+    assert {record.reason for record in found if isinstance(record, BrokenRecord)} == {"no-columns"}
+    assert len([record for record in found if isinstance(record, ArchivedPage)]) == 0
 
 
 def test_zero_bytes_and_bytes_that_are_no_utf_8_belong_to_their_cell(tmp_path: Path) -> None:
@@ -95,4 +93,3 @@ def test_a_table_without_a_known_column_is_refused_with_its_columns(tmp_path: Pa
 def test_a_header_alone_is_a_table_without_pages(tmp_path: Path) -> None:
     archive = archive_of(put(tmp_path, "a", csv_of(rows(1)).split(b"\n")[0]))
     assert archive.form == "csv" and not list(archive.records())
-    assert html(1)

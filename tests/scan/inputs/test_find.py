@@ -7,10 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.scan.inputs.written import MOST, broken_of, csv_of, html, jsonl, pages_of, parquet, put, rows, warc_of
+from tests.scan.inputs.written import (
+    MOST,
+    PACKED,
+    broken_of,
+    csv_of,
+    html,
+    jsonl,
+    pages_of,
+    parquet,
+    put,
+    rows,
+    warc_of,
+)
 from worker.errors import UsageError
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
+from worker.scan.inputs.records import BrokenRecord
 
 
 def forms(*inputs: Path, fields: Fields = Fields()) -> list[str]:  # noqa: B008
@@ -34,7 +47,6 @@ def test_a_folder_is_its_pages_and_then_its_archives(tmp_path: Path) -> None:
         (b"\x89PNG\r\n\x1a\n\0\0", "is nothing that pages are read from: WARC, JSON lines"),
         (b'[{"url": "a"}]', "is one JSON value, not one a line: .*jq -c"),
         (jsonl([{"title": "a"}]), "no column that seems to hold a page"),
-        (b"PAR1 and nothing else", "is no whole Parquet file"),
     ],
 )
 def test_a_file_without_pages_is_refused_where_it_was_named_and_broken_where_it_was_found(
@@ -49,6 +61,20 @@ def test_a_file_without_pages_is_refused_where_it_was_named_and_broken_where_it_
         assert len([page for archive in archives for page in pages_of(archive)]) == 1
         (broken,) = [one for archive in archives for one in broken_of(archive)]
         assert broken.reason == "no-page" and broken.place.file == str(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "detail"),
+    [
+        (b"PAR1 and nothing else", "is no whole Parquet file"),
+        (PACKED[".zst"](jsonl(rows(9)))[:-30], "cannot be unpacked from its beginning on"),
+        (PACKED[".xz"](b'{"text": "' + b"a" * 200_000)[:-40], "holds no whole line"),
+    ],
+)
+def test_a_damaged_file_is_a_broken_record_also_where_it_was_named(content: bytes, detail: str, tmp_path: Path) -> None:
+    archives = find_archives([str(put(tmp_path, "a", content))], Fields(), most_bytes=MOST)
+    (broken,) = [one for archive in archives for one in archive.records()]
+    assert isinstance(broken, BrokenRecord) and broken.reason == "damaged" and detail in broken.detail
 
 
 def test_an_empty_file_is_no_fault(tmp_path: Path) -> None:

@@ -104,14 +104,11 @@ def content_of_any(page: ArchivedPage) -> str:
 def test_what_stands_before_the_end_of_a_file_that_was_cut_is_read(form: str, tmp_path: Path) -> None:
     content = FORMS[form](tmp_path).read_bytes()
     path = put(tmp_path, "cut", content[: len(content) * 3 // 4])
-    if form.endswith((".bz2", ".zst")):  # which pack these few pages as one block
-        with pytest.raises(UsageError, match="is nothing that pages are read from"):
-            archive_of(path)
-        return
     archive: Archive = archive_of(path)
     found = list(archive.records())
     pages = [record for record in found if isinstance(record, ArchivedPage)]
     assert [content_of(page) for page in pages] == [html(number) for number in range(len(pages))]
-    assert len(pages) >= COUNT // 2
+    if not form.endswith((".bz2", ".xz", ".zst")):  # which pack these few pages as one block
+        assert len(pages) >= COUNT // 2
     reasons = [record.reason for record in found if isinstance(record, BrokenRecord)]
     assert reasons in (["damaged"], ["no-json"], ["no-columns"])

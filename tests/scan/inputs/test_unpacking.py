@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.scan.inputs.written import PACKED, put
+from worker.errors import UsageError
 from worker.scan.inputs.opening import stored
 from worker.scan.inputs.unpacking import CHUNK, COMPRESSIONS, Compression, UnpackedPiece, compression_of, pieces
 
@@ -92,3 +94,11 @@ def test_a_file_that_asks_for_much_memory_is_damage(tmp_path: Path) -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 29}]
     packed = lzma.compress(b"a", filters=filters, preset=None)
     assert "emory" in unpacked(tmp_path, packed, EACH[".xz"])[0].damage
+
+
+def test_without_a_package_for_zstd_the_next_move_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = PACKED[".zst"](b"a")
+    for name in ("compression.zstd", "backports.zstd"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UsageError, match=r"needs backports.zstd, which is not installed: pip install .*\[scan\]'$"):
+        unpacked(tmp_path, packed, EACH[".zst"])

@@ -128,6 +128,27 @@ def test_where_a_warc_is_packed_as_a_whole_an_offset_counts_unpacked_bytes(tmp_p
         assert url(number).encode() in plain[page.place.offset :][:400]
 
 
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_records_that_are_packed_with_a_dictionary_are_read_and_copied(is_packed: bool, tmp_path: Path) -> None:
+    plain = warc_of(30)
+    records = [b"WARC/1.0\r\n" + rest for rest in plain.split(b"WARC/1.0\r\n")[1:]]
+    dictionary = zstd.train_dict(records, 4096)
+    frame = zstd.compress(dictionary.dict_content) if is_packed else dictionary.dict_content
+    content = b"\x5d\x2a\x4d\x18" + len(frame).to_bytes(4, "little") + frame
+    content += b"".join(zstd.compress(record, zstd_dict=dictionary) for record in records)
+    archive = archive_of(put(tmp_path, "a", content))
+    pages = pages_of(archive)
+    assert [page.page.url for page in pages] == [url(number) for number in range(30)]
+    assert pages[0].place.offset == 8 + len(frame)
+    archive.write_kept(tmp_path / "b", lambda page: page.page.url != url(7))
+    assert [page.id for page in pages_of(archive_of(tmp_path / "b"))] == [
+        page.id for page in pages if page.page.url != url(7)
+    ]
+    damaged = bytearray(content)
+    damaged[:50] = damaged[:8] + bytes(42)
+    assert broken_of(archive_of(put(tmp_path, "a.warc.zst", bytes(damaged))))
+
+
 def test_a_response_without_http_and_one_without_url_are_broken(tmp_path: Path) -> None:
     content = warc_of(3).replace(b"HTTP/1.1 200 OK", b"nothing 200 to ", 1)
     content = content.replace(f"WARC-Target-URI: {url(1)}".encode(), f"WARC-Torget-URI: {url(1)}".encode())

@@ -23,7 +23,7 @@ _CONTENT_TYPES: Final[Mapping[str, str]] = {"html": "text/html", "text": "text/p
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """A file and what it is: ``html``, ``text``, or what no page can be read from, with ``why``."""
+    """A file and what it is: ``html``, ``text``, ``empty``; or ``unknown`` or ``damaged``, with ``why``."""
 
     file: StoredFile
     kind: Kind
@@ -104,7 +104,7 @@ class PageFiles:
     def _page(self, one: FilePage) -> ArchivedPage | BrokenRecord:
         place = RecordPlace(one.file.name, 0)
         if one.kind not in _CONTENT_TYPES:
-            return BrokenRecord(place, "no-page", one.why)
+            return BrokenRecord(place, "damaged" if one.kind == "damaged" else "no-page", one.why)
         try:
             reading = one.file.open()
         except UsageError as error:

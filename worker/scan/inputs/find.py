@@ -12,6 +12,7 @@ from worker.scan.inputs.files import FilePage, PageFiles
 from worker.scan.inputs.jsonl import JsonlFile
 from worker.scan.inputs.kind import kind_of
 from worker.scan.inputs.opening import (
+    DamagedFile,
     NotInstalled,
     StoredFile,
     files_within,
@@ -32,8 +33,8 @@ def find_archives(inputs: Sequence[str], fields: Fields, *, most_bytes: int) -> 
     """What these files, folders, globs and URLs hold, in their order; of a folder and a glob in that of the paths.
 
     A folder is one archive of the files that are a page each, before those that hold many. What a file is its content
-    says. A file in which no pages can be found is refused where it was named, and a broken record of its folder, or of
-    an archive of its own, where it was found. Of a record, at most ``most_bytes`` are held.
+    says. A file of another kind is refused where it was named, and a broken record where it was found; one that is
+    damaged so that nothing of it can be read is always one. Of a record, at most ``most_bytes`` are held.
 
     Raises:
         UsageError: an input is not there, cannot be read or is of no form that is known; or a column is not there.
@@ -55,7 +56,7 @@ def _named(name: str, fields: Fields, most_bytes: int, *, is_strict: bool) -> li
         return _within(name, fields, most_bytes)
     found = _opened(stored(name), fields, most_bytes)
     if isinstance(found, FilePage):
-        if is_strict and found.why:
+        if is_strict and found.kind == "unknown":
             raise UsageError(found.why)
         return [PageFiles(found.file.name, found.file.below, [found], most_bytes, is_folder=False)]
     return [found]
@@ -93,12 +94,16 @@ def _opened(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | File
                 return ParquetRows(file, most_bytes, fields)
     except NotInstalled:
         raise
+    except DamagedFile as error:
+        return FilePage(file, "damaged", compression, str(error))
     except UsageError as error:
         return FilePage(file, "unknown", compression, str(error))
     if kind in ("html", "text", "empty"):
         return FilePage(file, kind, compression)
-    if kind == "json":
+    if kind == "damaged":
+        why = f"{file.name} cannot be unpacked from its beginning on"
+    elif kind == "json":
         why = f"{file.name} is one JSON value, not one a line: make lines of it with `jq -c '.[]'` and scan these"
     else:
         why = f"{file.name} is nothing that pages are read from: {_WHAT}"
-    return FilePage(file, "unknown", compression, why)
+    return FilePage(file, "damaged" if kind == "damaged" else "unknown", compression, why)

@@ -12,7 +12,7 @@ import msgspec
 from worker.errors import UsageError
 from worker.scan.inputs.fields import Chosen, Fields, columns_of
 from worker.scan.inputs.lines import Line, lines_of
-from worker.scan.inputs.opening import StoredFile
+from worker.scan.inputs.opening import DamagedFile, StoredFile
 from worker.scan.inputs.packed_file import PackedFile
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.inputs.unpacking import Compression
@@ -29,6 +29,7 @@ class JsonlFile(PackedFile):
     """A file of JSON lines.
 
     Raises:
+        DamagedFile: it is damaged from its beginning on.
         UsageError: none of its first lines is an object, or a field that was named is in none of them.
     """
 
@@ -36,7 +37,9 @@ class JsonlFile(PackedFile):
 
     def __init__(self, file: StoredFile, compression: Compression | None, most_bytes: int, fields: Fields) -> None:
         super().__init__(file, compression, most_bytes)
-        rows = self._first_rows()
+        rows, damage = self._first_rows()
+        if damage and not rows:
+            raise DamagedFile(f"{file.name} holds no whole line: {damage}")
         if not rows and file.size:
             raise UsageError(f"{file.name} has no line that is a JSON object: name another file")
         self._chosen = Chosen(file.name, fields, columns_of(rows), rows) if rows else None
@@ -67,15 +70,19 @@ class JsonlFile(PackedFile):
                 row = _row(line, place)
                 yield line.content, row if isinstance(row, BrokenRecord) else self._chosen.page(row, place)
 
-    def _first_rows(self) -> list[dict[str, Any]]:
+    def _first_rows(self) -> tuple[list[dict[str, Any]], str]:
+        """Those by which fields are chosen, and what damage there is before or among them."""
         rows: list[dict[str, Any]] = []
+        damage = ""
         for tried, line in enumerate(lines_of(self.pieces(), self.most_bytes)):
             row = None if line.broken or line.content.isspace() else _row(line, RecordPlace(self.name, line.offset))
             if isinstance(row, dict):
                 rows.append(row)
+            elif line.broken == "damaged":
+                damage = line.detail
             if len(rows) == _FIRST_ROWS or tried == _FIRST_LINES:
                 break
-        return rows
+        return rows, damage
 
 
 def _row(line: Line, place: RecordPlace) -> dict[str, Any] | BrokenRecord:

@@ -11,12 +11,13 @@ from typing import Final, Literal
 from worker.scan.inputs.fields import EITHER, GUESSES
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.unpacking import BZIP2, GZIP, XZ, ZSTD, Compression, compression_of, pieces
+from worker.scan.inputs.warc_records import START
 
-Kind = Literal["warc", "jsonl", "csv", "parquet", "html", "text", "json", "empty", "unknown"]
+Kind = Literal["warc", "jsonl", "csv", "parquet", "html", "text", "json", "empty", "damaged", "unknown"]
 
 _SAMPLE: Final = 64 * 1024
 _PARQUET: Final = b"PAR1"
-_WARC: Final = re.compile(rb"(?:\A|\n)WARC/[01]\.\d{1,2}\r?\n")
+_WARC: Final = re.compile(rb"\s*WARC/[01]\.\d{1,2}\r?\n")
 _OBJECT: Final = re.compile(rb'[ \t]*\{[ \t]*["}]')
 _ARRAY: Final = re.compile(rb'\s*(?:\[\s*[{"]|\{\s*\n)')
 _MARKUP: Final = re.compile(rb"\s*<[a-z!?/]", re.IGNORECASE)
@@ -53,7 +54,9 @@ def kind_of(file: StoredFile, names: Collection[str | None] = ()) -> tuple[Kind,
     stem, packed_by_name = _parts(file.name)
     compression = compression_of(beginning)
     content, is_damaged = (beginning, False) if compression is None else _unpacked(file, compression)
-    kind = "unknown" if is_damaged and not content else kind_of_content(content, names)
+    if is_damaged and not content:
+        return "damaged", compression
+    kind = kind_of_content(content, names)
     if kind in ("unknown", "empty") and stem in _BY_NAME:
         # Its first bytes are damaged: what is behind them may be whole.
         return _BY_NAME[stem], compression or packed_by_name
@@ -66,20 +69,22 @@ def kind_of_content(content: bytes, names: Collection[str | None] = ()) -> Kind:
     """What a file is that begins with these bytes, unpacked."""
     if not content.strip():
         return "empty"
-    if _WARC.search(content):
+    if _WARC.match(content):
         return "warc"
     text = content.removeprefix(_BOMS[0])
     is_text = content.startswith(_BOMS) or not _CONTROL.search(content)
     later = [bool(_OBJECT.match(line)) for line in text.split(b"\n")[1:] if line.strip()]
     if _OBJECT.match(text.lstrip()) or sum(later) > len(later) // 2:
         return "jsonl"
+    if _MARKUP.match(text) and is_text:
+        return "html"
+    if START.search(content):  # behind a damaged beginning
+        return "warc"
     if not is_text:  # zero bytes within cells are no reason to refuse a table
         first = text.split(b"\n")[0]
         return "csv" if not _CONTROL.search(first) and delimiter_of(first, names) else "unknown"
     if _ARRAY.match(text):
         return "json"
-    if _MARKUP.match(text):
-        return "html"
     return "csv" if delimiter_of(text, names) else "text"
 
 

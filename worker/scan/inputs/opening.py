@@ -229,6 +229,10 @@ class NotInstalled(UsageError):
     """A package is missing that the scan could do without, were it not for this input."""
 
 
+class DamagedFile(UsageError):
+    """Nothing can be read out of a file that is of a form that is known."""
+
+
 def needs(package: str, what: str) -> NotInstalled:
     """What to raise where a package of the extra ``scan`` is missing."""
     return NotInstalled(f"{what} needs {package}, which is not installed: pip install '{DISTRIBUTION}[scan]'")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from worker.errors import UsageError
 from worker.scan.inputs.fields import Chosen, Fields
-from worker.scan.inputs.opening import Reading, StoredFile, failing, needs
+from worker.scan.inputs.opening import DamagedFile, Reading, StoredFile, failing, needs
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class ParquetRows:
     """A Parquet file. Of a row group that is damaged, the rows before the damage are read, and the next group.
 
     Raises:
-        UsageError: pyarrow is not installed, the file's footer cannot be read, no column holds a page, or one that was
-            named is not there.
+        DamagedFile: its end, which says where everything is, cannot be read.
+        UsageError: pyarrow is not installed, no column holds a page, or one that was named is not there.
     """
 
     form: Final = "parquet"
@@ -34,11 +34,13 @@ class ParquetRows:
     def __init__(self, file: StoredFile, most_bytes: int, fields: Fields) -> None:
         try:
             import pyarrow as pa
+            import pyarrow.compute as pc
             import pyarrow.parquet as pq
         except ImportError as error:
             raise needs("pyarrow", f"reading the Parquet file {file.name}") from error
         self._pq: Final = pq
         self._pa: Final = pa
+        self._pc: Final = pc
         self.name: Final = file.name
         self.below: Final = file.below
         self.bytes_read = 0
@@ -117,32 +119,51 @@ class ParquetRows:
             if isinstance(batch, str):
                 yield BrokenRecord(place, "damaged", batch)
                 return
-            for index, row in enumerate(self._rows(batch)):
+            sizes = self._sizes(batch)
+            fits = [size <= self._most_bytes for size in sizes]
+            rows = iter(self._rows(batch if all(fits) else batch.filter(self._pa.array(fits))))
+            for index, size in enumerate(sizes):
                 place = RecordPlace(self.name, begin + offset + index)
-                size = sum(len(value) for value in row.values() if isinstance(value, str | bytes))
-                if size > self._most_bytes:
-                    yield BrokenRecord(place, "too-large", f"{size} bytes, at most {self._most_bytes} are read")
+                if fits[index]:
+                    yield self._chosen.page(next(rows), place)
                 else:
-                    yield self._chosen.page(row, place)
+                    yield BrokenRecord(place, "too-large", f"{size} bytes, at most {self._most_bytes} are read")
+
+    def _sizes(self, batch: pa.RecordBatch) -> list[int]:
+        """Bytes of text in each row."""
+        sizes = [0] * batch.num_rows
+        for column in batch.columns:
+            if self._is_text(column) or self._is_binary(column):
+                lengths = self._pc.binary_length(column).to_pylist()
+                sizes = [size + (length or 0) for size, length in zip(sizes, lengths, strict=True)]
+        return sizes
 
     def _rows(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
-        """As values of Python. Characters that are no UTF-8 are bytes, and a time is in milliseconds."""
+        """As values of Python. Characters that are no UTF-8 are bytes; a time is in milliseconds."""
         pa = self._pa
-        columns = []
-        for column in batch.columns:
-            if pa.types.is_timestamp(column.type):
-                column = column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64())
-            columns.append(column)
+        columns = [
+            column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.int64())
+            if pa.types.is_timestamp(column.type)
+            else column
+            for column in batch.columns
+        ]
         try:
             return list(pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist())
         except ValueError:
-            columns = [
-                column.cast(pa.large_binary())
-                if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-                else column
-                for column in columns
-            ]
-            return list(pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist())
+            names = [name for name, column in zip(batch.schema.names, columns, strict=True) if self._is_text(column)]
+            columns = [column.cast(pa.large_binary()) if self._is_text(column) else column for column in columns]
+            rows = list(pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist())
+            for row in rows:
+                for name in names:
+                    with suppress(UnicodeDecodeError):
+                        row[name] = None if row[name] is None else row[name].decode()
+            return rows
+
+    def _is_text(self, column: pa.Array) -> bool:
+        return bool(self._pa.types.is_string(column.type)) or bool(self._pa.types.is_large_string(column.type))
+
+    def _is_binary(self, column: pa.Array) -> bool:
+        return bool(self._pa.types.is_binary(column.type)) or bool(self._pa.types.is_large_binary(column.type))
 
     def _batches(
         self, source: pq.ParquetFile, group: int, columns: list[str] | None, most_rows: int
@@ -169,7 +190,7 @@ class ParquetRows:
                 reading.stream, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
             )
         except (self._pa.ArrowException, OSError, ValueError) as error:
-            raise UsageError(
+            raise DamagedFile(
                 f"{self.name} is no whole Parquet file ({error}): write it again, or leave it out"
             ) from error
 

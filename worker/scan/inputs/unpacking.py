@@ -12,6 +12,7 @@ import lzma
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol
@@ -96,11 +97,15 @@ class _Other:
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """A way to pack files. ``start`` is what each member begins with, ``pack`` makes one of these bytes."""
+    """A way to pack files.
+
+    ``start`` is what each member begins with, ``unpacker`` makes what unpacks one, given the file's dictionary if it
+    has one, ``errors`` are what that raises, and ``writer`` packs what is written to it.
+    """
 
     name: str
     start: re.Pattern[bytes]
-    unpacker: Callable[[], _Unpacker]
+    unpacker: Callable[[bytes | None], _Unpacker]
     errors: Callable[[], tuple[type[Exception], ...]]
     writer: Callable[[Any], Any]
 
@@ -129,35 +134,46 @@ def _gzip_writer(target: Any) -> Any:
 
 
 GZIP: Final = Compression(
-    "gz", re.compile(rb"\x1f\x8b\x08[\x00-\x1f]", re.DOTALL), _Gzip, lambda: (zlib.error,), _gzip_writer
+    "gz", re.compile(rb"\x1f\x8b\x08[\x00-\x1f]", re.DOTALL), lambda _: _Gzip(), lambda: (zlib.error,), _gzip_writer
 )
 ZSTD: Final = Compression(
     "zst",
     re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", re.DOTALL),
-    lambda: _Other(_zstd().ZstdDecompressor()),
+    lambda dictionary: _Other(_zstd().ZstdDecompressor(dictionary and _zstd().ZstdDict(dictionary))),
     lambda: (_zstd().ZstdError,),
     lambda target: _zstd().ZstdFile(target, "wb"),
 )
 XZ: Final = Compression(
     "xz",
     re.compile(rb"\xfd7zXZ\x00"),
-    lambda: _Other(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)),
+    lambda _: _Other(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)),
     lambda: (lzma.LZMAError,),
     lambda target: lzma.LZMAFile(target, "wb"),  # noqa: SIM115
 )
 BZIP2: Final = Compression(
     "bz2",
     re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"),
-    lambda: _Other(bz2.BZ2Decompressor()),
+    lambda _: _Other(bz2.BZ2Decompressor()),
     lambda: (OSError, ValueError),
     lambda target: bz2.BZ2File(target, "wb"),
 )
+_DICTIONARY: Final = b"\x5d\x2a\x4d\x18"
+FRAME_HEAD: Final = 8
+_MOST_DICTIONARY: Final = 64 * 1024 * 1024
 COMPRESSIONS: Final = (GZIP, ZSTD, XZ, BZIP2)
 
 
 def compression_of(beginning: bytes) -> Compression | None:
     """How a file is packed, by its first bytes; None for not at all."""
     return next((one for one in COMPRESSIONS if one.start.match(beginning)), None)
+
+
+def dictionary_frame(beginning: bytes) -> int:
+    """How many bytes of a file that begins so hold the dictionary for all that follows; zstd's WARC files have one."""
+    if not beginning.startswith(_DICTIONARY):
+        return 0
+    size = FRAME_HEAD + int.from_bytes(beginning[4:FRAME_HEAD], "little")
+    return size if size <= _MOST_DICTIONARY else 0
 
 
 def pieces(reading: Reading, compression: Compression | None) -> Iterator[UnpackedPiece]:
@@ -182,6 +198,7 @@ class _Members:
         self._errors: Final = compression.errors()
         self._ahead = b""
         """Read and not unpacked."""
+        self._dictionary: bytes | None = None
 
     @property
     def _at(self) -> int:
@@ -192,6 +209,9 @@ class _Members:
         is_told = False  # of this damage, and nothing was found behind it yet
         while self._fill():
             begins = self._at
+            if not begins and self._compression is ZSTD and (size := dictionary_frame(self._ahead)):
+                self._read_dictionary(size)
+                continue
             if self._compression.start.match(self._ahead):
                 damage = None
                 for piece in self._member(begins):
@@ -219,7 +239,7 @@ class _Members:
 
     def _member(self, begins: int) -> Iterator[UnpackedPiece]:
         """One member; or what can be unpacked of it, the damage, and its last bytes ahead once more."""
-        unpacker = self._compression.unpacker()
+        unpacker = self._compression.unpacker(self._dictionary)
         name = f"{self._compression.name} member that begins here"
         first: int | None = begins
         behind = b""
@@ -245,6 +265,18 @@ class _Members:
             if content:
                 yield UnpackedPiece(content, first)
                 first = None
+
+    def _read_dictionary(self, size: int) -> None:
+        while len(self._ahead) < size and (more := self._reading.read(CHUNK)):
+            self._ahead += more
+        found, self._ahead = self._ahead[FRAME_HEAD:size], self._ahead[size:]
+        if self._compression.start.match(found):
+            with suppress(*self._errors):
+                found = _zstd().ZstdDecompressor().decompress(found, _MOST_DICTIONARY)
+        # One that is damaged is as none: then what is packed with it cannot be unpacked, and that is told.
+        with suppress(*self._errors, ValueError):
+            _zstd().ZstdDict(found)
+            self._dictionary = found
 
     def _search(self, earliest: int) -> None:
         """Go to where the next member seems to begin, or to the end."""

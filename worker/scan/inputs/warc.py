@@ -13,7 +13,7 @@ from worker.scan.inputs.fields import milliseconds
 from worker.scan.inputs.opening import StoredFile, needs
 from worker.scan.inputs.packed_file import PackedFile
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
-from worker.scan.inputs.unpacking import Compression
+from worker.scan.inputs.unpacking import FRAME_HEAD, Compression, dictionary_frame
 from worker.scan.inputs.warc_records import FoundRecord, records_of
 
 if TYPE_CHECKING:
@@ -58,6 +58,9 @@ class WarcFile(PackedFile):
         reading = self.file.open()
         try:
             with target.open("wb") as out:
+                beginning = reading.read(FRAME_HEAD)
+                if size := dictionary_frame(beginning):  # without which nothing that follows can be unpacked
+                    out.write(beginning + reading.read(size - FRAME_HEAD))
                 kept = _Kept(lambda found: self._copy(found, reading.stream, out))
                 for found, record in self._found():
                     try:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from worker.scan.inputs.unpacking import UnpackedPiece
 
-START: Final = re.compile(rb"WARC/[01]\.\d{1,2}\r?\n(?=(?:WARC-|Content-)[a-z-]+:)", re.IGNORECASE)
+START: Final = re.compile(rb"WARC/[01]\.\d{1,2}\r?\n(?=(?i:WARC-|Content-)[a-zA-Z-]+:)")
 """What records begin with. It is looked for only where something is wrong: it may stand in a page about WARC."""
 _LONGEST_START: Final = 64
 _MARK: Final = b"WARC/"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,8 +14,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from worker.compose.parts import near, recipe
 from worker.errors import PageError, UsageError
-from worker.evaluate.side_by_side import as_object, as_text
+from worker.evaluate.side_by_side import as_object, as_text, of_records
+from worker.explain.explanation_page import Explanation, explanation_page
+from worker.explain.lines import cause_lines, difference_lines, rule_lines
+from worker.explain.objects import cause_object, rule_objects
+from worker.explain.texts import difference_of
+from worker.fingerprint.causes import causes
 from worker.fingerprint.comparison import compare
+from worker.fingerprint.conditions import rules
 from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.fingerprinter import Explainer
 from worker.fingerprint.hashing import MAX_BITS, MIN_BITS, WORD_BITS
@@ -23,6 +30,7 @@ from worker.messages import PageMeta
 from worker.page.extract import blocks_of
 from worker.page.main_text.content import PageBlock
 from worker.pool.process_pool import ProcessPool
+from worker.urls import canonical_url
 
 if TYPE_CHECKING:
     from worker.config import PageSettings, Settings
@@ -31,6 +39,8 @@ SUMMARY: Final = "show two pages or texts side by side, or what is kept of one: 
 
 STDIN: Final = "-"
 _NAME_CHARACTERS: Final = 40
+_LAST: Final = 100_000
+_TELL_SECONDS: Final = 1.0
 _BLOCK_CHARACTERS: Final = 100
 _WAIT_SECONDS: Final = 1.0
 _MOVES: Final = {
@@ -44,12 +54,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two as it was given. ``name`` is for people; ``truncated``: there was more than is read of a page."""
+    """One of the two as it was given. ``name`` is for people; ``truncated``: there was more than is read of a page;
+    ``typed``: it stood in the command line."""
 
     name: str
     body: bytes
     meta: PageMeta
     truncated: bool = False
+    typed: bool = False
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,13 +71,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--blocks", action="store_true", help="show each line of the page A, kept or dropped, and by which rule"
     )
-    parser.add_argument("--text", action="store_true", help="A and B are the texts themselves")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--state",
+        type=Path,
+        metavar="DIR",
+        help="A and B are URLs that this state has kept; it has their records, and no text",
+    )
+    source.add_argument("--topic", action="store_true", help="A and B are URLs whose pages are on the topic pages")
+    parser.add_argument(
+        "--last",
+        type=int,
+        default=_LAST,
+        metavar="RECORDS",
+        help=f"with --topic: so many of each partition are read, the last ones (default: {_LAST:,})",
+    )
+    source.add_argument("--text", action="store_true", help="A and B are the texts themselves")
     parser.add_argument(
         "--tagged",
         action="store_true",
         help="A and B are segmented already, as word/tag word/tag: these words are compared, without their tags",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page for a browser instead: one file")
     parser.add_argument("--all", action="store_true", dest="everything", help="show all tokens and features")
     parser.add_argument("--k", type=int, metavar="BITS", help="instead of the setting near.k")
     parser.add_argument(
@@ -84,19 +112,84 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if arguments.blocks:
         return _show_blocks(arguments, settings.page)
     _check(arguments, k, settings)
-    sides = _sides(arguments, settings.page.max_bytes)
+    made = recipe(settings)
+    rule = replace(near(settings).near, k=k)
+    layout = BlockLayout.parse(settings.index.layout)
+    if arguments.state is not None:
+        from worker.explain.from_state import as_explained, survivors_of  # what reads files needs no index
+
+        kept = survivors_of(arguments.state, settings, made, _urls(arguments))
+        compared = compare(*map(as_explained, kept), near=rule, layout=layout)
+        _show(arguments, Explanation((kept[0].url, kept[1].url), compared, rules(rule, *kept)))
+        return 0
+    sides = _sides_of_topic(arguments, settings) if arguments.topic else _sides(arguments, settings.page.max_bytes)
     for side in sides:
         if side.truncated:
             print(f"{side.name}: only its first {len(side.body)} bytes are read (page.max_bytes)", file=sys.stderr)
-    a, b = _explained(sides, partial(Explainer, recipe(settings), arguments.bits, arguments.tagged), settings.page)
-    rule = replace(near(settings).near, k=k)
-    comparison = compare(a, b, near=rule, layout=BlockLayout.parse(settings.index.layout))
-    names = sides[0].name, sides[1].name
-    if arguments.json:
-        print(json.dumps(as_object(comparison, names), ensure_ascii=False, indent=2))
-    else:
-        print(as_text(comparison, names, everything=arguments.everything))
+    a, b = _explained(sides, partial(Explainer, made, arguments.bits, arguments.tagged), settings.page)
+    explanation = Explanation(
+        (sides[0].name, sides[1].name),
+        compare(a, b, near=rule, layout=layout),
+        rules(rule, a, b),
+        difference_of(a.text, b.text, made),
+        causes(a, b, made),
+    )
+    _show(arguments, explanation)
     return 0
+
+
+def _show(arguments: argparse.Namespace, explanation: Explanation) -> None:
+    """As it was asked for."""
+    names, comparison, texts = explanation.names, explanation.comparison, explanation.texts
+    if arguments.html is not None:
+        try:
+            arguments.html.write_text(explanation_page(explanation), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(
+                f"--html {arguments.html} cannot be written ({error.strerror}); name another file"
+            ) from error
+        print(f"written to {arguments.html}")
+    elif arguments.json:
+        found = {"rules": rule_objects(explanation.rules), "moved": cause_object(explanation.causes)}
+        print(json.dumps(as_object(comparison, names) | found, ensure_ascii=False, indent=2))
+    elif texts is None:
+        print("\n\n".join((of_records(comparison, names), "\n".join(rule_lines(explanation.rules)))))
+    else:
+        parts = [
+            [as_text(comparison, names, everything=arguments.everything)],
+            [_printable(line) for line in difference_lines(texts)],
+            cause_lines(explanation.causes, everything=arguments.everything),
+            rule_lines(explanation.rules),
+        ]
+        print("\n\n".join("\n".join(lines) for lines in parts if lines))
+
+
+def _sides_of_topic(arguments: argparse.Namespace, settings: Settings) -> tuple[Side, Side]:
+    from worker.explain.from_topic import pages_of  # what reads files needs no Kafka client
+
+    told = time.monotonic()
+
+    def tell(passed: int, whole: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= _TELL_SECONDS:
+            told = time.monotonic()
+            print(f"{passed:,} of {whole:,} records read", file=sys.stderr)
+
+    urls = _urls(arguments)
+    pages = pages_of(settings, urls, arguments.last, tell)
+    a, b = (Side(_printable(meta.url), body, meta) for body, meta in pages)
+    return a, b
+
+
+def _urls(arguments: argparse.Namespace) -> tuple[str, str]:
+    """Both as the index and the topic have them."""
+    urls = []
+    for given in (arguments.a, arguments.b):
+        try:
+            urls.append(canonical_url(given))
+        except ValueError as error:
+            raise UsageError(f"{_printable(given)} is no URL of a page ({error}); give one with its scheme") from error
+    return urls[0], urls[1]
 
 
 class Blocks:
@@ -115,8 +208,15 @@ class Blocks:
 
 
 def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
-    if arguments.b is not None or arguments.text or arguments.tagged:
-        raise UsageError("--blocks shows one page; leave B, --text and --tagged out")
+    if (
+        arguments.b is not None
+        or arguments.text
+        or arguments.tagged
+        or arguments.topic
+        or arguments.state
+        or arguments.html
+    ):
+        raise UsageError("--blocks shows one page of a file; leave B and all other sources and forms out")
     if page.extractor != "built-in":
         raise UsageError(
             f"--blocks shows the rules of the built-in extractor, and page.extractor is {page.extractor}; add "
@@ -135,6 +235,14 @@ def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
         shown = text if arguments.everything or len(text) <= _BLOCK_CHARACTERS else text[: _BLOCK_CHARACTERS - 1] + "…"
         print(f"{block.dropped_by or 'kept':16}  {shown}")
     return 0
+
+
+def _write(file: Path, page: str) -> None:
+    try:
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--html {file} cannot be written ({error.strerror}); name another file") from error
+    print(f"written to {file}")
 
 
 def _check(arguments: argparse.Namespace, k: int, settings: Settings) -> None:
@@ -158,7 +266,14 @@ def _check(arguments: argparse.Namespace, k: int, settings: Settings) -> None:
             f"--tagged compares the words that are given, and features.units is {settings.features.units}; add "
             "--set features.units=words"
         )
-    if not arguments.text and arguments.a == arguments.b == STDIN:
+    from_files = not arguments.text and not arguments.topic and arguments.state is None
+    if arguments.last < 1:
+        raise UsageError(f"--last {arguments.last}: give the number of records to read of each partition, 1 or more")
+    if arguments.state is not None and (bits != WORD_BITS or arguments.tagged):
+        raise UsageError(f"--state has fingerprints of {WORD_BITS} bits and no words; leave --bits and --tagged out")
+    if arguments.topic and arguments.tagged:
+        raise UsageError("--topic reads pages, whose words are not tagged; leave --tagged out")
+    if from_files and arguments.a == arguments.b == STDIN:
         raise UsageError("standard input can be A or B, not both; give a file for one of them")
 
 
@@ -172,7 +287,8 @@ def _sides(arguments: argparse.Namespace, max_bytes: int) -> tuple[Side, Side]:
 def _from_text(text: str, *, url: str) -> Side:
     shown = text if len(text) <= _NAME_CHARACTERS else text[: _NAME_CHARACTERS - 1] + "…"
     # Bytes of the command line that are not UTF-8 came in as lone surrogates; here they are bytes again.
-    return Side(_printable(shown), text.encode("utf-8", "surrogateescape"), PageMeta(url=url, form="text"))
+    body = text.encode("utf-8", "surrogateescape")
+    return Side(_printable(shown), body, PageMeta(url=url, form="text"), typed=True)
 
 
 def _from_file(name: str, *, url: str, max_bytes: int, content_type: str | None = None) -> Side:
@@ -212,7 +328,13 @@ def _explained(
 def _answers(
     sides: Sequence[Side], task: Callable[[], Callable[[bytes, PageMeta], T]], result: type[T], page: PageSettings
 ) -> dict[int, T | PageError]:
-    """What the task makes of each, by its place, in a process that ends if one of them is made to break parsers."""
+    """What the task makes of each, by its place.
+
+    A page is read in a process that ends if it is made to break parsers. Texts of the command line are nobody else's.
+    """
+    if all(side.typed for side in sides):
+        read = task()
+        return {number: read(side.body, side.meta) for number, side in enumerate(sides)}
     found: dict[int, T | PageError] = {}
     pool: ProcessPool[int, T] = ProcessPool(
         task,

@@ -1,4 +1,4 @@
-"""``python -m worker compare``."""
+"""``python -m worker explain``, or ``compare``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from worker.cli import compare
+from worker.cli import explain
 from worker.config import Settings
 from worker.errors import UsageError
+from worker.local import Deduplicator
 from worker.messages import PageMeta
 
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
@@ -24,8 +25,8 @@ PAGE = "<html><head><meta charset='gbk'><title>飞碟</title></head><body><p>{}<
 
 def run(*words: str, **sections: dict[str, Any]) -> int:
     parser = argparse.ArgumentParser()
-    compare.configure(parser)
-    return compare.run(parser.parse_args(words), lambda: Settings.model_validate(sections))
+    explain.configure(parser)
+    return explain.run(parser.parse_args(words), lambda: Settings.model_validate(sections))
 
 
 def compared(capsys: pytest.CaptureFixture[str], *words: str, **sections: dict[str, Any]) -> dict[str, Any]:
@@ -45,8 +46,18 @@ def test_two_texts_are_shown_from_tokens_to_verdict(capsys: pytest.CaptureFixtur
     assert any(line.startswith("A  0001010001111001 ") for line in lines), "the fingerprint begins with 0x1479"
     assert next(line.split()[0] for line in lines if line.endswith("of 64 bits differ")) == "8"
     assert "an ordinary hash of the text (blake2b) for comparison" in lines
-    assert lines[-1].split() == ["verdict", "at", "k", "=", "3", "near", "(sketch)"]
-    assert [line.split()[:3] for line in lines[-3:-1]] == [["agreement", "of", "sketches"], ["bands", "in", "common"]]
+    verdict = next(place for place, line in enumerate(lines) if line.startswith("verdict at k = 3"))
+    assert lines[verdict].split() == ["verdict", "at", "k", "=", "3", "near", "(sketch)"]
+    assert [line.split()[:3] for line in lines[verdict - 2 : verdict]] == [
+        ["agreement", "of", "sketches"],
+        ["bands", "in", "common"],
+    ]
+    assert "B  你妈妈{+叫+}你回家吃饭{+啦+}，回家罗回家罗" in lines
+    assert sum(line.startswith("   bit ") for line in lines) == 8
+    assert [line for line in lines if line.startswith("rule ")] == [
+        "rule hamming: does not hold",
+        "rule sketch: holds, and decides",
+    ]
 
 
 def test_the_measures_agree_with_each_other(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,6 +77,9 @@ def test_the_measures_agree_with_each_other(capsys: pytest.CaptureFixture[str]) 
     assert (found["near"], found["reason"], found["k"]) == (True, "sketch", 3)
     assert found["agreement_of_sketches"] >= 90
     assert 1 <= found["bands_in_common"] <= 8
+    assert [bit["bit"] for bit in found["moved"]["bits"]] == [63 - place for place in range(64) if a[place] != b[place]]
+    assert len(found["moved"]["bands"]) == 8 - found["bands_in_common"]
+    assert [rule["holds"] for rule in found["rules"]] == [False, True]
     by_fingerprint = compared(capsys, "--text", CALLED, CALLED_IN_OTHER_WORDS, near={"predicate": "simhash"})
     assert (by_fingerprint["near"], by_fingerprint["agreement_of_sketches"]) == (False, None)
 
@@ -84,17 +98,17 @@ def test_any_width_can_be_compared(bits: int, capsys: pytest.CaptureFixture[str]
     assert found["blocks"]["in_common"] is None
 
 
-def test_a_page_and_its_text_in_another_encoding_are_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_page_and_its_text_in_another_encoding_from_standard_input_are_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "美国雇员称内部有飞碟，曾看见灰色外星人。" * 5
-    page, plain = tmp_path / "page.html", tmp_path / "plain.txt"
+    page = tmp_path / "page.html"
     page.write_bytes(PAGE.format(text).encode("gbk"))
-    plain.write_text(text, encoding="utf-8")
-    found = compared(capsys, str(page), str(plain))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    found = compared(capsys, str(page), "-")
     assert found["distance"] == 0
     assert found["reason"] == "exact-text"
-    assert found["a"]["name"] == str(page)
+    assert (found["a"]["name"], found["b"]["name"]) == (str(page), "standard input")
 
 
 def test_a_text_that_its_title_does_not_announce_is_said_to_be_bound_to_it(
@@ -106,18 +120,7 @@ def test_a_text_that_its_title_does_not_announce_is_said_to_be_bound_to_it(
     found = compared(capsys, str(tmp_path / "a.html"), str(tmp_path / "b.html"))
     assert (found["a"]["bound_to"], found["b"]["bound_to"]) == ("Tropical fish", "Birds of the north")
     assert found["near"] is False
-    assert run(str(tmp_path / "a.html"), str(tmp_path / "b.html")) == 0
-    assert "near only to pages of its title: Tropical fish" in capsys.readouterr().out
-
-
-def test_one_side_can_come_from_standard_input(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a").write_text(CALLED, encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CALLED.encode())))
-    found = compared(capsys, "-", str(tmp_path / "a"))
-    assert found["a"]["name"] == "standard input"
-    assert found["near"] is True
+    assert found["moved"]["bound_to_different_titles"] is True
 
 
 def test_a_text_of_too_few_words_has_no_fingerprint(capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,49 +200,50 @@ def test_words_that_are_given_are_not_compared_in_characters() -> None:
         run("--text", "--tagged", "飞碟/n", "飞碟/n", features={"units": "characters"})
 
 
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (b"\x89PNG\r\n\x1a\n" + b"\0" * 100, "not-text"),
-        (b"%PDF-1.7 ...", "not-text"),
-    ],
-)
-def test_a_file_that_is_no_page_is_refused_with_its_name(tmp_path: Path, content: bytes, complaint: str) -> None:
+def test_a_file_that_is_no_page_is_refused_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "picture"
-    path.write_bytes(content)
-    with pytest.raises(UsageError, match=complaint) as raised:
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 100)
+    with pytest.raises(UsageError, match="not-text") as raised:
         run(str(path), str(path))
     assert str(raised.value).startswith(f"{path} has no fingerprint")
     assert str(raised.value).endswith("give a page of HTML or a text")
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"", b"\0" * 100_000, b"a" * 1_000_000, b"<div>" * 10_000, b"\xff\xfe", "🎉".encode() * 1000],
+    ("one", "other"),
+    [
+        (b"", b"a" * 1_000_000),
+        (b"<div>" * 10_000, "🎉".encode() * 1000),
+        (b"\0" * 100_000, b"\xff\xfe"),
+    ],
     ids=lambda content: f"{content[:5]!r} × {len(content)}",
 )
-def test_odd_files_end_in_a_comparison(tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "odd"
-    path.write_bytes(content)
+def test_odd_files_end_in_a_comparison(
+    tmp_path: Path, one: bytes, other: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one").write_bytes(one)
+    (tmp_path / "other").write_bytes(other)
     try:
-        assert run(str(path), str(path)) == 0
+        assert run(str(tmp_path / "one"), str(tmp_path / "other")) == 0
     except UsageError as error:
-        assert str(path) in str(error)
+        assert str(tmp_path) in str(error)
+        assert one[:1] == b"\0"
     else:
         assert "verdict at k = 3" in capsys.readouterr().out
 
 
 def test_a_page_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
-    path = tmp_path / "long"
-    path.write_text("".join(f"word{number} " for number in range(100_000)))
-    with pytest.raises(UsageError, match=r"parser-timeout.*page\.timeout_seconds"):
-        run(str(path), str(path), page={"timeout_seconds": 0.001})
+    long, short = tmp_path / "long", tmp_path / "short"
+    long.write_text("".join(f"word{number} " for number in range(300_000)))
+    short.write_text("a short one")
+    with pytest.raises(UsageError, match=rf"{long} has no fingerprint: parser-timeout.*page\.timeout_seconds"):
+        run(str(long), str(short), page={"timeout_seconds": 0.5})
 
 
 @pytest.mark.parametrize("answer", [b"", b"[]", b'{"bits": 64}', b"\xff", b"[" * 100_000])
 def test_what_a_parser_answers_is_not_believed(answer: bytes) -> None:
     with pytest.raises(UsageError, match=r"a\.html made its parser answer what cannot be read"):
-        compare._or_refuse(compare.Side("a.html", b"", PageMeta(url="a:")), answer)
+        explain._or_refuse(explain.Side("a.html", b"", PageMeta(url="a:")), answer)
 
 
 @pytest.mark.parametrize(
@@ -305,8 +309,11 @@ def test_of_a_page_each_line_is_shown_with_the_rule_that_drops_it(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--blocks", "a", "b"), "--blocks shows one page; leave B, --text and --tagged out"),
-        (("--blocks", "--tagged", "a"), "--blocks shows one page; leave B, --text and --tagged out"),
+        (("--blocks", "a", "b"), "--blocks shows one page of a file; leave B and all other sources and forms out"),
+        (
+            ("--blocks", "--tagged", "a"),
+            "--blocks shows one page of a file; leave B and all other sources and forms out",
+        ),
         (("a",), "there is nothing to compare A with; give B"),
     ],
 )
@@ -321,3 +328,48 @@ def test_blocks_are_of_the_built_in_extractor_and_of_pages(tmp_path: Path) -> No
         run("--blocks", str(tmp_path / "picture"), page={"extractor": "resiliparse"})
     with pytest.raises(UsageError, match=r"picture has no blocks: .*give a page of HTML or a text"):
         run("--blocks", str(tmp_path / "picture"))
+
+
+def test_a_page_for_a_browser_is_written_and_shows_both_texts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "why.html"
+    assert run("--text", CALLED, CALLED_IN_OTHER_WORDS, "--html", str(out)) == 0
+    assert capsys.readouterr().out == f"written to {out}\n"
+    page = out.read_text(encoding="utf-8")
+    assert "<del>喊</del>" in page
+    assert "<ins>叫</ins>" in page
+    with pytest.raises(UsageError, match=r"cannot be written \(Is a directory\); name another file"):
+        run("--text", CALLED, CALLED, "--html", str(tmp_path))
+
+
+def test_two_urls_of_a_state_are_compared_by_their_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    urls = [f"http://{name}.example/" for name in "ab"]
+    with Deduplicator(tmp_path / "state", Settings.model_validate({"index": {"memory_mb": 0}})) as local:
+        for url, words in zip(urls, (SEA, SEA[::-1]), strict=True):
+            assert local.judge(url, text=" ".join(words)).kind == "unique"
+    found = compared(capsys, "--state", str(tmp_path / "state"), *(url.upper() for url in urls))
+    whole = compared(capsys, "--text", *(" ".join(words) for words in (SEA, SEA[::-1])))
+    assert (found["near"], found["distance"], found["rules"]) == (False, whole["distance"], whole["rules"])
+    assert (found["moved"], found["agreement_of_sketches"]) == (None, whole["agreement_of_sketches"])
+    assert run("--state", str(tmp_path / "state"), *urls, "--html", str(tmp_path / "why.html")) == 0
+    assert "records hold no text" in (tmp_path / "why.html").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert run("--state", str(tmp_path / "state"), *urls) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [f"A  {url}  11 tokens" for url in urls[:1]] + [
+        f"B  {urls[1]}  11 tokens"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--state", "s", "a b", "http://a/"), "a b is no URL of a page .*give one with its scheme"),
+        (("--state", "s", "http://a/", "http://b/", "--bits", "32"), "leave --bits and --tagged out"),
+        (("--topic", "http://a/", "http://b/", "--last", "0"), "--last 0"),
+        (("--topic", "--tagged", "http://a/", "http://b/"), "leave --tagged out"),
+    ],
+)
+def test_what_records_and_the_topic_cannot_tell_is_refused(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run(*words)

@@ -1,0 +1,63 @@
+"""The predicates taken apart, against themselves."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from worker.fingerprint.conditions import rules
+from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
+from worker.fingerprint.sketch import SKETCH_BYTES
+
+
+@dataclass(frozen=True)
+class Record:
+    fingerprint: int | None
+    text_hash: int
+    tokens: int
+    sketch: bytes = b""
+    bands: bytes = b""
+
+
+def records(chance: random.Random) -> list[Record]:
+    """Some that are near to each other by one rule or another."""
+    word, sketch = chance.getrandbits(64), chance.randbytes(SKETCH_BYTES - 1) + b"\x01"
+    found = []
+    for _ in range(6):
+        kept = bytearray(sketch)
+        for place in chance.sample(range(SKETCH_BYTES - 1), chance.choice((0, 5, 12, 30))):
+            kept[place] = chance.getrandbits(8)
+        fingerprint = word
+        for bit in chance.sample(range(64), chance.choice((0, 2, 4, 20))):
+            fingerprint ^= 1 << bit
+        bare = chance.random() < 0.2
+        found.append(
+            Record(
+                None if bare else fingerprint,
+                chance.randrange(2),
+                chance.choice((0, 50, 60, 90)),
+                b"" if bare else bytes(kept),
+                b"" if bare else chance.choice((bytes(range(32)), chance.randbytes(32))),
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize("near", [SimHashNear(3), SimHashNear(3, HAMMING_RATIO), AccurateNear()], ids=repr)
+def test_two_records_are_near_where_a_rule_holds_and_the_first_is_the_reason(near: SimHashNear | AccurateNear) -> None:
+    chance = random.Random(3)
+    reasons = set()
+    for _ in range(200):
+        some = records(chance)
+        for a in some:
+            for b in some:
+                match = near(a, b)
+                holding = [rule.name for rule in rules(near, a, b) if rule.holds]
+                assert (match is not None) is bool(holding)
+                if match is not None:
+                    reasons.add(match.reason)
+                    assert match.reason.split("-")[0] == holding[0].split("-")[0] or match.distance == 0
+    assert {"exact-text", "exact-bytes"} <= reasons
+    assert ("sketch" in reasons) is isinstance(near, AccurateNear)

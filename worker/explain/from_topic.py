@@ -1,0 +1,69 @@
+"""Pages as they came last on the topic ``pages``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from worker.compose.topology import cluster
+from worker.config import Settings
+from worker.errors import UnreadableRecord, UsageError
+from worker.messages import PageMeta
+from worker.stream.log import Readable, Reader, Record, read_to_end
+from worker.topics import PAGES, topic_name
+
+
+def newest_pages(
+    broker: Readable, partitions: int, urls: Collection[str], last: int, tell: Callable[[int, int], None]
+) -> dict[str, Record]:
+    """Of each of these canonical URLs the record that came last, as far as it is among the last ones of a partition.
+
+    Of each partition no more than the ``last`` offsets are read. ``tell`` hears now and then how many offsets were
+    passed, and how many there are to pass.
+    """
+    keys = {url.encode(): url for url in urls}
+    bounds = [broker.bounds(PAGES, partition) for partition in range(partitions)]
+    begins = [max(one.begin, one.end - last) for one in bounds]
+    whole = sum(one.end - begin for one, begin in zip(bounds, begins, strict=True))
+    found: dict[str, Record] = {}
+    passed = 0
+    for partition, (begin, (_, end)) in enumerate(zip(begins, bounds, strict=True)):
+        reader = broker.reader(PAGES, partition, begin)
+
+        def look(reader: Reader = reader, before: int = passed - begin) -> None:
+            tell(before + reader.position, whole)
+
+        for record in read_to_end(reader, end, look):
+            url = keys.get(record.key or b"")
+            if url is not None and (url not in found or found[url].timestamp <= record.timestamp):
+                found[url] = record
+        passed += end - begin
+    tell(passed, whole)
+    return found
+
+
+def pages_of(
+    settings: Settings, urls: tuple[str, str], last: int, tell: Callable[[int, int], None]
+) -> list[tuple[bytes, PageMeta]]:
+    """Body and headers of two canonical URLs as they came last; ``last`` and ``tell`` as of ``newest_pages``.
+
+    Raises:
+        UsageError: one of them is not among the last pages of the topic, or cannot be read.
+        Unavailable: no broker answers, or the topic is missing.
+    """
+    with cluster(settings) as broker:
+        found = newest_pages(broker, settings.topics.partitions, urls, last, tell)
+    return [_page(url, found.get(url), topic_name(settings.topics.prefix, PAGES), last) for url in urls]
+
+
+def _page(url: str, record: Record | None, topic: str, last: int) -> tuple[bytes, PageMeta]:
+    if record is None:
+        raise UsageError(
+            f"{url} is not among the last {last:,} records of each partition of {topic}: raise --last, or give a file"
+        )
+    where = f"{topic}[{record.partition}] at offset {record.offset}"
+    try:
+        if record.value is None or record.unreadable is not None or record.oversize:
+            raise UnreadableRecord(record.unreadable or "it has no body, or is too large")
+        return record.value, PageMeta.from_headers(record.headers).at(url)
+    except UnreadableRecord as error:
+        raise UsageError(f"{url} in {where} is no page: {error}; give a file") from error

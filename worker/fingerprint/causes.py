@@ -1,0 +1,182 @@
+"""Which features and n-grams make two texts differ: in bits of fingerprints, in slots and bands of sketches.
+
+A bit of a fingerprint moves where features of one text alone, or of another weight there, outvote what both have. A
+slot or a band's number moves where an n-gram of one text alone has a smaller number than all that both have. So each
+place that differs has causes, and they are n-grams of one text alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from worker.fingerprint.fingerprinted import Explained
+from worker.fingerprint.fingerprinter import Recipe
+from worker.fingerprint.hashing import Hashes, hash_words
+from worker.fingerprint.simhash import as_ints, from_sums
+from worker.fingerprint.sketch import (
+    BIGRAMS_UP_TO,
+    MOST_OF_EIGHT_BITS,
+    ROWS,
+    Numbering,
+    Numbers,
+    as_keys,
+    ngrams_of,
+    numbering_of,
+    slots_of,
+)
+
+Side = Literal["A", "B"]
+_FEATURES_OF_A_BIT: Final = 5
+
+
+class VoteChange(NamedTuple):
+    """A feature, and by how much more than in A it votes for a one in B."""
+
+    feature: str
+    change: float
+
+
+class MovedBit(NamedTuple):
+    """A bit that differs; bit 0 is the least significant one. ``a`` and ``b`` are the sums of its votes, and ``by`` the
+    features that moved them most, the first most of all."""
+
+    bit: int
+    a: float
+    b: float
+    by: tuple[VoteChange, ...]
+
+
+class MovedPlaces(NamedTuple):
+    """Slots and bands that differ because of an n-gram that is in one text alone."""
+
+    side: Side
+    ngram: tuple[str, ...]
+    slots: tuple[int, ...]
+    bands: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Causes:
+    """``titles``: the texts are bound to different titles, so that nothing of one is like anything of the other, and
+    there are no other causes. ``lengths`` are bands that take bigrams in one text and trigrams in the other. ``slots``
+    is None where one of the sketches holds the bigrams themselves: it has no slots then, or few."""
+
+    titles: bool
+    bits: tuple[MovedBit, ...]
+    places: tuple[MovedPlaces, ...]
+    lengths: tuple[int, ...]
+    slots: int | None
+    bands: tuple[int, ...]
+
+
+def causes(a: Explained, b: Explained, recipe: Recipe) -> Causes | None:
+    """What made the two differ, both explained by this recipe; None where one has no fingerprint.
+
+    It takes time and memory by the number of n-grams.
+    """
+    if a.fingerprint is None or b.fingerprint is None:
+        return None
+    if (a.fingerprint ^ from_sums(a.sums)) != (b.fingerprint ^ from_sums(b.sums)):
+        return Causes(True, (), (), (), None, ())
+    places, lengths, slots, bands = _places(a, b, recipe)
+    return Causes(False, _moved_bits(a, b, recipe), places, lengths, slots, bands)
+
+
+def _moved_bits(a: Explained, b: Explained, recipe: Recipe) -> tuple[MovedBit, ...]:
+    assert a.fingerprint is not None and b.fingerprint is not None
+    of_a, of_b = dict(a.features), dict(b.features)
+    words = [word for word in of_a | of_b if of_a.get(word) != of_b.get(word)]
+    change = np.array([of_b.get(word, 0.0) - of_a.get(word, 0.0) for word in words])
+    key = recipe.key.features if recipe.key else None
+    hashes = as_ints(hash_words(words, algorithm=recipe.hash, bits=a.bits, key=key)) if words else []
+    found = []
+    for bit in range(a.bits - 1, -1, -1):
+        if not (a.fingerprint ^ b.fingerprint) >> bit & 1:
+            continue
+        votes = np.array([1 if hashed >> bit & 1 else -1 for hashed in hashes]) * change
+        before, after = a.sums[a.bits - 1 - bit], b.sums[a.bits - 1 - bit]
+        towards = votes * (1 if after > before else -1)
+        strongest = np.argsort(-towards, kind="stable")[:_FEATURES_OF_A_BIT]
+        by = tuple(VoteChange(words[n], float(votes[n])) for n in strongest.tolist() if towards[n] > 0)
+        found.append(MovedBit(bit, before, after, by))
+    return tuple(found)
+
+
+def _places(
+    a: Explained, b: Explained, recipe: Recipe
+) -> tuple[tuple[MovedPlaces, ...], tuple[int, ...], int | None, tuple[int, ...]]:
+    if not a.sketch or not b.sketch:
+        return (), (), None, ()
+    numbering = numbering_of(recipe.key)
+    key = recipe.key.tokens if recipe.key else None
+    texts = [_Text(one, numbering, key) for one in (a, b)]
+    slots: dict[tuple[Side, tuple[str, ...]], list[int]] = defaultdict(list)
+    bands: dict[tuple[Side, tuple[str, ...]], list[int]] = defaultdict(list)
+    different = None
+    if all(text.count > MOST_OF_EIGHT_BITS for text in texts):
+        moved = np.flatnonzero(slots_of(a.sketch) != slots_of(b.sketch)).tolist()
+        different = len(moved)
+        for slot in moved:
+            for cause in _only_in_one(texts, 2, numbering.slots[slot]):
+                slots[cause].append(slot)
+    moved_bands = np.flatnonzero((as_keys([a.bands]) != as_keys([b.bands]))[0]).tolist()
+    lengths = [band for band in moved_bands if len({text.length_of(band) for text in texts}) > 1]
+    for band in moved_bands:
+        if band in lengths:
+            continue
+        for multiplier in numbering.bands[ROWS * band : ROWS * (band + 1)]:
+            for cause in _only_in_one(texts, texts[0].length_of(band), multiplier):
+                if band not in bands[cause]:
+                    bands[cause].append(band)
+    places = [
+        MovedPlaces(side, ngram, tuple(slots.get((side, ngram), ())), tuple(bands.get((side, ngram), ())))
+        for side, ngram in slots | bands
+    ]
+    places.sort(key=lambda place: -len(place.slots) - len(place.bands))
+    return tuple(places), tuple(lengths), different, tuple(moved_bands)
+
+
+class _Text:
+    """The n-grams of a text, numbered."""
+
+    def __init__(self, text: Explained, numbering: Numbering, key: bytes | None) -> None:
+        self._units: Final = ("", *text.units, "")
+        self._hashes: Final[Hashes] = hash_words(text.units, key=key)
+        self._boundary: Final = numbering.boundary
+        self._low: Final[dict[int, Numbers]] = {}
+        self.count: Final = len(text.units) + 1
+        """Of its bigrams."""
+
+    def low(self, n: int) -> Numbers:
+        """Of each n-gram what is numbered."""
+        if n not in self._low:
+            self._low[n] = ngrams_of(self._hashes, n, self._boundary).astype(np.uint32)
+        return self._low[n]
+
+    def ngram(self, n: int, place: int) -> tuple[str, ...]:
+        """As it is spelled; before the first and behind the last token stands an empty one."""
+        return self._units[place : place + n]
+
+    def length_of(self, band: int) -> int:
+        """The n of the n-grams that the band takes."""
+        return 2 if len(self._hashes) <= BIGRAMS_UP_TO[band] else 3
+
+
+def _only_in_one(texts: Sequence[_Text], n: int, multiplier: np.uint32) -> list[tuple[Side, tuple[str, ...]]]:
+    """Of the n-grams with the smallest number in each text those that the other has not."""
+    smallest = [int(np.argmin(text.low(n) * multiplier)) for text in texts]
+    members: list[npt.NDArray[np.bool_]] = [
+        other.low(n) == text.low(n)[place] for text, other, place in zip(texts, reversed(texts), smallest, strict=True)
+    ]
+    sides: tuple[Side, Side] = ("A", "B")
+    return [
+        (side, text.ngram(n, place))
+        for side, text, place, found in zip(sides, texts, smallest, members, strict=True)
+        if not found.any()
+    ]

@@ -1,0 +1,93 @@
+"""The predicates of ``worker.fingerprint.near`` taken apart: which condition of which rule two records meet."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from worker.fingerprint.near import (
+    EXACT_TEXT,
+    HAMMING,
+    SKETCH,
+    AccurateNear,
+    NearRecord,
+    Ratio,
+    SimHashNear,
+    SketchedRecord,
+)
+from worker.fingerprint.sketch import BANDS, SLOTS, agreement, as_keys
+
+
+class Condition(NamedTuple):
+    """What a rule asks, what was found, and whether it is met."""
+
+    asks: str
+    found: str
+    holds: bool
+
+
+class NearRule(NamedTuple):
+    """All its conditions must be met. ``name`` is a verdict's reason."""
+
+    name: str
+    conditions: tuple[Condition, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the two records are near by this rule alone."""
+        return all(condition.holds for condition in self.conditions)
+
+
+def rules(near: SimHashNear | AccurateNear, a: SketchedRecord, b: SketchedRecord) -> tuple[NearRule, ...]:
+    """The rules of the predicate in their order: two records are near where one of them holds, and the first that does
+    is the reason."""
+    found = [_equal_texts(a, b) if a.fingerprint is None or b.fingerprint is None else _hamming(near, a, b)]
+    if isinstance(near, AccurateNear):
+        found.append(_sketch(near, a, b))
+    return tuple(found)
+
+
+def _equal_texts(a: NearRecord, b: NearRecord) -> NearRule:
+    has = [one.fingerprint is not None for one in (a, b)]
+    which = {(False, False): "neither has one", (True, False): "A has one", (False, True): "B has one"}[has[0], has[1]]
+    equal = a.text_hash == b.text_hash
+    return NearRule(
+        EXACT_TEXT,
+        (
+            Condition("neither has a fingerprint", which, not any(has)),
+            Condition("the texts are equal", "they are" if equal else "they are not", equal),
+        ),
+    )
+
+
+def _hamming(near: SimHashNear | AccurateNear, a: SketchedRecord, b: SketchedRecord) -> NearRule:
+    assert a.fingerprint is not None and b.fingerprint is not None
+    distance = (a.fingerprint ^ b.fingerprint).bit_count()
+    conditions = [
+        Condition(f"at most {near.k} bits differ (near.k)", f"{distance}", distance <= near.k),
+        _tokens(near.ratio, a, b),
+    ]
+    if isinstance(near, AccurateNear) and a.sketch and b.sketch and a.text_hash != b.text_hash:
+        conditions.append(_agreement(near.hamming_threshold, a, b))
+    return NearRule(HAMMING, tuple(conditions))
+
+
+def _sketch(near: AccurateNear, a: SketchedRecord, b: SketchedRecord) -> NearRule:
+    common = int((as_keys([a.bands]) == as_keys([b.bands])).sum()) if a.bands and b.bands else 0
+    return NearRule(
+        SKETCH,
+        (
+            Condition("a band in common", f"{common} of {BANDS}", common > 0),
+            _agreement(near.threshold, a, b),
+            _tokens(near.sketch_ratio, a, b),
+        ),
+    )
+
+
+def _agreement(least: int, a: SketchedRecord, b: SketchedRecord) -> Condition:
+    found = agreement(a.sketch, b.sketch)
+    return Condition(f"sketches agree in at least {least} of {SLOTS} slots", f"{found}", found >= least)
+
+
+def _tokens(ratio: Ratio, a: NearRecord, b: NearRecord) -> Condition:
+    asks = f"the shorter has at least {ratio.numerator}/{ratio.denominator} of the longer's tokens"
+    return Condition(asks, f"{a.tokens} and {b.tokens}", ratio.allows(a.tokens, b.tokens))
