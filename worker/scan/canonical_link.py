@@ -8,9 +8,11 @@ from typing import Final
 from urllib.parse import urljoin
 
 _LINK: Final = re.compile(rb"<link\b[^>]{0,2000}>", re.IGNORECASE)
+_TAG: Final = b"<link"
+_WORD: Final = b"canonical"
 _CANONICAL: Final = re.compile(rb"\brel\s*=\s*[\"']?[^\"'>]{0,50}\bcanonical\b", re.IGNORECASE)
 _HREF: Final = re.compile(rb"\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-_HEAD_BYTES: Final = 1 << 17
+HEAD_BYTES: Final = 1 << 17
 
 
 def canonical_link(body: bytes, url: str) -> str | None:
@@ -18,11 +20,18 @@ def canonical_link(body: bytes, url: str) -> str | None:
 
     A link within a comment or a script counts as well: this is advice that a page gives about itself.
     """
-    for link in _LINK.finditer(body, 0, _HEAD_BYTES):
-        if _CANONICAL.search(link[0]) and (href := _HREF.search(link[0])):
+    head = body[:HEAD_BYTES].lower()
+    if _WORD not in head:  # nearly all of the time goes into looking; so it is done by what is quickest
+        return None
+    begin = head.find(_TAG)
+    while begin >= 0:
+        link = _LINK.match(body, begin, HEAD_BYTES)
+        end = begin + 1 if link is None else link.end()
+        if link and _CANONICAL.search(link[0]) and (href := _HREF.search(link[0])):
             found = html.unescape((href[1] or href[2] or href[3] or b"").decode(errors="replace").strip())
             try:
                 return urljoin(url, found) if found else None
             except ValueError:
                 return None
+        begin = head.find(_TAG, end)
     return None

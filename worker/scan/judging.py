@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from worker.local import Deduplicator, FetchedPage, Verdict
-from worker.scan.canonical_link import canonical_link
+from worker.scan.canonical_link import HEAD_BYTES, canonical_link
 from worker.scan.checkpoint import Checkpoint
 from worker.scan.ids import Ids
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
@@ -154,7 +154,9 @@ class Judging:
 
     def _row(self, record: ArchivedPage, verdict: Verdict) -> VerdictRow:
         page, number = record.page, verdict.duplicate_of_number
-        head = page.body.encode(errors="replace") if isinstance(page.body, str) else page.body
+        head = page.body[:HEAD_BYTES] if page.body else b""
+        if isinstance(head, str):
+            head = head.encode(errors="replace")
         return VerdictRow(
             file=record.place.file,
             offset=record.place.offset,
