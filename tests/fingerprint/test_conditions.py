@@ -21,6 +21,22 @@ class Record:
     bands: bytes = b""
 
 
+def test_what_was_found_stands_beside_what_is_asked() -> None:
+    one = Record(0b111, 1, 60, bytes(32), bytes(32))
+    other = Record(0b000, 2, 50, bytes(32), bytes(32))
+    hamming, sketch = rules(AccurateNear(), one, other)
+    assert [(condition.found, condition.holds) for condition in hamming.conditions] == [
+        ("3", True),
+        ("60 and 50", True),
+        ("128, a similarity of 1.00", True),
+    ]
+    assert [condition.found for condition in sketch.conditions] == [
+        "8 of 8",
+        "128, a similarity of 1.00",
+        "60 and 50",
+    ]
+
+
 def records(chance: random.Random) -> list[Record]:
     """Some that are near to each other by one rule or another."""
     word, sketch = chance.getrandbits(64), chance.randbytes(SKETCH_BYTES - 1) + b"\x01"

@@ -15,7 +15,7 @@ from worker.fingerprint.comparison import Comparison
 from worker.fingerprint.conditions import NearRule
 from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.simhash import bit_string
-from worker.fingerprint.sketch import BANDS, SLOTS
+from worker.fingerprint.sketch import BANDS, SLOTS, similarity
 from worker.report.difference import TextDifference
 from worker.report.differences_shown import hunks_shown
 from worker.report.markup import Markup, joined, shortened, table, tag, whole
@@ -108,6 +108,7 @@ def _verdict(explanation: Explanation) -> Markup:
             figures.append(("blocks in common", f"{len(measures.blocks)} of {comparison.layout.count}"))
     if comparison.agreement is not None:
         figures.append(("slots that agree", f"{comparison.agreement} of {SLOTS}"))
+        figures.append(("similarity", f"{min(1.0, max(0.0, similarity(comparison.agreement))):.2f}"))
         figures.append(("bands in common", f"{comparison.bands} of {BANDS}"))
     told = "The pages are not near: no rule holds." if match is None else f"The pages are near, by {match.reason}."
     decided = next((rule for rule in explanation.rules if rule.holds), None)
@@ -129,7 +130,7 @@ def _verdict(explanation: Explanation) -> Markup:
             class_="figures",
         ),
         tag("p", "A rule holds where all its conditions do; the first that holds decides.", class_="quiet"),
-        table(["rule", "asks", "found", "holds"], rows, "The rules and their conditions", numbers_from=9),
+        table(["rule", "asks", "found", "holds"], rows, "The rules and their conditions"),
     )
 
 
@@ -188,7 +189,7 @@ def _bits(explanation: Explanation) -> Markup:
         "the votes in A and B, and the features whose votes changed most towards B's."
     )
     heads = ["bit", "A", "B", "moved by"]
-    return joined(shown, tag("p", told, class_="quiet"), table(heads, moved, "Bits that differ", numbers_from=9))
+    return joined(shown, tag("p", told, class_="quiet"), table(heads, moved, "Bits that differ"))
 
 
 def _digits(ours: str, theirs: str) -> Markup:
@@ -220,7 +221,7 @@ def _places(causes: Causes | None) -> Markup:
     return joined(
         tag("p", " ".join(parts)),
         tag("p", told, class_="quiet"),
-        table(heads, rows, "What holds the slots and bands that differ", numbers_from=9),
+        table(heads, rows, "What holds the slots and bands that differ"),
     )
 
 

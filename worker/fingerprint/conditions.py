@@ -14,7 +14,7 @@ from worker.fingerprint.near import (
     SimHashNear,
     SketchedRecord,
 )
-from worker.fingerprint.sketch import BANDS, SLOTS, agreement, as_keys
+from worker.fingerprint.sketch import BANDS, SLOTS, agreement, as_keys, similarity
 
 
 class Condition(NamedTuple):
@@ -85,7 +85,8 @@ def _sketch(near: AccurateNear, a: SketchedRecord, b: SketchedRecord) -> NearRul
 
 def _agreement(least: int, a: SketchedRecord, b: SketchedRecord) -> Condition:
     found = agreement(a.sketch, b.sketch)
-    return Condition(f"sketches agree in at least {least} of {SLOTS} slots", f"{found}", found >= least)
+    told = f"{found}, a similarity of {min(1.0, max(0.0, similarity(found))):.2f}"
+    return Condition(f"sketches agree in at least {least} of {SLOTS} slots", told, found >= least)
 
 
 def _tokens(ratio: Ratio, a: NearRecord, b: NearRecord) -> Condition:

@@ -84,7 +84,7 @@ def _notices(groups: Sequence[GroupPicture]) -> Iterator[Finding]:
             "boilerplate, such as a cookie notice or a parked domain, than an article that was copied.",
             ("kept page", "pages", "hosts", "tokens"),
             tuple((address(g.url), whole(g.size), whole(len(g.hosts)), whole(g.tokens)) for g in found[:_SHOWN]),
-            "See which lines of such a page are kept: python -m worker compare --blocks PAGE. Pages that scripts fill "
+            "See which lines of such a page are kept: python -m worker explain --blocks PAGE. Pages that scripts fill "
             "have to be rendered before they are compared.",
         )
 
@@ -139,7 +139,7 @@ def _short_pages(tally: Tally) -> Iterator[Finding]:
             "pages are near.",
             ("host", "short pages", "duplicates"),
             tuple((one.name, whole(one.judged), whole(one.duplicates)) for one in hosts[:_SHOWN]),
-            "See what is left of such a page and by which rule: python -m worker compare --blocks PAGE. Where scripts "
+            "See what is left of such a page and by which rule: python -m worker explain --blocks PAGE. Where scripts "
             "fill the page, render it first.",
         )
 

@@ -80,3 +80,33 @@ def test_cards_with_headings_and_steps_without_numbers_are_no_posts() -> None:
     article = f"<article><h1>Tytuł</h1>{prose('raz', 90)}{prose('dwa', 90)}<div>{{}}</div></article>"
     assert names(article.format(cards)).count("karta") == 4
     assert names(article.format(steps)).count("krok") == 4
+
+
+@pytest.mark.parametrize("hidden", ["hidden", "style='display:none'", "aria-hidden=true"])
+def test_hidden_blocks_side_by_side_are_panels_and_a_lone_one_is_a_dialog(hidden: str) -> None:
+    answers = [f"<div><h3>Pytanie</h3><div {hidden}>{prose(each)}</div></div>" for each in ("raz", "dwa", "trzy")]
+    article = f"<div>{prose('tekst', 40)}{prose('tekst', 40)}{{}}</div>"
+    assert {"raz", "dwa", "trzy"} <= set(names(article.format("".join(answers))))
+    assert not {"raz", "dwa", "trzy"} & set(names(article.format("".join(answers)), "panels"))
+    assert not {"raz", "dwa"} & set(names(article.format("".join(answers[:2]))))
+
+
+def test_hidden_menus_are_no_panels() -> None:
+    menus = "".join(f"<div hidden><p>Dział</p><ul>{MENU}</ul></div>" for _ in range(4))
+    assert "Łącze" not in names(f"<div>{menus}{prose('raz', 40)}{prose('dwa', 40)}</div>")
+
+
+@pytest.mark.parametrize("name", ["promo", "widget"])
+def test_a_name_of_most_of_the_page_says_nothing_however_small_each_part_is(name: str) -> None:
+    parts = "".join(
+        f"<div class={name}>{prose(each)}</div>" for each in ("raz", "dwa", "trzy", "cztery", "pięć", "sześć")
+    )
+    page = f"<body>{parts}<div>{prose('siedem', 40)}{prose('osiem', 20)}</div>"
+    assert names(page)[:6] == ["raz", "dwa", "trzy", "cztery", "pięć", "sześć"]
+    assert names(page, "names-lie") == ["siedem", "osiem"]
+
+
+@pytest.mark.parametrize("name", ["promo", "widget"])
+def test_a_name_of_a_small_part_of_the_page_is_believed(name: str) -> None:
+    parts = "".join(f"<div class={name}>{prose('nie', 15)}</div>" for _ in range(4))
+    assert names(f"<body><div>{prose('raz', 80)}{prose('dwa', 80)}{parts}</div>") == ["raz", "dwa"]

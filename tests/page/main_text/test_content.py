@@ -162,6 +162,20 @@ def test_an_article_of_one_piece_stands_for_itself_whatever_its_neighbours_say()
     assert names(page) == ["one", "two"]
 
 
+def test_a_few_sentences_before_a_longer_list_introduce_it() -> None:
+    cards = "".join(f"<div><a href=/{n}>Artikel Nummer {n}</a> <span>{n} Euro</span></div>" for n in range(30))
+    page = f"<body><div><div><div>{prose('eins', 40)}</div></div><div><div>{cards}</div></div></div>"
+    assert names(page).count("Artikel") == 30
+    assert names(page)[0] == "eins"
+    assert "Artikel" not in main_content(page, without(named("listing"))).text
+
+
+def test_an_article_is_no_introduction_to_the_links_beside_it() -> None:
+    cards = "".join(f"<div><a href=/{n}>Artikel Nummer {n}</a> <span>{n} Euro</span></div>" for n in range(90))
+    page = f"<body><div><div>{prose('eins', 40)}{prose('zwei', 60)}</div><div><div>{cards}</div></div></div>"
+    assert names(page) == ["eins", "zwei"]
+
+
 def test_short_lines_weigh_less_than_an_article() -> None:
     teasers = "".join(f"<div><div>Kurz gesagt {n}</div></div>" for n in range(30))
     assert names(f"<div>{teasers}</div><div>{prose('eins', 20)}{prose('zwei', 20)}</div>") == ["eins", "zwei"]

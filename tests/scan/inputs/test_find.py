@@ -23,6 +23,7 @@ from tests.scan.inputs.written import (
 from worker.errors import UsageError
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
+from worker.scan.inputs.opening import files_within
 from worker.scan.inputs.records import BrokenRecord
 
 
@@ -90,3 +91,16 @@ def test_a_missing_package_is_named_also_within_a_folder(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UsageError, match=r"is not installed: pip install 'crawl-dedup\[scan\]'$"):
         forms(tmp_path)
+
+
+def test_a_file_that_vanishes_while_a_folder_is_looked_through_costs_no_other_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "a.html", html(1).encode())
+    put(tmp_path, "b.html", html(2).encode())
+    listed = files_within(str(tmp_path))
+    monkeypatch.setattr("worker.scan.inputs.find.files_within", lambda _: listed)
+    (tmp_path / "a.html").unlink()
+    (archive,) = find_archives([str(tmp_path)], Fields(), most_bytes=MOST)
+    assert [page.id for page in pages_of(archive)] == ["b.html"]
+    assert [one.reason for one in broken_of(archive)] == ["no-page"]

@@ -67,6 +67,13 @@ def test_a_glob_names_files_in_order_and_brackets_may_be_a_part_of_a_name(tmp_pa
     assert matching("https://host.example/a?b=*") == ["https://host.example/a?b=*"]
 
 
+def test_a_pipe_is_refused_since_it_cannot_be_read_twice(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="pipe it in, and name it -"):
+        stored(str(tmp_path / "pipe"))
+    assert files_within(str(put(tmp_path, "a", b"<p>").parent))[0].below.endswith("/a")
+
+
 def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
     put(tmp_path, "a/b.html", b"<p>a")
     (tmp_path / "a/circle").symlink_to(tmp_path)

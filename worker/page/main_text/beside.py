@@ -14,6 +14,7 @@ from worker.page.main_text.rules import (
     MEANING,
     NAMED,
     NAMES_LIE,
+    PANELS,
     POSTS,
     WEAKLY_NAMED,
 )
@@ -62,6 +63,11 @@ MOST_ASIDE: Final = 0.5
 lost whose surroundings are called so as well."""
 MOST_WEAK: Final = 0.2
 """The same for a name that means other things as well."""
+MOST_NAMED: Final = 0.7
+"""Share of the words in long lines that all elements may have together which are called beside the content; where they
+have more, the name says nothing of them. With .6, templates are taken for each other's pages."""
+MOST_WEAKLY_NAMED: Final = 0.4
+"""The same for a name that means other things as well."""
 NAVIGATION: Final = 0.0
 """The same for a name that is not believed: only what is made of links goes."""
 
@@ -75,6 +81,13 @@ LEAST_LIE: Final = 100
 TIMES: Final = 5
 """So many words, and so many times the longest text that is left, has a text that a name cannot take. With 2 times,
 short news among texts of the site are lost to these."""
+
+LEAST_PANELS: Final = 3
+"""So many hidden blocks of one parent or grandparent are panels; one or two are dialogs more often."""
+LEAST_PANEL: Final = 10
+"""Words in long lines of a panel. Hidden menus and buttons have fewer."""
+MOST_LINKED: Final = 0.25
+"""Share of links in a panel."""
 
 LEAST_POSTS: Final = 3
 LONGEST_BYLINE: Final = 12
@@ -116,14 +129,58 @@ def is_for_no_scripts(elements: Rows, runs: Rows, known: Rows, said: Rows) -> bo
     return inside >= outside + LEAST_MORE
 
 
-@compiled("void(int32[:, ::1], int32[:, ::1], boolean, int64, int64)")
-def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, off: int) -> None:
-    """Comments go; or else what is beside the content by its name."""
+@compiled("void(int32[:, ::1], int32[:, ::1], int32[::1])")
+def _count_panels(elements: Rows, known: Rows, panels: Any) -> None:
+    """Count for each element the hidden blocks of prose that are its children or grandchildren."""
+    for element in range(1, len(elements)):
+        few_links = known[element, LINKS] <= MOST_LINKED * words_of(known, element)
+        if elements[element, MARK] & MARKED_HIDDEN and known[element, LONG] >= LEAST_PANEL and few_links:
+            parent = elements[element, PARENT]
+            panels[parent] += 1
+            if parent:
+                panels[elements[parent, PARENT]] += 1
+
+
+@compiled("boolean(int32[:, ::1], int64)")
+def _is_navigation(known: Rows, element: int) -> bool:
+    """Whether it is made of links."""
+    return bool(prose(known, element) <= PROSE * known[element, LINKS])
+
+
+@compiled("boolean(int32[:, ::1], int32[:, ::1], uint8[:], int64, float64, float64)")
+def _is_everywhere(elements: Rows, known: Rows, holds_main: Any, mark: int, most: float, most_of_all: float) -> bool:
+    """Whether elements with a mark that would go, each for having ``most`` of the page or less, have more than
+    ``most_of_all`` words in long lines together."""
+    within = np.zeros(len(elements), dtype=np.uint8)
+    page, long = weight(known, 0), 0
+    for element in range(1, len(elements)):
+        within[element] = within[elements[element, PARENT]]
+        named = elements[element, MARK] & mark and not elements[element, KIND] & (MAIN | ARTICLE | WHOLE)
+        goes = weight(known, element) <= most * page and not _is_navigation(known, element)
+        if named and goes and not within[element] and not holds_main[element]:
+            within[element] = 1
+            long += known[element, LONG]
+    return bool(long > most_of_all)
+
+
+@compiled("void(int32[:, ::1], int32[:, ::1], boolean, int64, int64, int64)")
+def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, long: int, off: int) -> None:
+    """Comments go; or else what is beside the content by its name. ``long``: words in long lines, comments included."""
     holds_main, in_article = np.zeros((2, len(elements)), dtype=np.uint8)
     for element in range(len(elements) - 1, 0, -1):
         if holds_main[element] or is_main(elements, element):
             holds_main[elements[element, PARENT]] = 1
     page, whole = weight(known, 0), prose(known, 0)
+    panels = np.zeros(len(elements), dtype=np.int32)
+    if not comments and is_on(PANELS, off):
+        _count_panels(elements, known, panels)
+    most_named = MOST_ASIDE if doubt < _NAMES else NAVIGATION
+    most_weak = MOST_WEAK if doubt < _NAMES else NAVIGATION
+    if not comments and doubt < _NAMES and is_on(NAMES_LIE, off):
+        if _is_everywhere(elements, known, holds_main, MARKED_ASIDE, MOST_ASIDE, MOST_NAMED * long):
+            most_named = NAVIGATION
+        if _is_everywhere(elements, known, holds_main, MARKED_WEAKLY, MOST_WEAK, MOST_WEAKLY_NAMED * long):
+            most_weak = NAVIGATION
     for element in range(1, len(elements)):
         parent = elements[element, PARENT]
         kind, mark = elements[element, KIND], elements[element, MARK]
@@ -144,17 +201,16 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, off: int) -> 
             rule, most = MEANING, 1.0 if doubt < _ROLES else NAVIGATION
         elif kind & HEADER and not in_article[element]:
             rule, most = MEANING, MOST_ASIDE if doubt < _ELEMENTS else NAVIGATION
-        elif mark & MARKED_HIDDEN:
+        elif mark & MARKED_HIDDEN and max(panels[parent], panels[max(elements[parent, PARENT], 0)]) < LEAST_PANELS:
             rule, most = HIDDEN, MOST_ASIDE if doubt < _ROLES else NAVIGATION
         elif mark & MARKED_ASIDE:
-            rule, most = NAMED, MOST_ASIDE if doubt < _NAMES else NAVIGATION
+            rule, most = NAMED, most_named
         elif mark & MARKED_WEAKLY:
-            rule, most = WEAKLY_NAMED, MOST_WEAK if doubt < _NAMES else NAVIGATION
+            rule, most = WEAKLY_NAMED, most_weak
         if rule and is_on(rule, off):
-            navigation = prose(known, element) <= PROSE * known[element, LINKS]
             if doubt == _ELEMENTS and prose(known, element) > (1 - LEAST_LEFT) * whole:
                 continue
-            if navigation or weight(known, element) <= most * page:
+            if _is_navigation(known, element) or weight(known, element) <= most * page:
                 known[element, GONE] = rule
 
 
@@ -170,13 +226,13 @@ def drop_beside(elements: Rows, runs: Rows, known: Rows, said: Rows, off: int) -
     while True:
         known[:, GONE] = unseen
         tally(elements, runs, known, said)
-        whole = prose(known, 0)
+        whole, long = prose(known, 0), known[0, LONG]
         flows = known[:, FLOW].copy()
         if comments:
-            _drop(elements, known, True, doubt, off)
+            _drop(elements, known, True, doubt, long, off)
             tally(elements, runs, known, said)
         without_comments = prose(known, 0)
-        _drop(elements, known, False, doubt, off)
+        _drop(elements, known, False, doubt, long, off)
         tally(elements, runs, known, said)
         left, longest = prose(known, 0), max(LEAST_LIE, TIMES * known[0, FLOW])
         of_comments = of_names = 0

@@ -10,10 +10,12 @@ little, but a page of nothing else is still found.
    much; and nothing goes that holds the page's ``<main>``.
 2. **The content is looked for from the outside in**, beginning with the first ``<main>`` that has some of the page. A
    child takes the place of its parent if it has nearly all that is in it; or if it has more than half and is no mere
-   item of a list or table, no section, and no page in pieces. A *section* begins with a heading of its own, and its
-   parent with one of a higher rank, or it has the main heading of the page: that one is a title to the neighbours of
-   the section as well, so the parent is the content. A page is *in pieces* where the child's prose stands in several
-   blocks and its neighbours have prose as well.
+   item of a list or table, no section, no introduction, and no page in pieces. A *section* begins with a heading of
+   its own, and its parent with one of a higher rank, or it has the main heading of the page: that one is a title to the
+   neighbours of the section as well, so the parent is the content. An *introduction* has a few sentences, and fewer
+   words than the links beside it: they are a list; but what stands under the main heading, without it, is no
+   introduction. A page is *in pieces* where the child's prose stands in several blocks and its neighbours have prose
+   as well.
 3. **The main heading belongs to it**, wherever it stands: some sites put it into the content, others above.
 
 All limits are shares of what the page itself holds, and there are no lists of sites. What stands in the content stays,
@@ -32,7 +34,7 @@ import numpy.typing as npt
 from worker.page.main_text.beside import drop_beside, drop_posts, is_for_no_scripts, is_main, is_on
 from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Rows, is_space, parse
 from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
-from worker.page.main_text.rules import ALL, NAMES, NO_SCRIPTS, NOTICE, OUTSIDE, POSTS, SECTIONS, TITLE
+from worker.page.main_text.rules import ALL, LISTING, NAMES, NO_SCRIPTS, NOTICE, OUTSIDE, POSTS, SECTIONS, TITLE
 from worker.page.main_text.tally import (
     BRIEF,
     FLOW,
@@ -64,7 +66,7 @@ from worker.page.main_text.vocabulary import (
 )
 from worker.page.main_text.vocabulary import TITLE as TITLE_ELEMENT
 
-CONTENT: Final = f"content-2/{VOCABULARY}"
+CONTENT: Final = f"content-3/{VOCABULARY}"
 """Name of all rules from markup to text; a part of the scheme, so change it when a rule changes."""
 
 LEAST_MAIN: Final = 0.1
@@ -84,6 +86,10 @@ NEIGHBOURS: Final = 0.2
 ONE_PIECE: Final = 0.6
 """Share of a child's prose that stands in one block of an article. With .85 landing pages keep more of theirs, and what
 else a site writes below its articles is taken for pieces of them."""
+
+AN_INTRODUCTION: Final = 80
+"""Words in long lines below which the longest text of a part may introduce a list. With 60, introductions of shops are
+taken for articles; without a limit, short news among links to others are lost."""
 
 _PARTS: Final = ITEM | TERM | CELL | ROW | LIST | TABLE | PARAGRAPH | PREFORMATTED | HEADING
 _NO_CONTAINER: Final = PARAGRAPH | PREFORMATTED | LIST | HEADING
@@ -216,6 +222,14 @@ def _in_pieces(known: Rows, top: int, child: int, long: int) -> bool:
     return bool(long > NEIGHBOURS * known[top, LONG] and known[child, FLOW] < ONE_PIECE * known[child, LONG])
 
 
+@compiled("boolean(int32[:, ::1], int64, int64)")
+def _introduces(known: Rows, top: int, child: int) -> bool:
+    """Whether a child is a few sentences before or behind links of more words."""
+    longest = known[child, FLOW] if known[child, FLOW] else known[child, LONG]  # of a block without blocks, its own
+    beside = known[top, LINKS] - known[child, LINKS]
+    return bool(longest < AN_INTRODUCTION and words_of(known, child) < beside)
+
+
 @compiled("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int64)")
 def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, off: int) -> int:
     """The element that holds the content; ``title`` is the main heading."""
@@ -252,8 +266,11 @@ def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, of
             own = _rank(elements, known[runs[first[child] - 1, OWNER], TITLED])
             opening = runs[first[top] - 1, OWNER]
             above = _rank(elements, 0 if known[opening, LINKED] else known[opening, TITLED])
-            section = own < len(HEADINGS) and (above < own or (titled[top] and not titled[child]))
-            if part or section or (is_on(SECTIONS, off) and _in_pieces(known, top, child, long[top])):
+            untitled = titled[top] and not titled[child]
+            section = own < len(HEADINGS) and (above < own or untitled)
+            if part or section or (is_on(LISTING, off) and not untitled and _introduces(known, top, child)):
+                return top
+            if is_on(SECTIONS, off) and _in_pieces(known, top, child, long[top]):
                 return top
         top = child
 

@@ -14,13 +14,15 @@ MEANING: Final = 4
 HIDDEN: Final = 5
 NAMED: Final = 6
 WEAKLY_NAMED: Final = 7
-COMMENTS_ALL: Final = 8
-NAMES_LIE: Final = 9
-POSTS: Final = 10
-OUTSIDE: Final = 11
-SECTIONS: Final = 12
-TITLE: Final = 13
-NOTICE: Final = 14
+PANELS: Final = 8
+COMMENTS_ALL: Final = 9
+NAMES_LIE: Final = 10
+POSTS: Final = 11
+OUTSIDE: Final = 12
+SECTIONS: Final = 13
+LISTING: Final = 14
+TITLE: Final = 15
+NOTICE: Final = 16
 
 
 class Rule(NamedTuple):
@@ -57,6 +59,13 @@ RULES: Final = (
     ),
     Rule(WEAKLY_NAMED, "weakly-named", True, "The same by words that mean other things as well, for small parts."),
     Rule(
+        PANELS,
+        "panels",
+        False,
+        "Hidden blocks of prose that stand side by side are read one after the other: tabs, answers to questions, the "
+        "parts of a text that unfolds.",
+    ),
+    Rule(
         COMMENTS_ALL,
         "comments-are-all",
         False,
@@ -67,7 +76,7 @@ RULES: Final = (
         NAMES_LIE,
         "names-lie",
         False,
-        "Where the names would take nearly all prose, or the longest text, they are not believed: page builders call "
+        "Where the names would take most of the prose, or the longest text, they are not believed: page builders call "
         "each paragraph a widget, others the whole page a banner.",
     ),
     Rule(
@@ -84,6 +93,13 @@ RULES: Final = (
         False,
         "A part that has most of the prose, in several pieces, does not stand for its neighbours of prose: a landing "
         "page is made of them.",
+    ),
+    Rule(
+        LISTING,
+        "listing",
+        False,
+        "A few sentences with fewer words than what stands beside them introduce a list: of products, of articles, of "
+        "places.",
     ),
     Rule(TITLE, "main-heading", False, "The main heading belongs to the content wherever it stands."),
     Rule(

@@ -81,8 +81,9 @@ def _within(folder: str, fields: Fields, most_bytes: int) -> list[Archive]:
 
 def _opened(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | FilePage:
     """The archive that a file is, or the one page, or why it is neither."""
-    kind, compression = kind_of(file, (fields.url, fields.body, fields.text, fields.id))
+    compression = None
     try:
+        kind, compression = kind_of(file, (fields.url, fields.body, fields.text, fields.id))
         match kind:
             case "warc":
                 return WarcFile(file, compression, most_bytes)

@@ -7,6 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from stat import S_ISREG
 from typing import Any, BinaryIO, Final, cast
 
 from worker import DISTRIBUTION
@@ -100,9 +101,12 @@ def stored(name: str) -> StoredFile:
     below = PurePosixPath(name).name
     if not is_url(name):
         try:
-            return StoredFile(name, below, Path(name).stat().st_size)
+            about = Path(name).stat()
         except OSError as error:
             raise _not_there(name, error) from error
+        if not S_ISREG(about.st_mode):
+            raise UsageError(f"{name} is a pipe or a device, which cannot be read twice: pipe it in, and name it -")
+        return StoredFile(name, below, about.st_size)
     try:
         system, path = _file_system(name)
         return StoredFile(name, below, system.info(path).get("size"))
