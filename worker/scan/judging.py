@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from worker.local import Deduplicator, FetchedPage, Verdict
-from worker.scan.canonical_link import HEAD_BYTES, canonical_link
+from worker.scan.canonical_link import canonical_link
 from worker.scan.checkpoint import Checkpoint
 from worker.scan.ids import Ids
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
@@ -154,9 +154,6 @@ class Judging:
 
     def _row(self, record: ArchivedPage, verdict: Verdict) -> VerdictRow:
         page, number = record.page, verdict.duplicate_of_number
-        head = page.body[:HEAD_BYTES] if page.body else b""
-        if isinstance(head, str):
-            head = head.encode(errors="replace")
         return VerdictRow(
             file=record.place.file,
             offset=record.place.offset,
@@ -177,7 +174,7 @@ class Judging:
             text_hash=verdict.text_hash,
             sketch=verdict.sketch.hex(),
             bands=verdict.bands.hex(),
-            canonical=canonical_link(head, page.url) if head else None,
+            canonical=canonical_link(page.body, page.url) if page.body else None,
         )
 
     def _keep(self) -> None:
