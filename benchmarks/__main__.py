@@ -20,6 +20,7 @@ BENCHMARKS: Final = {
     "claim-cost": "what a claim costs every worker, however many there are",
     "extraction-rules": "what each rule of extraction does to labelled pages",
     "chains": "what chains of near pairs would throw away that is near to no page that is kept",
+    "scan": "verdicts on files, beside the workers on Kafka and other packages",
     "restore": "rebuild the index from a real topic, and from snapshots",
 }
 """What can be measured; the module of this name has ``configure(parser)`` and ``run(arguments, load)``."""

@@ -90,7 +90,7 @@ def _gaoya(package: Any) -> Task:
 def _datasketch(package: Any) -> Task:
     def of_text(text: str) -> object:
         sketch = package.MinHash(num_perm=128)
-        sketch.update_batch([word.encode() for word in _WORD.findall(text)])
+        sketch.update_batch([word.encode() for word in WORD.findall(text)])
         return sketch
 
     return of_text
@@ -99,7 +99,7 @@ def _datasketch(package: Any) -> Task:
 def _rensa(package: Any) -> Task:
     def of_text(text: str) -> object:
         sketch = package.RMinHash(num_perm=128, seed=1)
-        sketch.update(_WORD.findall(text))
+        sketch.update(WORD.findall(text))
         return sketch.digest()
 
     return of_text
@@ -121,7 +121,7 @@ def _tors(package: Any) -> Task:
     return of_text
 
 
-_WORD: Final = re.compile(r"[\u4e00-\u9fff]|\w+")
+WORD: Final = re.compile(r"[\u4e00-\u9fff]|\w+")
 PEERS: Final = (
     Peer("PyPI simhash", "simhash", _simhash),
     Peer("gaoya, words, stored in its index", "gaoya", _gaoya),

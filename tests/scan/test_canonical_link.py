@@ -21,9 +21,19 @@ AT = "https://a.example/news/1?id=2"
         (b'<link rel="canonical">', None),
         (b'<link rel="canonical" href="http://[">', None),
         (b'<a rel="canonical" href="/1">', None),
+        (b"<link <link rel=canonical href=3>", "https://a.example/news/3"),
+        (b"<links rel=canonical href=/1><link rel=canonical href=/2>", "https://a.example/2"),
         (b"<link " * 100_000, None),
+        (b"<link " * 10_000 + b"canonical", None),
+        (b"<head></head><link rel=canonical href=/1>", None),
+        (b"<link rel=canonical href=/1><head></head>", "https://a.example/1"),
         (bytes(1 << 17) + b'<link rel="canonical" href="/1">', None),
     ],
 )
 def test_it_is_the_first_that_the_head_names(page: bytes, found: str | None) -> None:
     assert canonical_link(page, AT) == found
+    assert canonical_link(page.decode(), AT) == found
+
+
+def test_half_of_a_surrogate_pair_is_no_obstacle() -> None:
+    assert canonical_link("\ud800<link rel=canonical href=/1>", AT) == "https://a.example/1"

@@ -154,7 +154,6 @@ class Judging:
 
     def _row(self, record: ArchivedPage, verdict: Verdict) -> VerdictRow:
         page, number = record.page, verdict.duplicate_of_number
-        head = page.body.encode(errors="replace") if isinstance(page.body, str) else page.body
         return VerdictRow(
             file=record.place.file,
             offset=record.place.offset,
@@ -175,7 +174,7 @@ class Judging:
             text_hash=verdict.text_hash,
             sketch=verdict.sketch.hex(),
             bands=verdict.bands.hex(),
-            canonical=canonical_link(head, page.url) if head else None,
+            canonical=canonical_link(page.body, page.url) if page.body else None,
         )
 
     def _keep(self) -> None:
