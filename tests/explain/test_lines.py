@@ -16,6 +16,12 @@ def test_words_of_one_text_alone_stand_between_marks() -> None:
     assert difference_lines(difference_of("the same", "the same", Recipe())) == ["texts", "   no word differs"]
 
 
+def test_of_long_texts_it_is_said_how_much_was_compared() -> None:
+    words = " ".join(f"w{number}" for number in range(30_000))
+    head, line = difference_lines(difference_of(words, f"{words} more", Recipe()))
+    assert (head, line) == ("texts", "   no word differs (of the first 20,000 words)")
+
+
 def test_causes_are_listed_and_of_many_the_first() -> None:
     bits = (MovedBit(17, 3.0, -1.5, (VoteChange("harbour", -2.0),)),)
     places = tuple(MovedPlaces("B", (f"word{n}", ""), (n,), ()) for n in range(30))

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Final
 
 from worker.explain.lines import TITLES, numbers, spelled
+from worker.explain.texts import how_much
 from worker.fingerprint.causes import Causes
 from worker.fingerprint.comparison import Comparison
 from worker.fingerprint.conditions import NearRule
@@ -140,7 +141,7 @@ def _texts(explanation: Explanation) -> Markup:
         return tag("p", "Only the records of these pages are known, and records hold no text.")
     told = (
         f"{whole(found.same)} words are in both, {whole(found.removed)} only in A, {whole(found.added)} only in B. "
-        "Words of one text alone are marked."
+        f"Words of one text alone are marked{how_much(found)}."
     )
     wholes = [
         tag(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from worker.evaluate.side_by_side import TOP, columns, padded
+from worker.explain.texts import how_much
 from worker.fingerprint.causes import Causes, MovedPlaces
 from worker.fingerprint.conditions import NearRule
 from worker.fingerprint.sketch import BANDS, SLOTS
@@ -17,8 +18,8 @@ TITLES: Final = "the texts are bound to different titles, so that nothing of one
 def difference_lines(found: TextDifference) -> list[str]:
     """What differs between the texts, each change with the words around it: ``[-only in A-]``, ``{+only in B+}``."""
     if not found.hunks:
-        return ["texts", "   no word differs"]
-    more = ", and they go on" if found.cut else ""
+        return ["texts", f"   no word differs{how_much(found)}"]
+    more = (", and they go on" if found.cut else "") + how_much(found)
     head = f"texts: {found.same} words in both, {found.removed} only in A [-…-], {found.added} only in B {{+…+}}{more}"
     lines = [head]
     for hunk in found.hunks:

@@ -18,3 +18,9 @@ def difference_of(a: str, b: str, recipe: Recipe) -> TextDifference:
     """Words as the recipe cuts them, in the spelling of the texts; of long texts the beginnings."""
     cut = cut_by(recipe.segmenter)
     return difference(*(tuple(islice(words(text[:_MOST_CHARACTERS], cut), _MOST_WORDS)) for text in (a, b)))
+
+
+def how_much(found: TextDifference) -> str:
+    """What to say where the texts are longer than what was compared of them; nothing where they are not."""
+    longer = found.same + max(found.removed, found.added)
+    return f" (of the first {_MOST_WORDS:,} words)" if longer >= _MOST_WORDS else ""
