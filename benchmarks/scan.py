@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--part", action="append", choices=PARTS, help="repeatable (default: all)")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="of html and texts, in turn (default: 3)")
     parser.add_argument("--pages", type=int, metavar="N", help="html and judge: so many of the pages (default: all)")
-    parser.add_argument("--laps", type=int, default=4, metavar="N", help="html: each page so often (default: 4)")
+    parser.add_argument("--laps", type=int, default=8, metavar="N", help="html: each page so often (default: 8)")
     parser.add_argument("--texts", type=int, default=60_000, metavar="N", help="texts: so many (default: 60000)")
     parser.add_argument(
         "--sizes", type=_numbers, default=(100_000, 1_000_000), metavar="N,N", help="peers: (default: 100000,1000000)"
@@ -295,11 +295,11 @@ def _main_text_and_simhash(pages: Sequence[str]) -> float:
 
 
 def _speed(runs: Sequence[ProcessTree], count: int, beyond: int, start: float) -> Row:
-    """``rate`` is pages a CPU second of all processes, those of the start and its few pages left out; None where that
-    took more than half of it, so that nothing can be said."""
+    """``rate`` is pages a CPU second of all processes, those of the start and its few pages left out; None where
+    there were too few beside that to say anything."""
     spent = statistics.median(took.cpu for took in runs)
     return {
-        "rate": beyond / (spent - start) if spent > 2 * start else None,
+        "rate": beyond / (spent - start) if spent > 1.25 * start else None,
         "with_start": statistics.median(count / took.cpu for took in runs),
         "start": start,
         "wall_rate": statistics.median(count / took.wall for took in runs),
