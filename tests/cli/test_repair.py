@@ -13,7 +13,7 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import MemberToRemove
 
-from tests.cluster.cluster import Cluster
+from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.cluster
 
 @pytest.fixture
 def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
-    with Cluster(broker, topic_prefix, tmp_path, ["topics.shards=2", "topics.partitions=2"]) as made:
+    with Cluster(broker, topic_prefix, tmp_path, ["topics.shards=2", "topics.partitions=2", NO_DICTIONARY]) as made:
         yield made
 
 

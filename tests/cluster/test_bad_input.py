@@ -14,7 +14,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.structs import OffsetAndMetadata
 from msgspec import structs
 
-from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
@@ -25,7 +25,7 @@ from worker.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, IND
 
 pytestmark = pytest.mark.cluster
 
-SMALL: Final = ("topics.partitions=2", "topics.shards=2")
+SMALL: Final = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
 HTML: Final = "text/html; charset=utf-8"
 STARTED: Final = "worker is running"
 Page = tuple[PageMeta, bytes]

@@ -17,7 +17,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition, errors
 from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
-from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
 from tests.cluster.outside import read, traces
 from tests.guarantees import Traces, check_guarantees
@@ -37,7 +37,7 @@ FOUND: Final = {"unique", "duplicate", "refetch", None}
 @pytest.fixture
 def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
     """Topics of this test's own, and no worker yet."""
-    with Cluster(broker, topic_prefix, tmp_path) as made:
+    with Cluster(broker, topic_prefix, tmp_path, [NO_DICTIONARY]) as made:
         yield made
 
 
@@ -150,7 +150,7 @@ def test_workers_that_join_and_leave_every_few_seconds(cluster: Cluster) -> None
 def test_a_broker_that_is_killed_and_comes_back(tmp_path: Path) -> None:
     with (
         LocalBroker(data_dir=tmp_path / "broker", announce=print) as broker,
-        Cluster(broker.bootstrap_servers, "crawl.", tmp_path) as cluster,
+        Cluster(broker.bootstrap_servers, "crawl.", tmp_path, [NO_DICTIONARY]) as cluster,
     ):
         two = [running(cluster.start_worker()) for _ in range(2)]
         with crawl(cluster):
@@ -167,7 +167,13 @@ def test_shards_that_are_restored_while_their_topic_is_compacted(
     broker: str, topic_prefix: str, tmp_path: Path
 ) -> None:
     ttl_days = 0.05
-    quick = (f"near.ttl_days={ttl_days}", "index.flush_entries=4", "index.flush_seconds=0.4", "topics.shards=2")
+    quick = (
+        f"near.ttl_days={ttl_days}",
+        "index.flush_entries=4",
+        "index.flush_seconds=0.4",
+        "topics.shards=2",
+        NO_DICTIONARY,
+    )
     eager = {"segment.ms": "300", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}
     with Cluster(broker, topic_prefix, tmp_path, quick) as cluster:
         with asking(cluster) as admin:

@@ -33,7 +33,7 @@ from worker.stream.partition.fingerprint_pool import FingerprintPool, PageReader
 from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.topics import OUTPUT_MARGIN_BYTES
 
-_WAIT: Final = 0.005
+_WAIT: Final = 0.02
 """Seconds for which results of the processes gather, and pages that are judged together: to ask for each of them would
 cost more than what is done with it."""
 _LOOK: Final = 8
