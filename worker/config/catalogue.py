@@ -42,6 +42,10 @@ PLUGIN_NAMES: Final = (
     "DEDUP_FLUSH_TIMEOUT",
     "DEDUP_COMPRESSION",
     "DEDUP_KAFKA_OPTIONS",
+    "DEDUP_MODE",
+    "DEDUP_STATE",
+    "DEDUP_DROP",
+    "DEDUP_DROP_REFETCHES",
 )
 """Settings of the Scrapy plugin, which spiders that run beside a worker may take from the same environment."""
 
