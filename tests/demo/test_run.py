@@ -141,7 +141,6 @@ def test_kept_running_it_can_be_looked_at_until_ctrl_c(tmp_path: Path, running: 
     [
         (signal.SIGTERM, 143, "3. The crawl"),
         (signal.SIGINT, 130, "bootstrap.servers="),
-        (signal.SIGHUP, 129, "bootstrap.servers="),
     ],
 )
 def test_a_signal_in_the_middle_ends_all_of_it(

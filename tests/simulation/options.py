@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-SCHEDULES: Final = 600
+SCHEDULES: Final = 400
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

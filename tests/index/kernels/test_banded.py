@@ -24,7 +24,7 @@ from worker.index.shard import Queries, Shard
 
 @every_engine
 @pytest.mark.parametrize("sizes", [TINY, WRAPPING], ids=["tiny", "wrapping"])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     portions=st.lists(st.sampled_from([1, 3, 30, 200]), min_size=3, max_size=10),

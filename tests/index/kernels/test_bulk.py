@@ -23,7 +23,7 @@ from worker.index.shard import Queries, Shard
 
 @every_engine
 @pytest.mark.parametrize("sizes", [TINY, WRAPPING], ids=["tiny", "wrapping"])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     before=st.sampled_from([0, 0, 90, 400]),

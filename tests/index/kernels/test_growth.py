@@ -58,7 +58,7 @@ KINDS = [random, hot, hot_twice, far_apart, clustered, few_values]
 @every_engine
 @pytest.mark.parametrize("layout", Layout)
 @pytest.mark.parametrize("sizes", [TINY, WRAPPING], ids=["tiny", "wrapping"])
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     kind=st.sampled_from(KINDS),
