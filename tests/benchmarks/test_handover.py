@@ -13,6 +13,7 @@ from benchmarks.__main__ import main
 from benchmarks.handover import leave_first_core
 
 
+@pytest.mark.long
 @pytest.mark.cluster
 def test_a_handover_is_seen_in_the_answers_of_both_workers(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

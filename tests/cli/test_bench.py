@@ -36,6 +36,7 @@ def test_numbers_of_workers_that_make_no_sense_are_refused(given: str, capsys: p
     assert "--workers" in capsys.readouterr().err
 
 
+@pytest.mark.long
 @pytest.mark.cluster
 def test_two_real_workers_commit_every_page_and_all_their_time_is_told(tmp_path: Path) -> None:
     folder = write_documents(tmp_path, 40)

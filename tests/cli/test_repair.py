@@ -60,6 +60,7 @@ def let_sessions_end(cluster: Cluster) -> None:
         admin.close()
 
 
+@pytest.mark.long
 def test_a_gap_is_listed_accepted_and_left_behind(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     never_flushed = ("index.flush_seconds=80000", "index.flush_entries=1000000", "kafka.session_timeout_seconds=300")
     pages = list(islice(invented(seed=1), 240))

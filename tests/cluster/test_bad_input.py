@@ -65,6 +65,7 @@ def running(worker: WorkerProcess) -> WorkerProcess:
 # the broker
 
 
+@pytest.mark.long
 def test_a_broker_that_is_away_is_waited_for_and_one_that_is_lost_ends_the_worker(tmp_path: Path) -> None:
     with (
         LocalBroker(data_dir=tmp_path / "broker") as broker,
@@ -311,6 +312,7 @@ TORN: Final = encode(Batch(scheme=SCHEME, writer=b"w", claims=()))[2:]
 CLAIM: Final = Claim(partition=0, offset=10**6, clock=0, url="http://foreign/", fingerprint=0)
 
 
+@pytest.mark.long
 def test_foreign_records_on_the_logs_and_the_index_are_passed_over_with_a_warning(
     cluster: Cluster, foreign: Foreign
 ) -> None:

@@ -93,6 +93,7 @@ def article(number: int) -> bytes:
     return f"<html><body class='{frame}'><div><p>{words}</p></div></body></html>".encode()
 
 
+@pytest.mark.long
 def test_a_small_site_by_fingerprints_alone_within_each_host(broker: str, topic_prefix: str, tmp_path: Path) -> None:
     pages = {f"/{number}": article(number) for number in range(60)}
     by = ("near.predicate=simhash", "near.scope=host")

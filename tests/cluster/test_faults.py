@@ -135,6 +135,7 @@ def test_a_worker_that_is_paused_past_its_session_and_wakes_up(cluster: Cluster)
     assert [sleeper.stop(), other.stop()] == [0, 0]
 
 
+@pytest.mark.long
 def test_workers_that_join_and_leave_every_few_seconds(cluster: Cluster) -> None:
     cluster.start_worker()
     with crawl(cluster):
@@ -163,6 +164,7 @@ def test_a_broker_that_is_killed_and_comes_back(tmp_path: Path) -> None:
         assert [worker.stop() for worker in two] == [0, 0]
 
 
+@pytest.mark.long
 def test_shards_that_are_restored_while_their_topic_is_compacted(
     broker: str, topic_prefix: str, tmp_path: Path
 ) -> None:
@@ -202,6 +204,7 @@ def test_every_page_delivered_twice(cluster: Cluster) -> None:
     assert once_more == times.keys(), "a page that came again was unique again"
 
 
+@pytest.mark.long
 def test_consumed_offsets_that_are_set_back_to_an_earlier_commit(cluster: Cluster) -> None:
     """The pages since then come out again, with the verdicts that they had."""
     worker = cluster.start_worker()
@@ -226,6 +229,7 @@ def test_consumed_offsets_that_are_set_back_to_an_earlier_commit(cluster: Cluste
     check_guarantees(replace(found, verdicts=verdicts, dead=dead, passed=passed(verdicts)))
 
 
+@pytest.mark.long
 def test_members_that_are_put_out_of_their_group_while_they_commit(cluster: Cluster) -> None:
     two = [running(cluster.start_worker("commit.seconds=0.05")) for _ in range(2)]
     with asking(cluster) as admin, crawl(cluster):

@@ -118,6 +118,7 @@ def test_workers_are_replaced_one_at_a_time_while_pages_come_in(start: Start) ->
     check_guarantees(left_by(cluster))
 
 
+@pytest.mark.long
 def test_other_settings_count_beside_and_then_take_over_the_outputs(start: Start) -> None:
     pages = list(islice(invented(seed=4), 160))
     old = start("", "topics.shards=2")

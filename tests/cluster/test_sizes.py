@@ -109,6 +109,7 @@ def test_a_page_whose_headers_do_not_fit_beside_it_costs_only_itself(cluster: Cl
     assert cluster.stop() == [0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("topic", [DEDUPLICATED, VERDICTS])
 def test_a_record_that_a_topic_does_not_take_any_more_ends_the_worker_and_is_not_left_out(
     cluster: Cluster, topic: str

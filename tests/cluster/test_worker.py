@@ -137,6 +137,7 @@ def test_in_mode_drop_duplicates_are_left_out_and_nothing_else(cluster: Cluster)
     assert cluster.stop() == [0]
 
 
+@pytest.mark.long
 def test_a_worker_with_a_name_comes_back_to_its_partitions_and_moves_nobody_elses(cluster: Cluster) -> None:
     one = cluster.start_worker("kafka.instance_id=one", "kafka.session_timeout_seconds=20")
     says(one, CLAIMING, times=2)

@@ -11,6 +11,7 @@ from tests.crawler_plugin.long_crawl import crawl_in_three_runs
 pytestmark = pytest.mark.cluster
 
 
+@pytest.mark.long
 def test_every_page_of_the_site_is_on_the_topic_after_two_outages_and_three_ctrl_c(tmp_path: Path) -> None:
     account = crawl_in_three_runs(tmp_path, pages=300, away_s=3)
     assert account.pages == account.handed_to_the_spider == account.on_the_topic, account

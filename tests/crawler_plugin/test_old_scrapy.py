@@ -11,6 +11,7 @@ def test_the_oldest_scrapy_is_the_lower_bound_of_the_project() -> None:
     assert oldest_scrapy() == "2.14"
 
 
+@pytest.mark.long
 @pytest.mark.cluster
 def test_crawls_pass_with_the_oldest_scrapy() -> None:
     assert main([*FEW, "-p", "no:cacheprovider"]) == 0

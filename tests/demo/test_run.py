@@ -135,6 +135,7 @@ def test_kept_running_it_can_be_looked_at_until_ctrl_c(tmp_path: Path, running: 
     assert started.has_left_nothing()
 
 
+@pytest.mark.long
 @pytest.mark.cluster
 @pytest.mark.parametrize(
     ("ending", "status", "moment"),

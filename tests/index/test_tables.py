@@ -15,6 +15,7 @@ from tests.index.worlds import TINY, columns_of, random
 from worker.index.shard import Shard
 
 
+@pytest.mark.long
 def test_kernels_stay_inside_their_arrays(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     # A folder of its own: numba's cache does not tell checked code from unchecked.
     seconds = pytestconfig.getoption("--fuzz-seconds")
