@@ -9,7 +9,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from crawler_plugin.delivery import Delivery
-from crawler_plugin.local import LocalDelivery
+from crawler_plugin.judging.local import LocalDelivery
 from crawler_plugin.publishing.delivery import KafkaDelivery
 from crawler_plugin.refusal import said_alone
 from crawler_plugin.settings import PluginSettings, is_enabled

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from scrapy.crawler import Crawler
 
 from crawler_plugin.crawl_log import CrawlLog
+from crawler_plugin.judging.verdicts import ComingVerdict, FoundItems
 from crawler_plugin.record import Origin, PageRecord, cut_to
 from crawler_plugin.settings import PluginSettings
-from crawler_plugin.verdicts import ComingVerdict, FoundItems
 from crawler_plugin.wanted import Wanted
 
 

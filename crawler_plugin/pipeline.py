@@ -9,8 +9,8 @@ from scrapy.exceptions import DropItem
 
 from crawler_plugin import stats
 from crawler_plugin.component import Component
+from crawler_plugin.judging.verdicts import Told
 from crawler_plugin.record import PageRecord, Unusable
-from crawler_plugin.verdicts import Told
 
 
 class Pipeline(Component):

@@ -51,7 +51,7 @@ def files_of(*rooms: str) -> list[Path]:
     return [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")])]
 
 
-JUDGES_HERE: Final = ROOT / "crawler_plugin" / "local.py"
+JUDGES_HERE: Final = ROOT / "crawler_plugin" / "judging" / "local.py"
 """Needs what workers need, and is read only by a crawl that judges its pages itself."""
 PLUGIN: Final = files_of("crawler_plugin", *(f"worker/{room}" for room in sorted(SHARED)))
 

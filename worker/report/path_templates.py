@@ -1,4 +1,4 @@
-"""Which template of a site a URL comes from: its path with placeholders for what differs from page to page."""
+"""Which template of a site a URL comes from: its path, with the name of a kind in place of each part that differs."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from crawler_plugin.delivery import Delivery
+from crawler_plugin.judging.verdicts import ComingVerdict, Told
 from crawler_plugin.publishing.budget import PAGE_COST
 from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once
 from crawler_plugin.running import Call, event_loop, outcome
 from crawler_plugin.settings import PluginSettings
-from crawler_plugin.verdicts import ComingVerdict, Told
 from worker.errors import Stop
 from worker.messages import PageMeta
 
