@@ -71,6 +71,6 @@ def _archives(scanned: list[dict[str, Any]], settings: Settings) -> list[Any]:
     found = {
         archive.name: archive
         for each in scanned
-        for archive in find_archives([each["name"]], Fields(**each["fields"]), most_bytes=most)
+        for archive in find_archives([each["name"]], Fields.of(each["fields"]), most_bytes=most)
     }
     return list(found.values())

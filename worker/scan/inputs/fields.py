@@ -69,6 +69,11 @@ class Fields:
     text: str | None = None
     id: str | None = None
 
+    @classmethod
+    def of(cls, by_role: Mapping[str, str]) -> Fields:
+        """As an archive has chosen them before; what no user names is guessed again."""
+        return cls(**{role: column for role, column in by_role.items() if role in cls.__slots__})
+
 
 class Chosen:
     """The fields of one file: chosen once, from its columns and its first rows, and the same for all its rows.

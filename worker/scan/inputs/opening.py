@@ -140,7 +140,7 @@ def files_within(folder: str) -> list[StoredFile]:
         UsageError: it cannot be read.
     """
     try:
-        base, found = _elsewhere(folder) if is_url(folder) else _here(Path(folder))
+        base, found = _elsewhere(folder) if is_url(folder) else _here(folder)
     except UsageError:
         raise
     except Exception as error:
@@ -152,17 +152,20 @@ def files_within(folder: str) -> list[StoredFile]:
     ]
 
 
-def _here(folder: Path) -> tuple[str, list[tuple[str, str, int | None]]]:
-    """The folder's own name; and of each file within the path from there on, the whole path, and the size."""
+def _here(folder: str) -> tuple[str, list[tuple[str, str, int | None]]]:
+    """The folder's own name; and of each file within the path from there on, the path by way of the folder as it is
+    named, and the size."""
     found: list[tuple[str, str, int | None]] = []
-    waiting = [folder]
+    top = Path(folder)
+    waiting = [top]
     while waiting:
         for path in waiting.pop().iterdir():
             if path.is_dir():
                 waiting += [path] if not path.is_symlink() else []  # which may lead in a circle
             elif path.is_file():
-                found.append((path.relative_to(folder).as_posix(), str(path), path.stat().st_size))
-    return folder.resolve().name or "root", found
+                relative = path.relative_to(top).as_posix()
+                found.append((relative, os.path.join(folder, relative), path.stat().st_size))  # noqa: PTH118
+    return top.resolve().name or "root", found
 
 
 def _elsewhere(folder: str) -> tuple[str, list[tuple[str, str, int | None]]]:
