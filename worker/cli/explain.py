@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from worker.compose.parts import near, recipe
+from worker.compose.step import page_reader
 from worker.errors import PageError, UsageError
 from worker.evaluate.side_by_side import as_object, as_text, of_records
 from worker.explain.explanation_page import Explanation, explanation_page
@@ -34,8 +35,6 @@ from worker.urls import canonical_url
 
 if TYPE_CHECKING:
     from worker.config import PageSettings, Settings
-
-SUMMARY: Final = "show two pages or texts side by side, or what is kept of one: tokens, features, fingerprints, verdict"
 
 STDIN: Final = "-"
 _NAME_CHARACTERS: Final = 40
@@ -237,14 +236,6 @@ def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
     return 0
 
 
-def _write(file: Path, page: str) -> None:
-    try:
-        file.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--html {file} cannot be written ({error.strerror}); name another file") from error
-    print(f"written to {file}")
-
-
 def _check(arguments: argparse.Namespace, k: int, settings: Settings) -> None:
     bits = arguments.bits
     if not MIN_BITS <= bits <= MAX_BITS:
@@ -336,14 +327,7 @@ def _answers(
         read = task()
         return {number: read(side.body, side.meta) for number, side in enumerate(sides)}
     found: dict[int, T | PageError] = {}
-    pool: ProcessPool[int, T] = ProcessPool(
-        task,
-        result,
-        processes=1,
-        timeout_seconds=page.timeout_seconds,
-        memory_bytes=page.memory_mb * 1024 * 1024,
-        result_bytes=page.memory_mb * 1024 * 1024,
-    )
+    pool: ProcessPool[int, T] = page_reader(page, task, result)
     with pool:
         for number, side in enumerate(sides):
             pool.submit(number, side.body, side.meta)
