@@ -152,15 +152,21 @@ def _show(arguments: argparse.Namespace, explanation: Explanation) -> None:
         found = {"rules": rule_objects(explanation.rules), "moved": cause_object(explanation.causes)}
         print(json.dumps(as_object(comparison, names) | found, ensure_ascii=False, indent=2))
     elif texts is None:
-        print("\n\n".join((of_records(comparison, names), "\n".join(rule_lines(explanation.rules)))))
+        _print([[of_records(comparison, names)], rule_lines(explanation.rules)])
     else:
         parts = [
             [as_text(comparison, names, everything=arguments.everything)],
-            [_printable(line) for line in difference_lines(texts)],
+            difference_lines(texts),
             cause_lines(explanation.causes, everything=arguments.everything),
             rule_lines(explanation.rules),
         ]
-        print("\n\n".join("\n".join(lines) for lines in parts if lines))
+        _print(parts)
+
+
+def _print(parts: Sequence[Sequence[str]]) -> None:
+    """Lines, with an empty one between parts. Titles, words and texts are the pages', and a terminal obeys none."""
+    told = "\n\n".join("\n".join(lines) for lines in parts if lines)
+    print("\n".join(map(_printable, told.split("\n"))))
 
 
 def _sides_of_topic(arguments: argparse.Namespace, settings: Settings) -> tuple[Side, Side]:
