@@ -56,7 +56,7 @@ def test_made_again_it_shows_pairs_of_pages_with_fields_that_nobody_can_name(tmp
     assert "<ins>again</ins>" in (out / "report.html").read_text()
 
 
-@pytest.mark.parametrize(("at", "named"), [(".", "./pages"), (".", "pages/"), ("pages", "."), ("pages", "../pages")])
+@pytest.mark.parametrize(("at", "named"), [(".", "./pages"), ("pages", ".")])
 def test_pages_of_a_folder_are_shown_however_it_was_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, named: str
 ) -> None:

@@ -73,6 +73,21 @@ def test_standard_input_that_was_interrupted_is_gone_on_with_without_it(
     assert len(rows(tmp_path / "out")) == len(PAGES)
 
 
+@pytest.mark.parametrize("named", [".", "*"])
+def test_what_a_scan_writes_is_none_of_its_inputs_when_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(PAGES, Path("pages.jsonl"))
+    command = ["scan", named, "--out", "out", "--no-report", *PLAIN]
+    with monkeypatch.context() as stopping:
+        stopping.setattr(AskedToStop, "by_now", lambda asked: True)
+        assert main(command) == 130
+    assert main([*command, "--resume"]) == 0
+    assert len(rows(Path("out"))) == len(PAGES)
+    assert json.loads(Path("out/summary.json").read_text())["dead_letters"] == {}
+
+
 def test_what_could_not_be_read_counts_where_it_is_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -139,7 +139,7 @@ def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) 
     def found(names: Sequence[str]) -> list[Archive]:
         fields: Fields = Fields(**chosen)
         here = [str(standard_input) if name == "-" else name for name in names]
-        return find_archives(here, fields, most_bytes=most) if here else []
+        return find_archives(here, fields, most_bytes=most, without=arguments.out) if here else []
 
     return Task(
         folder=arguments.out,
