@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from worker.compose.parts import near, recipe
-from worker.compose.step import page_reader
 from worker.errors import PageError, UsageError
 from worker.evaluate.side_by_side import as_object, as_text, of_records
 from worker.explain.explanation_page import Explanation, explanation_page
@@ -333,7 +332,14 @@ def _answers(
         read = task()
         return {number: read(side.body, side.meta) for number, side in enumerate(sides)}
     found: dict[int, T | PageError] = {}
-    pool: ProcessPool[int, T] = page_reader(page, task, result)
+    pool: ProcessPool[int, T] = ProcessPool(
+        task,
+        result,
+        processes=1,
+        timeout_seconds=page.timeout_seconds,
+        memory_bytes=page.memory_mb * 1024 * 1024,
+        result_bytes=page.memory_mb * 1024 * 1024,
+    )
     with pool:
         for number, side in enumerate(sides):
             pool.submit(number, side.body, side.meta)

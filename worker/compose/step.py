@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 from worker.compose import parts
 from worker.compose.machine import MIB
-from worker.config import PageSettings, Settings
+from worker.config import Settings
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.scheme import Scheme
-from worker.messages import PageMeta
 from worker.pool.process_pool import ProcessPool
 from worker.stream.partition.fingerprint_pool import Source
 from worker.stream.policy import Policy, within
 from worker.topics import DAY_MS
-
-K = TypeVar("K")
-T = TypeVar("T")
 
 
 def fingerprinters(settings: Settings, made: Recipe, processes: int) -> ProcessPool[Source, Fingerprinted]:
@@ -30,20 +24,6 @@ def fingerprinters(settings: Settings, made: Recipe, processes: int) -> ProcessP
         processes=processes,
         timeout_seconds=settings.page.timeout_seconds,
         memory_bytes=settings.page.memory_mb * MIB,
-    )
-
-
-def page_reader(
-    page: PageSettings, task: Callable[[], Callable[[bytes, PageMeta], T]], result: type[T]
-) -> ProcessPool[K, T]:
-    """One child process that makes something else of pages than fingerprints: of a few of them, to be shown."""
-    return ProcessPool(
-        task,
-        result,
-        processes=1,
-        timeout_seconds=page.timeout_seconds,
-        memory_bytes=page.memory_mb * MIB,
-        result_bytes=page.memory_mb * MIB,
     )
 
 

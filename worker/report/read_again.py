@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
 
-from worker.compose.step import page_reader
 from worker.config import Settings
 from worker.errors import PageError
 from worker.messages import PageMeta
@@ -84,8 +83,15 @@ class TextsAgain:
         page = self._settings.page
         wanted = set(map(key_of, rows))
         found: dict[TextKey, str] = {}
-        main_text = partial(MainText, page.extractor, page.max_bytes)
-        pool: ProcessPool[TextKey, str] = page_reader(page, main_text, str)
+        factory: Callable[[], MainText] = partial(MainText, page.extractor, page.max_bytes)
+        pool: ProcessPool[TextKey, str] = ProcessPool(
+            factory,
+            str,
+            processes=1,
+            timeout_seconds=page.timeout_seconds,
+            memory_bytes=page.memory_mb * 1024 * 1024,
+            result_bytes=page.memory_mb * 1024 * 1024,
+        )
         with pool:
             for archive in self._archives:
                 if any(file.startswith(archive.name) for file, _ in wanted):
