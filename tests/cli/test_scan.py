@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,23 @@ def test_what_a_scan_writes_is_none_of_its_inputs_when_it_goes_on(
     assert main([*command, "--resume"]) == 0
     assert len(rows(Path("out"))) == len(PAGES)
     assert json.loads(Path("out/summary.json").read_text())["dead_letters"] == {}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_also_while_the_last_files_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: signal.Signals
+) -> None:
+    command = ["scan", str(write_jsonl(PAGES[:5], tmp_path / "pages")), "--out", str(tmp_path / "out"), *PLAIN]
+    for name, told in (
+        ("worker.scan.scan.write_parquet", "--resume goes on"),
+        ("worker.report.report.write_report", f"`python -m worker report {tmp_path / 'out'}` writes its report"),
+    ):
+        with monkeypatch.context() as stopping:
+            stopping.setattr(name, lambda *about, **more: signal.raise_signal(number))
+            assert main([*command, "--resume"]) == 130
+        assert told in capsys.readouterr().err
+    assert len(rows(tmp_path / "out")) == 5
+    assert (tmp_path / "out" / "summary.json").exists()
 
 
 def test_what_could_not_be_read_counts_where_it_is_asked_for(

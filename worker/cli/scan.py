@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -102,8 +102,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         _say(f"{archive.name}: {archive.form}{f'; {chosen}' if chosen else ''}")
     _say(_memory(settings))
     size = _bytes_in_all(task.archives)
-    with _progress(size) as tell:
-        found = scan(task, settings, checkpoint, asked.by_now, tell)
+    found = None
+    with _progress(size) as tell, suppress(KeyboardInterrupt):
+        found = scan(task, settings, checkpoint, asked.by_now, tell, lambda: asked.tell(_interrupt))
     if found is None:
         _say("stopped; the same command with --resume goes on from here")
         return INTERRUPTED
@@ -111,13 +112,21 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         from worker.report.read_again import TextsAgain
         from worker.report.report import REPORT, write_report
 
-        write_report(folder, folder / REPORT, settings, TextsAgain(task.new, settings))
+        try:
+            write_report(folder, folder / REPORT, settings, TextsAgain(task.new, settings))
+        except KeyboardInterrupt:
+            _say(f"stopped; the scan is complete, and `python -m worker report {folder}` writes its report")
+            return INTERRUPTED
     (folder / STANDARD_INPUT).unlink(missing_ok=True)
     print("\n".join(_lines(found, folder)))
     dead = sum(found["dead_letters"].values())
     if arguments.strict and dead:
         raise CheckFailed(f"{dead} pages or records could not be read: {folder}/dead-letters.jsonl says which, and why")
     return 0
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) -> Any:
