@@ -9,6 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.rows import VerdictRow
 
 FILE: Final = "verdicts.parquet"
@@ -31,9 +32,11 @@ def write_parquet(lines: Path, target: Path) -> None:
         OSError: there is no room.
         UnreadableRecord: a line is no verdict.
     """
-    beside = target.with_suffix(".tmp")
-    with lines.open("rb") as source, pq.ParquetWriter(beside, SCHEMA, compression="zstd") as writer:
+    with (
+        lines.open("rb") as source,
+        renamed_when_whole(target) as beside,
+        pq.ParquetWriter(beside, SCHEMA, compression="zstd") as writer,
+    ):
         while rows := [VerdictRow.decode(line) for line in islice(source, _GROUP_ROWS)]:
             columns = {name: [getattr(row, name) for row in rows] for name in VerdictRow.__struct_fields__}
             writer.write_table(pa.table(columns, schema=SCHEMA))
-    beside.replace(target)

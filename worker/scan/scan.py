@@ -28,11 +28,12 @@ from worker.local import Deduplicator
 from worker.scan.base_state import BaseState
 from worker.scan.checkpoint import Checkpoint, ScanPlan
 from worker.scan.ids import Ids
+from worker.scan.inputs.opening import printable
 from worker.scan.inputs.records import Archive
-from worker.scan.judging import DEAD_LETTERS, VERDICTS, Done, Judging
+from worker.scan.judging import Done, Judging
 from worker.scan.parquet_rows import FILE as PARQUET
 from worker.scan.parquet_rows import write_parquet
-from worker.scan.rows import VerdictRow
+from worker.scan.rows import DEAD_LETTERS, VERDICTS, VerdictRow
 from worker.scan.summary import FILE as SUMMARY
 from worker.scan.summary import summary, write_summary
 from worker.scan.survivors import write_survivors
@@ -70,7 +71,7 @@ class Task:
             archives=[(each.name, each.form, each.bytes_in_all) for each in self.archives],
             against=len(self.old),
             fields=self.fields,
-            base=None if self.base is None else str(self.base),
+            base=None if self.base is None else printable(str(self.base)),
             base_digest=base_digest,
             keeps=self.keeps,
             clock=clock,
