@@ -66,7 +66,8 @@ def measure(documents: Sequence[Document], field: Field, settings: Settings) -> 
             found.append(fingerprinter.of_page(document.body.encode(), META[field].at(str(document.id))))
         except PageError:
             continue
-    return chains(near(settings).near.earlier_in_batch(found))
+    rule = near(settings).near
+    return chains([[place for place in range(page) if rule(found[page], found[place])] for page in range(len(found))])
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,8 @@ from typing import Final, Literal, NamedTuple
 
 from worker.errors import Refused, UnreadableRecord
 from worker.fingerprint.scheme import Scheme
+from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Headers
-from worker.verdict.decide import Near
 
 NOTHING: Final = 2**62
 """More than the offset of any page."""
@@ -42,7 +42,7 @@ class Policy:
     scheme: bytes
     scheme_text: bytes
     shards: int
-    near: Near = field(compare=False)
+    near: ScopedNear = field(compare=False)
     writer: bytes
     partitions: int = 1 << 31
     """Of ``pages``."""
