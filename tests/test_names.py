@@ -51,8 +51,6 @@ def test_classes_that_are_imported_or_private_are_not_counted(tmp_path: Path) ->
         "scan",
         "groups",
         "report",
-        "groups",
-        "report",
     ],
 )
 def test_each_module_has_a_test_file_of_its_name(room: str) -> None:

@@ -81,7 +81,7 @@ def test_a_sketch_and_its_bands_stand_in_each_claim_and_each_entry_on_the_broker
         one = Claim(partition=1, offset=5, clock=7, url="http://a/", fingerprint=1 << 63, sketch=sketch, bands=bands)
         return len(encode(batch_of([one])))
 
-    assert claim(sketch=bytes(32), bands=bytes(32)) - claim() == SKETCHED_BYTES
+    assert claim(sketch=b"\1" * 32, bands=b"\1" * 32) - claim() == SKETCHED_BYTES
     assert OPTIONAL_WIDTHS["sketch"] + OPTIONAL_WIDTHS["bands"] == SKETCHED_BYTES
     accurate = replace(SMALL, sketched=True)
     assert accurate.log_bytes - SMALL.log_bytes == 7 * 86_400 * SKETCHED_BYTES

@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if arguments.least < 1:
         raise UsageError(f"--least {arguments.least}: a group has at least one page; give 1 or more")
     settings = load()
-    with verdicts(arguments, settings) as path, VerdictLines(path) as lines, _output(arguments.out) as out:
+    with verdicts(arguments, settings) as path, VerdictLines(path) as lines, _output(arguments.out, lines.path) as out:
         rule = None if arguments.topic else near(settings).near
         written = write_groups(lines, out, rule, arguments.keep, arguments.least)
     print(in_words(written, arguments.keep), file=sys.stderr)
@@ -112,11 +112,13 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
 
 
 @contextmanager
-def _output(file: Path | None) -> Iterator[BinaryIO]:
+def _output(file: Path | None, read: Path) -> Iterator[BinaryIO]:
     if file is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    if file.exists() and file.samefile(read):
+        raise UsageError(f"--out {file} holds the verdicts, which would be gone: name another file")
     try:
         opened = file.open("wb")
     except OSError as error:
