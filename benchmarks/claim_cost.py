@@ -13,7 +13,7 @@ import dataclasses
 import json
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -45,12 +45,16 @@ STEPS: Final = ("decode the batch", "ask one shard", "read all answers", "decide
 
 @dataclass(frozen=True)
 class ClaimCost:
-    """Microseconds of CPU time a claim, by step, in the median of all batches."""
+    """Microseconds of CPU time a claim, by step, in the median of all batches.
+
+    Bytes a claim are those of the last batch and of all shards' answers to it, without what Kafka adds to a record.
+    """
 
     entries: int
     shards: int
     claims_a_batch: int
     bytes_a_claim: float
+    answer_bytes_a_claim: float
     microseconds: dict[str, float]
 
     @property
@@ -108,16 +112,18 @@ def measure(rules: Policy, entries: int, batches: int) -> ClaimCost:
         marks.append(time.process_time())
         times.append([1e6 * (after - before) / count for before, after in pairwise(marks)])
     medians: list[float] = np.median(np.array(times), axis=0).tolist()
-    return ClaimCost(entries, rules.shards, count, len(value) / count, dict(zip(STEPS, medians, strict=True)))
+    answered = sum(map(len, [encode(own), *others]))
+    steps = dict(zip(STEPS, medians, strict=True))
+    return ClaimCost(entries, rules.shards, count, len(value) / count, answered / count, steps)
 
 
 def line_of(measured: ClaimCost) -> str:
     """For people."""
     steps = ", ".join(f"{name} {took:.2f}" for name, took in measured.microseconds.items())
     return (
-        f"{measured.claims_a_batch} claims a batch, {measured.bytes_a_claim:.0f} bytes each, {measured.shards} shards, "
-        f"{measured.entries:,} entries in the own one: {steps} microseconds a claim: {measured.claims_a_second:,.0f} "
-        "claims a second and core"
+        f"{measured.claims_a_batch} claims a batch, {measured.bytes_a_claim:.0f} bytes each and "
+        f"{measured.answer_bytes_a_claim:.0f} of answers, {measured.shards} shards, {measured.entries:,} entries in "
+        f"the own one: {steps} microseconds a claim: {measured.claims_a_second:,.0f} claims a second and core"
     )
 
 
@@ -139,14 +145,17 @@ def _sketches(count: int, chance: np.random.Generator) -> tuple[NDArray[np.uint8
     return sketches, chance.integers(0, 256, (count, BANDS_BYTES), np.uint8)
 
 
-def _batch(rules: Policy, offset: int, codes: U64, chance: np.random.Generator) -> Batch:
+def claims_of(
+    rules: Policy, sources: Sequence[tuple[int, int]], codes: U64, clock: int, chance: np.random.Generator
+) -> list[Claim]:
+    """Claims of unrelated pages, with these partitions, offsets and fingerprints, a millisecond apart."""
     sketches, bands = _sketches(len(codes), chance)
     accurate = isinstance(rules.near.near, AccurateNear)
-    claims = [
+    return [
         Claim(
-            partition=place % 8,
-            offset=offset * len(codes) + place // 8,
-            clock=1_700_000_000_000 + 1000 * offset + place,
+            partition=partition,
+            offset=offset,
+            clock=clock + place,
             url=f"https://www.example-{place % 97}.com/articles/2026/{offset}-{place}.html",
             fingerprint=code,
             text_hash=code * 0x9E3779B97F4A7C15 & MAX_U64,  # as as_entries has it
@@ -154,8 +163,13 @@ def _batch(rules: Policy, offset: int, codes: U64, chance: np.random.Generator) 
             sketch=sketches[place].tobytes() if accurate else b"",
             bands=bands[place].tobytes() if accurate else b"",
         )
-        for place, code in enumerate(codes.tolist())
+        for place, ((partition, offset), code) in enumerate(zip(sources, codes.tolist(), strict=True))
     ]
+
+
+def _batch(rules: Policy, offset: int, codes: U64, chance: np.random.Generator) -> Batch:
+    sources = [(place % 8, offset * len(codes) + place // 8) for place in range(len(codes))]
+    claims = claims_of(rules, sources, codes, 1_700_000_000_000 + 1000 * offset, chance)
     return Claims.of(claims).to_batch(rules.scheme, rules.writer)
 
 

@@ -1,0 +1,133 @@
+"""``python -m benchmarks ceiling``: how many pages a second any number of workers can order.
+
+Every worker pays for its own share of the pages, and for every claim of all workers. The second cost is measured here,
+with as many shards as there are workers, and eight at least, which they share; the first is measured by ``python -m
+worker bench pipeline`` and given. The ceiling is reckoned from both: where each worker's one core is full.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from benchmarks import report
+from benchmarks.claim_cost import ClaimCost, measure
+from worker.compose import parts
+from worker.compose.step import policy
+from worker.config import Settings
+from worker.errors import UsageError
+
+FEWEST_SHARDS: Final = 8
+_DECODE, _ASK, _ANSWERS, _DECIDE = range(4)
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Of so many workers; ``page_us`` is what a page costs the worker that owns it, in microseconds of its core."""
+
+    workers: int
+    page_us: float
+    cost: ClaimCost
+
+    @property
+    def claim_us(self) -> float:
+        """What every claim of all workers costs each of them."""
+        steps = list(self.cost.microseconds.values())
+        shards_each = math.ceil(self.cost.shards / self.workers)
+        return steps[_DECODE] + shards_each * steps[_ASK] + steps[_ANSWERS] + steps[_DECIDE]
+
+    @property
+    def pages_a_second(self) -> float:
+        """Of all workers together, where their cores are full."""
+        return 1e6 / (self.page_us / self.workers + self.claim_us)
+
+    @property
+    def bytes_a_second(self) -> float:
+        """That each worker reads of both logs then."""
+        return self.pages_a_second * (self.cost.bytes_a_claim + self.cost.answer_bytes_a_claim)
+
+    @property
+    def wait(self) -> float:
+        """Seconds from a worker's full batch to its decision, where each worker has one in flight before it."""
+        return self.workers * self.cost.claims_a_batch / self.pages_a_second
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """How many workers, and what a page costs."""
+    parser.add_argument(
+        "--page-us", type=float, required=True, metavar="MICROSECONDS", help="of the owner's core, a page"
+    )
+    parser.add_argument("--workers", default="1,3,10,30,100,200,400", metavar="N,N,…", help="(default: %(default)s)")
+    parser.add_argument("--entries", type=int, default=1_000_000, metavar="N", help="in a shard (default: 1,000,000)")
+    parser.add_argument("--batches", type=int, default=30, help="to measure (default: 30)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write Markdown and a picture here")
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """Measure, reckon and print."""
+    try:
+        numbers = [int(number) for number in arguments.workers.split(",")]
+    except ValueError:
+        raise UsageError(f"--workers {arguments.workers} is no list of numbers; give one such as 1,10,100") from None
+    if min(*numbers, arguments.entries, arguments.batches) < 1 or arguments.page_us <= 0:
+        raise UsageError("--workers, --entries, --batches and --page-us must be positive; give larger numbers")
+    settings = load()
+    scheme = parts.scheme(settings, parts.recipe(settings))
+    rules = policy(settings, scheme, secrets.token_bytes(8))
+    ceilings = []
+    for number in numbers:
+        sharded = replace(rules, shards=max(number, FEWEST_SHARDS))
+        ceilings.append(Ceiling(number, arguments.page_us, measure(sharded, arguments.entries, arguments.batches)))
+    print(table(ceilings))
+    if arguments.out is not None:
+        _write(arguments.out, ceilings)
+    return 0
+
+
+def table(ceilings: Sequence[Ceiling]) -> str:
+    """A row a number of workers, as Markdown."""
+    columns = ("workers", "shards", "µs a claim", "pages/s", "wait, s", "bytes a claim", "of answers",
+               "MB/s each reads", "MB/s all read")  # fmt: skip
+    rows = [
+        (
+            f"{each.workers}",
+            f"{each.cost.shards}",
+            f"{each.claim_us:.2f}",
+            f"{each.pages_a_second:,.0f}",
+            f"{each.wait:.2f}",
+            f"{each.cost.bytes_a_claim:.0f}",
+            f"{each.cost.answer_bytes_a_claim:.0f}",
+            f"{each.bytes_a_second / 1e6:.1f}",
+            f"{each.workers * each.bytes_a_second / 1e6:,.0f}",
+        )
+        for each in ceilings
+    ]
+    return report.table(columns, rows)
+
+
+def _write(out: Path, ceilings: Sequence[Ceiling]) -> None:
+    lines = {
+        "pages a second": [(each.workers, each.pages_a_second) for each in ceilings],
+        "if no claim of others cost anything": [(each.workers, each.workers * 1e6 / each.page_us) for each in ceilings],
+    }
+    first = ceilings[0]
+    report.write(
+        out,
+        title="How many pages a second the order takes",
+        how=(
+            "`python -m benchmarks ceiling`: what a claim costs every worker was measured, with "
+            f"{first.cost.entries:,} entries a shard, {first.cost.claims_a_batch} claims a batch, three of ten near "
+            f"to a survivor. The {first.page_us:.0f} µs that a page costs its owner were measured before. "
+            "All else is reckoned from these two: where one core of each worker is full, parsers not counted; batches "
+            "are full then, too."
+        ),
+        versions=("numpy", "numba"),
+        absent=(),
+        sections=[("Pages a second", table(ceilings))],
+        plot=report.plot(out.with_suffix(".svg"), lines, x="workers", y="pages a second"),
+    )
