@@ -25,6 +25,12 @@ def test_there_are_seven_in_a_fixed_order() -> None:
     assert len(topics.ALL) == 7
 
 
+def test_where_no_page_is_copied_there_is_no_topic_for_copies_and_the_others_are_the_same() -> None:
+    made = specs()
+    del made[DEDUPLICATED]
+    assert specs(copies=False) == made
+
+
 def test_names_carry_the_prefix() -> None:
     assert topic_name("dedup.", topics.PAGES) == "dedup.pages"
     assert {spec.name for spec in specs(prefix="").values()} == set(topics.ALL)

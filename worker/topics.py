@@ -59,8 +59,9 @@ def topic_specs(
     shards: int = 8,
     retention_days: float = 7,
     max_message_bytes: int = 8 * 1024 * 1024,
+    copies: bool = True,
 ) -> tuple[TopicSpec, ...]:
-    """All seven topics of a generation.
+    """All seven topics of a generation; without ``deduplicated`` where no page is copied.
 
     ``retention_days`` is for the topics that are not compacted; what a worker can replay ends there.
     ``max_message_bytes`` bounds one record batch as the broker counts it.
@@ -81,7 +82,7 @@ def topic_specs(
         spec(FINGERPRINTS, 1, kept),
         spec(ANSWERS, 1, kept),
         spec(INDEX, shards, {"cleanup.policy": "compact"}),
-        spec(DEDUPLICATED, partitions, kept),
+        *([spec(DEDUPLICATED, partitions, kept)] if copies else []),
         spec(VERDICTS, partitions, kept),
         spec(DEAD_LETTERS, partitions, kept),
     )

@@ -6,8 +6,9 @@
 # Without BOOTSTRAP it prints the commands. Arguments go to kafka-acls.sh. PREFIX, GROUP and GENERATION are the workers'
 # topics.prefix, kafka.group and topics.generation; WORKER, CRAWLER, READER and OPERATOR are principals, READERS the
 # readers' group. A new generation needs its rights before its topics are used: run this with GENERATION=b beforehand;
-# the rights in the old one stay. The commands index, repair and switch need the workers' rights, in both generations
-# where there are two; topics delete needs Delete on what it deletes.
+# the rights in the old one stay. Those on the topic deduplicated are not needed with output.mode=verdicts. The commands
+# index, repair and switch need the workers' rights, in both generations where there are two; topics delete needs Delete
+# on what it deletes.
 set -euo pipefail
 PREFIX=${PREFIX-dedup.}
 GROUP=${GROUP-dedup}

@@ -41,7 +41,7 @@ class Beside(Stage):
         self.deaf.clear()
         return self
 
-    def back(self, *script: Page | Event, output: Literal["tag", "drop", "count"] | None = None) -> Beside:
+    def back(self, *script: Page | Event, output: Literal["tag", "drop", "verdicts", "count"] | None = None) -> Beside:
         """A worker comes, and what the script says happens."""
         if output is not None:
             self.policy = replace(self.policy, output=output)

@@ -1,4 +1,4 @@
-"""``python -m worker topics create|check|delete``: the seven topics, made and compared; a generation's deleted."""
+"""``python -m worker topics create|check|delete``: the topics, made and compared; a generation's deleted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from worker.stream.kafka.topic_admin import (
     create_topics,
     delete_topics,
 )
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES, TopicSpec, group_names
+from worker.topics import ALL, ANSWERS, FINGERPRINTS, INDEX, PAGES, TopicSpec, group_names, topic_name
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -89,7 +89,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 def _delete(settings: Settings) -> int:
     with cluster(settings) as groups:
         refuse_running(Generation(settings.topics.generation, groups))
-    names = [spec.name for spec in specs(settings) if spec.topic != PAGES]
+    topics = settings.topics
+    names = [topic_name(topics.prefix, topic, topics.generation) for topic in ALL if topic != PAGES]
     groups_too = group_names(settings.kafka.group, settings.topics.generation)
     deleted = delete_topics(client_options(settings.kafka), names, groups_too)
     print("\n".join(f"deleted {name}" for name in deleted) or "there is nothing to delete")

@@ -410,12 +410,13 @@ class IndexSettings(Section):
 
 
 class OutputSettings(Section):
-    """What readers of the deduplicated topic get."""
+    """What of the pages goes out; verdicts always do."""
 
-    mode: Literal["tag", "drop", "count"] = setting(
+    mode: Literal["tag", "drop", "verdicts", "count"] = setting(
         "tag",
-        "tag: every page goes out with its verdict in headers. drop: duplicates are left out. count: no page goes out, "
-        "verdicts are written and counted, to compare a topics.generation with another.",
+        "tag: every page goes out with its verdict in headers. drop: duplicates are left out. verdicts: no page is "
+        "copied, verdicts and dead letters go out alone; the topic deduplicated is not needed. count: neither pages nor "
+        "dead letters go out, verdicts are written and counted, to compare a topics.generation with another.",
     )
 
 

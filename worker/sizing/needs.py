@@ -16,6 +16,8 @@ LOAD: Final = 0.7
 """Share of a core that is planned for; the rest of it is for catching up after a restart."""
 PAGES_A_SECOND_AND_CORE: Final = 400
 """Measured: 450 with two workers and their broker on two cores (docs/benchmarks/pipeline.md), rounded down."""
+WITHOUT_COPIES: Final = 1.15
+"""Times as many where no page is copied (``output.mode=verdicts``): measured in turn with the other, rounded down."""
 ENTRIES_A_SHARD: Final = 10_000_000
 """A larger shard takes longer to restore, and while one restores no page gets a verdict."""
 FEWEST: Final = 8
@@ -58,9 +60,9 @@ class Growth:
 class Crawl:
     """What is known before: pages a day, different pages the index holds at last, bytes of a page's body.
 
-    ``growth`` is that of the index's memory, and ``sketched`` says whether entries have sketches; ``retention_days``
-    and ``replicas`` are the topics'; ``speed`` is in pages a second and core; ``page_memory`` is what a page may take
-    in its parser, in bytes.
+    ``growth`` is that of the index's memory, and ``sketched`` says whether entries have sketches; ``copies`` whether
+    pages go out with their verdicts; ``retention_days`` and ``replicas`` are the topics'; ``speed`` is in pages a second
+    and core; ``page_memory`` is what a page may take in its parser, in bytes.
     """
 
     pages_a_day: int
@@ -72,6 +74,7 @@ class Crawl:
     retention_days: float
     replicas: int
     speed: float = PAGES_A_SECOND_AND_CORE
+    copies: bool = True
 
     @property
     def mean(self) -> float:
@@ -107,7 +110,8 @@ class Crawl:
     def log_bytes(self) -> int:
         """On the brokers, all copies: what is kept for ``retention_days``."""
         claim = CLAIM_BYTES + self.sketched * SKETCHED_BYTES
-        page = 2 * self.page_bytes + PAGES_BYTES + DEDUPLICATED_BYTES + VERDICT_BYTES + claim + ANSWER_BYTES
+        page = self.page_bytes + PAGES_BYTES + VERDICT_BYTES + claim + ANSWER_BYTES
+        page += self.copies * (self.page_bytes + DEDUPLICATED_BYTES)
         return math.ceil(self.pages_a_day * self.retention_days * page * self.replicas)
 
     @property

@@ -47,7 +47,7 @@ class Policy:
     partitions: int = 1 << 31
     """Of ``pages``."""
     ttl: int | None = None
-    output: Literal["tag", "drop", "count"] = "tag"
+    output: Literal["tag", "drop", "verdicts", "count"] = "tag"
     claims_a_batch: int = 1024
     """The time to compare the claims of a batch with each other grows with their number squared."""
     flush_entries: int = 4096

@@ -124,7 +124,14 @@ def test_drop_leaves_out_duplicates_only(decision: Decision, passes: bool) -> No
     assert VERDICTS in written
 
 
-@pytest.mark.parametrize("output", ["tag", "drop"])
+@pytest.mark.parametrize("decision", [UNIQUE, DUPLICATE, REFETCH], ids=lambda decision: decision.outcome)
+def test_where_verdicts_go_out_alone_no_page_is_copied(decision: Decision) -> None:
+    written = outputs(decision, output="verdicts")
+    assert list(written) == [VERDICTS]
+    assert written[VERDICTS] == outputs(decision)[VERDICTS]
+
+
+@pytest.mark.parametrize("output", ["tag", "drop", "verdicts"])
 def test_a_dead_letter_is_the_page_with_its_reason_and_source_and_no_verdict(output: str) -> None:
     written = outputs(DEAD, output=output)
     assert list(written) == [DEAD_LETTERS]

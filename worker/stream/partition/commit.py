@@ -22,7 +22,7 @@ OVERSIZE: Final = "oversize"
 
 
 def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: bool = False) -> list[Output]:
-    """What one committed page leaves: a dead letter, or its verdict and, unless dropped, the page as it came.
+    """What one committed page leaves: a dead letter, or its verdict and, where it is copied, the page as it came.
 
     A page that is only ``counted`` leaves nothing but its verdict, to be compared with that of another generation.
     Headers named ``dedup-…`` that the page brought along (a page fed back from ``deduplicated``) give way to ours.
@@ -41,7 +41,8 @@ def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: b
         return [Output(DEAD_LETTERS, record.partition, key, body, headers, source)]
     verdict = verdict_record(record, decision, policy.scheme)
     written = [Output(VERDICTS, record.partition, verdict.url.encode(), verdict.encode(), (), source)]
-    if not counted and not (policy.output == "drop" and decision.outcome == DUPLICATE):
+    copied = policy.output == "tag" or (policy.output == "drop" and decision.outcome != DUPLICATE)
+    if copied and not counted:
         headers = [*kept, *verdict.to_headers()]
         written.append(Output(DEDUPLICATED, record.partition, record.key, record.value, headers, source))
     return written
