@@ -145,7 +145,7 @@ def test_in_mode_verdicts_no_page_is_copied_and_the_topic_for_copies_is_neither_
 ) -> None:
     with Cluster(broker, topic_prefix, tmp_path, (*SMALL, "output.mode=verdicts")) as cluster:
         worker = cluster.start_worker()
-        cluster.publish([*articles(0, 30), (PageMeta(url="http://site.example/empty"), b"")])
+        cluster.publish([*articles(0, 30), (PageMeta(url="http://site.example/paper"), b"%PDF-1.7")])
         cluster.wait_until_committed()
         found = check_guarantees(traces(broker, topic_prefix, output="verdicts"))
         assert Counter(record.verdict if record else "dead" for record in found.values()) == Counter(

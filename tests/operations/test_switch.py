@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pytest
 
@@ -11,6 +11,7 @@ from tests.stream.script import ANSWER, CLAIM, COMMIT, CRASH, FLUSH, REBALANCE, 
 from worker.errors import Refused
 from worker.fingerprint.near import SimHashNear
 from worker.operations.switch import plan_switch, switch
+from worker.stream.policy import OutputMode
 
 A, B, C, D, E, F = different(*"abcdef")
 A2 = Page("http://a2.example/", A.bits ^ 0b11)
@@ -113,7 +114,7 @@ def test_no_setting_leaves_pages_out_or_writes_them_twice() -> None:
 
 @pytest.mark.parametrize("output", ["drop", "verdicts"])
 def test_a_generation_that_copies_other_pages_than_the_old_one_takes_over_as_any(
-    output: Literal["drop", "verdicts"],
+    output: OutputMode,
 ) -> None:
     old, new = pair()
     old.play(A, DEAD, COMMIT)

@@ -29,6 +29,7 @@ from tests.stream.script import (
 )
 from worker.errors import Unavailable
 from worker.stream.log import RECORD_BYTES
+from worker.stream.policy import OutputMode
 from worker.stream.states import PartitionState, ShardState
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
@@ -105,7 +106,8 @@ def test_what_has_expired_is_unique_again(mishap: tuple[Event, ...]) -> None:
 
 def test_what_goes_out_may_change_from_one_start_to_the_next_and_each_page_has_its_verdict_once() -> None:
     stage = Stage().play(A, COMMIT)
-    for output, page in (("verdicts", B), ("drop", A_AGAIN), ("verdicts", C), ("tag", D)):
+    starts: list[tuple[OutputMode, Page]] = [("verdicts", B), ("drop", A_AGAIN), ("verdicts", C), ("tag", D)]
+    for output, page in starts:
         stage.policy = replace(stage.policy, output=output)
         stage.play(CRASH, page, COMMIT)
     assert len(stage.verdicts()) == len(set(stage.verdicts())) == 5

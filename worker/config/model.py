@@ -415,8 +415,8 @@ class OutputSettings(Section):
     mode: Literal["tag", "drop", "verdicts", "count"] = setting(
         "tag",
         "tag: every page goes out with its verdict in headers. drop: duplicates are left out. verdicts: no page is "
-        "copied, verdicts and dead letters go out alone; the topic deduplicated is not needed. count: neither pages nor "
-        "dead letters go out, verdicts are written and counted, to compare a topics.generation with another.",
+        "copied, verdicts and dead letters go out alone; the topic deduplicated is not needed. count: verdicts go out, "
+        "neither pages nor dead letters do, to compare a topics.generation with another.",
     )
 
 

@@ -61,8 +61,8 @@ class Crawl:
     """What is known before: pages a day, different pages the index holds at last, bytes of a page's body.
 
     ``growth`` is that of the index's memory, and ``sketched`` says whether entries have sketches; ``copies`` whether
-    pages go out with their verdicts; ``retention_days`` and ``replicas`` are the topics'; ``speed`` is in pages a second
-    and core; ``page_memory`` is what a page may take in its parser, in bytes.
+    pages go out with their verdicts; ``retention_days`` and ``replicas`` are the topics'; ``speed`` is in pages a
+    second and core; ``page_memory`` is what a page may take in its parser, in bytes.
     """
 
     pages_a_day: int
