@@ -8,7 +8,7 @@ topic             key                                      value
 ``answers``       none                                     ``Answer`` in an envelope
 ``index``         16 random bytes                          ``Block`` in an envelope, or a tombstone
 ``deduplicated``  as on ``pages``                          as on ``pages``; verdict headers added
-``verdicts``      canonical URL                            ``VerdictRecord`` as JSON
+``verdicts``      canonical URL                            ``VerdictRecord`` as JSON; whose page it is as headers
 ``dead-letters``  as on ``pages``                          as on ``pages``; reason headers added
 ================  =======================================  ==========================================
 
@@ -225,7 +225,11 @@ OPTIONAL_WIDTHS: Final = {"scope": 8, "bands": SKETCH_BYTES, "sketch": SKETCH_BY
 
 
 class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record of ``verdicts``, as JSON. ``fingerprint`` is 16 hex digits; ``scheme`` is 16 hex digits."""
+    """A record of ``verdicts``, as JSON. ``fingerprint`` is 16 hex digits; ``scheme`` is 16 hex digits.
+
+    ``url_as_given``, ``spider``, ``job`` and ``status`` are what the crawler said of the page (``PageMeta``), None
+    where it said nothing. ``language`` is a label, empty where it is not known; ``tokens`` counts words of its text.
+    """
 
     url: str
     verdict: Literal["unique", "duplicate", "refetch"]
@@ -237,6 +241,12 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
     source: tuple[int, int]
     fetched: int | None
     scheme: str
+    url_as_given: str | None = None
+    spider: str | None = None
+    job: str | None = None
+    status: Int64 | None = None
+    language: str = ""
+    tokens: int = 0
 
     def encode(self) -> bytes:
         """UTF-8 JSON, one object."""
@@ -249,6 +259,11 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(value or b"", type=cls)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise UnreadableRecord(f"not a verdict record: {error}") from error
+
+    def crawl_headers(self) -> list[tuple[str, bytes]]:
+        """Whose page it is, as on ``pages``: who reads one crawl's verdicts need not decode those of all others."""
+        pairs = (("url", self.url_as_given), ("spider", self.spider), ("job", self.job))
+        return [(name, value.encode()) for name, value in pairs if value is not None]
 
     def to_headers(self) -> list[tuple[str, bytes]]:
         """The verdict's headers on ``deduplicated``; a null value has none."""

@@ -205,7 +205,7 @@ class TopicSettings(Section):
         8 * 1024 * 1024,
         "Largest record batch that the broker takes on these topics. Bounds the largest page.",
         unit="bytes",
-        ge=64 * 1024,
+        ge=128 * 1024,
         le=1024**3,
     )
 
