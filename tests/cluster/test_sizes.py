@@ -44,12 +44,12 @@ def squeeze(cluster: Cluster, body: bytes, headers: list[tuple[str, bytes | None
 def test_the_largest_page_passes_and_one_that_only_compression_made_small_is_a_dead_letter(
     broker: str, topic_prefix: str, tmp_path: Path
 ) -> None:
-    most = 65536
+    most = 131072
     with Cluster(broker, topic_prefix, tmp_path, (*SMALL, f"topics.max_message_bytes={most}")) as cluster:
         cluster.start_worker()
         fits, too_large = largest(cluster, lambda size: b"<p>" + b"word " * (size // 5) + b"x" * (size % 5), most)
         assert most - 500 < fits < too_large == fits + 1
-        body = b"<p>" + b"another " * 100_000
+        body = b"<p>" + b"another " * 200_000
         sent = squeeze(cluster, body, of(b"http://large/gzip"), partition=1)
         cluster.publish([article(1)])
         cluster.wait_until_committed()

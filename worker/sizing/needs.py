@@ -16,8 +16,9 @@ LOAD: Final = 0.7
 """Share of a core that is planned for; the rest of it is for catching up after a restart."""
 PAGES_A_SECOND_AND_CORE: Final = 400
 """Measured: 450 with two workers and their broker on two cores (docs/benchmarks/pipeline.md), rounded down."""
-WITHOUT_COPIES: Final = 1.15
-"""Times as many where no page is copied (``output.mode=verdicts``): measured in turn with the other, rounded down."""
+WITHOUT_COPIES: Final = 1.05
+"""Times as many where no page is copied (``output.mode=verdicts``). Measured in turn with the other, three times each:
+1.04, 1.14 and 1.04 times (docs/explanation/cost.md)."""
 ENTRIES_A_SHARD: Final = 10_000_000
 """A larger shard takes longer to restore, and while one restores no page gets a verdict."""
 FEWEST: Final = 8
