@@ -10,6 +10,7 @@ topic             key                                      value
 ``deduplicated``  as on ``pages``                          as on ``pages``; verdict headers added
 ``verdicts``      canonical URL                            ``VerdictRecord`` as JSON; whose page it is as headers
 ``dead-letters``  as on ``pages``                          as on ``pages``; reason headers added
+``jobs``          job, spider and run                      ``JobMark`` as JSON; job and spider as headers
 ================  =======================================  ==========================================
 
 The envelope of the three binary topics is 12 bytes, little endian: two magic bytes that name the topic, one byte
@@ -274,6 +275,42 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
             ("dedup-reason", self.reason),
         )
         return [(name, str(value).encode()) for name, value in pairs if value is not None]
+
+
+class JobMark(msgspec.Struct, frozen=True, kw_only=True):
+    """A record of ``jobs``, as JSON: how many pages of a job one run has put on ``pages``.
+
+    A run is a process that publishes: a crawl, one that goes on with it, or one that sends a spool. Each has records of
+    its own (``key``), and a job has as many pages as its runs together: so nobody has to read what others have written
+    before, and of two runs that end at once none is lost. ``pages`` is None from the run's beginning to its end.
+    """
+
+    job: str
+    spider: str | None
+    run: str
+    pages: int | None
+
+    @property
+    def key(self) -> bytes:
+        """The later record of the same key counts."""
+        return "\n".join((self.job, self.spider or "", self.run)).encode()
+
+    def encode(self) -> bytes:
+        """UTF-8 JSON, one object."""
+        return msgspec.json.encode(self)
+
+    def to_headers(self) -> list[tuple[str, bytes]]:
+        """Job and spider under the names that they have on ``pages``."""
+        pairs = (("spider", self.spider), ("job", self.job))
+        return [(name, value.encode()) for name, value in pairs if value is not None]
+
+    @classmethod
+    def decode(cls, value: bytes | None) -> JobMark:
+        """Raises ``UnreadableRecord`` for anything else than a mark."""
+        try:
+            return msgspec.json.decode(value or b"", type=cls)
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            raise UnreadableRecord(f"not a mark of a job: {error}") from error
 
 
 def dead_letter_headers(reason: str, detail: str, source: tuple[int, int]) -> list[tuple[str, bytes]]:

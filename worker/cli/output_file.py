@@ -1,0 +1,30 @@
+"""Where a command writes what it prints otherwise."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from worker.errors import UsageError
+
+
+@contextmanager
+def output_to(file: Path | None) -> Iterator[BinaryIO]:
+    """The file that ``--out`` names, or standard output.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    if file is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        opened = file.open("wb")
+    except OSError as error:
+        raise UsageError(f"--out {file} cannot be written ({error.strerror}): name another file") from error
+    with opened:
+        yield opened
