@@ -14,6 +14,7 @@ from worker.evaluate.circumstances import machine
 from worker.evaluate.labelled import META, Document, Field, read_documents
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.report.markup import percent
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -65,7 +66,8 @@ def measure(documents: Sequence[Document], field: Field, settings: Settings) -> 
             found.append(fingerprinter.of_page(document.body.encode(), META[field].at(str(document.id))))
         except PageError:
             continue
-    return chains(near(settings).near.earlier_in_batch(found))
+    rule = near(settings).near
+    return chains([[place for place in range(page) if rule(found[page], found[place])] for page in range(len(found))])
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -84,9 +86,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     for folder in arguments.sets:
         for field in get_args(Field):
             found = measure(read_documents(folder, field), field, settings)
-            share = f"{100 * found.near_to_none / found.united:.1f} %"
             named = f"{folder.resolve().name}, {field}"
-            rows.append((named, *(f"{number:,}" for number in found), share))
+            rows.append((named, *(f"{number:,}" for number in found), percent(found.near_to_none, found.united)))
     print(table(("pages", "in all", "duplicates", "thrown away by a union", "near to no kept page", "share"), rows))
     print(f"\nMeasured on: {machine(())}.")
     return 0

@@ -1,7 +1,9 @@
 """``python -m benchmarks claim-cost``: what a claim costs every worker, however many there are.
 
 The one partition that orders all claims is read by all workers: each decodes every batch, asks its shards, reads the
-answers of all shards and decides. This is measured with batches as full as they get, on one core, without the broker.
+answers of all shards and decides. This is measured with batches as full as they get, on one core, without the broker,
+as a worker of one shard that owns none of the pages. By the settings in force; their predicate says whether there are
+sketches.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+import xxhash
+from numpy.typing import NDArray
 
 from benchmarks import index_codes
 from benchmarks.index_contenders import PORTION, U64, as_entries
@@ -24,13 +28,18 @@ from worker.compose import parts
 from worker.compose.step import policy
 from worker.config import Settings
 from worker.errors import UsageError
+from worker.fingerprint.near import AccurateNear
+from worker.fingerprint.sketch import BANDS_BYTES, SKETCH_BYTES
 from worker.index.shard import Shard
-from worker.messages import Answer, Batch, Claim, decode, encode
+from worker.messages import MAX_U64, Answer, Batch, Claim, decode, encode
 from worker.stream.log_follower import DecidedBatch, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.live import LiveShard, Standing
+from worker.verdict.claims import Claims
 from worker.verdict.decide import decide
 
+HITS: Final = 0.3
+"""Share of the claims that are near to a stored survivor."""
 STEPS: Final = ("decode the batch", "ask one shard", "read all answers", "decide and store")
 
 
@@ -41,6 +50,7 @@ class ClaimCost:
     entries: int
     shards: int
     claims_a_batch: int
+    bytes_a_claim: float
     microseconds: dict[str, float]
 
     @property
@@ -70,62 +80,98 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 
 def measure(rules: Policy, entries: int, batches: int) -> ClaimCost:
-    """Half of the claims are near to an entry of the shard."""
+    """Three of ten claims are near to a survivor of some shard; the own one holds its share of them."""
     count = rules.claims_a_batch
+    chance = np.random.default_rng(1)
     codes = index_codes.uniform(entries, count * batches)
-    shard = LiveShard(0, rules, _filled(codes.stored), Standing(to=entries))
+    shard = LiveShard(0, rules, _filled(codes.stored, rules, chance), Standing(to=entries))
     times = []
-    for number, asked in enumerate(np.split(codes.asked, batches)):
+    for number, asked in enumerate(np.split(chance.integers(0, 1 << 64, count * batches, np.uint64), batches)):
         offset = entries + 1 + number
-        value = encode(_batch(rules, offset, asked))
-        others = [encode(_answer(rules, offset, other)) for other in range(1, rules.shards)]
+        homes = np.where(chance.random(count) < HITS, chance.integers(0, rules.shards, count), -1)
+        own_hits = np.flatnonzero(homes == 0)
+        asked[own_hits] = chance.choice(codes.stored, len(own_hits))
+        value = encode(_batch(rules, offset, asked, chance))
+        others = [encode(_answer(rules, offset, other, homes)) for other in range(1, rules.shards)]
         marks = [time.process_time()]
-        batch = decode(Batch, value)
+        claims = Claims.of_batch(decode(Batch, value))
         marks.append(time.process_time())
-        own = shard.answer(Pending(offset, batch))
+        own = shard.answer(Pending(offset, rules.writer, claims))
         marks.append(time.process_time())
         answers = [own, *(decode(Answer, other) for other in others)]
+        for answer in answers:
+            xxhash.xxh3_128_digest(answer.gist())
         marks.append(time.process_time())
-        decisions = decide(offset, batch.claims, answers, rules.near)
-        shard.on_decided(DecidedBatch(offset, batch, decisions, ReplayPoint(offset, 0), ReplayPoint(offset + 1, 0)))
+        decisions = decide(offset, claims, answers, rules.near)
+        before, after = ReplayPoint(offset, 0), ReplayPoint(offset + 1, 0)
+        shard.on_decided(DecidedBatch(offset, rules.writer, decisions, before, after))
         marks.append(time.process_time())
         times.append([1e6 * (after - before) / count for before, after in pairwise(marks)])
     medians: list[float] = np.median(np.array(times), axis=0).tolist()
-    return ClaimCost(entries, rules.shards, count, dict(zip(STEPS, medians, strict=True)))
+    return ClaimCost(entries, rules.shards, count, len(value) / count, dict(zip(STEPS, medians, strict=True)))
 
 
 def line_of(measured: ClaimCost) -> str:
     """For people."""
     steps = ", ".join(f"{name} {took:.2f}" for name, took in measured.microseconds.items())
     return (
-        f"{measured.claims_a_batch} claims a batch, {measured.shards} shards, {measured.entries:,} entries in the own "
-        f"one: {steps} microseconds a claim: {measured.claims_a_second:,.0f} claims a second and core"
+        f"{measured.claims_a_batch} claims a batch, {measured.bytes_a_claim:.0f} bytes each, {measured.shards} shards, "
+        f"{measured.entries:,} entries in the own one: {steps} microseconds a claim: {measured.claims_a_second:,.0f} "
+        "claims a second and core"
     )
 
 
-def _filled(codes: U64) -> Shard:
-    shard = Shard()
+def _filled(codes: U64, rules: Policy, chance: np.random.Generator) -> Shard:
+    shard = Shard.by(rules.near)
     for number, start in enumerate(range(0, len(codes), PORTION)):
-        shard.store(as_entries(codes[start : start + PORTION], number))
+        entries = as_entries(codes[start : start + PORTION], number)
+        if isinstance(rules.near.near, AccurateNear):
+            sketches, bands = _sketches(len(entries), chance)
+            entries = replace(entries, sketch=sketches.view(np.uint64), bands=bands.view(np.uint32))
+        shard.store(entries)
     return shard
 
 
-def _batch(rules: Policy, offset: int, codes: U64) -> Batch:
+def _sketches(count: int, chance: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Those of as many unrelated texts, of slots."""
+    sketches = chance.integers(0, 256, (count, SKETCH_BYTES), np.uint8)
+    sketches[:, -1] &= 0x3F
+    return sketches, chance.integers(0, 256, (count, BANDS_BYTES), np.uint8)
+
+
+def _batch(rules: Policy, offset: int, codes: U64, chance: np.random.Generator) -> Batch:
+    sketches, bands = _sketches(len(codes), chance)
+    accurate = isinstance(rules.near.near, AccurateNear)
     claims = [
         Claim(
-            partition=0,
-            offset=offset * len(codes) + place,
-            clock=0,
+            partition=place % 8,
+            offset=offset * len(codes) + place // 8,
+            clock=1_700_000_000_000 + 1000 * offset + place,
             url=f"https://www.example-{place % 97}.com/articles/2026/{offset}-{place}.html",
             fingerprint=code,
-            text_hash=code,
+            text_hash=code * 0x9E3779B97F4A7C15 & MAX_U64,  # as as_entries has it
             tokens=200,
+            sketch=sketches[place].tobytes() if accurate else b"",
+            bands=bands[place].tobytes() if accurate else b"",
         )
         for place, code in enumerate(codes.tolist())
     ]
-    return Batch(scheme=rules.scheme, writer=rules.writer, claims=tuple(claims))
+    return Claims.of(claims).to_batch(rules.scheme, rules.writer)
 
 
-def _answer(rules: Policy, offset: int, shard: int) -> Answer:
-    """That of a shard in which nothing is near: one of a hundred has the entry."""
-    return Answer(scheme=rules.scheme, writer=rules.writer, batch=offset, shard=shard, void=(), hits=())
+def _answer(rules: Policy, offset: int, shard: int, homes: NDArray[np.int64]) -> Answer:
+    """That of a shard which holds what these claims are near to."""
+    places = np.flatnonzero(homes == shard)
+    count = len(places)
+    return Answer(
+        scheme=rules.scheme,
+        writer=rules.writer,
+        batch=offset,
+        shard=shard,
+        place=places.astype("<u4").tobytes(),
+        original_batch=np.full(count, 7, "<i8").tobytes(),
+        original_place=places.astype("<u4").tobytes(),
+        distance=bytes(count),
+        reason=bytes(count),
+        urls=tuple(f"https://www.example-{place % 97}.com/articles/2025/{place}.html" for place in places.tolist()),
+    )

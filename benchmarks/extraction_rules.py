@@ -91,7 +91,7 @@ def as_markdown(effects: dict[Rule, Effect], with_all: Sequence[float], sites: s
         for rule, effect in effects.items()
     ]
     head = _HEAD.format(pages=pages, sites=len(sites), least=_NOTICEABLE, f1=sum(with_all) / pages)
-    return head + table(("rule", "it", "why", "helps", "hurts", "sites", "F1"), rows) + "\n"
+    return head + table(("rule", "it", "why", "helps", "hurts", "sites", "F1"), rows, texts=3) + "\n"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

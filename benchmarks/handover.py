@@ -153,7 +153,7 @@ def _judge(log: Log, first_batch: int, counted: tuple[float, float], shared_out:
     batches = {
         record.offset: record.timestamp
         for record in _all(log, FINGERPRINTS, first_batch)
-        if record.value and decode(Batch, record.value).claims
+        if record.value and decode(Batch, record.value).count
     }
     answers = [(decode(Answer, record.value), record.timestamp) for record in _all(log, ANSWERS, 0) if record.value]
     first_worker = answers[0][0].writer

@@ -42,7 +42,7 @@ def fill(settings: Settings, rules: Policy, entries: int) -> int:
     log = kafka_log(settings, client_options(settings.kafka), rules.writer)
     headers = [(SCHEME_HEADER, rules.scheme_text)]
     batches = -(-entries // (BLOCK * rules.shards))
-    empty = encode(Batch(scheme=rules.scheme, writer=rules.writer, claims=()))
+    empty = encode(Batch(scheme=rules.scheme, writer=rules.writer, count=0))
     sent: deque[Ticket] = deque()
     try:
         for _ in range(batches):

@@ -18,9 +18,9 @@ def short(number: float) -> str:
     return f"{number / 1e3:.1f}k" if number >= 1e3 else f"{number:.0f}"
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, its first column to the left and the numbers to the right."""
-    lines = [columns, ["---"] + ["---:"] * (len(columns) - 1), *rows]
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
+    """A Markdown table, its first columns, so many ``texts``, to the left and the numbers to the right."""
+    lines = [columns, ["---"] * texts + ["---:"] * (len(columns) - texts), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
 
 

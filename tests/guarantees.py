@@ -12,9 +12,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.oracle import Expected, Known, verdicts
+from tests.columns import claims_of
+from tests.oracle import Expected, Known, Near, verdicts
 from worker.messages import Batch, Order, VerdictRecord
-from worker.verdict.decide import Near
 
 Source = tuple[int, int]
 
@@ -109,9 +109,9 @@ def check_survivors(traces: Traces, committed: dict[Source, VerdictRecord | None
         if batch.scheme != traces.scheme:
             continue
         before[offset] = watermark
-        watermark = max(watermark, *(claim.clock for claim in batch.claims))
+        watermark = max(watermark, *(claim.clock for claim in claims_of(batch)))
         after[offset] = watermark
-    claims = {(offset, place): claim for offset, batch in traces.log for place, claim in enumerate(batch.claims)}
+    claims = {(offset, place): claim for offset, batch in traces.log for place, claim in enumerate(claims_of(batch))}
 
     def live(earlier: Order, later: Order) -> bool:
         return traces.ttl is None or after[earlier[0]] >= before[later[0]] - traces.ttl

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from worker.fingerprint.near import Match
+from worker.fingerprint.scoped import ScopedRecord
 from worker.index.entries import Survivor
 from worker.messages import Batch, Claim, Order
-from worker.verdict.decide import Near
+from worker.verdict.claims import Claims
+
+Near: TypeAlias = Callable[[ScopedRecord, ScopedRecord], Match | None]
 
 
 class Expected(NamedTuple):
@@ -52,7 +56,7 @@ def verdicts(
         if batch.scheme != scheme:
             continue
         known.survivors = known.live(ttl)
-        for place, claim in enumerate(batch.claims):
+        for place, claim in enumerate(Claims.of_batch(batch)):
             order = (offset, place)
             known.watermark = max(known.watermark, claim.clock)
             source = (claim.partition, claim.offset)

@@ -33,7 +33,7 @@ Headers = Sequence[tuple[str, bytes]]
 Order = tuple[int, int]
 """Place of a claim among all claims: (offset of its batch in ``fingerprints``, index inside the batch)."""
 
-VERSION: Final = 1
+VERSION: Final = 2
 _ENVELOPE: Final = struct.Struct("<2sBBII")
 MAX_U64: Final = 2**64 - 1
 SKETCH_BYTES: Final = 32
@@ -125,11 +125,46 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """A record of ``fingerprints``: claims in order. ``scheme`` is the 8-byte id of all that a verdict depends on."""
+    """A record of ``fingerprints``: claims in order, column by column, little endian, ``count`` entries each.
+
+    ``scheme`` is the 8-byte id of all that a verdict depends on. ``fingerprint`` and ``text_hash`` are uint64;
+    ``scope`` uint64, ``bands`` 8 x uint32 and ``sketch`` 32 bytes are empty where no claim has any, and zeros for a
+    claim without. ``packed`` holds the columns of ``PACKED_WIDTHS``, one after the other: of each the lowest bytes of
+    all entries, then the next higher ones, and zlib over all, as neighbours differ little. ``language`` there is a
+    place in ``languages``. ``dead`` are (place, reason). ``urls`` are the URLs in UTF-8, one after the other, under
+    zlib; ``url_bytes`` says where each ends. ``worker.verdict.claims`` reads and writes all this.
+    """
 
     scheme: bytes
     writer: bytes
-    claims: tuple[Claim, ...]
+    count: int
+    fingerprint: bytes = b""
+    text_hash: bytes = b""
+    packed: bytes = b""
+    languages: tuple[str, ...] = ()
+    dead: tuple[tuple[int, str], ...] = ()
+    urls: bytes = b""
+    scope: bytes = b""
+    bands: bytes = b""
+    sketch: bytes = b""
+
+    def __post_init__(self) -> None:
+        for name, width in {"fingerprint": 8, "text_hash": 8, **OPTIONAL_WIDTHS}.items():
+            found = len(getattr(self, name))
+            if found != self.count * width and (found or name not in OPTIONAL_WIDTHS):
+                raise ValueError(f"column {name} has {found} bytes, {self.count} claims of {width} were announced")
+
+
+PACKED_WIDTHS: Final = {
+    "partition": 4,
+    "offset": 8,
+    "clock": 8,
+    "tokens": 4,
+    "url_bytes": 4,
+    "bare": 1,
+    "language": 1,
+}
+"""Bytes a claim of each column in ``Batch.packed``: all whole numbers, signed where ``Claim`` has them so."""
 
 
 class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
@@ -146,21 +181,59 @@ class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """A record of ``answers``: what ``shard`` says of the batch at offset ``batch``.
+    """A record of ``answers``: what ``shard`` says of the batch at offset ``batch``, column by column, little endian.
 
-    ``void`` lists the places of claims that are not the first of their page, ascending; ``hits`` ascend by place.
+    ``void`` lists the places, uint32, of claims that are not the first of their page, ascending. The other columns are
+    of the hits, which ascend by place: ``place`` uint32; ``original_batch`` int64 and ``original_place`` uint32, the
+    survivor's order; ``distance`` uint8 in bits, 255 for none; ``reason`` uint8, a place in ``NEAR_REASONS``; and the
+    survivors' ``urls``.
     """
 
     scheme: bytes
     writer: bytes
     batch: int
     shard: int
-    void: tuple[int, ...]
-    hits: tuple[Hit, ...]
+    void: bytes = b""
+    place: bytes = b""
+    original_batch: bytes = b""
+    original_place: bytes = b""
+    distance: bytes = b""
+    reason: bytes = b""
+    urls: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        count = len(self.urls)
+        for name, width in _HIT_WIDTHS.items():
+            if len(getattr(self, name)) != count * width:
+                raise ValueError(f"column {name} of an answer has {len(getattr(self, name))} bytes for {count} hits")
+        if len(self.void) % 4 or max(self.reason, default=0) >= len(NEAR_REASONS):
+            raise ValueError("an answer with half a place, or with a reason of no rule")
+
+    def hit(self, number: int) -> Hit:
+        """The hit of that number, counted from 0."""
+        distance = self.distance[number]
+        return Hit(
+            place=_U32.unpack_from(self.place, 4 * number)[0],
+            order=(
+                _I64.unpack_from(self.original_batch, 8 * number)[0],
+                _U32.unpack_from(self.original_place, 4 * number)[0],
+            ),
+            url=self.urls[number],
+            distance=None if distance == NO_DISTANCE else distance,
+            reason=NEAR_REASONS[self.reason[number]],
+        )
 
     def gist(self) -> bytes:
         """What is the same in two answers that say the same: void claims and earliest survivors; writers may differ."""
-        return msgspec.msgpack.encode((self.void, [(hit.place, hit.order) for hit in self.hits]))
+        return b"%d %b%b%b%b" % (len(self.void), self.void, self.place, self.original_batch, self.original_place)
+
+
+_U32: Final = struct.Struct("<I")
+_I64: Final = struct.Struct("<q")
+_HIT_WIDTHS: Final = {"place": 4, "original_batch": 8, "original_place": 4, "distance": 1, "reason": 1}
+NO_DISTANCE: Final = 255
+NEAR_REASONS: Final = ("exact-text", "exact-bytes", "hamming", "sketch")
+"""The reasons of ``worker.fingerprint.near``, by which a survivor is near to a page."""
 
 
 class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):

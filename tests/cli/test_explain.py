@@ -155,6 +155,15 @@ def test_only_so_much_of_a_file_is_read_as_of_a_page(tmp_path: Path, capsys: pyt
     assert "unread" not in printed.out
 
 
+def test_a_title_cannot_command_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("<title>\x1b[31mRed fish and its water</title><p>few words of it</p>")
+    assert run(str(page), str(page)) == 0
+    printed = capsys.readouterr().out
+    assert "near only to pages of its title: \ufffd[31mRed fish and its water" in printed
+    assert "\x1b" not in printed
+
+
 def test_names_and_texts_cannot_command_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--text", "\x1b[31mred fish\n water salt", "\udcff bytes of no text") == 0
     printed = capsys.readouterr().out

@@ -26,12 +26,15 @@ def test_it_is_written_beside_the_verdicts_or_elsewhere(tmp_path: Path, capsys: 
     assert (tmp_path / "other.html").read_text() == (tmp_path / "report.html").read_text()
 
 
-def test_of_a_scan_pairs_are_shown_as_long_as_its_files_are_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = "The ferry to the island leaves at nine, says the harbour master, and comes back before the tide turns"
+TEXTS = [
+    f"The ferry to the island leaves at nine, says the harbour master, and comes back before the tide turns {word}"
+    for word in ("today", "again")
+]
+
+
+def test_of_a_scan_pairs_are_shown_as_long_as_its_files_are_there(tmp_path: Path) -> None:
     pages = tmp_path / "pages.jsonl"
-    rows = [{"url": f"http://{n}.example/", "text": f"{text} {word}"} for n, word in enumerate(("today", "again"))]
+    rows = [{"url": f"http://{n}.example/", "text": text} for n, text in enumerate(TEXTS)]
     pages.write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / "out"
     assert main(["scan", str(pages), "--out", str(out), *SETTINGS]) == 0
@@ -41,6 +44,28 @@ def test_of_a_scan_pairs_are_shown_as_long_as_its_files_are_there(
     pages.unlink()
     assert main(["report", str(out), *SETTINGS]) == 0
     assert "No pages are shown side by side" in Parsed((out / "report.html").read_text()).words
+
+
+def test_made_again_it_shows_pairs_of_pages_with_fields_that_nobody_can_name(tmp_path: Path) -> None:
+    pages, out = tmp_path / "pages.jsonl", tmp_path / "out"
+    about = {"fetched_at": "2026-01-02T03:04:05Z", "spider": "news", "encoding": "utf-8"}
+    rows = [about | {"url": f"http://{n}.example/", "article": text} for n, text in enumerate(TEXTS)]
+    pages.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["scan", str(pages), "--out", str(out), "--no-report", *SETTINGS]) == 0
+    assert main(["report", str(out), *SETTINGS]) == 0
+    assert "<ins>again</ins>" in (out / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("at", "named"), [(".", "./pages"), ("pages", ".")])
+def test_pages_of_a_folder_are_shown_however_it_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, named: str
+) -> None:
+    (tmp_path / "pages").mkdir()
+    for number, text in enumerate(TEXTS):
+        (tmp_path / "pages" / f"{number}.txt").write_text(text)
+    monkeypatch.chdir(tmp_path / at)
+    assert main(["scan", named, "--out", str(tmp_path / "out"), *SETTINGS]) == 0
+    assert "<ins>again</ins>" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_a_file_that_cannot_be_written_is_told_with_the_next_move(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tests.scan.archives import some_pages, write_jsonl, write_warc
 from worker.cli.main import main
 from worker.cli.scan import _how_far
 from worker.compose import installed
+from worker.compose.stopping import AskedToStop
 from worker.scan.judging import Done
 from worker.scan.rows import VerdictRow
 
@@ -25,11 +27,15 @@ def rows(out: Path) -> list[VerdictRow]:
     return [VerdictRow.decode(line) for line in (out / "verdicts.jsonl").read_bytes().splitlines()]
 
 
+def pipe_in(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
 def test_standard_input_is_scanned_and_people_are_told_what_came_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = write_jsonl(PAGES, tmp_path / "pages").read_bytes() + b"no json\n"
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(written)))
+    pipe_in(monkeypatch, written)
     out = tmp_path / "out"
     assert main(["scan", "-", "--out", str(out), *PLAIN]) == 0
     told = capsys.readouterr()
@@ -43,6 +49,61 @@ def test_standard_input_is_scanned_and_people_are_told_what_came_of_it(
         "dead-letters.jsonl", "report.html", "summary.json", "verdicts.jsonl", "verdicts.parquet",
     ]  # fmt: skip
     assert [row.id for row in rows(out)] == [f"<urn:page:{number}>" for number in range(30)]
+
+
+def test_what_is_piped_in_after_an_input_that_was_refused_is_what_is_scanned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    for content, code in ((b'{"score": 1}\n', 2), (write_jsonl(PAGES[:3], tmp_path / "pages").read_bytes(), 0)):
+        pipe_in(monkeypatch, content)
+        assert main(["scan", "-", "--out", str(out), "--no-report", *PLAIN]) == code
+    assert len(rows(out)) == 3
+
+
+def test_standard_input_that_was_interrupted_is_gone_on_with_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["scan", "-", "--out", str(tmp_path / "out"), "--no-report", *PLAIN]
+    pipe_in(monkeypatch, write_jsonl(PAGES, tmp_path / "pages").read_bytes())
+    with monkeypatch.context() as stopping:
+        stopping.setattr(AskedToStop, "by_now", lambda asked: True)
+        assert main(command) == 130
+    pipe_in(monkeypatch, b"")
+    assert main([*command, "--resume"]) == 0
+    assert len(rows(tmp_path / "out")) == len(PAGES)
+
+
+@pytest.mark.parametrize("named", [".", "*"])
+def test_what_a_scan_writes_is_none_of_its_inputs_when_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(PAGES, Path("pages.jsonl"))
+    command = ["scan", named, "--out", "out", "--no-report", *PLAIN]
+    with monkeypatch.context() as stopping:
+        stopping.setattr(AskedToStop, "by_now", lambda asked: True)
+        assert main(command) == 130
+    assert main([*command, "--resume"]) == 0
+    assert len(rows(Path("out"))) == len(PAGES)
+    assert json.loads(Path("out/summary.json").read_text())["dead_letters"] == {}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_also_while_the_last_files_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: signal.Signals
+) -> None:
+    command = ["scan", str(write_jsonl(PAGES[:5], tmp_path / "pages")), "--out", str(tmp_path / "out"), *PLAIN]
+    for name, told in (
+        ("worker.scan.scan.write_parquet", "--resume goes on"),
+        ("worker.report.report.write_report", f"`python -m worker report {tmp_path / 'out'}` writes its report"),
+    ):
+        with monkeypatch.context() as stopping:
+            stopping.setattr(name, lambda *about, **more: signal.raise_signal(number))
+            assert main([*command, "--resume"]) == 130
+        assert told in capsys.readouterr().err
+    assert len(rows(tmp_path / "out")) == 5
+    assert (tmp_path / "out" / "summary.json").exists()
 
 
 def test_what_could_not_be_read_counts_where_it_is_asked_for(

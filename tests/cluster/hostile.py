@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 from confluent_kafka import Producer
 
 from tests.cluster.crawl import HTML, Page
-from worker.messages import Answer, Batch, Claim, Headers, encode
+from tests.columns import answer_of, batch_of
+from worker.messages import Claim, Headers, encode
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.urls import canonical_url
 
@@ -93,8 +94,8 @@ def wide(partition: int, number: int) -> Sent:
 def foreign(chance: random.Random) -> list[Sent]:
     """Records that none of our versions wrote, and whole ones of another scheme: a worker passes all of them over."""
     claim = Claim(partition=0, offset=chance.randrange(10**6), clock=0, url="http://foreign.example/", text_hash=7)
-    batch = Batch(scheme=b"foreign!", writer=b"stranger", claims=(claim,))
-    answer = Answer(scheme=b"foreign!", writer=b"stranger", batch=chance.randrange(1000), shard=0, void=(), hits=())
+    batch = batch_of([claim], b"foreign!", b"stranger")
+    answer = answer_of(scheme=b"foreign!", writer=b"stranger", batch=chance.randrange(1000))
     whole = encode(batch)
     flipped = bytearray(whole)
     flipped[chance.randrange(12, len(whole))] ^= 1 << chance.randrange(8)

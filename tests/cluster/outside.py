@@ -10,13 +10,13 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaErr
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # public, but not re-exported
 
 from tests.guarantees import Traces
+from tests.oracle import Near
 from worker.errors import Refused, UnreadableRecord
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Batch, VerdictRecord, decode
 from worker.stream.log import Record
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS, topic_name
-from worker.verdict.decide import Near
 
 READ_SECONDS = 60.0
 DEFAULT_NEAR = ScopedNear(AccurateNear(3))

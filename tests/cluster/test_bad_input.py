@@ -16,11 +16,12 @@ from msgspec import structs
 
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
+from tests.columns import answer_of, batch_of
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
-from worker.messages import Answer, Batch, Block, Claim, PageMeta, VerdictRecord, encode, text_headers
+from worker.messages import Block, Claim, PageMeta, VerdictRecord, encode, text_headers
 from worker.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 pytestmark = pytest.mark.cluster
@@ -308,7 +309,7 @@ def test_pages_that_unpack_to_more_than_memory_cost_only_themselves(cluster: Clu
 
 
 SCHEME: Final = b"foreign!"
-TORN: Final = encode(Batch(scheme=SCHEME, writer=b"w", claims=()))[2:]
+TORN: Final = encode(batch_of([], SCHEME))[2:]
 CLAIM: Final = Claim(partition=0, offset=10**6, clock=0, url="http://foreign/", fingerprint=0)
 
 
@@ -326,8 +327,8 @@ def test_foreign_records_on_the_logs_and_the_index_are_passed_over_with_a_warnin
         for topic in (FINGERPRINTS, ANSWERS):
             foreign.send(topic, b"foreign", key=None)
             in_transaction(cluster, topic, b"foreign")
-        foreign.send(FINGERPRINTS, encode(Batch(scheme=SCHEME, writer=b"w", claims=(CLAIM,))))
-        foreign.send(ANSWERS, encode(Answer(scheme=SCHEME, writer=b"w", batch=0, shard=0, void=(), hits=())))
+        foreign.send(FINGERPRINTS, encode(batch_of([CLAIM], SCHEME)))
+        foreign.send(ANSWERS, encode(answer_of(scheme=SCHEME)))
 
     worker = running(cluster.start_worker())
     cluster.publish(article(number) for number in range(10))

@@ -16,6 +16,7 @@ from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import Page, invented
 from tests.cluster.outside import read, traces
 from tests.cluster.test_bad_input import running
+from tests.columns import batch_of
 from tests.waiting import wait_for
 from worker.messages import Batch, Claim, decode, encode
 from worker.topics import FINGERPRINTS, PAGES
@@ -43,7 +44,7 @@ def forge(cluster: Cluster) -> int:
     first = next(record for record in read(cluster.bootstrap, cluster.prefix + FINGERPRINTS))
     scheme = decode(Batch, first.value).scheme
     claim = Claim(partition=0, offset=2**62, clock=0, url="http://forged/", fingerprint=0)
-    value = encode(Batch(scheme=scheme, writer=b"forger00", claims=(claim,)))
+    value = encode(batch_of([claim], scheme, b"forger00"))
     producer = KafkaProducer(**cluster.options)
     try:
         sent = producer.send(cluster.prefix + FINGERPRINTS, value=value, partition=0)

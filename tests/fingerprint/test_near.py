@@ -105,13 +105,6 @@ def test_the_distance_is_the_number_of_bits_that_differ(a: int, b: int, k: int) 
     assert match == (Match(differing, "hamming") if differing <= k else None)
 
 
-@given(st.lists(pages, max_size=30), radii, ratios)
-def test_looking_inside_a_batch_finds_what_all_pairs_do(batch: list[Page], k: int, ratio: Ratio) -> None:
-    near = SimHashNear(k, ratio)
-    by_definition = [[i for i in range(j) if near(batch[j], batch[i])] for j in range(len(batch))]
-    assert near.earlier_in_batch(batch) == by_definition
-
-
 @pytest.mark.parametrize(
     ("ratio", "a", "b", "allowed"),
     [
@@ -127,7 +120,6 @@ def test_looking_inside_a_batch_finds_what_all_pairs_do(batch: list[Page], k: in
 )
 def test_a_ratio_includes_its_own_value(ratio: Ratio, a: int, b: int, allowed: bool) -> None:
     assert ratio.allows(a, b) == ratio.allows(b, a) == allowed
-    assert ratio.allowed(np.array([a]), b).tolist() == [allowed]
     near = SimHashNear(3, ratio)
     assert (near(Page(5, 1, a), Page(5, 2, b)) is not None) == allowed
 
@@ -193,9 +185,7 @@ sketched = st.builds(
 )
 
 
-@given(st.lists(sketched | pages, max_size=20), radii, ratios)
-def test_looking_inside_a_batch_finds_accurately_what_all_pairs_do(batch: list[Page], k: int, ratio: Ratio) -> None:
+@given(st.lists(sketched | pages, max_size=8), radii, ratios)
+def test_of_two_pages_each_is_near_to_the_other_accurately_or_neither(batch: list[Page], k: int, ratio: Ratio) -> None:
     near = AccurateNear(k, ratio=ratio)
-    by_definition = [[i for i in range(j) if near(batch[j], batch[i])] for j in range(len(batch))]
-    assert near.earlier_in_batch(batch) == by_definition
-    assert all(near(a, b) == near(b, a) for a in batch[:8] for b in batch[:8])
+    assert all(near(a, b) == near(b, a) for a in batch for b in batch)

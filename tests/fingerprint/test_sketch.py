@@ -23,9 +23,7 @@ from worker.fingerprint.sketch import (
     SKETCH_BYTES,
     SLOTS,
     agreement,
-    agreements,
     as_keys,
-    as_words,
     bands,
     bands_by_definition,
     ngrams,
@@ -179,9 +177,6 @@ def test_agreement_is_that_of_the_bigrams_of_short_texts_and_of_the_slots_of_oth
     a, b = sketch_by_definition(text), sketch_by_definition(other)
     expected = agreement_by_definition(text, other)
     assert agreement(a, b) == agreement(b, a) == expected
-    rows = as_words([a, b, sketch_by_definition(list(range(50)))])
-    assert agreements(rows, np.broadcast_to(rows[1], rows.shape)).tolist()[:2] == [expected, SLOTS]
-    assert agreements(rows[:1], rows[1:2]).tolist() == [expected]
 
 
 @pytest.mark.parametrize("count", [1, 14, 15, 21, 22, 23, 24, 500])

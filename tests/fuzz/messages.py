@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from tests.columns import answer_of, batch_of, claims_of
 from worker.errors import Refused, UnreadableRecord
 from worker.messages import (
     _ENVELOPE,
@@ -20,17 +21,12 @@ from worker.messages import (
     decode,
     encode,
 )
+from worker.verdict.claims import Claims
 
 KINDS: tuple[type[Any], ...] = (Batch, Answer, Block)
 CLAIM = Claim(partition=1, offset=7, clock=5, url="http://a/", fingerprint=2**64 - 1, text_hash=3, sketch=b"s" * 32)
-ANSWER = Answer(
-    scheme=b"8",
-    writer=b"w",
-    batch=4,
-    shard=1,
-    void=(0, 2),
-    hits=(Hit(place=1, order=(2, 3), url="http://b/", distance=None, reason="hamming"),),
-)
+HIT = Hit(place=1, order=(2, 3), url="http://b/", distance=None, reason="hamming")
+ANSWER = answer_of([HIT], void=(0, 2), batch=4, shard=1)
 VERDICT = VerdictRecord(
     url="http://a/",
     verdict="duplicate",
@@ -57,9 +53,11 @@ def attack(data: bytes) -> None:
         for value in (data, enveloped(kind, data)):
             try:
                 message = decode(kind, value)
+                claims = list(Claims.of_batch(message)) if kind is Batch else []
             except (UnreadableRecord, Refused):
                 continue
             assert decode(kind, encode(message)) == message
+            assert not claims or claims_of(batch_of(claims)) == claims
     try:
         verdict = VerdictRecord.decode(data)
     except UnreadableRecord:
@@ -70,7 +68,7 @@ def attack(data: bytes) -> None:
 
 def seeds() -> Iterator[bytes]:
     """One of each kind, and what has more than it should, in depth."""
-    batch = encode(Batch(scheme=b"12345678", writer=b"w", claims=(CLAIM,)))
+    batch = encode(batch_of([CLAIM]))
     for whole in (batch, encode(ANSWER)):
         payload = whole[_ENVELOPE.size :]
         yield whole

@@ -137,7 +137,7 @@ def first_near(
     near = np.bitwise_count(fingerprints[None, :] ^ asked[:, None]) <= k
     if tokens is not None and asked_tokens is not None:
         for number, count in enumerate(asked_tokens.tolist()):
-            near[number] &= ratio.allowed(tokens.astype(np.int64), count)
+            near[number] &= [ratio.allows(here, count) for here in tokens.tolist()]
     firsts: list[int] = np.where(near.any(axis=1), near.argmax(axis=1), -1).tolist()
     return firsts
 

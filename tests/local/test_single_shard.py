@@ -42,7 +42,7 @@ def judged(shard: SingleShard, *claims: Claim) -> list[str]:
         decided = shard.decide([one])
         shard.has_room_for(decided)
         shard.take(decided)
-        found.append(decided.decisions[0].outcome)
+        found.append(decided.decisions.rows[0].outcome)
     return found
 
 
@@ -53,7 +53,7 @@ def test_each_page_is_judged_by_those_before_it_under_a_number_of_its_own() -> N
     shard = single()
     assert judged(shard, A, B, A_AGAIN, C) == ["unique", "duplicate", "refetch", "unique"]
     assert shard.judged == 4
-    assert shard.decide([B]).decisions[0].order == (4, 0)
+    assert shard.decide([B]).decisions.rows[0].order == (4, 0)
 
 
 def test_pages_that_are_judged_together_count_one_by_one() -> None:
@@ -151,4 +151,4 @@ def test_similarity_is_told_where_something_tells(
 def test_a_dead_page_is_similar_to_none() -> None:
     shard = single()
     decided = shard.decide([claim("", None, dead="bad-url: x")])
-    assert (decided.decisions[0].outcome, shard.similarities(decided)) == ("dead", [None])
+    assert (decided.decisions.rows[0].outcome, shard.similarities(decided)) == ("dead", [None])

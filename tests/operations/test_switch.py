@@ -10,6 +10,7 @@ from tests.operations.generations import Beside, different, every_page, written
 from tests.stream.script import ANSWER, CLAIM, COMMIT, CRASH, FLUSH, REBALANCE, REDELIVER, UNACKNOWLEDGED, Page
 from worker.errors import Refused
 from worker.fingerprint.near import SimHashNear
+from worker.fingerprint.scoped import ScopedNear
 from worker.operations.switch import plan_switch, switch
 from worker.stream.policy import OutputMode
 
@@ -21,7 +22,7 @@ DEAD: Final = Page("http://dead.example/", "dead")
 def pair(**changes: Any) -> tuple[Beside, Beside]:
     """One that writes and one that counts, with a larger radius; both own all partitions."""
     old = Beside("", **changes)
-    new = Beside("b", old, output="count", near=SimHashNear(2), **changes)
+    new = Beside("b", old, output="count", near=ScopedNear(SimHashNear(2)), **changes)
     return old.play(COMMIT), new.play(COMMIT)
 
 

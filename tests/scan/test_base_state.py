@@ -37,6 +37,7 @@ def test_a_scan_works_on_a_copy_which_takes_the_place_of_the_state_in_the_end(tm
         base.replace_by(work, was)
     assert judged(kept) == 2
     assert (work / "ids").read_bytes() == b"id"
+    assert (kept / "index.blocks").stat().st_mode & 0o077 == 0, "it holds URLs, and was nobody else's to read"
 
 
 def test_one_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:

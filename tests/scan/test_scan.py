@@ -221,6 +221,22 @@ def test_old_pages_are_compared_with_and_get_no_row(tmp_path: Path, whole: Path,
     assert [archive["name"] for archive in found["archives"]] == [str(second)]
 
 
+def test_what_is_no_text_is_written_down_all_the_same(tmp_path: Path) -> None:
+    half = "\ud800"
+    rows_in = [
+        {"id": half, "url": f"http://a.example/{half}", "text": "one of them", "spider": half},
+        {"url": "http://b.example/", "text": half},
+    ]
+    archive = tmp_path / "pages.jsonl"
+    archive.write_text("".join(json.dumps(row) + "\n" for row in rows_in))
+    state = tmp_path / os.fsdecode(b"state-\xff")
+    assert run(task(tmp_path / "out", archive, base=state, keeps=True)) is not None
+    assert [(row.id, row.verdict) for row in rows(tmp_path / "out")] == [
+        ("?", "unique"),
+        ("http://b.example/", "unique"),
+    ]
+
+
 def test_what_expires_is_the_same_with_any_number_of_processes_and_interruptions(tmp_path: Path) -> None:
     pages = [replace(page, fetched=number * 3_600_000) for number, page in enumerate(PAGES)]
     lines = [json.dumps({"url": page.url, "html": page.body, "fetched": page.fetched}) for page in pages]

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from tests.columns import claimed
 from tests.guarantees import Source, Traces, Violation, check_guarantees
 from tests.simulation.crawl import Shown
 from tests.simulation.memory_log import MemoryLog, World
@@ -80,9 +81,8 @@ def check_dead_letters(schedule: Schedule) -> None:
     """Each says why, as its first claim does, and holds the page as it came, unless it was too large."""
     pages = {(record.partition, record.offset): record for record in everything(schedule.world, PAGES)}
     first: dict[Source, Claim] = {}
-    for _, batch in recorded(schedule.world):
-        for claim in batch.claims if batch.scheme == schedule.policy.scheme else ():
-            first.setdefault((claim.partition, claim.offset), claim)
+    for claim in claimed(recorded(schedule.world), schedule.policy.scheme):
+        first.setdefault((claim.partition, claim.offset), claim)
     for source, record in dead_letters(schedule.world):
         reason, _, detail = (first[source].dead or "").partition(": ")
         told = text_headers(record.headers)
@@ -97,12 +97,11 @@ def check_clocks(schedule: Schedule) -> None:
     """Neither a page from the future nor one without a time moves the log's clock beyond what the broker says."""
     ahead = DAY_MS if schedule.ttl is None else min(DAY_MS, schedule.ttl // 10)
     pages = {(record.partition, record.offset): record for record in everything(schedule.world, PAGES)}
-    for _, batch in recorded(schedule.world):
-        for claim in batch.claims if batch.scheme == schedule.policy.scheme else ():
-            page = pages[claim.partition, claim.offset]
-            fetched = Shown.of(page).fetched
-            if claim.clock != (page.timestamp if fetched is None else min(fetched, page.timestamp + ahead)):
-                raise Violation(f"J8: a page of {fetched}, which came at {page.timestamp}, claims {claim.clock}")
+    for claim in claimed(recorded(schedule.world), schedule.policy.scheme):
+        page = pages[claim.partition, claim.offset]
+        fetched = Shown.of(page).fetched
+        if claim.clock != (page.timestamp if fetched is None else min(fetched, page.timestamp + ahead)):
+            raise Violation(f"J8: a page of {fetched}, which came at {page.timestamp}, claims {claim.clock}")
 
 
 def rebuilt(
@@ -128,13 +127,12 @@ def check_standing(schedule: Schedule, shard: LiveShard) -> None:
     later one.
     """
     known = schedule.share.known
-    watermark, claimed = known.watermark, dict(known.claimed_up_to)
-    for offset, batch in recorded(schedule.world):
-        if offset <= shard.standing.to and batch.scheme == schedule.policy.scheme:
-            for claim in batch.claims:
-                watermark = max(watermark, claim.clock)
-                claimed[claim.partition] = max(claimed.get(claim.partition, -1), claim.offset)
-    found, wanted = (shard.standing.watermark, shard.standing.claimed_up_to), (watermark, claimed)
+    watermark, up_to = known.watermark, dict(known.claimed_up_to)
+    before = ((offset, batch) for offset, batch in recorded(schedule.world) if offset <= shard.standing.to)
+    for claim in claimed(before, schedule.policy.scheme):
+        watermark = max(watermark, claim.clock)
+        up_to[claim.partition] = max(up_to.get(claim.partition, -1), claim.offset)
+    found, wanted = (shard.standing.watermark, shard.standing.claimed_up_to), (watermark, up_to)
     if schedule.share.exact and found != wanted:
         raise Violation(f"J6: shard {shard.number} begins after batch {shard.standing.to} with {found}, not {wanted}")
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from tests.columns import answer_of, batch_of
 from tests.simulation.crawl import claim_of
 from tests.simulation.memory_log import OnItsWay, in_memory
 from worker.index.blocks import NO_BATCH, Header, pack
 from worker.index.blocks import cover as honest_cover
 from worker.index.entries import Entries, Survivor
-from worker.messages import Answer, Batch, Block, Claim, Hit, decode, encode
+from worker.messages import Block, Claim, Hit, decode, encode
 from worker.stream.log import Record
 from worker.stream.policy import Note, ReplayPoint
 from worker.stream.shard import snapshot_file
@@ -124,7 +125,7 @@ def claim_by_another_scheme(schedule: Schedule) -> None:
         claim_of(record, schedule.ttl) for record in chance.sample(records, min(len(records), chance.randint(1, 3)))
     ]
     later = [msgspec.structs.replace(claim, clock=claim.clock + chance.choice((0, 50))) for claim in claims]
-    batch = Batch(scheme=OTHER, writer=b"other", claims=tuple(later))
+    batch = batch_of(later, OTHER, b"other")
     world.topics[FINGERPRINTS, 0].append(0, None, encode(batch), (), world.clock)
 
 
@@ -135,14 +136,8 @@ def answer_by_another_scheme(schedule: Schedule) -> None:
         return
     batch = chance.randrange(max(0, end - 3), end + 1)
     hits = (Hit(place=0, order=(0, 0), url="http://other.example/", distance=0, reason="hamming"),)
-    answer = Answer(
-        scheme=OTHER,
-        writer=b"other",
-        batch=batch,
-        shard=chance.randrange(world.shards),
-        void=(),
-        hits=chance.choice(((), hits)),
-    )
+    shard = chance.randrange(world.shards)
+    answer = answer_of(chance.choice(((), hits)), scheme=OTHER, writer=b"other", batch=batch, shard=shard)
     world.topics[ANSWERS, 0].append(0, None, encode(answer), (), world.clock)
 
 
@@ -150,7 +145,7 @@ def forge(schedule: Schedule, chance: random.Random) -> None:
     """Somebody writes what no worker writes, as if a worker of this scheme had: nobody may decide it."""
     world = schedule.world
     claim = Claim(partition=0, offset=1 << 62, clock=0, url="http://forged.example/")
-    value = encode(Batch(scheme=schedule.policy.scheme, writer=b"forger", claims=(claim,)))
+    value = encode(batch_of([claim], schedule.policy.scheme, b"forger"))
     if chance.random() < 0.3:
         value = value[:2] + b"\x09" + value[3:]  # the version of a format to come
     world.barrier = world.topics[FINGERPRINTS, 0].append(0, None, value, (), world.clock)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from tests.oracle import Near
 from worker.fingerprint.near import Match
 from worker.index.entries import Entries, Survivor
 from worker.index.shard import Queries
-from worker.verdict.decide import Near
 
 
 def records_of(queries: Queries) -> list[Survivor]:

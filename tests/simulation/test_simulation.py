@@ -6,9 +6,9 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
-import msgspec
 import pytest
 
+from tests.columns import answer_of, void_of
 from tests.simulation.__main__ import main, violation
 from tests.simulation.checks import everything, recorded
 from tests.simulation.crawl import TEXTS, Shown
@@ -168,7 +168,7 @@ def test_a_violation_says_how_to_replay_it(capsys: pytest.CaptureFixture[str]) -
     honest = decide
 
     def forgetful(batch: int, claims: Any, answers: Any, near: Any) -> Any:
-        return honest(batch, claims, [msgspec.structs.replace(answer, hits=()) for answer in answers], near)
+        return honest(batch, claims, [answer_of(void=void_of(answer)) for answer in answers], near)
 
     with replaced(follower_module, "decide", forgetful):
         assert main(["--schedules", "20"]) == 1

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from tests.columns import batch_of
 from worker.cli import size
 from worker.config import Settings, load_settings
 from worker.errors import UsageError
-from worker.messages import OPTIONAL_WIDTHS, Batch, Claim, encode
+from worker.messages import OPTIONAL_WIDTHS, Claim, encode
 from worker.sizing.needs import (
     CLAIM_BYTES,
     DEDUPLICATED_BYTES,
@@ -100,7 +101,7 @@ def test_by_itself_the_command_plans_more_pages_a_core_and_less_disk_where_no_pa
 def test_a_sketch_and_its_bands_stand_in_each_claim_and_each_entry_on_the_brokers() -> None:
     def claim(sketch: bytes = b"", bands: bytes = b"") -> int:
         one = Claim(partition=1, offset=5, clock=7, url="http://a/", fingerprint=1 << 63, sketch=sketch, bands=bands)
-        return len(encode(Batch(scheme=bytes(8), writer=bytes(8), claims=(one,))))
+        return len(encode(batch_of([one])))
 
     assert claim(sketch=bytes(32), bands=bytes(32)) - claim() == SKETCHED_BYTES
     assert OPTIONAL_WIDTHS["sketch"] + OPTIONAL_WIDTHS["bands"] == SKETCHED_BYTES

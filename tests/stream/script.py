@@ -12,6 +12,7 @@ from enum import Enum, auto
 from itertools import count
 from typing import Any, Final, Literal, NamedTuple, Self
 
+from tests.columns import answer_of, batch_of
 from tests.simulation.checks import check, everything
 from tests.simulation.crawl import claim_of
 from tests.simulation.machine import Machine
@@ -20,6 +21,7 @@ from tests.simulation.plain_index import PlainIndex
 from tests.simulation.schedule import SCHEME, Share
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scheme import Scheme
+from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Answer, Batch, Claim, Hit, PageMeta, VerdictRecord, encode, text_headers
 from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Record
@@ -125,7 +127,12 @@ class Listener(Observer):
 def policy(**changes: Any) -> Policy:
     """Distance 1, two shards, no expiry."""
     plain = Policy(
-        scheme=SCHEME, scheme_text=WORDS.encode(), shards=2, near=SimHashNear(1), writer=b"w", flush_entries=1000
+        scheme=SCHEME,
+        scheme_text=WORDS.encode(),
+        shards=2,
+        near=ScopedNear(SimHashNear(1)),
+        writer=b"w",
+        flush_entries=1000,
     )
     return replace(plain, **changes)
 
@@ -137,12 +144,11 @@ def claim(offset: int, fingerprint: int | None = 0, *, partition: int = 0, **fie
 
 
 def batch(*claims: Claim, writer: bytes = b"w", scheme: bytes = SCHEME) -> Batch:
-    return Batch(scheme=scheme, writer=writer, claims=claims)
+    return batch_of(claims, scheme, writer)
 
 
 def answer(number: int, shard: int, *hits: Hit, void: Sequence[int] = (), **fields: Any) -> Answer:
-    given = {"scheme": SCHEME, "writer": b"w", **fields}
-    return Answer(batch=number, shard=shard, void=tuple(void), hits=hits, **given)
+    return answer_of(hits, void, **{"scheme": SCHEME, "batch": number, "shard": shard, **fields})
 
 
 def write(world: World, message: Batch | Answer | bytes, topic: str | None = None) -> int:

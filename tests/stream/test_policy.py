@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.columns import answer_of, batch_of
 from tests.stream.script import policy
 from worker.errors import Refused
 from worker.fingerprint.near import SimHashNear
-from worker.messages import Answer, Batch, Claim, Hit, encode
+from worker.fingerprint.scoped import ScopedNear
+from worker.messages import Claim, Hit, encode
 from worker.stream.policy import CLAIM_BYTES, MAX_URL_BYTES, NOTHING, Note, ReplayPoint, within
 
 
@@ -73,7 +75,7 @@ def test_a_message_does_not_repeat_metadata_of_any_length() -> None:
 
 
 def test_policies_are_equal_by_all_but_the_predicate_which_the_scheme_names() -> None:
-    assert policy(near=SimHashNear(1)) == policy(near=SimHashNear(2))
+    assert policy(near=ScopedNear(SimHashNear(1))) == policy(near=ScopedNear(SimHashNear(2)))
     assert policy(ttl=1) != policy(ttl=2)
 
 
@@ -82,15 +84,15 @@ def test_no_record_of_ours_is_larger_than_the_broker_takes_even_with_the_longest
     limits = within(most, 4096)
     url = "http://long.example/" + "%" * (MAX_URL_BYTES - 20)
     claims = [
-        Claim(partition=2**31, offset=2**62, clock=2**62, url=url, fingerprint=2**64 - 1, text_hash=2**64 - 1,
+        Claim(partition=2**31 - 1, offset=2**62, clock=2**62, url=url, fingerprint=2**64 - 1, text_hash=2**64 - 1,
               tokens=2**31, language="cyrillic", sketch=b"s" * 32, bands=b"b" * 32)
         for _ in range(limits["claims_a_batch"])
     ]  # fmt: skip
-    assert len(encode(Batch(scheme=b"8" * 8, writer=b"8" * 8, claims=tuple(claims)))) <= most
+    assert len(encode(batch_of(claims, b"8" * 8, b"8" * 8))) <= most
     hits = tuple(
         Hit(place=place, order=(2**62, 2**31), url=url, distance=3, reason="exact-text") for place in range(len(claims))
     )
-    answer = Answer(scheme=b"8" * 8, writer=b"8" * 8, batch=2**62, shard=7, void=(), hits=hits)
+    answer = answer_of(hits, scheme=b"8" * 8, writer=b"8" * 8, batch=2**62, shard=7)
     assert len(encode(answer)) <= most
     before = limits["flush_entries"] * CLAIM_BYTES + limits["flush_bytes"]
     assert before + len(claims) * (MAX_URL_BYTES + CLAIM_BYTES) <= most

@@ -6,11 +6,12 @@ import logging
 
 import pytest
 
+from tests.columns import batch_of
 from tests.simulation.schedule import SCHEME
 from tests.stream.script import COMMIT, FLUSH, Page, Stage, batch, claim, policy, write
 from worker.errors import Refused, Unavailable, UsageError
 from worker.fingerprint.scheme import Scheme
-from worker.messages import Batch, encode
+from worker.messages import encode
 from worker.stream.kafka.topic_admin import MISSING, PARTITIONS, Difference
 from worker.stream.policy import SCHEME_HEADER, Policy
 from worker.stream.preflight import check_scheme, check_topics, limits
@@ -36,7 +37,7 @@ def check(stage: Stage, rules: Policy | None = None) -> None:
 
 def written_by_another(stage: Stage) -> None:
     """A batch of scheme OTHER, with its words beside it."""
-    message = Batch(scheme=OTHER.id, writer=b"w", claims=(claim(0),))
+    message = batch_of([claim(0)], OTHER.id)
     headers = [(SCHEME_HEADER, OTHER.encode())]
     stage.world.topics[FINGERPRINTS, 0].append(0, None, encode(message), headers, 0)
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from worker.messages import Claim
 from worker.topics import DAY_MS
+from worker.verdict.claims import Claims
 from worker.verdict.clock import NO_WATERMARK, bounded_clock, most_ahead, watermark_after
 
 NOON = 1_750_000_000_000
@@ -66,33 +67,35 @@ def test_no_page_moves_the_watermark_far_beyond_the_time_when_the_broker_receive
     watermark = NO_WATERMARK
     for fetched, received in pages:
         before = watermark
-        watermark = watermark_after(watermark, [claim(bounded_clock(fetched, received, ttl))])
+        watermark = watermark_after(watermark, claims(bounded_clock(fetched, received, ttl)))
         assert before <= watermark <= max(before, received + most_ahead(ttl))
         # What came within the last nine tenths of the ttl, by the broker's time, has not expired.
         assert ttl is None or watermark == before or watermark - ttl <= received - ttl * 0.9
 
 
-def claim(clock: int, *, dead: str | None = None) -> Claim:
-    return Claim(partition=0, offset=0, clock=clock, url="http://a.example/", dead=dead)
+def claims(*clocks: int, dead: str | None = None) -> Claims:
+    return Claims.of(
+        [Claim(partition=0, offset=0, clock=clock, url="http://a.example/", dead=dead) for clock in clocks]
+    )
 
 
 def test_without_claims_the_watermark_stands_still() -> None:
-    assert watermark_after(NO_WATERMARK, []) == NO_WATERMARK
-    assert watermark_after(7, []) == 7
+    assert watermark_after(NO_WATERMARK, claims()) == NO_WATERMARK
+    assert watermark_after(7, claims()) == 7
 
 
 def test_the_watermark_is_the_largest_clock_and_never_goes_back() -> None:
-    assert watermark_after(NO_WATERMARK, [claim(3), claim(9), claim(5)]) == 9
-    assert watermark_after(20, [claim(3), claim(9)]) == 20
+    assert watermark_after(NO_WATERMARK, claims(3, 9, 5)) == 9
+    assert watermark_after(20, claims(3, 9)) == 20
 
 
 def test_a_dead_claim_moves_the_watermark() -> None:
-    assert watermark_after(5, [claim(8, dead="parser-raised")]) == 8
+    assert watermark_after(5, claims(8, dead="parser-raised")) == 8
 
 
 @given(st.lists(st.lists(st.integers(0, 50))))
 def test_the_watermark_does_not_depend_on_where_batches_are_cut(batches: list[list[int]]) -> None:
     watermark = NO_WATERMARK
     for batch in batches:
-        watermark = watermark_after(watermark, map(claim, batch))
-    assert watermark == watermark_after(NO_WATERMARK, [claim(clock) for batch in batches for clock in batch])
+        watermark = watermark_after(watermark, claims(*batch))
+    assert watermark == watermark_after(NO_WATERMARK, claims(*(clock for batch in batches for clock in batch)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -10,12 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import oracle
+from tests.columns import answer_of, batch_of
+from tests.verdict.definition import decisions_by_definition
 from worker.errors import Refused
-from worker.fingerprint.near import SimHashNear
-from worker.messages import Answer, Batch, Claim, Hit, Order
+from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
+from worker.fingerprint.scoped import ScopedNear
+from worker.fingerprint.sketch import SKETCH_BYTES
+from worker.messages import NEAR_REASONS, Answer, Claim, Hit, Order
+from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision, decide, home_shard
 
-NEAR = SimHashNear(1)
+NEAR = ScopedNear(SimHashNear(1))
 BATCH = 7
 SCHEME = b"scheme-8"
 
@@ -31,7 +37,7 @@ def hit(place: int, order: Order, url: str, distance: int | None = 1, reason: st
 
 
 def answer(*hits: Hit, shard: int = 0, void: Sequence[int] = (), batch: int = BATCH) -> Answer:
-    return Answer(scheme=SCHEME, writer=b"w", batch=batch, shard=shard, void=tuple(void), hits=hits)
+    return answer_of(hits, void, batch=batch, shard=shard)
 
 
 def said(decisions: Sequence[Decision]) -> list[str]:
@@ -42,8 +48,16 @@ def said(decisions: Sequence[Decision]) -> list[str]:
     ]
 
 
+def decided(claims: Sequence[Claim], *answers: Answer, batch: int = BATCH, near: ScopedNear = NEAR) -> list[Decision]:
+    """The compiled rule's decisions, which must be those of the definition."""
+    given = answers or (answer(),)
+    found = list(decide(batch, Claims.of(claims), given, near))
+    assert found == decisions_by_definition(batch, claims, given, near)
+    return found
+
+
 def judged(claims: Sequence[Claim], *answers: Answer) -> list[str]:
-    return said(decide(BATCH, claims, answers or [answer()], NEAR))
+    return said(decided(claims, *answers))
 
 
 def test_a_page_near_to_nothing_is_unique() -> None:
@@ -58,7 +72,7 @@ def test_a_page_of_too_few_features_is_unique_and_says_so() -> None:
 
 
 def test_a_decision_has_the_order_of_its_claim() -> None:
-    decisions = decide(BATCH, [claim("a", 0b0), claim("b", 0b111)], [answer()], NEAR)
+    decisions = decided([claim("a", 0b0), claim("b", 0b111)])
     assert [decision.order for decision in decisions] == [(BATCH, 0), (BATCH, 1)]
 
 
@@ -74,7 +88,7 @@ def test_of_the_survivors_that_the_shards_name_the_earliest_counts(swapped: bool
 )
 def test_earlier_means_an_earlier_batch_then_an_earlier_place(one: Order, other: Order, named: Order) -> None:
     answers = answer(hit(0, one, "s"), shard=0, batch=20), answer(hit(0, other, "s"), shard=1, batch=20)
-    (decision,) = decide(20, [claim("a", 0b0)], answers, NEAR)
+    (decision,) = decided([claim("a", 0b0)], *answers, batch=20)
     assert decision.original is not None
     assert decision.original.order == named
 
@@ -124,7 +138,7 @@ def test_a_refetch_inside_one_batch() -> None:
 
 
 def test_a_refetch_keeps_the_distance_to_the_page_as_it_was() -> None:
-    (decision,) = decide(BATCH, [claim("a", 0b0)], [answer(hit(0, (3, 2), "a", distance=1))], NEAR)
+    (decision,) = decided([claim("a", 0b0)], answer(hit(0, (3, 2), "a", distance=1)))
     assert decision.original is not None
     assert decision.original.distance == 1
 
@@ -213,11 +227,81 @@ def test_it_judges_as_one_sequential_walk_over_the_log_does(log: list[list[Claim
             if one.offset <= claimed:
                 void.add(place)
             claimed = max(claimed, one.offset)
-        for decision in decide(batch, asked, list(shards_answer(batch, asked, kept, void, shards)), NEAR):
+        for decision in decided(asked, *shards_answer(batch, asked, kept, void, shards), batch=batch):
             original = decision.original.order if decision.original else None
             found[decision.order] = decision.outcome, decision.reason, original
             if decision.outcome == "unique":
                 kept.append((decision.order, decision.claim))
-    batches = [(n, Batch(scheme=SCHEME, writer=b"w", claims=tuple(asked))) for n, asked in enumerate(log)]
+    batches = [(n, batch_of(asked)) for n, asked in enumerate(log)]
     expected = oracle.verdicts(batches, NEAR, scheme=SCHEME).values()
     assert found == {wanted.order: (wanted.outcome, wanted.reason, wanted.original) for wanted in expected}
+
+
+def test_claims_that_an_answer_names_and_the_batch_does_not_hold_change_nothing() -> None:
+    beyond = answer(hit(5, (3, 2), "s"), hit(6, (3, 1), "s"), void=[1, 9])
+    assert judged([claim("a", 0b0), claim("b", 0b0)], beyond) == ["0 unique first"]
+
+
+def test_survivors_are_dealt_to_the_shards_that_they_live_in() -> None:
+    asked = [claim(str(number), 0b111 << 3 * number) for number in range(20)] + [claim("copy", 0b111)]
+    found = decide(BATCH, Claims.of(asked), [answer()], NEAR)
+    dealt = {shard: found.survivors(shard, 3).tolist() for shard in range(3)}
+    assert dealt == {shard: [n for n in range(20) if home_shard(asked[n], 3) == shard] for shard in range(3)}
+
+
+SKETCHES = [b"", *(bytes([number]) * (SKETCH_BYTES - 1) + b"\x3f" for number in (1, 3, 0x55)), bytes(30) + b"\x02\x80"]
+BANDS = [b"", *(bytes([one] * 16 + [other] * 16) for one in (1, 2) for other in (1, 7))]
+sketched = st.builds(
+    Claim,
+    partition=st.integers(0, 1),
+    offset=st.integers(0, 30),
+    clock=st.just(0),
+    url=st.sampled_from(URLS),
+    fingerprint=st.none() | st.sampled_from((0, 1, 3, 7, 15, 1 << 40)),
+    text_hash=st.integers(0, 2),
+    tokens=st.sampled_from((0, 3, 4, 5, 8)),
+    dead=st.sampled_from((None, None, None, "parser-raised")),
+    sketch=st.sampled_from(SKETCHES),
+    bands=st.sampled_from(BANDS),
+    scope=st.integers(0, 1),
+)
+hits = st.builds(
+    hit, st.integers(0, 11), st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from(URLS),
+    st.none() | st.integers(0, 3), st.sampled_from(NEAR_REASONS),
+)  # fmt: skip
+
+
+@given(
+    asked=st.lists(sketched, max_size=12),
+    stored=st.lists(st.lists(hits, max_size=4, unique_by=lambda hit: hit.place), min_size=1, max_size=3),
+    void=st.sets(st.integers(0, 11)),
+    near=st.sampled_from([SimHashNear(0), SimHashNear(3, HAMMING_RATIO), AccurateNear(3), AccurateNear(1, 60)]),
+)
+def test_the_compiled_rule_is_the_definition(
+    asked: list[Claim], stored: list[list[Hit]], void: set[int], near: SimHashNear | AccurateNear
+) -> None:
+    answers = [
+        answer(*sorted(found, key=lambda hit: hit.place), shard=shard, void=sorted(void))
+        for shard, found in enumerate(stored)
+    ]
+    decided(asked, *answers, near=ScopedNear(near))
+
+
+@pytest.mark.parametrize("alike", ["all equal", "all of one band", "all of one text"])
+def test_a_full_batch_of_pages_that_crowd_in_one_place_is_decided_by_the_definition_too(alike: str) -> None:
+    chance = random.Random(alike)
+    asked = [
+        Claim(
+            partition=0,
+            offset=number,
+            clock=0,
+            url=str(number),
+            fingerprint=0 if alike == "all equal" else None if alike == "all of one text" else chance.getrandbits(64),
+            text_hash=number % 2,
+            tokens=9,
+            sketch=chance.randbytes(SKETCH_BYTES - 1) + b"\x3f" if alike == "all of one band" else b"",
+            bands=BANDS[1] if alike == "all of one band" else b"",
+        )
+        for number in range(120)
+    ]
+    decided(asked, near=ScopedNear(AccurateNear(3)))

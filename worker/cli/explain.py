@@ -35,8 +35,6 @@ from worker.urls import canonical_url
 if TYPE_CHECKING:
     from worker.config import PageSettings, Settings
 
-SUMMARY: Final = "show two pages or texts side by side, or what is kept of one: tokens, features, fingerprints, verdict"
-
 STDIN: Final = "-"
 _NAME_CHARACTERS: Final = 40
 _LAST: Final = 100_000
@@ -153,15 +151,21 @@ def _show(arguments: argparse.Namespace, explanation: Explanation) -> None:
         found = {"rules": rule_objects(explanation.rules), "moved": cause_object(explanation.causes)}
         print(json.dumps(as_object(comparison, names) | found, ensure_ascii=False, indent=2))
     elif texts is None:
-        print("\n\n".join((of_records(comparison, names), "\n".join(rule_lines(explanation.rules)))))
+        _print([[of_records(comparison, names)], rule_lines(explanation.rules)])
     else:
         parts = [
             [as_text(comparison, names, everything=arguments.everything)],
-            [_printable(line) for line in difference_lines(texts)],
+            difference_lines(texts),
             cause_lines(explanation.causes, everything=arguments.everything),
             rule_lines(explanation.rules),
         ]
-        print("\n\n".join("\n".join(lines) for lines in parts if lines))
+        _print(parts)
+
+
+def _print(parts: Sequence[Sequence[str]]) -> None:
+    """Lines, with an empty one between parts. Titles, words and texts are the pages', and a terminal obeys none."""
+    told = "\n\n".join("\n".join(lines) for lines in parts if lines)
+    print("\n".join(map(_printable, told.split("\n"))))
 
 
 def _sides_of_topic(arguments: argparse.Namespace, settings: Settings) -> tuple[Side, Side]:
@@ -235,14 +239,6 @@ def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
         shown = text if arguments.everything or len(text) <= _BLOCK_CHARACTERS else text[: _BLOCK_CHARACTERS - 1] + "…"
         print(f"{block.dropped_by or 'kept':16}  {shown}")
     return 0
-
-
-def _write(file: Path, page: str) -> None:
-    try:
-        file.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--html {file} cannot be written ({error.strerror}); name another file") from error
-    print(f"written to {file}")
 
 
 def _check(arguments: argparse.Namespace, k: int, settings: Settings) -> None:

@@ -16,7 +16,8 @@ from worker.compose.parts import near
 from worker.errors import UsageError
 from worker.groups.group_lines import Written, write_groups
 from worker.groups.keep import KEEPS
-from worker.groups.verdict_lines import VERDICTS, VerdictLines
+from worker.groups.verdict_lines import VerdictLines
+from worker.scan.rows import VERDICTS
 
 if TYPE_CHECKING:
     from worker.config import Settings

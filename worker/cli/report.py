@@ -57,13 +57,13 @@ def _texts_of(folder: Path, settings: Settings) -> TextsOf | None:
 
     try:
         scanned: dict[str, Any] = json.loads((folder / FILE).read_bytes())
-        return TextsAgain(_archives(scanned["archives"], settings), settings)
+        return TextsAgain(_archives(scanned["archives"], folder, settings), settings)
     except (OSError, ValueError, KeyError, TypeError, ImportError, UsageError) as error:
         print(f"no pages are shown side by side, since the scanned files are not found: {error}", file=sys.stderr)
         return None
 
 
-def _archives(scanned: list[dict[str, Any]], settings: Settings) -> list[Any]:
+def _archives(scanned: list[dict[str, Any]], folder: Path, settings: Settings) -> list[Any]:
     from worker.scan.inputs.fields import Fields
     from worker.scan.inputs.find import find_archives
 
@@ -71,6 +71,6 @@ def _archives(scanned: list[dict[str, Any]], settings: Settings) -> list[Any]:
     found = {
         archive.name: archive
         for each in scanned
-        for archive in find_archives([each["name"]], Fields(**each["fields"]), most_bytes=most)
+        for archive in find_archives([each["name"]], Fields.of(each["fields"]), most_bytes=most, without=folder)
     }
     return list(found.values())

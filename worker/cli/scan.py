@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -96,14 +96,15 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     except OSError as error:
         raise UsageError(f"--out {folder}: cannot be made ({error.strerror}); name another folder") from error
     checkpoint = begun(folder, arguments.resume)
-    task = _task(arguments, settings)
+    task = _task(arguments, settings, is_begun=checkpoint is not None)
     for archive in task.archives:
         chosen = ", ".join(f"{role} from {column}" for role, column in archive.fields.items())
         _say(f"{archive.name}: {archive.form}{f'; {chosen}' if chosen else ''}")
     _say(_memory(settings))
     size = _bytes_in_all(task.archives)
-    with _progress(size) as tell:
-        found = scan(task, settings, checkpoint, asked.by_now, tell)
+    found = None
+    with _progress(size) as tell, suppress(KeyboardInterrupt):
+        found = scan(task, settings, checkpoint, asked.by_now, tell, lambda: asked.tell(_interrupt))
     if found is None:
         _say("stopped; the same command with --resume goes on from here")
         return INTERRUPTED
@@ -111,7 +112,11 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         from worker.report.read_again import TextsAgain
         from worker.report.report import REPORT, write_report
 
-        write_report(folder, folder / REPORT, settings, TextsAgain(task.new, settings))
+        try:
+            write_report(folder, folder / REPORT, settings, TextsAgain(task.new, settings))
+        except KeyboardInterrupt:
+            _say(f"stopped; the scan is complete, and `python -m worker report {folder}` writes its report")
+            return INTERRUPTED
     (folder / STANDARD_INPUT).unlink(missing_ok=True)
     print("\n".join(_lines(found, folder)))
     dead = sum(found["dead_letters"].values())
@@ -120,7 +125,11 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     return 0
 
 
-def _task(arguments: argparse.Namespace, settings: Settings) -> Any:
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) -> Any:
     from worker.scan.base_state import is_state
     from worker.scan.inputs.fields import Fields
     from worker.scan.inputs.find import find_archives
@@ -132,10 +141,14 @@ def _task(arguments: argparse.Namespace, settings: Settings) -> Any:
         raise UsageError("a scan begins with one state at most: give one --against or --state that is one")
     most = settings.topics.max_message_bytes
 
+    standard_input = arguments.out / STANDARD_INPUT
+    if "-" in (*arguments.against, *arguments.inputs) and not (is_begun and standard_input.exists()):
+        _keep_standard_input(standard_input)
+
     def found(names: Sequence[str]) -> list[Archive]:
         fields: Fields = Fields(**chosen)
-        here = [_standard_input(arguments.out) if name == "-" else name for name in names]
-        return find_archives(here, fields, most_bytes=most) if here else []
+        here = [str(standard_input) if name == "-" else name for name in names]
+        return find_archives(here, fields, most_bytes=most, without=arguments.out) if here else []
 
     return Task(
         folder=arguments.out,
@@ -148,24 +161,21 @@ def _task(arguments: argparse.Namespace, settings: Settings) -> Any:
     )
 
 
-def _standard_input(folder: Path) -> str:
-    """A file of what stands there, since it may have to be read again.
+def _keep_standard_input(file: Path) -> None:
+    """Make a file of what stands there, since it may have to be read again.
 
     Raises:
         UsageError: it cannot be written.
     """
-    file = folder / STANDARD_INPUT
-    if not file.exists():
-        beside = folder / f"{STANDARD_INPUT}.tmp"
-        try:
-            with beside.open("wb") as target:
-                shutil.copyfileobj(sys.stdin.buffer, target)
-        except OSError as error:
-            raise UsageError(
-                f"standard input cannot be kept in {folder} ({error.strerror}): make room there"
-            ) from error
+    beside = file.with_name(f"{file.name}.tmp")
+    try:
+        with beside.open("wb") as target:
+            shutil.copyfileobj(sys.stdin.buffer, target)
         beside.replace(file)
-    return str(file)
+    except OSError as error:
+        raise UsageError(
+            f"standard input cannot be kept in {file.parent} ({error.strerror}): make room there"
+        ) from error
 
 
 def _memory(settings: Settings) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
@@ -19,6 +17,7 @@ from worker.fingerprint.simhash import bit_string
 from worker.fingerprint.sketch import BANDS, SLOTS, similarity
 from worker.report.difference import TextDifference
 from worker.report.differences_shown import hunks_shown
+from worker.report.document import document
 from worker.report.markup import Markup, joined, shortened, table, tag, whole
 
 _TOP: Final = 100
@@ -41,11 +40,7 @@ class Explanation:
 
 def explanation_page(explanation: Explanation) -> str:
     """The whole file. Equal explanations make equal bytes."""
-    style = Markup(
-        files("worker.report").joinpath("report.css").read_text("utf-8")
-        + files("worker.explain").joinpath("explanation.css").read_text("utf-8")
-    )
-    hashed = b64encode(sha256(style.encode()).digest()).decode()
+    title = "Two pages, and what lies between them"
     parts = {
         "verdict": ("Verdict", _verdict(explanation)),
         "texts": ("Texts", _texts(explanation)),
@@ -53,35 +48,15 @@ def explanation_page(explanation: Explanation) -> str:
         "places": ("Slots and bands of the sketches", _places(explanation.causes)),
         "features": ("Features", _features(explanation.comparison)),
     }
-    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("link", rel="icon", href="data:,"),
-        tag("title", "Two pages, and what lies between them"),
-        tag("style", style),
+    return document(
+        title,
+        joined(tag("h1", title), _sides(explanation)),
+        parts,
+        skip=("main", "Skip to the verdict"),
+        style=files("worker.report").joinpath("report.css").read_text("utf-8")
+        + files("worker.explain").joinpath("explanation.css").read_text("utf-8"),
+        script="",
     )
-    links = (tag("li", tag("a", title, href=f"#{name}")) for name, (title, _) in parts.items())
-    sections = (
-        tag("section", tag("h2", title, id=f"{name}-title"), body, id=name, aria_labelledby=f"{name}-title")
-        for name, (title, body) in parts.items()
-    )
-    body = tag(
-        "body",
-        tag("a", "Skip to the verdict", class_="skip", href="#main"),
-        tag(
-            "header",
-            tag("h1", "Two pages, and what lies between them"),
-            _sides(explanation),
-            tag("nav", tag("ul", *links), aria_label="Parts of this page"),
-        ),
-        tag("main", *sections, id="main", tabindex="-1"),
-    )
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
 def _sides(explanation: Explanation) -> Markup:

@@ -16,19 +16,12 @@ fingerprint or without.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import eq
 from struct import Struct
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from worker.fingerprint.sketch import BANDS, Numbers, Words, agreement, agreements, as_keys, as_words
-
-Pairs: TypeAlias = npt.NDArray[np.intp]
-"""(2, n): a record's place in its batch above the place of one before it."""
+from worker.fingerprint.sketch import BANDS, agreement
 
 _KEYS: Final = Struct(f"<{BANDS}I")
 
@@ -48,10 +41,6 @@ millions of pages some fingerprints are close by chance; both share next to no b
 """
 
 
-_ROWS_AT_ONCE: Final = 128
-"""Of a batch's matrix of distances: 8 bytes each, a mebibyte of them with the 1,024 claims of the largest batch."""
-
-
 class Ratio(NamedTuple):
     """Least ratio of two pages' counts of tokens, as a fraction: whole numbers compare alike on every machine."""
 
@@ -61,11 +50,6 @@ class Ratio(NamedTuple):
     def allows(self, a: int, b: int) -> bool:
         """Whether the smaller count is at least this share of the larger one."""
         return self.denominator * min(a, b) >= self.numerator * max(a, b)
-
-    def allowed(self, a: npt.NDArray[np.int64], b: npt.NDArray[np.int64] | int) -> npt.NDArray[np.bool_]:
-        """``allows`` of each count of ``a`` with that of ``b`` at its place, or with one."""
-        allowed: npt.NDArray[np.bool_] = self.denominator * np.minimum(a, b) >= self.numerator * np.maximum(a, b)
-        return allowed
 
 
 ANY_RATIO: Final = Ratio(0, 1)
@@ -128,13 +112,6 @@ class SimHashNear:
             return None
         return Match(distance, EXACT_TEXT if same_text and distance == 0 else HAMMING)
 
-    def earlier_in_batch(self, records: Sequence[NearRecord]) -> list[list[int]]:
-        """For each record the indices of the records before it that are near to it, ascending.
-
-        The same as calling the predicate on all pairs.
-        """
-        return _earlier(_Columns(records).within(self.k, self.ratio), len(records))
-
 
 @dataclass(frozen=True)
 class AccurateNear:
@@ -163,22 +140,6 @@ class AccurateNear:
             return Match(None, SKETCH)
         return Match((a.fingerprint ^ b.fingerprint).bit_count(), SKETCH)
 
-    def earlier_in_batch(self, records: Sequence[SketchedRecord]) -> list[list[int]]:
-        """As ``SimHashNear.earlier_in_batch``; only records that have close fingerprints or some band's key in common
-        are compared by their sketches."""
-        columns = _Columns(records)
-        sketches = as_words([record.sketch for record in records])
-        sketched = np.fromiter((bool(record.sketch) for record in records), np.bool_, len(records))
-        close = columns.within(self.k, self.ratio)
-        asked = sketched[close].all(axis=0) & (columns.texts[close[0]] != columns.texts[close[1]])
-        close = close[:, ~asked | (_agreements(sketches, close) >= self.hamming_threshold)]
-        keys = as_keys([record.bands for record in records])
-        banded = np.fromiter((bool(record.bands) for record in records), np.bool_, len(records))
-        common = _with_a_key_in_common(keys, sketched & banded)
-        common = common[:, self.sketch_ratio.allowed(*columns.tokens[common])]
-        common = common[:, _agreements(sketches, common) >= self.threshold]
-        return _earlier(np.concatenate((close, common), axis=1), len(records))
-
     def _agree_enough(self, a: SketchedRecord, b: SketchedRecord) -> bool:
         if not a.sketch or not b.sketch or a.text_hash == b.text_hash:
             return True
@@ -190,68 +151,3 @@ def share_a_band(a: bytes, b: bytes) -> bool:
     if not a or not b:
         return False
     return any(map(eq, _KEYS.unpack(a), _KEYS.unpack(b)))
-
-
-def _with_a_key_in_common(keys: Numbers, banded: npt.NDArray[np.bool_]) -> Pairs:
-    """Of (n, bands): the pairs of banded rows with the same key in some column."""
-    repeated = np.zeros(len(keys), np.bool_)
-    for column in keys.T:
-        _, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
-        repeated |= counts[inverse] > 1
-    places = np.flatnonzero(repeated & banded)
-    keys = keys[places]
-
-    def alike(rows: slice) -> npt.NDArray[np.bool_]:
-        found = np.zeros((len(keys[rows]), rows.stop), np.bool_)
-        for column in keys.T:
-            found |= column[rows, None] == column[: rows.stop]
-        return found
-
-    return places[_pairs(alike, len(places))]
-
-
-def _pairs(alike: Callable[[slice], npt.NDArray[np.bool_]], count: int) -> Pairs:
-    """The pairs that ``alike`` says, of some rows and all up to the last of them, (rows, up to it), at a time."""
-    found = [np.empty((2, 0), np.intp)]
-    for first in range(0, count, _ROWS_AT_ONCE):
-        rows = slice(first, min(first + _ROWS_AT_ONCE, count))
-        later, earlier = np.nonzero(np.tril(alike(rows), first - 1))
-        found.append(np.stack((later + first, earlier)))
-    return np.concatenate(found, axis=1)
-
-
-def _agreements(sketches: Words, pairs: Pairs) -> npt.NDArray[np.int64]:
-    return agreements(sketches[pairs[0]], sketches[pairs[1]])
-
-
-def _earlier(pairs: Pairs, count: int) -> list[list[int]]:
-    """For each of so many records the earlier ones that it is paired with, ascending, each once."""
-    found: list[list[int]] = [[] for _ in range(count)]
-    for pair in np.unique(pairs[0] * count + pairs[1]).tolist():
-        later, earlier = divmod(pair, count)
-        found[later].append(earlier)
-    return found
-
-
-class _Columns:
-    """A batch column by column."""
-
-    def __init__(self, records: Sequence[NearRecord]) -> None:
-        count = len(records)
-        self.bare = np.fromiter((record.fingerprint is None for record in records), np.bool_, count)
-        self.fingerprints = np.fromiter((record.fingerprint or 0 for record in records), np.uint64, count)
-        self.texts = np.fromiter((record.text_hash for record in records), np.uint64, count)
-        self.tokens = np.fromiter((record.tokens for record in records), np.int64, count)
-
-    def within(self, k: int, ratio: Ratio) -> Pairs:
-        """The pairs that are near by ``SimHashNear``."""
-        whole, bare = np.flatnonzero(~self.bare), np.flatnonzero(self.bare)
-        fingerprints, texts = self.fingerprints[whole], self.texts[bare]
-        close = whole[_pairs(lambda rows: _distances(fingerprints, rows) <= k, len(whole))]
-        equal = bare[_pairs(lambda rows: texts[rows, None] == texts[: rows.stop], len(bare))]
-        return np.concatenate((close[:, ratio.allowed(*self.tokens[close])], equal), axis=1)
-
-
-def _distances(fingerprints: npt.NDArray[np.uint64], rows: slice) -> npt.NDArray[np.uint8]:
-    distances: npt.NDArray[np.uint8] = np.bitwise_count(fingerprints[rows, None] ^ fingerprints[: rows.stop])
-    return distances

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,11 +25,3 @@ class ScopedNear:
     def __call__(self, a: ScopedRecord, b: ScopedRecord) -> Match | None:
         """How ``a`` and ``b`` are near, or None."""
         return self.near(a, b) if a.scope == b.scope else None
-
-    def earlier_in_batch(self, records: Sequence[ScopedRecord]) -> list[list[int]]:
-        """For each record the indices of the records before it that are near to it, ascending."""
-        if len(records) < 2:
-            return [[] for _ in records]
-        scopes = [record.scope for record in records]
-        rows = self.near.earlier_in_batch(records)
-        return [[other for other in row if scopes[other] == scope] for row, scope in zip(rows, scopes, strict=True)]

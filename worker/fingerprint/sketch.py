@@ -227,17 +227,6 @@ def agreement(a: bytes, b: bytes) -> int:
     return SLOTS // SHORT_SLOTS * (SHORT_SLOTS - _different_slots(a[:SHORT_SLOTS_BYTES], b[:SHORT_SLOTS_BYTES]))
 
 
-def agreements(a: Words, b: Words) -> npt.NDArray[np.int64]:
-    """``agreement`` of each row of (n, 4) with that of the other, as ``as_words`` makes them; none may be missing."""
-    different = a ^ b
-    low = (different | different >> np.uint64(1)) & np.uint64(_LOW_BITS)
-    counts: npt.NDArray[np.int64] = SLOTS - np.bitwise_count(low).sum(axis=1, dtype=np.int64)
-    slotted = (a[:, -1] >> np.uint64(62) == SLOTTED) & (b[:, -1] >> np.uint64(62) == SLOTTED)
-    for place in np.flatnonzero(~slotted):
-        counts[place] = agreement(a[place].tobytes(), b[place].tobytes())
-    return counts
-
-
 def similarity(agreeing: float) -> float:
     """The Jaccard similarity that so many equal slots of 128 estimate; below zero where chance alone gives more."""
     by_chance = 1 / (1 << SLOT_BITS)

@@ -168,7 +168,10 @@ def _rowwise(*columns: npt.NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
 
 def _is_meant(row: VerdictRow, page: Fingerprinted, other: VerdictRow, survivor: Fingerprinted) -> bool:
     """Whether the verdict speaks of this survivor, by all that it says."""
-    if _spelled(other.url) != _spelled(row.duplicate_of or row.url) or row.duplicate_of_id not in (None, other.id):
+    if spelled_alike(other.url) != spelled_alike(row.duplicate_of or row.url) or row.duplicate_of_id not in (
+        None,
+        other.id,
+    ):
         return False
     if row.distance != distance(page, survivor):
         return False
@@ -179,11 +182,12 @@ def _is_meant(row: VerdictRow, page: Fingerprinted, other: VerdictRow, survivor:
 
 
 def _key(*names: str) -> bytes:
-    spelled = "\n".join((_spelled(names[0]), *names[1:]))
+    spelled = "\n".join((spelled_alike(names[0]), *names[1:]))
     return blake2b(spelled.encode(errors="surrogatepass"), digest_size=8).digest()
 
 
-def _spelled(url: str) -> str:
+def spelled_alike(url: str) -> str:
+    """The canonical URL, and what is no URL as it is."""
     try:
         return canonical_url(url)
     except ValueError:

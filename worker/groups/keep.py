@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
 
-from worker.groups.grouping import Rows, SameSurvivor
+from worker.groups.grouping import Rows, SameSurvivor, spelled_alike
 from worker.groups.nearness import Near, nearness, page_of
 from worker.groups.verdict_lines import VerdictLines
-from worker.urls import canonical_url
 
 Keep = Literal["first", "longest", "shortest-url", "canonical"]
 KEEPS: Final = get_args(Keep)
@@ -67,16 +65,10 @@ def _canonical(lines: VerdictLines, rows: Rows) -> int:
     """The page whose URL most of the others call canonical; the survivor where they name none of the group."""
     urls, named = [], Counter[str]()
     for row in map(lines.at, rows.tolist()):
-        urls.append(_spelled(row.url))
-        if row.canonical is not None and (name := _spelled(row.canonical)) != urls[-1]:
+        urls.append(spelled_alike(row.url))
+        if row.canonical is not None and (name := spelled_alike(row.canonical)) != urls[-1]:
             named[name] += 1
     return int(rows[max(range(len(urls)), key=lambda place: named[urls[place]])])
-
-
-def _spelled(url: str) -> str:
-    with suppress(ValueError):
-        return canonical_url(url)
-    return url
 
 
 _PREFERRED: Final[dict[str, Callable[[VerdictLines, Rows], int]]] = {

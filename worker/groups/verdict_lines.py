@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from worker.errors import UnreadableRecord, UsageError
-from worker.scan.rows import VerdictRow
-
-VERDICTS: Final = "verdicts.jsonl"
-"""What the file is called in the folder that a scan writes to."""
+from worker.scan.rows import VERDICTS, VerdictRow
 
 _FIRST_BYTES: Final = 2048
 """Bytes in which nearly every line ends; of a longer one the next bytes are read as well."""

@@ -9,6 +9,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.fingerprint.near import AccurateNear
+from worker.fingerprint.scoped import ScopedNear
 from worker.index.columns import Columns
 from worker.index.kernels.plan import NO_SLOT
 from worker.index.layout import Arrangement
@@ -44,6 +46,15 @@ class Rules:
     k: int = 3
     ratio: tuple[int, int] = (0, 1)
     sketch: SketchRule | None = None
+
+    @classmethod
+    def of(cls, near: ScopedNear) -> Rules:
+        """What ``near`` calls near, among pages of one scope."""
+        rule = near.near
+        sketch = None
+        if isinstance(rule, AccurateNear):
+            sketch = SketchRule(rule.threshold, rule.sketch_ratio, rule.hamming_threshold)
+        return cls(rule.k, rule.ratio, sketch)
 
 
 @dataclass(frozen=True)

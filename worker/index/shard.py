@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.errors import Refused
-from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, HAMMING, SKETCH, AccurateNear
+from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, HAMMING, SKETCH
 from worker.fingerprint.scoped import ScopedNear, ScopedRecord
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.columns import Columns
@@ -65,6 +65,18 @@ class Queries:
 
     def __len__(self) -> int:
         return len(self.fingerprint)
+
+    def among(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Queries:
+        """These pages only."""
+        return Queries(
+            fingerprint=self.fingerprint[rows],
+            bare=self.bare[rows],
+            text_hash=self.text_hash[rows],
+            tokens=None if self.tokens is None else self.tokens[rows],
+            bands=None if self.bands is None else self.bands[rows],
+            sketch=None if self.sketch is None else self.sketch[rows],
+            scope=None if self.scope is None else self.scope[rows],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,11 +198,8 @@ class Shard:
         sizes: TableSizes | None = None,
     ) -> Shard:
         """An empty shard that finds what ``near`` calls near."""
-        rule = near.near
-        sketch = None
-        if isinstance(rule, AccurateNear):
-            sketch = SketchRule(rule.threshold, rule.sketch_ratio, rule.hamming_threshold)
-        return cls(k=rule.k, ratio=rule.ratio, sketch=sketch, layout=layout, engine=engine, sizes=sizes)
+        rules = Rules.of(near)
+        return cls(k=rules.k, ratio=rules.ratio, sketch=rules.sketch, layout=layout, engine=engine, sizes=sizes)
 
     def __len__(self) -> int:
         """Live entries."""

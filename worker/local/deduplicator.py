@@ -179,7 +179,7 @@ class Deduplicator:
         page = FetchedPage(url, body, **about)
         with self._alone():
             decided = self._shard.decide([self._claim(page)])
-            return Verdict.of(decided.decisions[0], page.url, self._shard.similarities(decided)[0])
+            return Verdict.of(decided.decisions.rows[0], page.url, self._shard.similarities(decided)[0])
 
     def flush(self) -> None:
         """Write what was judged; when this returns, it outlives a crash of the machine.

@@ -15,12 +15,13 @@ from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
 from worker.fingerprint.sketch import agreement, similarity
 from worker.index.blocks import cover
 from worker.index.shard import Shard
-from worker.messages import Batch, Block, Claim
+from worker.messages import Block, Claim
 from worker.stream.log_follower import DecidedBatch, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.live import LiveShard
 from worker.stream.shard.memory_limit import MemoryLimit, OverMemoryLimit
 from worker.stream.shard.restore import standing_of
+from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision, decide
 
 
@@ -70,12 +71,13 @@ class SingleShard:
     def decide(self, claims: Sequence[Claim]) -> DecidedBatch:
         """The decisions on pages if they were the next, one for each; changes nothing."""
         number = self.judged
-        numbered = tuple(claim.at(number + place) for place, claim in enumerate(claims))
-        batch = Batch(scheme=self._policy.scheme, writer=self._policy.writer, claims=numbered)
-        answer = self._live.answer(Pending(number, batch))
+        numbered = Claims.of([claim.at(number + place) for place, claim in enumerate(claims)])
+        answer = self._live.answer(Pending(number, self._policy.writer, numbered))
         decisions = decide(number, numbered, [answer], self._policy.near)
         after = number + len(numbered)
-        return DecidedBatch(number, batch, decisions, ReplayPoint(number, number), ReplayPoint(after, after))
+        return DecidedBatch(
+            number, self._policy.writer, decisions, ReplayPoint(number, number), ReplayPoint(after, after)
+        )
 
     def similarities(self, decided: DecidedBatch) -> list[float | None]:
         """How similar each page is to the original that it was just found to be near to; None where nothing tells."""
@@ -87,7 +89,7 @@ class SingleShard:
         Raises:
             OverMemoryLimit: there would be more survivors than the index may hold; no page of the batch is judged then.
         """
-        coming = len(decided.survivors(0, 1))
+        coming = len(decided.decisions.survivors(0, 1))
         if not coming:
             return
         try:
@@ -126,7 +128,7 @@ class SingleShard:
         batch, place = original.order
         here = batch == decided.offset
         ours = decision.claim.sketch
-        theirs = decided.batch.claims[place].sketch if here else self._index.sketch(original.order)
+        theirs = decided.claims[place].sketch if here else self._index.sketch(original.order)
         return min(1.0, max(0.0, similarity(agreement(ours, theirs)))) if ours and theirs else None
 
 

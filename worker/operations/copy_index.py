@@ -298,7 +298,7 @@ def _written(
     ``ends`` holds for each shard where its last block ended.
     """
     headers = [(SCHEME_HEADER, policy.scheme_text)]
-    yield FINGERPRINTS, 0, b"", encode(Batch(scheme=COPIED, writer=policy.writer, claims=())), ()
+    yield FINGERPRINTS, 0, b"", encode(Batch(scheme=COPIED, writer=policy.writer, count=0)), ()
     for shard, rows in enumerate(marker.rows):
         if not (rows or last):
             continue

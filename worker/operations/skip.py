@@ -22,6 +22,7 @@ from worker.stream.partition.owned import SKIPPED
 from worker.stream.policy import SCHEME_HEADER, Note, Policy
 from worker.stream.replay import Reach, check_reach, logs_of
 from worker.topics import FINGERPRINTS, PAGES
+from worker.verdict.claims import Claims
 
 DETAIL: Final = "by hand, with repair --skip"
 
@@ -55,7 +56,7 @@ def skip(place: Place, spots: Iterable[Spot], policy: Policy) -> list[Spot]:
         highest[spot.partition] = spot.offset
         # A clock of 0 moves no watermark: when the page was fetched is in what is not read.
         claims.append(Claim(partition=spot.partition, offset=spot.offset, clock=0, url="", dead=f"{SKIPPED}: {DETAIL}"))
-    batch = Batch(scheme=policy.scheme, writer=policy.writer, claims=tuple(claims))
+    batch = Claims.of(claims).to_batch(policy.scheme, policy.writer)
     place.write([(FINGERPRINTS, 0, b"", encode(batch), [(SCHEME_HEADER, policy.scheme_text)])])
     return ordered
 
@@ -89,11 +90,10 @@ def highest_claim(place: Place, partition: int, policy: Policy) -> int:
 def _claimed(value: bytes | None, partition: int, policy: Policy) -> list[int]:
     try:
         batch = decode(Batch, value)
+        claims = Claims.of_batch(batch)
     except UnreadableRecord:
         return []  # passed over by workers, too
-    if batch.scheme != policy.scheme:
-        return []
-    return [claim.offset for claim in batch.claims if claim.partition == partition]
+    return [claims.highest[partition]] if batch.scheme == policy.scheme and partition in claims.highest else []
 
 
 def _refuse_other(place: Place, spot: Spot, highest: int) -> None:

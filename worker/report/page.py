@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from worker.report.charts import counts, share_bar, shares
+from worker.report.document import document
 from worker.report.findings import Finding
 from worker.report.group_pictures import GroupPicture
 from worker.report.markup import Markup, address, breakable, joined, percent, shortened, table, tag, whole
@@ -51,7 +50,6 @@ class Contents:
 
 def page(contents: Contents) -> str:
     """The whole file. The same contents make the same bytes."""
-    style, script = (Markup((_HERE / name).read_text(encoding="utf-8")) for name in ("report.css", "report.js"))
     parts = {
         "found": ("Summary", _summary(contents)),
         "wrong": ("What looks wrong", _wrong(contents.findings)),
@@ -61,41 +59,14 @@ def page(contents: Contents) -> str:
         "groups": ("Largest groups", _groups(contents)),
         "pairs": ("Side by side", contents.pairs),
     }
-    policy = (
-        f"default-src 'none'; img-src data:; style-src {_hashed(style)}; script-src {_hashed(script)}; "
-        "base-uri 'none'; form-action 'none'"
+    return document(
+        f"Duplicates in {contents.name}",
+        tag("h1", "Duplicates in ", tag("bdi", contents.name)),
+        parts,
+        skip=("report", "Skip to the report"),
+        style=(_HERE / "report.css").read_text(encoding="utf-8"),
+        script=(_HERE / "report.js").read_text(encoding="utf-8"),
     )
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("link", rel="icon", href="data:,"),
-        tag("title", f"Duplicates in {contents.name}"),
-        tag("style", style),
-    )
-    menu = tag(
-        "nav", tag("ul", *(tag("li", tag("a", title, href=f"#{name}")) for name, (title, _) in parts.items())),
-        aria_label="Parts of this report",
-    )  # fmt: skip
-    sections = (
-        tag("section", tag("h2", title, id=f"{name}-title"), body, id=name, aria_labelledby=f"{name}-title")
-        for name, (title, body) in parts.items()
-    )
-    body = tag(
-        "body",
-        tag("a", "Skip to the report", class_="skip", href="#report"),
-        tag("header", tag("h1", "Duplicates in ", tag("bdi", contents.name)), menu),
-        tag("main", *sections, id="report", tabindex="-1"),
-        tag("script", script),
-    )
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
-
-
-def _hashed(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def _summary(contents: Contents) -> Markup:

@@ -20,8 +20,7 @@ from worker.report.samples import SampledPair, Samples, TextsOf, key_of
 from worker.report.tally import Tally
 from worker.report.timeline import timeline
 from worker.report.words import cut_by
-from worker.scan.judging import DEAD_LETTERS
-from worker.scan.rows import DeadRow
+from worker.scan.rows import DEAD_LETTERS, DeadRow
 
 REPORT: Final = "report.html"
 """What the file is called in the folder of a scan."""

@@ -16,6 +16,7 @@ from typing import Final, Self
 from worker.errors import Refused, UsageError
 from worker.local.state_file import BLOCKS, lock
 from worker.scan.ids import FILES
+from worker.scan.inputs.packed_file import renamed_when_whole
 
 _COPIED: Final = (*FILES, BLOCKS)
 """The blocks last: they say how many ids count."""
@@ -87,8 +88,5 @@ def _copy(source: Path, target: Path) -> None:
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in _COPIED:
         if (source / name).exists():
-            beside = target / f"{name}.tmp"
-            shutil.copyfile(source / name, beside)
-            with beside.open("rb") as file:
-                os.fsync(file.fileno())
-            beside.replace(target / name)
+            with renamed_when_whole(target / name) as beside:
+                shutil.copy(source / name, beside)

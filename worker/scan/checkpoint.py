@@ -6,13 +6,13 @@ of them back to it, and reads on behind it.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from worker.errors import Refused
+from worker.scan.inputs.packed_file import renamed_when_whole
 
 FILE: Final = "progress.json"
 
@@ -49,12 +49,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def write(self, folder: Path) -> None:
         """At every moment the file is the old one or the new one."""
-        beside = folder / f"{FILE}.tmp"
-        with beside.open("wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(self)))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(folder / FILE)
+        with renamed_when_whole(folder / FILE) as beside:
+            beside.write_bytes(msgspec.json.format(msgspec.json.encode(self)))
 
     @classmethod
     def read(cls, folder: Path) -> Checkpoint | None:

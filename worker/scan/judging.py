@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -15,13 +14,13 @@ from worker.scan.checkpoint import Checkpoint
 from worker.scan.ids import Ids
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
 from worker.scan.line_file import LineFile
-from worker.scan.rows import DeadRow, VerdictRow
+from worker.scan.rows import DEAD_LETTERS, VERDICTS, DeadRow, VerdictRow
 from worker.verdict.decide import DEAD
 
-VERDICTS: Final = "verdicts.jsonl"
-DEAD_LETTERS: Final = "dead-letters.jsonl"
 CHECKPOINT_SECONDS: Final = 10.0
 """So much work is done again at most when a scan was killed."""
+_AHEAD: Final = 1000
+"""Records without a page that are read ahead of a page's verdict; from there on they wait for it."""
 
 
 class Done(NamedTuple):
@@ -78,6 +77,8 @@ class Judging:
         self._bytes_before = sum(archive.bytes_in_all or 0 for archive in archives[: checkpoint.archive])
         self.done = Done(bytes=self._bytes_before)
         """As of the last line, since this began."""
+        self._due = 0.0
+        self._is_stopped = False
 
     def run(self, asked_to_stop: Callable[[], bool], tell: Callable[[Done], None]) -> bool:
         """Go on to the end, or until asked to stop; whether the end was reached. Either way there is a checkpoint.
@@ -86,21 +87,16 @@ class Judging:
             OverMemoryLimit: the index may not grow any more.
             Unavailable: the disk is full, or an archive cannot be read on.
         """
-        due = self._clock() + CHECKPOINT_SECONDS
-        for _, verdict in self._deduplicator.judge_all(self._pages()):
+        self._due = self._clock() + CHECKPOINT_SECONDS
+        for _, verdict in self._deduplicator.judge_all(self._pages(asked_to_stop)):
             self._write_up_to(verdict)
             tell(self.done)
             # Several pages are judged together: state and lines are at the same place only behind the last of them.
-            if self._judged != self._deduplicator.judged:
-                continue
-            if asked_to_stop():
-                self._keep()
+            if self._judged == self._deduplicator.judged and self._stops(asked_to_stop):
                 return False
-            if self._clock() >= due:
-                self._keep()
-                due = self._clock() + CHECKPOINT_SECONDS
-        while self._taken:
-            self._write(self._taken.popleft())
+        if self._is_stopped:
+            return False
+        self._write_pageless()
         self._keep()
         tell(self.done)
         return True
@@ -110,19 +106,48 @@ class Judging:
         for file in self._files.values():
             file.close()
 
-    def _pages(self) -> Iterator[FetchedPage]:
+    def _pages(self, asked_to_stop: Callable[[], bool]) -> Iterator[FetchedPage | None]:
+        """All from the checkpoint on, and None where records without a page have to wait for the verdicts of others.
+
+        There may be hours of reading without a page, so it stops and makes checkpoints there, too.
+        """
         skipped = self._records
         for archive in self._archives[self._archive :]:
-            for record in islice(archive.records(), skipped, None):
-                self._taken.append(record)
-                if isinstance(record, ArchivedPage):
+            for number, record in enumerate(archive.records()):
+                if number < skipped:
+                    self._is_stopped = asked_to_stop()
+                elif isinstance(record, ArchivedPage):
+                    self._taken.append(record)
                     yield record.page
+                else:
+                    self._taken.append(record)
+                    self._write_pageless()
+                    if len(self._taken) > _AHEAD:
+                        yield None
+                    self._is_stopped = not self._taken and self._stops(asked_to_stop)
+                if self._is_stopped:
+                    return
             self._taken.append(_End(dict(archive.passed_over)))
             skipped = 0
 
+    def _stops(self, asked_to_stop: Callable[[], bool]) -> bool:
+        """Whether to stop here, where state and lines are at the same place; before that, or when it is due, there is a
+        checkpoint."""
+        stops = asked_to_stop()
+        if stops or self._clock() >= self._due:
+            self._keep()
+            self._due = self._clock() + CHECKPOINT_SECONDS
+        return stops
+
+    def _write_pageless(self) -> None:
+        """Everything up to the next page that waits for its verdict."""
+        while self._taken and not isinstance(self._taken[0], ArchivedPage):
+            self._write(self._taken.popleft())
+
     def _write_up_to(self, verdict: Verdict) -> None:
-        while not isinstance(record := self._taken.popleft(), ArchivedPage):
-            self._write(record)
+        self._write_pageless()
+        record = self._taken.popleft()
+        assert isinstance(record, ArchivedPage)
         self._ids.append(record.id)
         self._judged += 1
         self._records += 1

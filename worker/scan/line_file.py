@@ -6,13 +6,25 @@ import os
 from pathlib import Path
 from typing import Final
 
+from worker.errors import Refused
+
 
 class LineFile:
-    """The file, cut back to so many bytes; made where it is not there."""
+    """The file, cut back to so many bytes; made where it is not there.
+
+    Raises:
+        Refused: it has fewer bytes.
+    """
 
     def __init__(self, path: Path, length: int = 0) -> None:
         self.name: Final = path.name
         self._file: Final = path.open("ab", buffering=1 << 20)
+        if (there := os.fstat(self._file.fileno()).st_size) < length:
+            self._file.close()
+            raise Refused(
+                f"{path} was to be gone on with behind its first {length} bytes, and has {there}: put back what was "
+                "there, or scan into another folder"
+            )
         self._file.truncate(length)
 
     def write(self, line: bytes) -> None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Protocol, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.rows import VerdictRow
 
 FILE: Final = "verdicts.parquet"
@@ -43,10 +44,13 @@ def write_parquet(lines: Path, target: Path, kind: type[Decodable] = VerdictRow)
         OSError: there is no room.
         UnreadableRecord: a line is no such row.
     """
-    beside, names = target.with_suffix(".tmp"), kind.__struct_fields__
+    names = kind.__struct_fields__
     schema = pa.schema([(name, _TYPES.get(name, pa.string())) for name in names])
-    with lines.open("rb") as source, pq.ParquetWriter(beside, schema, compression="zstd") as writer:
+    with (
+        lines.open("rb") as source,
+        renamed_when_whole(target) as beside,
+        pq.ParquetWriter(beside, schema, compression="zstd") as writer,
+    ):
         while rows := [kind.decode(line) for line in islice(source, _GROUP_ROWS)]:
             columns = {name: [getattr(row, name) for row in rows] for name in names}
             writer.write_table(pa.table(columns, schema=schema))
-    beside.replace(target)

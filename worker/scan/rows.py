@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from worker.errors import UnreadableRecord
+
+VERDICTS: Final = "verdicts.jsonl"
+DEAD_LETTERS: Final = "dead-letters.jsonl"
+"""What the files are called in the folder that a scan writes to."""
 
 
 class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,11 +28,12 @@ from worker.local import Deduplicator
 from worker.scan.base_state import BaseState
 from worker.scan.checkpoint import Checkpoint, ScanPlan
 from worker.scan.ids import Ids
+from worker.scan.inputs.opening import printable
 from worker.scan.inputs.records import Archive
-from worker.scan.judging import DEAD_LETTERS, VERDICTS, Done, Judging
+from worker.scan.judging import Done, Judging
 from worker.scan.parquet_rows import FILE as PARQUET
 from worker.scan.parquet_rows import write_parquet
-from worker.scan.rows import VerdictRow
+from worker.scan.rows import DEAD_LETTERS, VERDICTS, VerdictRow
 from worker.scan.summary import FILE as SUMMARY
 from worker.scan.summary import summary, write_summary
 from worker.scan.survivors import write_survivors
@@ -70,7 +71,7 @@ class Task:
             archives=[(each.name, each.form, each.bytes_in_all) for each in self.archives],
             against=len(self.old),
             fields=self.fields,
-            base=None if self.base is None else str(self.base),
+            base=None if self.base is None else printable(str(self.base)),
             base_digest=base_digest,
             keeps=self.keeps,
             clock=clock,
@@ -102,12 +103,15 @@ def scan(
     checkpoint: Checkpoint | None,
     asked_to_stop: Callable[[], bool],
     tell: Callable[[Done], None],
+    all_judged: Callable[[], None] = lambda: None,
 ) -> dict[str, Any] | None:
     """Scan, and return the summary; None if it was asked to stop before all pages were judged.
 
     Args:
         checkpoint: what ``begun`` found.
         tell: is told after each page how far the scan is.
+        all_judged: is called when all pages are. From then on nobody is asked whether to stop: whoever wants that
+            raises, at any place.
 
     Raises:
         UsageError: a folder cannot be used, or an archive cannot be opened.
@@ -116,7 +120,7 @@ def scan(
         Unavailable: the disk is full, or something cannot be read on.
     """
     try:
-        return _scan(task, settings, checkpoint, asked_to_stop, tell)
+        return _scan(task, settings, checkpoint, asked_to_stop, tell, all_judged)
     except OSError as error:
         raise Unavailable(
             f"the scan into {task.folder} cannot go on ({error.strerror or error}): make room on the disk, or see that "
@@ -130,6 +134,7 @@ def _scan(
     checkpoint: Checkpoint | None,
     asked_to_stop: Callable[[], bool],
     tell: Callable[[Done], None],
+    all_judged: Callable[[], None],
 ) -> dict[str, Any] | None:
     with ExitStack() as stack:
         base = None if task.base is None else stack.enter_context(BaseState(task.base))
@@ -151,6 +156,7 @@ def _scan(
             passed_over = judging.passed_over[len(task.old) :]
         scheme = local.scheme
         local.close()
+        all_judged()
         found = _finish(task, passed_over, dict(scheme.entries))
         if base is not None and task.keeps:
             base.replace_by(work, plan.base_digest)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from worker.fingerprint.scheme import Value
+from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import Archive
 from worker.scan.rows import DeadRow, VerdictRow
 from worker.verdict.decide import DEAD
@@ -52,8 +53,9 @@ def summary(
 
 
 def write_summary(found: Mapping[str, Any], target: Path) -> None:
-    """As JSON for people and programs."""
-    target.write_text(json.dumps(found, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    """As JSON for people and programs; the file has its name once it is whole."""
+    with renamed_when_whole(target) as beside:
+        beside.write_text(json.dumps(found, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
 def _falling(counts: Counter[str]) -> dict[str, int]:

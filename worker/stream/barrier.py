@@ -14,11 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from worker.errors import Refused, UnreadableRecord
-from worker.messages import MAX_U64, Batch, Claim, decode
+from worker.messages import Batch, decode
 from worker.stream.log import Bounds, Readable, Record
 from worker.stream.policy import Policy
 from worker.topics import FINGERPRINTS, PAGES
+from worker.verdict.claims import Claims
 
 WAY_ON: Final = (
     "Find out who else may write there, and take the right away. Start the workers until each has ended so; then "
@@ -86,24 +89,18 @@ def unreadable(record: Record, refusal: Refused) -> Barrier:
     return Barrier(record.offset, f"cannot be read: {refusal}; or, if you have no such program, go on as follows")
 
 
-def impossible(batch: Batch, partitions: int) -> str | None:
-    """Why no worker can have written this batch, whatever ``pages`` holds; None if one can."""
-    for claim in batch.claims:
-        if not 0 <= claim.partition < partitions:
-            return f"claims a page of partition {claim.partition}, and {PAGES} has {partitions}"
-        if claim.offset < 0 or not _is_sound(claim):
-            return f"claims page {claim.offset} of partition {claim.partition} with values that no worker writes"
-    return None
-
-
-def _is_sound(claim: Claim) -> bool:
-    """Whether all numbers fit into the columns that they go into."""
-    numbers = (claim.fingerprint or 0, claim.text_hash, claim.scope)
-    return (
-        -_LARGEST <= claim.clock <= _LARGEST
-        and 0 <= claim.tokens < 1 << 32
-        and 0 <= min(numbers) <= max(numbers) <= MAX_U64
-    )
+def impossible(claims: Claims, partitions: int) -> str | None:
+    """Why no worker can have written these, whatever ``pages`` holds; None if one can."""
+    partition, offset = claims.partition, claims.offset
+    foreign = (partition < 0) | (partition >= partitions)
+    unsound = (offset < 0) | (claims.clock < -_LARGEST) | (claims.clock > _LARGEST)
+    odd = np.flatnonzero(foreign | unsound)
+    if not len(odd):
+        return None
+    place = int(odd[0])
+    if foreign[place]:
+        return f"claims a page of partition {partition[place]}, and {PAGES} has {partitions}"
+    return f"claims page {offset[place]} of partition {partition[place]} with values that no worker writes"
 
 
 def beyond(claimed: Mapping[int, int], ends: Mapping[int, int]) -> str | None:
@@ -114,20 +111,17 @@ def beyond(claimed: Mapping[int, int], ends: Mapping[int, int]) -> str | None:
     return None
 
 
-def impossible_or_beyond(batch: Batch, policy: Policy, ends: Ends) -> str | None:
-    """Why this batch must not be decided; None if it may be.
+def impossible_or_beyond(writer: bytes, claims: Claims, policy: Policy, ends: Ends) -> str | None:
+    """Why these claims of a writer must not be decided; None if they may be.
 
     Raises:
         Unavailable: the broker does not say where ``pages`` ends.
     """
-    why = impossible(batch, policy.partitions)
+    why = impossible(claims, policy.partitions)
     if why is None:
-        claimed: dict[int, int] = {}
-        for claim in batch.claims:
-            claimed[claim.partition] = max(claim.offset, claimed.get(claim.partition, -1))
-        found = beyond(claimed, ends.after(claimed))
+        found = beyond(claims.highest, ends.after(claims.highest))
         why = None if found is None else f"claims {found}: {_NOBODY}"
-    return None if why is None else f"(by writer {batch.writer.hex()}) {why}"
+    return None if why is None else f"(by writer {writer.hex()}) {why}"
 
 
 def refuse_poisoned(claimed: Mapping[int, int], ends: Mapping[int, int], who: str) -> None:
@@ -160,5 +154,9 @@ def barriers(ends: Ends, records: Iterable[Record], policy: Policy) -> Iterator[
             continue
         if batch.scheme != policy.scheme:
             continue
-        if (why := impossible_or_beyond(batch, policy, ends)) is not None:
+        try:
+            claims = Claims.of_batch(batch)
+        except UnreadableRecord:
+            continue
+        if (why := impossible_or_beyond(batch.writer, claims, policy, ends)) is not None:
             yield Barrier(record.offset, why)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.index.shard import Queries
@@ -18,51 +19,47 @@ from worker.stream.log import Log, Record
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint, other_scheme
 from worker.topics import ANSWERS, FINGERPRINTS
-from worker.verdict.decide import UNIQUE, Decision, decide, home_shard
+from worker.verdict.claims import Claims
+from worker.verdict.decide import Decisions, decide
 
 REMEMBERED_ANSWERS: Final = 4096
 """Of so many answers a hash is kept after their batch is decided, to recognise a later answer that differs. The answers
 themselves would take a hundred megabytes where most pages are copies."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pending:
     """A batch that was read and is not decided."""
 
     offset: int
-    batch: Batch
-    _asked: dict[tuple[int, ...], Queries] = field(default_factory=dict, init=False, repr=False, compare=False)
+    writer: bytes
+    claims: Claims
+    _asked: dict[bytes, Queries] = field(default_factory=dict, init=False, repr=False)
 
-    def queries(self, places: Iterable[int]) -> Queries:
-        """The claims at these places, to be looked up; made once for all shards of a worker, which ask for the same."""
-        asked = tuple(places)
-        if asked not in self._asked:
-            self._asked[asked] = Queries.of([self.batch.claims[place] for place in asked])
-        return self._asked[asked]
+    def queries(self, asked: NDArray[np.bool_]) -> Queries:
+        """The claims to be looked up; made once for all shards of a worker, which ask for the same."""
+        key = asked.tobytes()
+        if key not in self._asked:
+            self._asked[key] = self.claims.pages.among(asked)
+        return self._asked[key]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DecidedBatch:
-    """A batch and what was decided of it; a claim without a decision is void.
+    """A batch and what was decided of it.
 
     ``before`` is the replay point from which this batch would be read again, ``after`` that of the next batch.
     """
 
     offset: int
-    batch: Batch
-    decisions: list[Decision]
+    writer: bytes
+    decisions: Decisions
     before: ReplayPoint
     after: ReplayPoint
-    _homes: dict[int, list[Decision]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def survivors(self, shard: int, shards: int) -> list[Decision]:
-        """The decisions of unique pages whose home is this one of so many shards; sorted once for a whole worker."""
-        if not self._homes:
-            self._homes.update((number, []) for number in range(shards))
-            for decision in self.decisions:
-                if decision.outcome == UNIQUE:
-                    self._homes[home_shard(decision.claim, shards)].append(decision)
-        return self._homes[shard]
+    @property
+    def claims(self) -> Claims:
+        return self.decisions.claims
 
 
 class LogSubscriber(ABC):
@@ -159,10 +156,10 @@ class Follower:
         count = 0
         while self.pending and not self.missing() and (before is None or self.pending[0].offset < before):
             here = self.place
-            offset, batch = self.pending[0].offset, self.pending[0].batch
+            offset, writer, claims = self.pending[0].offset, self.pending[0].writer, self.pending[0].claims
             found = self.answers.pop(offset)
             answers = [found[shard][0] for shard in range(self.policy.shards)]
-            decisions = decide(offset, batch.claims, answers, self.policy.near)
+            decisions = decide(offset, claims, answers, self.policy.near)
             self.answers_offset = max(self.answers_offset, 1 + max(position for _, position in found.values()))
             self.pending.popleft()
             for shard, (answer, _) in found.items():
@@ -170,7 +167,7 @@ class Follower:
             while len(self.first_answers) > REMEMBERED_ANSWERS:
                 self.first_answers.popitem(last=False)
             after = ReplayPoint(offset + 1, self.answers_offset)
-            decided = DecidedBatch(offset, batch, decisions, here, after)
+            decided = DecidedBatch(offset, writer, decisions, here, after)
             for subscriber in list(self.subscribers):
                 subscriber.on_decided(decided)
             count += 1
@@ -195,7 +192,7 @@ class Follower:
     def _checked(self, read: Pending | Barrier) -> Pending | Barrier:
         if isinstance(read, Barrier):
             return read
-        why = impossible_or_beyond(read.batch, self.policy, self.ends)
+        why = impossible_or_beyond(read.writer, read.claims, self.policy, self.ends)
         return read if why is None else Barrier(read.offset, why)
 
     def _take_batch(self, record: Record) -> None:
@@ -215,7 +212,12 @@ class Follower:
                 raise other_scheme(self.policy, batch.scheme, record.headers, FINGERPRINTS)
             self.observer.foreign_scheme(record.offset, batch.scheme)
             return
-        self._unchecked.append(Pending(record.offset, batch))
+        try:
+            claims = Claims.of_batch(batch)
+        except UnreadableRecord as error:
+            self.observer.unreadable(FINGERPRINTS, record.offset, str(error))
+            return
+        self._unchecked.append(Pending(record.offset, batch.writer, claims))
 
     def _take_answer(self, record: Record) -> None:
         try:

@@ -8,8 +8,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from worker.errors import Refused, UnreadableRecord
 from worker.fingerprint.scheme import Scheme
+from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Headers
-from worker.verdict.decide import Near
 
 OutputMode: TypeAlias = Literal["tag", "drop", "verdicts", "count"]
 """The setting ``output.mode``."""
@@ -44,7 +44,7 @@ class Policy:
     scheme: bytes
     scheme_text: bytes
     shards: int
-    near: Near = field(compare=False)
+    near: ScopedNear = field(compare=False)
     writer: bytes
     partitions: int = 1 << 31
     """Of ``pages``."""

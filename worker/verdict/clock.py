@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
-from worker.messages import Claim
 from worker.topics import DAY_MS
+from worker.verdict.claims import Claims
 
 NO_WATERMARK: Final = -1
 """The watermark before the first claim."""
@@ -29,6 +28,6 @@ def bounded_clock(fetched: int | None, broker_time: int, ttl: int | None) -> int
     return broker_time if fetched is None else min(fetched, broker_time + most_ahead(ttl))
 
 
-def watermark_after(watermark: int, claims: Iterable[Claim]) -> int:
+def watermark_after(watermark: int, claims: Claims) -> int:
     """The watermark after a batch: the largest clock so far. Void and dead claims move it as well."""
-    return max(watermark, max((claim.clock for claim in claims), default=NO_WATERMARK))
+    return max(watermark, int(claims.clock.max(initial=NO_WATERMARK)))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from worker.errors import Refused
-from worker.fingerprint.near import Match
-from worker.fingerprint.scoped import ScopedRecord
-from worker.messages import Answer, Claim, Hit, Order
+from worker.fingerprint.scoped import ScopedNear
+from worker.index.in_batch import earliest_in_batch
+from worker.index.shard import Queries
+from worker.messages import MAX_U64, Answer, Claim, Hit, Order
+from worker.verdict.claims import Claims
 
 UNIQUE: Final = "unique"
 DUPLICATE: Final = "duplicate"
@@ -20,15 +26,9 @@ FIRST: Final = "first"
 SAME_URL: Final = "same-url"
 NO_FEATURES: Final = "no-features"
 
-
-class Near(Protocol):
-    """The predicate in force; symmetric, and a pure function of two pages, as claims or as survivors tell of them."""
-
-    def __call__(self, a: ScopedRecord, b: ScopedRecord) -> Match | None:
-        """How the two are near, or None."""
-
-    def earlier_in_batch(self, records: Sequence[ScopedRecord]) -> Sequence[Sequence[int]]:
-        """For each record the places of the records before it that are near to it, ascending."""
+_NONE: Final = -1
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+_HALF: Final = np.uint64(32)
 
 
 class Homed(Protocol):
@@ -54,7 +54,76 @@ class Decision:
     original: Hit | None = None
 
 
-def agreed_void(answers: Sequence[Answer]) -> frozenset[int]:
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What was decided of the n claims of the batch at offset ``batch``; iterated, the decisions on those not void.
+
+    ``void`` and ``unique`` bool (n,); ``earlier`` int64 (n,), the place of the survivor in this batch that a page is
+    near to, and ``stored`` int64 (n,), the number of the hit that tells of a survivor of an earlier one, -1 for none.
+    """
+
+    batch: int
+    claims: Claims
+    near: ScopedNear
+    void: NDArray[np.bool_]
+    unique: NDArray[np.bool_]
+    earlier: NDArray[np.int64]
+    stored: NDArray[np.int64]
+    _answers: Sequence[Answer]
+    _homes: dict[int, NDArray[np.int64]] = field(default_factory=dict, init=False)
+
+    def __iter__(self) -> Iterator[Decision]:
+        return iter(self.rows)
+
+    @cached_property
+    def rows(self) -> tuple[Decision, ...]:
+        """All of them one by one; for who owns all pages."""
+        return tuple(map(self.of, np.flatnonzero(~self.void).tolist()))
+
+    def of(self, place: int) -> Decision:
+        """The decision on the claim at a place, which must not be void."""
+        claim, order = self.claims[place], (self.batch, place)
+        if claim.dead is not None:
+            return Decision(order, claim, DEAD, claim.dead)
+        if self.unique[place]:
+            return Decision(order, claim, UNIQUE, FIRST if claim.fingerprint is not None else NO_FEATURES)
+        original = self._original(place, claim)
+        if original.url == claim.url:
+            return Decision(order, claim, REFETCH, SAME_URL, original)
+        return Decision(order, claim, DUPLICATE, original.reason, original)
+
+    def survivors(self, shard: int, shards: int) -> NDArray[np.int64]:
+        """The places, ascending, of unique pages whose home is this one of so many shards."""
+        if not self._homes:
+            places = np.flatnonzero(self.unique)
+            homes = home_shards(self.claims.pages, shards)[places]
+            self._homes.update((number, places[homes == number]) for number in np.unique(homes).tolist())
+            self._homes.setdefault(_NONE, places[:0])
+        return self._homes.get(shard, self._homes[_NONE])
+
+    def _original(self, place: int, claim: Claim) -> Hit:
+        number = int(self.stored[place])
+        if number == _NONE:
+            earlier = int(self.earlier[place])
+            other = self.claims[earlier]
+            match = self.near(claim, other)
+            assert match is not None
+            return Hit(
+                place=place,
+                order=(self.batch, earlier),
+                url=other.url,
+                distance=match.distance,
+                reason=match.reason,
+            )
+        answer = int(np.searchsorted(self._hits_up_to, number, side="right"))
+        return self._answers[answer].hit(number - (int(self._hits_up_to[answer - 1]) if answer else 0))
+
+    @cached_property
+    def _hits_up_to(self) -> NDArray[np.int64]:
+        return np.cumsum([len(answer.urls) for answer in self._answers])
+
+
+def agreed_void(answers: Sequence[Answer]) -> NDArray[np.uint32]:
     """The places of void claims, on which all shards must agree.
 
     Raises:
@@ -65,61 +134,51 @@ def agreed_void(answers: Sequence[Answer]) -> frozenset[int]:
         if answer.void != first.void:
             raise Refused(
                 f"shards {first.shard} and {answer.shard} disagree on which claims of batch {first.batch} are void: "
-                f"{list(first.void)} against {list(answer.void)}. One of them has lost part of its state; "
-                "stop all workers and run `python -m worker index inspect` to see which"
+                f"{_places(first.void).tolist()} against {_places(answer.void).tolist()}. One of them has lost part "
+                "of its state; stop all workers and run `python -m worker index inspect` to see which"
             )
-    return frozenset(first.void)
+    return _places(first.void)
 
 
-def decide(batch: int, claims: Sequence[Claim], answers: Sequence[Answer], near: Near) -> list[Decision]:
-    """Judge the batch at offset ``batch`` from the answers of all shards; void claims get no decision.
+def decide(batch: int, claims: Claims, answers: Sequence[Answer], near: ScopedNear) -> Decisions:
+    """Judge the batch at offset ``batch`` from the answers of all shards.
 
     Claims are walked in order. Of the earliest live survivors in the answers and the survivors before it in this batch,
     a claim is compared with the earliest: none, and it is unique, a survivor itself; one of its own URL, and it is a
-    refetch; else it is a duplicate of that survivor, never of another duplicate.
+    refetch; else it is a duplicate of that survivor, never of another duplicate. Every stored survivor comes from an
+    earlier batch, so it is before any survivor of this one.
 
     Raises:
         Refused: the answers contradict each other.
     """
-    void = agreed_void(answers)
-    stored: dict[int, Hit] = {}
-    for answer in answers:
-        for hit in answer.hits:
-            if hit.place not in stored or hit.order < stored[hit.place].order:
-                stored[hit.place] = hit
-    near_before = near.earlier_in_batch(claims)
-    survivors: set[int] = set()
-    decisions = []
-    for place, claim in enumerate(claims):
-        order = (batch, place)
-        if place in void:
-            continue
-        if claim.dead is not None:
-            decisions.append(Decision(order, claim, DEAD, claim.dead))
-            continue
-        # Every stored survivor comes from an earlier batch, so it is before any survivor of this one.
-        original = stored.get(place)
-        if original is None:
-            earlier = next((other for other in near_before[place] if other in survivors), None)
-            if earlier is not None:
-                match = near(claim, claims[earlier])
-                assert match is not None
-                original = Hit(
-                    place=place,
-                    order=(batch, earlier),
-                    url=claims[earlier].url,
-                    distance=match.distance,
-                    reason=match.reason,
-                )
-        if original is None:
-            survivors.add(place)
-            reason = FIRST if claim.fingerprint is not None else NO_FEATURES
-            decisions.append(Decision(order, claim, UNIQUE, reason))
-        elif original.url == claim.url:
-            decisions.append(Decision(order, claim, REFETCH, SAME_URL, original))
-        else:
-            decisions.append(Decision(order, claim, DUPLICATE, original.reason, original))
-    return decisions
+    count = len(claims)
+    void = np.zeros(count, np.bool_)
+    places = agreed_void(answers)
+    void[places[places < count]] = True
+    stored = _earliest_stored(answers, count)
+    asked = ~void & claims.alive & (stored == _NONE)
+    earlier = earliest_in_batch(claims.pages, asked, near)
+    return Decisions(batch, claims, near, void, asked & (earlier == _NONE), earlier, stored, answers)
+
+
+def _earliest_stored(answers: Sequence[Answer], count: int) -> NDArray[np.int64]:
+    """For each of so many claims the number, among the hits of all answers, of the earliest survivor's; -1 for none."""
+
+    def column(name: str, dtype: str) -> NDArray[Any]:
+        return np.frombuffer(b"".join([getattr(answer, name) for answer in answers]), dtype)
+
+    place = column("place", "<u4")
+    order = np.lexsort((column("original_place", "<u4"), column("original_batch", "<i8"), place))
+    place = place[order]
+    first = np.flatnonzero(np.diff(place, prepend=-1) != 0) if len(place) else order
+    first = first[place[first] < count]
+    stored = np.full(count, _NONE, np.int64)
+    stored[place[first]] = order[first]
+    return stored
+
+
+def _places(column: bytes) -> NDArray[np.uint32]:
+    return np.frombuffer(column, "<u4")
 
 
 def home_shard(page: Homed, shards: int) -> int:
@@ -129,4 +188,10 @@ def home_shard(page: Homed, shards: int) -> int:
     ones meet in the same shard.
     """
     identity = page.text_hash if page.fingerprint is None else page.fingerprint
-    return ((identity * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF) >> 32) * shards >> 32
+    return ((identity * int(_GOLDEN) & MAX_U64) >> 32) * shards >> 32
+
+
+def home_shards(pages: Queries, shards: int) -> NDArray[np.int64]:
+    """``home_shard`` of each of n pages, int64 (n,)."""
+    identity = np.where(pages.bare, pages.text_hash, pages.fingerprint)
+    return ((identity * _GOLDEN >> _HALF) * np.uint64(shards) >> _HALF).astype(np.int64)

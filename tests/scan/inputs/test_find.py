@@ -99,7 +99,7 @@ def test_a_file_that_vanishes_while_a_folder_is_looked_through_costs_no_other_on
     put(tmp_path, "a.html", html(1).encode())
     put(tmp_path, "b.html", html(2).encode())
     listed = files_within(str(tmp_path))
-    monkeypatch.setattr("worker.scan.inputs.find.files_within", lambda _: listed)
+    monkeypatch.setattr("worker.scan.inputs.find.files_within", lambda folder, without: listed)
     (tmp_path / "a.html").unlink()
     (archive,) = find_archives([str(tmp_path)], Fields(), most_bytes=MOST)
     assert [page.id for page in pages_of(archive)] == ["b.html"]

@@ -17,6 +17,7 @@ from worker.stream.partition import commit
 from worker.stream.shard import live
 from worker.stream.shard.live import LiveShard, Standing
 from worker.verdict import clock
+from worker.verdict.claims import Claims
 from worker.verdict.clock import NO_WATERMARK, watermark_after
 
 
@@ -42,7 +43,7 @@ def claims_of_another_scheme_count_as_claimed(stack: ExitStack) -> None:
         batch = messages.decode(messages.Batch, record.value)
         if batch.scheme != self.policy.scheme:
             for subscriber in self.subscribers:
-                subscriber.on_read(follower_module.Pending(record.offset, batch))
+                subscriber.on_read(follower_module.Pending(record.offset, batch.writer, Claims.of_batch(batch)))
 
     stack.enter_context(replaced(Follower, "_take_batch", take_batch))
 
@@ -59,7 +60,8 @@ def times_of_another_scheme_move_the_watermark(stack: ExitStack) -> None:
         if batch.scheme != self.policy.scheme:
             for subscriber in self.subscribers:
                 if isinstance(subscriber, LiveShard):
-                    subscriber.standing.watermark = watermark_after(subscriber.standing.watermark, batch.claims)
+                    standing = subscriber.standing
+                    standing.watermark = watermark_after(standing.watermark, Claims.of_batch(batch))
 
     stack.enter_context(replaced(Follower, "_take_batch", take_batch))
 

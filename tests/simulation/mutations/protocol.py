@@ -16,7 +16,6 @@ from tests.simulation.plain_index import PlainFound, PlainIndex, records_of
 from worker.fingerprint.near import SimHashNear
 from worker.index import blocks as index_blocks
 from worker.messages import Answer, decode, encode
-from worker.stream import log_follower as follower_module
 from worker.stream.log import Committed, Membership, Sent
 from worker.stream.log_follower import Follower
 from worker.stream.partition.owned import Due, OwnedPartition
@@ -26,6 +25,7 @@ from worker.stream.shard.live import LiveShard, Standing
 from worker.stream.shard.owned import OwnedShard
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict import decide as decide_module
+from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision
 
 
@@ -77,22 +77,38 @@ def less_than_for_at_most(stack: ExitStack) -> None:
 
 def redelivered_page_judged_anew(stack: ExitStack) -> None:
     """No claim is void: a page that a second owner claims again is judged, and committed, a second time."""
-    stack.enter_context(replaced(live, "void_places", lambda claims, claimed: []))
+
+    def void_claims(partition: Any, offset: Any, claimed: Any) -> Any:
+        return np.zeros(len(offset), np.bool_)
+
+    stack.enter_context(replaced(live, "void_claims", void_claims))
 
 
 def identity_by_url_and_fetch_time(stack: ExitStack) -> None:
     """A claim is void if its URL and fetch time were seen: a page published twice never gets its second verdict."""
+    answer, on_decided = LiveShard.answer, LiveShard.on_decided
 
-    def void_places(claims: Any, claimed: dict[int, int]) -> list[int]:
-        void = []
-        for place, claim in enumerate(claims):
-            identity = sum(claim.url.encode()) * 1_000_003 + claim.clock
-            if identity in claimed:
-                void.append(place)
-            claimed[identity] = claim.offset
-        return void
+    def identities(claims: Any) -> list[int]:
+        return [sum(claim.url.encode()) * 1_000_003 + claim.clock for claim in claims]
 
-    stack.enter_context(replaced(live, "void_places", void_places))
+    def answer_by_identity(self: LiveShard, pending: Any) -> Any:
+        seen = set(self.standing.claimed_up_to)
+        found = identities(pending.claims)
+        void = np.array([one in seen or one in found[:place] for place, one in enumerate(found)], np.bool_)
+        with replaced(live, "void_claims", lambda *_: void):
+            return answer(self, pending)
+
+    def decided_by_identity(self: LiveShard, decided: Any) -> None:
+        claims = decided.claims
+        honest = claims.highest
+        claims.__dict__["highest"] = dict(zip(identities(claims), claims.offset.tolist(), strict=True))
+        try:
+            on_decided(self, decided)
+        finally:
+            claims.__dict__["highest"] = honest
+
+    stack.enter_context(replaced(LiveShard, "answer", answer_by_identity))
+    stack.enter_context(replaced(LiveShard, "on_decided", decided_by_identity))
 
 
 def dead_letters_decided_outside_the_log(stack: ExitStack) -> None:
@@ -274,16 +290,11 @@ def last_answer_instead_of_first(stack: ExitStack) -> None:
 
 def no_pairs_inside_a_batch(stack: ExitStack) -> None:
     """Only stored survivors are compared with: two copies in one batch both survive."""
-    honest = decide_module.decide
 
-    class Blind(SimHashNear):
-        def earlier_in_batch(self, records: Any) -> list[list[int]]:
-            return [[] for _ in records]
+    def near_to_none(pages: Any, asked: Any, near: Any) -> Any:
+        return np.full(len(pages), -1, np.int64)
 
-    def decide(batch: int, claims: Any, answers: Any, near: Any) -> Any:
-        return honest(batch, claims, answers, Blind(near.near.k))
-
-    stack.enter_context(replaced(follower_module, "decide", decide))
+    stack.enter_context(replaced(decide_module, "earliest_in_batch", near_to_none))
 
 
 def expiry_by_a_local_clock(stack: ExitStack) -> None:
@@ -341,9 +352,8 @@ def bands_ignored_by_one_shard(stack: ExitStack) -> None:
     def answer(self: LiveShard, pending: Any) -> Any:
         if self.number:
             return honest(self, pending)
-        claims = tuple(msgspec.structs.replace(claim, bands=b"") for claim in pending.batch.claims)
-        unbanded = msgspec.structs.replace(pending.batch, claims=claims)
-        return honest(self, type(pending)(pending.offset, unbanded))
+        claims = [msgspec.structs.replace(claim, bands=b"") for claim in pending.claims]
+        return honest(self, type(pending)(pending.offset, pending.writer, Claims.of(claims)))
 
     stack.enter_context(replaced(LiveShard, "answer", answer))
 

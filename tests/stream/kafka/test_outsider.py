@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from kafka import KafkaProducer
 
 from tests.stream.kafka.under_test import GROUP, KafkaUnderTest, kafka_log
+from worker.broker.server import LocalBroker
 from worker.errors import Refused, UsageError
 from worker.messages import VerdictRecord, dead_letter_headers
 from worker.stream.kafka import outsider
@@ -50,6 +52,14 @@ def test_a_record_that_the_broker_refuses_ends_the_command_with_the_next_move(
     ):
         unbounded.write([(FINGERPRINTS, 0, b"", bytes(16 << 20), ())])
     assert view.bounds(FINGERPRINTS, 0).end == 0
+
+
+def test_a_broker_that_was_never_asked_for_a_group_has_no_members(tmp_path: Path) -> None:
+    with (
+        LocalBroker(data_dir=tmp_path / "broker") as running,
+        ClusterView({"bootstrap_servers": [running.bootstrap_servers]}, prefix="a.", group="nobody") as view,
+    ):
+        assert view.members() == []
 
 
 def test_consumed_offsets_are_set_only_while_nobody_is_in_the_group(world: KafkaUnderTest, view: ClusterView) -> None:

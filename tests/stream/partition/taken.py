@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tests.simulation.memory_log import MemoryLog, World
-from tests.stream.script import (
-    batch,
-)
+from tests.stream.script import policy
 from worker.messages import Claim
 from worker.stream.log import Committed, Record
 from worker.stream.log_follower import DecidedBatch
@@ -15,7 +15,8 @@ from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.policy import ReplayPoint
 from worker.topics import PAGES
-from worker.verdict.decide import Decision
+from worker.verdict.claims import Claims
+from worker.verdict.decide import Decisions
 
 
 class Taken:
@@ -55,8 +56,9 @@ def claiming(*consumed: int, committed: int = 0) -> OwnedPartition:
 def decided(
     number: int, claims: Sequence[Claim], void: Sequence[int] = (), before: ReplayPoint | None = None
 ) -> DecidedBatch:
-    decisions = [
-        Decision((number, place), one, "unique", "first") for place, one in enumerate(claims) if place not in void
-    ]
+    """A batch of claims all of which are unique, but for those that are void."""
+    is_void = np.isin(np.arange(len(claims)), void)
+    none = np.full(len(claims), -1)
+    decisions = Decisions(number, Claims.of(claims), policy().near, is_void, ~is_void, none, none, ())
     before = before or ReplayPoint(number, 2 * number)
-    return DecidedBatch(number, batch(*claims), decisions, before, ReplayPoint(number + 1, 2 * number + 2))
+    return DecidedBatch(number, b"w", decisions, before, ReplayPoint(number + 1, 2 * number + 2))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from tests.columns import claims_of
 from tests.simulation.memory_log import MemoryLog, World
 from tests.stream.partition.taken import claiming, decided, record
 from tests.stream.script import (
     Listener,
     Page,
-    batch,
     claim,
     policy,
 )
@@ -35,7 +35,7 @@ class Sending:
         """The batches on their way after a step, as sources."""
         self.claimer.step(self.partitions)
         batches = [decode(Batch, send.value) for send in self.world.sends]
-        return [[(one.partition, one.offset) for one in sent.claims] for sent in batches]
+        return [[(one.partition, one.offset) for one in claims_of(sent)] for sent in batches]
 
 
 def with_claims(*offsets: int, partition: int = 0) -> OwnedPartition:
@@ -98,7 +98,7 @@ def test_sent_twice_the_first_to_be_decided_frees_the_claimer() -> None:
 def test_a_batch_of_another_writer_does_not_free_the_claimer() -> None:
     at = Sending(with_claims(0))
     at.step()
-    other = replace(decided(0, [claim(0)]), batch=batch(claim(0), writer=b"other"))
+    other = replace(decided(0, [claim(0)]), writer=b"other")
     at.claimer.on_decided(other)
     assert not at.claimer.idle
 

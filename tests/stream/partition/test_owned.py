@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.columns import pending
 from tests.simulation.memory_log import MemoryLog
 from tests.stream.partition.taken import Taken, claiming, decided, record
 from tests.stream.script import (
@@ -26,7 +27,6 @@ from tests.stream.script import (
 )
 from worker.errors import Refused, UsageError
 from worker.stream.log import Committed, NotYet
-from worker.stream.log_follower import Pending
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.partition.record_sizes import record_bytes
@@ -142,7 +142,7 @@ def test_a_replay_point_that_is_gone_is_refused() -> None:
 def test_claims_beyond_the_end_of_pages_are_refused() -> None:
     at = Taken(pages=4)
     at.partition.locate(at.log)
-    at.partition.on_read(Pending(0, batch(claim(4))))
+    at.partition.on_read(pending(0, claim(4)))
     with pytest.raises(Refused, match=r"claimed up to offset 4, but pages ends at 4.*topics\.prefix"):
         at.partition.begin_claiming(at.log)
 
@@ -152,7 +152,7 @@ def test_claims_beyond_the_end_of_pages_are_refused() -> None:
 
 def test_only_pages_above_what_was_claimed_by_anybody_are_claimed() -> None:
     partition = claiming()
-    partition.on_read(Pending(0, batch(claim(0), claim(7, partition=1), claim(1))))
+    partition.on_read(pending(0, claim(0), claim(7, partition=1), claim(1)))
     assert [partition.consume(record(offset)) for offset in range(4)] == [False, False, True, True]
     for offset in range(4):
         partition.fingerprinted(claim(offset))
@@ -163,7 +163,7 @@ def test_a_page_that_somebody_else_claims_meanwhile_is_not_claimed_again() -> No
     partition = claiming(0, 1, 2)
     for offset in range(3):
         partition.fingerprinted(claim(offset))
-    partition.on_read(Pending(0, batch(claim(1))))
+    partition.on_read(pending(0, claim(1)))
     assert [one.offset for one in partition.ready_claims(10)] == [2]
 
 
@@ -197,7 +197,7 @@ def test_claims_are_in_strict_order_of_offset_whatever_order_pages_come_back_in(
     for number, offset in enumerate(arrivals):
         if number == 4:
             for other in claimed_by_others:
-                partition.on_read(Pending(0, batch(claim(other))))
+                partition.on_read(pending(0, claim(other)))
         partition.fingerprinted(claim(offset))
         for when, most in asked:
             if when == number:

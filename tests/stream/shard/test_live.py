@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.columns import hits_of, pending, void_of
 from tests.simulation.plain_index import PlainIndex
 from tests.simulation.schedule import SCHEME
-from tests.stream.script import batch, claim, policy
+from tests.stream.script import claim, policy
 from worker.fingerprint.near import SimHashNear
+from worker.fingerprint.scoped import ScopedNear
 from worker.index.blocks import unpack
 from worker.index.shard import Shard
 from worker.messages import Answer, Claim
-from worker.stream.log_follower import DecidedBatch, Pending
+from worker.stream.log_follower import DecidedBatch
 from worker.stream.policy import ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
-from worker.stream.shard.live import Index, LiveShard, Standing, void_places
+from worker.stream.shard.live import Index, LiveShard, Standing
+from worker.verdict.claims import Claims
 from worker.verdict.decide import decide, home_shard
 
 NewIndex = Callable[[int], Index]
@@ -38,27 +41,27 @@ class Alone:
     """A shard that is the only one, fed with batches in turn."""
 
     def __init__(self, new_index: NewIndex, k: int = 1, **changes: object) -> None:
-        self.policy = policy(**{"shards": 1, "near": SimHashNear(k), **changes})
+        self.policy = policy(**{"shards": 1, "near": ScopedNear(SimHashNear(k)), **changes})
         self.shard = LiveShard(0, self.policy, new_index(k), Standing())
         self.next = 0
 
     def ask(self, *claims: Claim) -> Answer:
-        return self.shard.answer(Pending(self.next, batch(*claims)))
+        return self.shard.answer(pending(self.next, *claims))
 
     def feed(self, *claims: Claim, skip: int = 0) -> Answer:
         """Answer and decide a batch; ``skip`` offsets lie between it and the one before."""
         self.next += skip
         answer = self.ask(*claims)
-        decisions = decide(self.next, claims, [answer], self.policy.near)
+        decisions = decide(self.next, Claims.of(claims), [answer], self.policy.near)
         before = ReplayPoint(self.next, self.shard.standing.answers_offset)
         after = ReplayPoint(self.next + 1, before.answers_offset + 3)
-        self.shard.on_decided(DecidedBatch(self.next, batch(*claims), decisions, before, after))
+        self.shard.on_decided(DecidedBatch(self.next, b"w", decisions, before, after))
         self.next += 1
         return answer
 
 
 def orders(answer: Answer) -> dict[int, tuple[int, int]]:
-    return {hit.place: hit.order for hit in answer.hits}
+    return {hit.place: hit.order for hit in hits_of(answer)}
 
 
 # answers
@@ -70,19 +73,19 @@ def test_it_names_the_earliest_survivor_that_is_near(new_index: NewIndex) -> Non
     at.feed(claim(2, 0b11000))
     answer = at.ask(claim(3, 0b001), claim(4, 0b111), claim(5, 0b11001), claim(6, 0b1010101))
     assert orders(answer) == {0: (0, 0), 1: (0, 1), 2: (1, 0)}
-    assert [(hit.distance, hit.reason, hit.url) for hit in answer.hits] == [
+    assert [(hit.distance, hit.reason, hit.url) for hit in hits_of(answer)] == [
         (1, "hamming", "http://0-0.example/"),
         (0, "exact-text", "http://0-1.example/"),
         (1, "hamming", "http://0-2.example/"),
     ]
-    assert (answer.scheme, answer.batch, answer.shard, answer.void) == (SCHEME, 2, 0, ())
+    assert (answer.scheme, answer.batch, answer.shard, void_of(answer)) == (SCHEME, 2, 0, [])
 
 
 def test_the_earliest_counts_and_not_the_nearest(new_index: NewIndex) -> None:
     at = Alone(new_index, k=2)
     at.feed(claim(0, 0b000))
     at.feed(claim(1, 0b111))
-    (hit,) = at.ask(claim(2, 0b011)).hits
+    (hit,) = hits_of(at.ask(claim(2, 0b011)))
     assert (hit.order, hit.distance) == ((0, 0), 2)
 
 
@@ -91,19 +94,19 @@ def test_answering_changes_nothing(new_index: NewIndex) -> None:
     at.feed(claim(0, 0b00))
     first = at.ask(claim(1, 0b01), claim(1, 0b01))
     assert at.ask(claim(1, 0b01), claim(1, 0b01)) == first
-    assert first.void == (1,)
+    assert void_of(first) == [1]
     assert at.shard.standing.claimed_up_to == {0: 0}
 
 
 def test_pages_of_its_own_batch_are_not_its_concern(new_index: NewIndex) -> None:
-    assert Alone(new_index).ask(claim(0, 0b00), claim(1, 0b00)).hits == ()
+    assert hits_of(Alone(new_index).ask(claim(0, 0b00), claim(1, 0b00))) == []
 
 
 def test_void_and_dead_claims_are_not_looked_up(new_index: NewIndex) -> None:
     at = Alone(new_index)
     at.feed(claim(5, 0b00))
     answer = at.ask(claim(5, 0b00), claim(6, 0b00, dead="parser-raised"), claim(7, 0b00))
-    assert answer.void == (0,)
+    assert void_of(answer) == [0]
     assert orders(answer) == {2: (0, 0)}
 
 
@@ -112,42 +115,12 @@ def test_a_page_without_fingerprint_is_looked_up_by_its_text(new_index: NewIndex
     at.feed(claim(0, None, text_hash=5), claim(1, 0, text_hash=6))
     answer = at.ask(claim(2, None, text_hash=5), claim(3, None, text_hash=6), claim(4, 0, text_hash=5))
     assert orders(answer) == {0: (0, 0), 2: (0, 1)}
-    assert [hit.distance for hit in answer.hits] == [None, 0]
-    assert [hit.reason for hit in answer.hits] == ["exact-text", "hamming"]
+    assert [hit.distance for hit in hits_of(answer)] == [None, 0]
+    assert [hit.reason for hit in hits_of(answer)] == ["exact-text", "hamming"]
 
 
 def test_an_empty_batch_has_an_answer(new_index: NewIndex) -> None:
-    assert Alone(new_index).ask().hits == ()
-
-
-# void claims
-
-
-@pytest.mark.parametrize(
-    ("claimed", "sources", "void", "after"),
-    [
-        ({}, [(0, 0)], [], {0: 0}),
-        ({0: 4}, [(0, 3), (0, 4), (0, 5)], [0, 1], {0: 5}),
-        ({0: 4}, [(0, 7), (0, 5), (0, 8)], [1], {0: 8}),
-        ({0: 4}, [(1, 0), (0, 5), (1, 0), (1, 1)], [2], {0: 5, 1: 1}),
-        ({}, [(0, 2), (0, 2)], [1], {0: 2}),
-        ({}, [], [], {}),
-    ],
-    ids=[
-        "the first ever",
-        "at or below what is claimed",
-        "it moves inside a batch",
-        "by partition",
-        "twice",
-        "nothing",
-    ],
-)
-def test_a_claim_at_or_below_the_highest_one_of_its_partition_is_void(
-    claimed: dict[int, int], sources: Sequence[tuple[int, int]], void: list[int], after: dict[int, int]
-) -> None:
-    moved = dict(claimed)
-    assert void_places([claim(offset, partition=partition) for partition, offset in sources], moved) == void
-    assert moved == after
+    assert hits_of(Alone(new_index).ask()) == []
 
 
 def test_void_and_dead_claims_move_hw_and_the_watermark_too(new_index: NewIndex) -> None:
@@ -164,10 +137,10 @@ def test_only_survivors_that_live_here_are_stored(new_index: NewIndex) -> None:
     claims = [claim(number, 0b111 << 3 * number) for number in range(12)]
     claims += [claim(12, 0b111), claim(13, dead="parser-raised"), claim(0, 1 << 60)]
     shards = [LiveShard(number, policy(shards=3), new_index(1), Standing()) for number in range(3)]
-    answers = [shard.answer(Pending(0, batch(*claims))) for shard in shards]
-    decisions = decide(0, claims, answers, SimHashNear(1))
+    answers = [shard.answer(pending(0, *claims)) for shard in shards]
+    decisions = decide(0, Claims.of(claims), answers, ScopedNear(SimHashNear(1)))
     for shard in shards:
-        shard.on_decided(DecidedBatch(0, batch(*claims), decisions, ReplayPoint(0, 0), ReplayPoint(1, 3)))
+        shard.on_decided(DecidedBatch(0, b"w", decisions, ReplayPoint(0, 0), ReplayPoint(1, 3)))
     assert [len(shard.index) for shard in shards] == [
         len([number for number in range(12) if home_shard(claims[number], 3) == shard]) for shard in range(3)
     ]

@@ -7,6 +7,7 @@ from itertools import count
 import msgspec
 import pytest
 
+from tests.columns import hits_of
 from tests.simulation.memory_log import MemoryLog
 from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, Listener, Page, Stage
 from worker.errors import Refused, Unavailable
@@ -66,7 +67,7 @@ def test_it_answers_the_first_undecided_batch_once_and_again_only_where_sending_
     follower.read()
     answer = owner.shard.answer(follower)
     assert answer is not None
-    assert [hit.url for hit in answer.hits] == ["http://a/"]
+    assert [hit.url for hit in hits_of(answer)] == ["http://a/"]
     owner.shard.send(answer)
     assert owner.shard.answer(follower) is None
     world = owner.stage.world

@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 
 from worker.compiling import Function, compiler_of
 
-KERNELS: Final = ("native", "plan", "slabs", "growth", "bulk", "nearness", "scan", "banded")
+KERNELS: Final = ("native", "plan", "slabs", "growth", "bulk", "nearness", "scan", "banded", "in_batch")
 _compile: Final = compiler_of("worker.index.kernels", KERNELS)
 
 

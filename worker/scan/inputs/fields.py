@@ -69,6 +69,11 @@ class Fields:
     text: str | None = None
     id: str | None = None
 
+    @classmethod
+    def of(cls, by_role: Mapping[str, str]) -> Fields:
+        """As an archive has chosen them before; what no user names is guessed again."""
+        return cls(**{role: column for role, column in by_role.items() if role in cls.__slots__})
+
 
 class Chosen:
     """The fields of one file: chosen once, from its columns and its first rows, and the same for all its rows.
@@ -227,12 +232,13 @@ def _reach(row: object, way: tuple[str, ...]) -> object:
 
 
 def _word(said: object) -> str | None:
-    """As a word; None for nothing, and for what is neither characters nor a whole number."""
+    """As a word that can be written down: halves of surrogate pairs, which JSON may hold, are replaced. None for
+    nothing, and for what is neither characters nor a whole number."""
     if isinstance(said, bytes):
         said = said.decode(errors="replace")
     if isinstance(said, int) and not isinstance(said, bool) and said.bit_length() <= _ID_BITS:
         return str(said)
-    return said.strip() or None if isinstance(said, str) else None
+    return said.encode(errors="replace").decode().strip() or None if isinstance(said, str) else None
 
 
 def _stand_in(id_: str | None, place: RecordPlace) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from worker.errors import UsageError
@@ -29,31 +30,35 @@ from worker.scan.inputs.warc import WarcFile
 _WHAT: Final = "WARC, JSON lines, CSV, Parquet, HTML and text are read, each also packed with gzip, zstd, xz or bzip2"
 
 
-def find_archives(inputs: Sequence[str], fields: Fields, *, most_bytes: int) -> list[Archive]:
+def find_archives(
+    inputs: Sequence[str], fields: Fields, *, most_bytes: int, without: Path | None = None
+) -> list[Archive]:
     """What these files, folders, globs and URLs hold, in their order; of a folder and a glob in that of the paths.
 
     A folder is one archive of the files that are a page each, before those that hold many. What a file is its content
     says. A file of another kind is refused where it was named, and a broken record where it was found; one that is
-    damaged so that nothing of it can be read is always one. Of a record, at most ``most_bytes`` are held.
+    damaged so that nothing of it can be read is always one. Of a record, at most ``most_bytes`` are held. What lies in
+    the folder ``without`` is not found, only what is named there: a scan does not read what it writes.
 
     Raises:
         UsageError: an input is not there, cannot be read or is of no form that is known; or a column is not there.
     """
-    return [archive for name in inputs for archive in _archives(name, fields, most_bytes)]
+    return [archive for name in inputs for archive in _archives(name, fields, most_bytes, without)]
 
 
-def _archives(name: str, fields: Fields, most_bytes: int) -> list[Archive]:
+def _archives(name: str, fields: Fields, most_bytes: int, without: Path | None) -> list[Archive]:
     if not is_pattern(name):
-        return _named(name, fields, most_bytes, is_strict=True)
-    names = matching(name)
+        return _named(name, fields, most_bytes, without, is_strict=True)
+    names = matching(name, without)
     if not names:
         raise UsageError(f"no file is called like {name}: give a glob that fits, or put it in quotes for `**`")
-    return [archive for one in names for archive in _named(one, fields, most_bytes, is_strict=names == [name])]
+    is_strict = names == [name]
+    return [archive for one in names for archive in _named(one, fields, most_bytes, without, is_strict=is_strict)]
 
 
-def _named(name: str, fields: Fields, most_bytes: int, *, is_strict: bool) -> list[Archive]:
+def _named(name: str, fields: Fields, most_bytes: int, without: Path | None, *, is_strict: bool) -> list[Archive]:
     if is_folder(name):
-        return _within(name, fields, most_bytes)
+        return _within(name, fields, most_bytes, without)
     found = _opened(stored(name), fields, most_bytes)
     if isinstance(found, FilePage):
         if is_strict and found.kind == "unknown":
@@ -62,10 +67,10 @@ def _named(name: str, fields: Fields, most_bytes: int, *, is_strict: bool) -> li
     return [found]
 
 
-def _within(folder: str, fields: Fields, most_bytes: int) -> list[Archive]:
+def _within(folder: str, fields: Fields, most_bytes: int, without: Path | None) -> list[Archive]:
     pages: list[FilePage] = []
     archives: list[Archive] = []
-    for file in files_within(folder):
+    for file in files_within(folder, without):
         found = _opened(file, fields, most_bytes)
         if isinstance(found, FilePage):
             pages.append(found)

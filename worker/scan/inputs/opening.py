@@ -133,14 +133,15 @@ def is_folder(name: str) -> bool:
         raise _not_there(name, error) from error
 
 
-def files_within(folder: str) -> list[StoredFile]:
-    """All files of a folder and the folders in it, in the order of their paths; hidden ones are left out.
+def files_within(folder: str, without: Path | None = None) -> list[StoredFile]:
+    """All files of a folder and the folders in it, in the order of their paths; hidden ones are left out, and so is a
+    folder ``without``.
 
     Raises:
         UsageError: it cannot be read.
     """
     try:
-        base, found = _elsewhere(folder) if is_url(folder) else _here(Path(folder))
+        base, found = _elsewhere(folder) if is_url(folder) else _here(folder, without)
     except UsageError:
         raise
     except Exception as error:
@@ -152,17 +153,21 @@ def files_within(folder: str) -> list[StoredFile]:
     ]
 
 
-def _here(folder: Path) -> tuple[str, list[tuple[str, str, int | None]]]:
-    """The folder's own name; and of each file within the path from there on, the whole path, and the size."""
+def _here(folder: str, without: Path | None) -> tuple[str, list[tuple[str, str, int | None]]]:
+    """The folder's own name; and of each file within the path from there on, the path by way of the folder as it is
+    named, and the size."""
     found: list[tuple[str, str, int | None]] = []
-    waiting = [folder]
+    top = Path(folder)
+    waiting = [top]
     while waiting:
         for path in waiting.pop().iterdir():
             if path.is_dir():
-                waiting += [path] if not path.is_symlink() else []  # which may lead in a circle
+                is_left_out = path.is_symlink() or (without is not None and path.samefile(without))
+                waiting += [] if is_left_out else [path]  # a link may lead in a circle
             elif path.is_file():
-                found.append((path.relative_to(folder).as_posix(), str(path), path.stat().st_size))
-    return folder.resolve().name or "root", found
+                relative = path.relative_to(top).as_posix()
+                found.append((relative, os.path.join(folder, relative), path.stat().st_size))  # noqa: PTH118
+    return top.resolve().name or "root", found
 
 
 def _elsewhere(folder: str) -> tuple[str, list[tuple[str, str, int | None]]]:
@@ -174,8 +179,9 @@ def _elsewhere(folder: str) -> tuple[str, list[tuple[str, str, int | None]]]:
     return PurePosixPath(root).name or "root", found
 
 
-def matching(pattern: str) -> list[str]:
-    """Names of files and folders that a glob stands for, sorted; ``**`` stands for any number of folders.
+def matching(pattern: str, without: Path | None = None) -> list[str]:
+    """Names of files and folders that a glob stands for, sorted; ``**`` stands for any number of folders. A folder
+    ``without`` and what is in it are left out.
 
     Raises:
         UsageError: a file system cannot be asked.
@@ -183,7 +189,11 @@ def matching(pattern: str) -> list[str]:
     if not is_url(pattern):
         if Path(pattern).exists():  # brackets may be a part of a name
             return [pattern]
-        return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+        found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+        if without is None:
+            return found
+        left_out = without.resolve()
+        return [name for name in found if not Path(name).resolve().is_relative_to(left_out)]
     if pattern.startswith(("http://", "https://")):
         return [pattern]  # what looks like a pattern is a query there
     try:

@@ -13,6 +13,7 @@ from kafka.structs import OffsetAndMetadata
 from worker.errors import Refused, Unavailable
 from worker.messages import Headers, VerdictRecord, text_headers
 from worker.stream.kafka.connection import Options, reaching
+from worker.stream.kafka.errors import while_away
 from worker.stream.kafka.log import KafkaReader, bounds_of
 from worker.stream.kafka.producers import Appender
 from worker.stream.log import Bounds, Committed, NotYet, Sent
@@ -21,6 +22,7 @@ from worker.topics import DEAD_LETTERS, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS, gr
 DELIVERY_SECONDS: Final = 30.0
 ASK_TIMEOUT_MS: Final = 10_000
 PATIENCE_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 0.5
 LAST_RECORDS: Final = 1000
 """How far back from a partition's end to look for its last record; four times as far each time there is none."""
 
@@ -91,8 +93,22 @@ class ClusterView:
         return found
 
     def members(self) -> list[str]:
-        """The members of the workers' groups, each as ``client on host``."""
-        found = self._admin.describe_groups(list(self._groups))
+        """The members of the workers' groups, each as ``client on host``.
+
+        A broker that nobody has asked for a group before knows of none for a while.
+
+        Raises:
+            Unavailable: no broker answers for the groups.
+        """
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        found: dict[str, Any] = {}
+        while not found:
+            with while_away():
+                found = self._admin.describe_groups(list(self._groups))
+            if not found:
+                if time.monotonic() > deadline:
+                    raise Unavailable(f"no broker answers for group {self._groups[0]}: look at the broker, try again")
+                time.sleep(LOOK_SECONDS)
         return [
             f"{member['client_id']} on {member['client_host']}"
             for group in self._groups

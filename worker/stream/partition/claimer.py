@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from worker.messages import Batch, Claim, encode
+from worker.messages import Claim, encode
 from worker.stream.log import Log, Sent, Ticket
 from worker.stream.log_follower import DecidedBatch, LogSubscriber
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.policy import SCHEME_HEADER, Policy
 from worker.topics import FINGERPRINTS
+from worker.verdict.claims import Claims
 
 
 @dataclass(eq=False)
@@ -51,9 +52,9 @@ class Claimer(LogSubscriber):
 
     def on_decided(self, decided: DecidedBatch) -> None:
         """Recognise the batch in flight by its claims; where it was sent twice, the first to be decided counts."""
-        if self.ticket is None or decided.batch.writer != self.policy.writer:
+        if self.ticket is None or decided.writer != self.policy.writer:
             return
-        sent = {(claim.partition, claim.offset) for claim in decided.batch.claims}
+        sent = set(zip(decided.claims.partition.tolist(), decided.claims.offset.tolist(), strict=True))
         if all((claim.partition, claim.offset) in sent for claim in self.claims):
             self.claims = ()
             self.ticket = None
@@ -61,7 +62,7 @@ class Claimer(LogSubscriber):
     def _send(self, claims: tuple[Claim, ...], *, again: bool) -> None:
         if not claims:
             return
-        batch = Batch(scheme=self.policy.scheme, writer=self.policy.writer, claims=claims)
+        batch = Claims.of(claims).to_batch(self.policy.scheme, self.policy.writer)
         headers = [(SCHEME_HEADER, self.policy.scheme_text)]
         self.claims = claims
         self.ticket = self.log.append(FINGERPRINTS, 0, None, encode(batch), headers)

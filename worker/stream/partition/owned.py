@@ -6,6 +6,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from worker.errors import Refused, UsageError
 from worker.messages import Claim
 from worker.stream.log import Committed, Log, Record
@@ -185,11 +187,14 @@ class OwnedPartition(LogSubscriber):
 
     def on_read(self, pending: Pending) -> None:
         """Take note of what was claimed, by whatever worker: it is not claimed again."""
-        for claim in pending.batch.claims:
-            if claim.partition == self.number and claim.offset > self.claimed_up_to:
-                self.claimed_up_to = claim.offset
-                if is_skipped(claim.dead):
-                    self.skipped.add(claim.offset)
+        highest = pending.claims.highest.get(self.number, -1)
+        if highest <= self.claimed_up_to:
+            return
+        for place, dead in pending.claims.dead.items():
+            offset = int(pending.claims.offset[place])
+            if is_skipped(dead) and pending.claims.partition[place] == self.number and offset > self.claimed_up_to:
+                self.skipped.add(offset)
+        self.claimed_up_to = highest
 
     def on_decided(self, decided: DecidedBatch) -> None:
         """Collect the decisions on first claims; an earlier owner has committed those below the committed offset.
@@ -197,20 +202,21 @@ class OwnedPartition(LogSubscriber):
         Raises:
             Refused: a claim is void although its first one was never seen.
         """
-        decisions = {decision.order[1]: decision for decision in decided.decisions}
-        for place, claim in enumerate(decided.batch.claims):
-            if claim.partition != self.number:
-                continue
-            decision = decisions.get(place)
-            if decision is None and claim.offset > self.decided_up_to:
+        claims, decisions = decided.claims, decided.decisions
+        if self.number not in claims.highest:
+            return
+        for place in np.flatnonzero(claims.partition == self.number).tolist():
+            offset = int(claims.offset[place])
+            void = decisions.void[place]
+            if void and offset > self.decided_up_to:
                 raise Refused(
-                    f"page {claim.offset} of partition {self.number} was claimed before, but that claim is not in the "
+                    f"page {offset} of partition {self.number} was claimed before, but that claim is not in the "
                     f"log from the committed replay point {tuple(self.committed_point)} on. The consumed offsets of "
                     "the group were reset or edited: give the workers a new kafka.group and topics.prefix"
                 )
-            if decision is not None and claim.offset >= self.committed_offset:
-                self.decisions.append(Due(decision, decided.before))
-            self.decided_up_to = max(self.decided_up_to, claim.offset)
+            if not void and offset >= self.committed_offset:
+                self.decisions.append(Due(decisions.of(place), decided.before))
+            self.decided_up_to = max(self.decided_up_to, offset)
 
     def settleable(self, most_pages: int, most_bytes: int) -> list[tuple[Record, Decision]]:
         """The pages at the head whose decision is known, in order of offset.

@@ -8,11 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
+from worker.fingerprint.hashing import hash_bytes
 from worker.index.blocks import Header, pack
-from worker.index.entries import Entries, Survivor
+from worker.index.entries import OPTIONAL, Entries, Survivor
+from worker.index.in_batch import void_claims
 from worker.index.shard import Queries
-from worker.messages import Answer, Block, Claim, Hit, Order
+from worker.messages import NEAR_REASONS, NO_DISTANCE, Answer, Block, Order
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
@@ -140,17 +144,6 @@ class Frozen:
         return msgspec.structs.replace(pack(Entries.empty(), header), clocks=tuple(standing.clocks))
 
 
-def void_places(claims: Iterable[Claim], claimed: dict[int, int]) -> list[int]:
-    """The places of claims that are not the first of their page; moves ``claimed`` on, claim by claim."""
-    void = []
-    for place, claim in enumerate(claims):
-        if claim.offset <= claimed.get(claim.partition, -1):
-            void.append(place)
-        else:
-            claimed[claim.partition] = claim.offset
-    return void
-
-
 @dataclass(eq=False)
 class LiveShard(LogSubscriber):
     """A shard restored up to a batch, following the logs from there.
@@ -168,7 +161,8 @@ class LiveShard(LogSubscriber):
     def __post_init__(self) -> None:
         self.sealed: deque[Block] = deque()
         self._sealed_to = self.standing.to
-        self._open: list[Survivor] = []
+        self._open: list[Entries] = []
+        self._open_count = 0
         self._open_clocks: list[Order] = []
         self._open_bytes = 0
 
@@ -185,35 +179,32 @@ class LiveShard(LogSubscriber):
     @property
     def unflushed(self) -> int:
         """Survivors that no sealed block holds yet."""
-        return len(self._open)
+        return self._open_count
 
     def answer(self, pending: Pending) -> Answer:
         """Void claims and earliest live survivors for the first undecided batch; changes nothing.
 
         All earlier batches must have been decided, since only survivors are compared with.
         """
-        claims = pending.batch.claims
-        void = void_places(claims, dict(self.standing.claimed_up_to))
-        skipped = set(void)
-        asked = [place for place, claim in enumerate(claims) if place not in skipped and claim.dead is None]
+        claims = pending.claims
+        void = void_claims(claims.partition, claims.offset, self.standing.claimed_up_to)
+        asked = ~void & claims.alive
         found = self.index.earliest_near(pending.queries(asked), self.standing.expired_up_to(self.policy.ttl))
-        hits = tuple(
-            Hit(
-                place=asked[i],
-                order=found.order(i),
-                url=self.index.url(found.slot(i)),
-                distance=found.distance_of(i),
-                reason=found.reason(i),
-            )
-            for i in found.hits()
-        )
+        hits = found.hits()
+        orders = [found.order(query) for query in hits]
+        distances = [found.distance_of(query) for query in hits]
         return Answer(
             scheme=self.policy.scheme,
             writer=self.policy.writer,
             batch=pending.offset,
             shard=self.number,
-            void=tuple(void),
-            hits=hits,
+            void=np.flatnonzero(void).astype("<u4").tobytes(),
+            place=np.flatnonzero(asked)[hits].astype("<u4").tobytes(),
+            original_batch=np.array([batch for batch, _ in orders], "<i8").tobytes(),
+            original_place=np.array([place for _, place in orders], "<u4").tobytes(),
+            distance=bytes(NO_DISTANCE if distance is None else distance for distance in distances),
+            reason=bytes(NEAR_REASONS.index(found.reason(query)) for query in hits),
+            urls=tuple(self.index.url(found.slot(query)) for query in hits),
         )
 
     def on_decided(self, decided: DecidedBatch) -> None:
@@ -223,35 +214,25 @@ class LiveShard(LogSubscriber):
         Raises:
             OverMemoryLimit: before the survivors would take more memory than is allowed.
         """
-        claims = decided.batch.claims
+        claims = decided.claims
         standing = self.standing
-        void_places(claims, standing.claimed_up_to)
+        for partition, offset in claims.highest.items():
+            standing.claimed_up_to[partition] = max(offset, standing.claimed_up_to.get(partition, -1))
         standing.watermark = watermark_after(standing.watermark, claims)
         standing.to = decided.offset
         standing.answers_offset = decided.after.answers_offset
-        survivors = [
-            Survivor(
-                order=decision.order,
-                url=decision.claim.url,
-                fingerprint=decision.claim.fingerprint,
-                text_hash=decision.claim.text_hash,
-                tokens=decision.claim.tokens,
-                fetched=decision.claim.clock,
-                sketch=decision.claim.sketch,
-                bands=decision.claim.bands,
-                scope=decision.claim.scope,
-            )
-            for decision in decided.survivors(self.number, self.policy.shards)
-        ]
-        if survivors:
+        places = decided.decisions.survivors(self.number, self.policy.shards)
+        if len(places):
+            survivors = _entries_of(decided, places)
             self.memory_limit.grow(self.number, len(survivors), self.index, standing.clocks.nbytes)
             self.index.store(survivors)
             if self.policy.ttl is not None:
                 standing.clocks.append(decided.offset, standing.watermark)
             self._open_clocks.append((decided.offset, standing.watermark))
-            self._open.extend(survivors)
-            self._open_bytes += sum(len(survivor.url) for survivor in survivors)
-        if len(self._open) >= self.policy.flush_entries or self._open_bytes >= self.policy.flush_bytes:
+            self._open.append(survivors)
+            self._open_count += len(survivors)
+            self._open_bytes += sum(map(len, survivors.urls))
+        if self._open_count >= self.policy.flush_entries or self._open_bytes >= self.policy.flush_bytes:
             self.seal()
 
     def seal(self) -> bool:
@@ -264,8 +245,8 @@ class LiveShard(LogSubscriber):
         if standing.to == self._sealed_to:
             return False
         standing.floor = standing.expired_up_to(self.policy.ttl)
-        live = [survivor for survivor in self._open if survivor.order[0] > standing.floor]
-        batches = {survivor.order[0] for survivor in live}
+        live = Entries.concatenate(self._open).after(standing.floor)
+        batches = set(live.batch.tolist())
         header = Header(
             scheme=self.policy.scheme,
             writer=self.policy.writer,
@@ -278,10 +259,10 @@ class LiveShard(LogSubscriber):
             floor=standing.floor,
             clocks=tuple(clock for clock in self._open_clocks if clock[0] in batches),
         )
-        self.sealed.append(pack(Entries.from_rows(live), header))
+        self.sealed.append(pack(live, header))
         self._sealed_to = standing.to
         self._open, self._open_clocks = [], []
-        self._open_bytes = 0
+        self._open_count = self._open_bytes = 0
         return True
 
     def frozen(self) -> Frozen | None:
@@ -299,3 +280,24 @@ class LiveShard(LogSubscriber):
         standing = self.standing
         standing.floor = standing.expired_up_to(self.policy.ttl)
         return self.index.expire(standing.floor) if standing.clocks.drop(standing.floor) else 0
+
+
+def _entries_of(decided: DecidedBatch, places: NDArray[np.int64]) -> Entries:
+    """The claims at these places of a batch, as survivors."""
+    claims = decided.claims
+    pages = claims.pages.among(places)
+    urls = tuple(claims.url(place) for place in places.tolist())
+    optional = {name: getattr(pages, name) for name in OPTIONAL}
+    assert pages.tokens is not None
+    return Entries(
+        batch=np.full(len(places), decided.offset, np.int64),
+        place=places.astype(np.uint32),
+        fingerprint=pages.fingerprint,
+        bare=pages.bare,
+        text_hash=pages.text_hash,
+        tokens=pages.tokens,
+        url_hash=np.array([hash_bytes(url.encode()) for url in urls], np.uint64),
+        fetched=claims.clock[places],
+        urls=urls,
+        **{name: column if column.any() else None for name, column in optional.items()},
+    )

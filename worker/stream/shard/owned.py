@@ -127,7 +127,7 @@ class OwnedShard:
                 f"shard {self.number} holds a URL that cannot be read ({error}): a block on {INDEX} is damaged, "
                 "although its checksum fits. Look with `python -m worker index inspect`"
             ) from error
-        self.observer.answered(self.number, len(pending.batch.claims))
+        self.observer.answered(self.number, len(pending.claims))
         return answer
 
     def send(self, answer: Answer) -> None:

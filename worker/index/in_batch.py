@@ -1,0 +1,65 @@
+"""The pages of one batch among each other: which are claimed for the first time, and which is near to which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.fingerprint.scoped import ScopedNear
+from worker.index.engine import Rules
+from worker.index.shard import Queries
+
+
+@cache
+def _kernels() -> ModuleType:
+    from worker.compiling import must_compile
+
+    must_compile()
+    from worker.index.kernels import in_batch
+
+    return in_batch
+
+
+def void_claims(
+    partition: NDArray[np.int64], offset: NDArray[np.int64], claimed_up_to: Mapping[int, int]
+) -> NDArray[np.bool_]:
+    """Which claims, one after the other, are not the first of their page; bool (n,) from two columns int64 (n,).
+
+    ``claimed_up_to`` holds the highest offset of each partition, from 0 up, that was claimed before.
+    """
+    void = np.empty(len(partition), np.bool_)
+    claimed = np.full(1 + int(partition.max(initial=-1)), -1, np.int64)
+    for number, highest in claimed_up_to.items():
+        if number < len(claimed):
+            claimed[number] = highest
+    _kernels().first_claims(partition, offset, claimed, void)
+    return void
+
+
+def earliest_in_batch(pages: Queries, asked: NDArray[np.bool_], near: ScopedNear) -> NDArray[np.int64]:
+    """For each page that is ``asked``, the place of the earliest survivor before it that it is near to; else -1.
+
+    int64 (n,). Survivors are the pages that are asked and near to no survivor before them.
+    """
+    kernels = _kernels()
+    rule = Rules.of(near)
+    rules = np.zeros(kernels.RULES, np.int64)
+    rules[kernels.K] = rule.k
+    rules[kernels.RATIO_LEAST], rules[kernels.RATIO_MOST] = rule.ratio
+    if rule.sketch is not None:
+        rules[kernels.SKETCHED] = 1
+        rules[kernels.THRESHOLD] = rule.sketch.threshold
+        rules[kernels.SKETCH_LEAST], rules[kernels.SKETCH_MOST] = rule.sketch.ratio
+        rules[kernels.HAMMING_THRESHOLD] = rule.sketch.hamming_threshold
+    earlier = np.empty(len(pages), np.int64)
+    assert pages.tokens is not None
+    tokens = pages.tokens.astype(np.int64)
+    kernels.earliest(
+        rules, asked, pages.fingerprint, pages.bare, pages.text_hash, tokens, pages.scope, pages.bands, pages.sketch,
+        earlier,
+    )  # fmt: skip
+    return earlier

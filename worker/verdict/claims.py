@@ -1,0 +1,249 @@
+"""The claims of a batch as columns, and the record of ``fingerprints`` that they travel in.
+
+Every worker reads every claim and owns few of the pages: it looks at columns, and makes a ``Claim`` of what is its own.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.errors import UnreadableRecord
+from worker.fingerprint.sketch import as_keys, as_words
+from worker.index.entries import OPTIONAL
+from worker.index.shard import Queries
+from worker.messages import PACKED_WIDTHS, Batch, Claim
+
+_DTYPES: Final[Mapping[str, np.dtype[Any]]] = {
+    "partition": np.dtype("<i4"),
+    "offset": np.dtype("<i8"),
+    "clock": np.dtype("<i8"),
+    "tokens": np.dtype("<u4"),
+    "url_bytes": np.dtype("<u4"),
+    "bare": np.dtype("?"),
+    "language": np.dtype("u1"),
+}
+"""Of the columns of ``messages.PACKED_WIDTHS``."""
+_WIDTH: Final = sum(PACKED_WIDTHS.values())
+_MOST_URL_BYTES: Final = 1 << 24
+"""Of a batch: four times what 1,024 claims have with the longest URLs. More would be forged, to fill the memory."""
+_U64: Final = np.dtype("<u8")
+
+
+@dataclass(frozen=True, eq=False)
+class Claims(Sequence[Claim]):
+    """Claims in their order, n of them; one by its place is a ``Claim``, made when it is asked for.
+
+    ``partition`` int64, ``offset`` int64, ``clock`` int64 (milliseconds since 1970 UTC), ``language`` uint8, a place in
+    ``languages``; ``pages`` is what ``near`` reads of them, with all its columns. ``dead`` holds places and reasons.
+    ``ends`` int64 says where in ``urls`` each URL ends. Do not write to columns.
+    """
+
+    partition: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    clock: NDArray[np.int64]
+    language: NDArray[np.uint8]
+    languages: tuple[str, ...]
+    dead: Mapping[int, str]
+    pages: Queries
+    urls: bytes
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[Claim]) -> Claims:
+        """From claims one by one.
+
+        Raises:
+            OverflowError: a number is too large, or less than 0, for its column.
+            ValueError: more than 256 languages.
+        """
+        count = len(rows)
+        languages = {name: number for number, name in enumerate(dict.fromkeys(row.language for row in rows))}
+        if len(languages) > 256:
+            raise ValueError(f"claims of {len(languages)} languages do not fit into one batch: 256 do")
+        urls = [row.url.encode() for row in rows]
+
+        def column(dtype: Any, values: Iterable[Any]) -> NDArray[Any]:
+            return np.array(list(values), dtype)
+
+        return cls(
+            partition=column(np.int32, (row.partition for row in rows)).astype(np.int64),
+            offset=column(np.int64, (row.offset for row in rows)),
+            clock=column(np.int64, (row.clock for row in rows)),
+            language=column(np.uint8, (languages[row.language] for row in rows)),
+            languages=tuple(languages),
+            dead={place: row.dead for place, row in enumerate(rows) if row.dead is not None},
+            pages=Queries(
+                fingerprint=column(np.uint64, (row.fingerprint or 0 for row in rows)),
+                bare=column(np.bool_, (row.fingerprint is None for row in rows)),
+                text_hash=column(np.uint64, (row.text_hash for row in rows)),
+                tokens=column(np.uint32, (row.tokens for row in rows)),
+                bands=as_keys([row.bands for row in rows]).copy(),
+                sketch=as_words([row.sketch for row in rows]).copy(),
+                scope=column(np.uint64, (row.scope for row in rows)),
+            ),
+            urls=b"".join(urls),
+            ends=np.cumsum(np.fromiter(map(len, urls), np.int64, count)),
+        )
+
+    @classmethod
+    def of_batch(cls, batch: Batch) -> Claims:
+        """What a record of ``fingerprints`` holds.
+
+        Raises:
+            UnreadableRecord: columns that contradict each other; the same for every worker.
+        """
+        columns = _unpacked(batch)
+        ends = np.cumsum(columns["url_bytes"], dtype=np.int64)
+        urls = _inflated(batch.urls, int(ends[-1]) if batch.count else 0)
+        starts = urls + b"\0"
+        letters = np.frombuffer(starts, np.uint8)
+        try:
+            urls.decode()
+        except UnicodeDecodeError as error:
+            raise UnreadableRecord(f"the URLs of a batch are not UTF-8: {error}") from error
+        if ((letters[ends] & 0xC0) == 0x80).any():
+            raise UnreadableRecord("a URL of a batch ends inside a character")
+        if (columns["language"] >= len(batch.languages)).any():
+            raise UnreadableRecord("a claim of a language that its batch does not name")
+        if any(not 0 <= place < batch.count for place, _ in batch.dead):
+            raise UnreadableRecord("a reason for a claim that its batch does not hold")
+        return cls(
+            partition=columns["partition"].astype(np.int64),
+            offset=columns["offset"],
+            clock=columns["clock"],
+            language=columns["language"],
+            languages=batch.languages,
+            dead=dict(batch.dead),
+            pages=Queries(
+                fingerprint=np.frombuffer(batch.fingerprint, _U64).copy(),
+                bare=columns["bare"],
+                text_hash=np.frombuffer(batch.text_hash, _U64).copy(),
+                tokens=columns["tokens"],
+                **{name: _optional(getattr(batch, name), dtype, batch.count) for name, dtype in OPTIONAL.items()},
+            ),
+            urls=urls,
+            ends=ends,
+        )
+
+    def to_batch(self, scheme: bytes, writer: bytes) -> Batch:
+        """The record that holds them."""
+        pages = self.pages
+        columns = {
+            "partition": self.partition,
+            "offset": self.offset,
+            "clock": self.clock,
+            "tokens": pages.tokens,
+            "url_bytes": np.diff(self.ends, prepend=0),
+            "bare": pages.bare,
+            "language": self.language,
+        }
+        kept = {name: getattr(pages, name) for name in OPTIONAL}
+        return Batch(
+            scheme=scheme,
+            writer=writer,
+            count=len(self),
+            fingerprint=pages.fingerprint.astype(_U64).tobytes(),
+            text_hash=pages.text_hash.astype(_U64).tobytes(),
+            packed=zlib.compress(b"".join(_planes(columns[name], dtype) for name, dtype in _DTYPES.items())),
+            languages=self.languages,
+            dead=tuple(self.dead.items()),
+            urls=zlib.compress(self.urls),
+            **{name: column.astype(OPTIONAL[name].base).tobytes() for name, column in kept.items() if column.any()},
+        )
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    @overload
+    def __getitem__(self, place: int) -> Claim: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Claim]: ...
+    def __getitem__(self, place: int | slice) -> Claim | Sequence[Claim]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(len(self))[place]]
+        place = range(len(self))[place]
+        pages = self.pages
+        assert pages.tokens is not None
+        assert pages.scope is not None
+        return Claim(
+            partition=int(self.partition[place]),
+            offset=int(self.offset[place]),
+            clock=int(self.clock[place]),
+            url=self.url(place),
+            fingerprint=None if pages.bare[place] else int(pages.fingerprint[place]),
+            text_hash=int(pages.text_hash[place]),
+            tokens=int(pages.tokens[place]),
+            language=self.languages[self.language[place]],
+            dead=self.dead.get(place),
+            sketch=_value(pages.sketch, place),
+            bands=_value(pages.bands, place),
+            scope=int(pages.scope[place]),
+        )
+
+    def url(self, place: int) -> str:
+        """That of one page, canonical."""
+        return self.urls[self.ends[place - 1] if place else 0 : self.ends[place]].decode()
+
+    @cached_property
+    def alive(self) -> NDArray[np.bool_]:
+        """Which claims are not dead."""
+        alive = np.ones(len(self), np.bool_)
+        alive[list(self.dead)] = False
+        return alive
+
+    @cached_property
+    def highest(self) -> dict[int, int]:
+        """The highest offset of each partition that pages are claimed of."""
+        order = np.lexsort((self.offset, self.partition))
+        last = np.flatnonzero(np.diff(self.partition[order], append=_NO_PARTITION))
+        return dict(zip(self.partition[order[last]].tolist(), self.offset[order[last]].tolist(), strict=True))
+
+
+_NO_PARTITION: Final = 1 << 40
+
+
+def _planes(column: NDArray[Any] | None, dtype: np.dtype[Any]) -> bytes:
+    assert column is not None
+    return column.astype(dtype).view(np.uint8).reshape(-1, dtype.itemsize).T.tobytes()
+
+
+def _unpacked(batch: Batch) -> dict[str, NDArray[Any]]:
+    planes = np.frombuffer(_inflated(batch.packed, batch.count * _WIDTH), np.uint8)
+    columns: dict[str, NDArray[Any]] = {}
+    begin = 0
+    for name, dtype in _DTYPES.items():
+        end = begin + batch.count * dtype.itemsize
+        rows = planes[begin:end].reshape(dtype.itemsize, batch.count).T
+        columns[name] = np.array(rows, order="C").view(dtype).reshape(batch.count)
+        begin = end
+    if (columns["bare"].view(np.uint8) > 1).any():
+        raise UnreadableRecord("the column bare of a batch holds other bytes than 0 and 1")
+    return columns
+
+
+def _inflated(compressed: bytes, length: int) -> bytes:
+    if length > _MOST_URL_BYTES:
+        raise UnreadableRecord(f"a batch announces {length:,} bytes of one column")
+    stream = zlib.decompressobj()
+    try:
+        found = stream.decompress(compressed, length + 1) if compressed else b""
+    except zlib.error as error:
+        raise UnreadableRecord(f"a column of a batch cannot be decompressed: {error}") from error
+    if len(found) != length or stream.unconsumed_tail or stream.unused_data:
+        raise UnreadableRecord(f"a column of a batch does not have the {length} bytes that were announced")
+    return found
+
+
+def _optional(column: bytes, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    return np.frombuffer(column, dtype).copy() if column else np.zeros(count, dtype)
+
+
+def _value(column: NDArray[Any] | None, place: int) -> bytes:
+    return b"" if column is None or not column[place].any() else column[place].tobytes()
