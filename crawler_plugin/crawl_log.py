@@ -19,6 +19,7 @@ from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.record import PageRecord
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Appended, Spool, named
+from worker.messages import JobMark
 
 NAMED_PAGES: Final = 5
 _log = logging.getLogger(__name__)
@@ -154,6 +155,16 @@ class CrawlLog:
                 f"{self._settings.flush_timeout:g} s, are in no spool and may be missing on {self._settings.topic}: "
                 f"{_some(lost)}{why}. See that the broker at {self._servers} runs and has that topic, and crawl them "
                 "again; a spool with room would have kept them (DEDUP_SPOOL)",
+            )
+
+    def unmarked(self, marks: Sequence[JobMark]) -> None:
+        """The topic ``jobs`` could not be told how many pages it was."""
+        if any(mark.pages for mark in marks):
+            self.say(
+                logging.INFO,
+                f"{self._settings.jobs} was not told how many pages of which job were published: "
+                f"{', '.join(f'{mark.pages} of {mark.job}' for mark in marks)}. python -m worker verdicts --job cannot "
+                "tell when their verdicts are complete; the topic is made by python -m worker topics create",
             )
 
     def stopped_by_force(self, pages: Sequence[PageRecord], stored: Appended, spool: Spool | None) -> None:

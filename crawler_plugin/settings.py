@@ -22,7 +22,7 @@ from crawler_plugin.publishing.connection import DELIVERY_MS, LINGER_MS, REQUEST
 from crawler_plugin.wanted import Wanted, media_types, status_ranges
 from worker.errors import UsageError
 from worker.kafka_client.connection import require_crc32c, tls_context
-from worker.topics import DEFAULT_PREFIX, PAGES, topic_name
+from worker.topics import DEFAULT_PREFIX, JOBS, PAGES, topic_name
 
 Fallback = TypeVar("Fallback")
 Parsed = TypeVar("Parsed")
@@ -67,6 +67,8 @@ class PluginSettings:
     on_full: OnFull = "block"
     give_up_seconds: float = 300.0
     required: bool = False
+    jobs: str = topic_name(DEFAULT_PREFIX, JOBS)
+    """The topic that is told how many pages of which job there were."""
     spool: str | None = None
     """A path in which %(spider)s and %(job)s stand for names; None: there is none."""
     spool_bytes: int = 1024**3
@@ -91,9 +93,11 @@ class PluginSettings:
         reader.refuse_unknown_names()
         servers = reader.servers("DEDUP_BOOTSTRAP_SERVERS")
         max_page_bytes = reader.whole_number("DEDUP_MAX_PAGE_BYTES", 4096, 1024**3)
+        prefix = reader.topic_prefix("DEDUP_TOPIC_PREFIX")
         read = cls(
             bootstrap_servers=servers,
-            topic=topic_name(reader.topic_prefix("DEDUP_TOPIC_PREFIX"), PAGES),
+            topic=topic_name(prefix, PAGES),
+            jobs=topic_name(prefix, JOBS),
             fields=MappingProxyType(reader.fields("DEDUP_FIELDS")),
             job=reader.job("DEDUP_JOB"),
             buffer_bytes=reader.whole_number("DEDUP_BUFFER_BYTES", max_page_bytes, 1024**5),

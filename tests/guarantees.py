@@ -10,12 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import Final
 
 from tests.columns import claims_of
 from tests.oracle import Expected, Known, Near, verdicts
 from worker.messages import Batch, Order, VerdictRecord
 
 Source = tuple[int, int]
+
+COPIED: Final[dict[str, tuple[str, ...]]] = {
+    "tag": ("unique", "refetch", "duplicate"),
+    "drop": ("unique", "refetch"),
+    "verdicts": (),
+}
+"""The verdicts whose pages are passed on, by ``output.mode``."""
 
 
 class Violation(AssertionError):
@@ -26,8 +34,8 @@ class Violation(AssertionError):
 class Traces:
     """Everything that the topics hold. ``passed`` counts the records of ``deduplicated`` by (partition, key).
 
-    Of a generation that began with a copied index, ``known`` is what was copied. Pages that were only ``counted`` have
-    a verdict, unless they could not be read, and are in no output.
+    ``output`` is the workers' ``output.mode``. Of a generation that began with a copied index, ``known`` is what was
+    copied. Pages that were only ``counted`` have a verdict, unless they could not be read, and are in no output.
     """
 
     log: list[tuple[int, Batch]]
@@ -38,7 +46,7 @@ class Traces:
     scheme: bytes
     near: Near
     ttl: int | None = None
-    drop: bool = False
+    output: str = "tag"
     known: Known = field(default_factory=Known)
     counted: frozenset[Source] = frozenset()
 
@@ -69,7 +77,7 @@ def check_accounts(traces: Traces, unread: frozenset[Source] = frozenset()) -> d
     due: Counter[tuple[int, bytes | None]] = Counter(
         (source[0], record.url.encode())
         for source, record in committed.items()
-        if record is not None and source not in traces.counted and not (traces.drop and record.verdict == "duplicate")
+        if record is not None and source not in traces.counted and record.verdict in COPIED[traces.output]
     )
     if traces.passed != due:
         raise Violation(f"J4: deduplicated holds {traces.passed - due} too much, {due - traces.passed} too little")

@@ -319,6 +319,12 @@ VERDICT = VerdictRecord(
     source=(7, 41),
     fetched=1_700_000_000_000,
     scheme="0123456789abcdef",
+    url_as_given="https://A.example/页#top",
+    spider="news",
+    job="2026-05",
+    status=200,
+    language="zh",
+    tokens=321,
 )
 
 
@@ -334,6 +340,12 @@ def test_a_verdict_is_json_with_the_documented_names() -> None:
         "source": [7, 41],
         "fetched": 1_700_000_000_000,
         "scheme": "0123456789abcdef",
+        "url_as_given": "https://A.example/页#top",
+        "spider": "news",
+        "job": "2026-05",
+        "status": 200,
+        "language": "zh",
+        "tokens": 321,
     }
     assert VerdictRecord.decode(VERDICT.encode()) == VERDICT
 
@@ -347,6 +359,18 @@ def test_a_verdict_s_headers_leave_out_what_is_null() -> None:
         "dedup-distance": "2",
         "dedup-reason": "hamming",
     }
+
+
+def test_whose_page_it_is_stands_in_headers_too_under_the_names_that_it_has_on_pages() -> None:
+    assert text_headers(VERDICT.crawl_headers()) == {
+        "url": "https://A.example/页#top",
+        "spider": "news",
+        "job": "2026-05",
+    }
+    read = PageMeta.from_headers(VERDICT.crawl_headers())
+    assert (read.url, read.spider, read.job) == (VERDICT.url_as_given, VERDICT.spider, VERDICT.job)
+    unsaid = msgspec.structs.replace(VERDICT, url_as_given=None, spider=None, job=None)
+    assert unsaid.crawl_headers() == []
 
 
 @given(st.binary(max_size=50))

@@ -20,9 +20,15 @@ def specs(**changes: object) -> dict[str, TopicSpec]:
     return {spec.topic: spec for spec in topic_specs(**changes)}  # type: ignore[arg-type]
 
 
-def test_there_are_seven_in_a_fixed_order() -> None:
+def test_there_are_eight_in_a_fixed_order() -> None:
     assert tuple(specs()) == topics.ALL
-    assert len(topics.ALL) == 7
+    assert len(topics.ALL) == 8
+
+
+def test_where_no_page_is_copied_there_is_no_topic_for_copies_and_the_others_are_the_same() -> None:
+    made = specs()
+    del made[DEDUPLICATED]
+    assert specs(copies=False) == made
 
 
 def test_names_carry_the_prefix() -> None:
@@ -31,7 +37,7 @@ def test_names_carry_the_prefix() -> None:
     assert specs(prefix="a.b-")["dead-letters"].name == "a.b-dead-letters"
 
 
-def test_a_generation_has_topics_and_groups_of_its_own_and_shares_the_pages() -> None:
+def test_a_generation_has_topics_and_groups_of_its_own_and_shares_what_crawls_write() -> None:
     assert [spec.name for spec in topic_specs(generation="b")] == [
         "dedup.pages",
         "dedup.fingerprints.b",
@@ -40,6 +46,7 @@ def test_a_generation_has_topics_and_groups_of_its_own_and_shares_the_pages() ->
         "dedup.deduplicated.b",
         "dedup.verdicts.b",
         "dedup.dead-letters.b",
+        "dedup.jobs",
     ]
     assert group_names("dedup") == ("dedup-pages", "dedup-shards")
     assert group_names("dedup", "b") == ("dedup-pages.b", "dedup-shards.b")
@@ -55,14 +62,15 @@ def test_the_logs_have_one_partition_since_their_order_is_the_order_of_the_world
         "deduplicated": 5,
         "verdicts": 5,
         "dead-letters": 5,
+        "jobs": 1,
     }
 
 
-def test_only_the_index_is_compacted_and_it_keeps_everything() -> None:
+def test_the_index_and_what_is_known_of_jobs_are_compacted_and_keep_everything() -> None:
     made = specs()
     policies = {name: spec.config["cleanup.policy"] for name, spec in made.items()}
-    assert policies == dict.fromkeys(topics.ALL, "delete") | {"index": "compact"}
-    assert "retention.ms" not in made["index"].config
+    assert policies == dict.fromkeys(topics.ALL, "delete") | {"index": "compact", "jobs": "compact"}
+    assert all("retention.ms" not in made[topic].config for topic in ("index", "jobs"))
 
 
 def test_all_topics_are_dated_by_the_broker_so_that_no_other_clock_decides_what_is_kept() -> None:

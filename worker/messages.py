@@ -8,8 +8,9 @@ topic             key                                      value
 ``answers``       none                                     ``Answer`` in an envelope
 ``index``         16 random bytes                          ``Block`` in an envelope, or a tombstone
 ``deduplicated``  as on ``pages``                          as on ``pages``; verdict headers added
-``verdicts``      canonical URL                            ``VerdictRecord`` as JSON
+``verdicts``      canonical URL                            ``VerdictRecord`` as JSON; whose page it is as headers
 ``dead-letters``  as on ``pages``                          as on ``pages``; reason headers added
+``jobs``          job, spider and run                      ``JobMark`` as JSON; job and spider as headers
 ================  =======================================  ==========================================
 
 The envelope of the three binary topics is 12 bytes, little endian: two magic bytes that name the topic, one byte
@@ -298,7 +299,11 @@ OPTIONAL_WIDTHS: Final = {"scope": 8, "bands": SKETCH_BYTES, "sketch": SKETCH_BY
 
 
 class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record of ``verdicts``, as JSON. ``fingerprint`` is 16 hex digits; ``scheme`` is 16 hex digits."""
+    """A record of ``verdicts``, as JSON. ``fingerprint`` is 16 hex digits; ``scheme`` is 16 hex digits.
+
+    ``url_as_given``, ``spider``, ``job`` and ``status`` are what the crawler said of the page (``PageMeta``), None
+    where it said nothing. ``language`` is a label, empty where it is not known; ``tokens`` counts words of its text.
+    """
 
     url: str
     verdict: Literal["unique", "duplicate", "refetch"]
@@ -310,6 +315,12 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
     source: tuple[int, int]
     fetched: int | None
     scheme: str
+    url_as_given: str | None = None
+    spider: str | None = None
+    job: str | None = None
+    status: Int64 | None = None
+    language: str = ""
+    tokens: int = 0
 
     def encode(self) -> bytes:
         """UTF-8 JSON, one object."""
@@ -323,6 +334,11 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise UnreadableRecord(f"not a verdict record: {error}") from error
 
+    def crawl_headers(self) -> list[tuple[str, bytes]]:
+        """Whose page it is, as on ``pages``: who reads one crawl's verdicts need not decode those of all others."""
+        pairs = (("url", self.url_as_given), ("spider", self.spider), ("job", self.job))
+        return [(name, value.encode()) for name, value in pairs if value is not None]
+
     def to_headers(self) -> list[tuple[str, bytes]]:
         """The verdict's headers on ``deduplicated``; a null value has none."""
         pairs = (
@@ -332,6 +348,42 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
             ("dedup-reason", self.reason),
         )
         return [(name, str(value).encode()) for name, value in pairs if value is not None]
+
+
+class JobMark(msgspec.Struct, frozen=True, kw_only=True):
+    """A record of ``jobs``, as JSON: how many pages of a job one run has put on ``pages``.
+
+    A run is a process that publishes: a crawl, one that goes on with it, or one that sends a spool. Each has records of
+    its own (``key``), and a job has as many pages as its runs together: so nobody has to read what others have written
+    before, and of two runs that end at once none is lost. ``pages`` is None from the run's beginning to its end.
+    """
+
+    job: str
+    spider: str | None
+    run: str
+    pages: int | None
+
+    @property
+    def key(self) -> bytes:
+        """The later record of the same key counts."""
+        return "\n".join((self.job, self.spider or "", self.run)).encode()
+
+    def encode(self) -> bytes:
+        """UTF-8 JSON, one object."""
+        return msgspec.json.encode(self)
+
+    def to_headers(self) -> list[tuple[str, bytes]]:
+        """Job and spider under the names that they have on ``pages``."""
+        pairs = (("spider", self.spider), ("job", self.job))
+        return [(name, value.encode()) for name, value in pairs if value is not None]
+
+    @classmethod
+    def decode(cls, value: bytes | None) -> JobMark:
+        """Raises ``UnreadableRecord`` for anything else than a mark."""
+        try:
+            return msgspec.json.decode(value or b"", type=cls)
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            raise UnreadableRecord(f"not a mark of a job: {error}") from error
 
 
 def dead_letter_headers(reason: str, detail: str, source: tuple[int, int]) -> list[tuple[str, bytes]]:

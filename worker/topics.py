@@ -16,7 +16,10 @@ INDEX: Final = "index"
 DEDUPLICATED: Final = "deduplicated"
 VERDICTS: Final = "verdicts"
 DEAD_LETTERS: Final = "dead-letters"
-ALL: Final = (PAGES, FINGERPRINTS, ANSWERS, INDEX, DEDUPLICATED, VERDICTS, DEAD_LETTERS)
+JOBS: Final = "jobs"
+ALL: Final = (PAGES, FINGERPRINTS, ANSWERS, INDEX, DEDUPLICATED, VERDICTS, DEAD_LETTERS, JOBS)
+OF_CRAWLS: Final = (PAGES, JOBS)
+"""Written by crawls, and the same in all generations."""
 
 MAX_BYTES_CONFIG: Final = "max.message.bytes"
 """The topic setting that bounds a record."""
@@ -26,9 +29,9 @@ DEFAULT_PREFIX: Final = "dedup."
 def topic_name(prefix: str, topic: str, generation: str = "") -> str:
     """The name on the broker, for example ``dedup.index``, or ``dedup.index.b`` in generation ``b``.
 
-    A generation is a set of all topics but ``pages``, which all of them read.
+    A generation is a set of all topics but those of crawls, which are the same for all.
     """
-    return prefix + topic + (f".{generation}" if generation and topic != PAGES else "")
+    return prefix + topic + (f".{generation}" if generation and topic not in OF_CRAWLS else "")
 
 
 def group_names(group: str, generation: str = "") -> tuple[str, str]:
@@ -59,8 +62,9 @@ def topic_specs(
     shards: int = 8,
     retention_days: float = 7,
     max_message_bytes: int = 8 * 1024 * 1024,
+    copies: bool = True,
 ) -> tuple[TopicSpec, ...]:
-    """All seven topics of a generation.
+    """All eight topics of a generation; without ``deduplicated`` where no page is copied.
 
     ``retention_days`` is for the topics that are not compacted; what a worker can replay ends there.
     ``max_message_bytes`` bounds one record batch as the broker counts it.
@@ -81,7 +85,8 @@ def topic_specs(
         spec(FINGERPRINTS, 1, kept),
         spec(ANSWERS, 1, kept),
         spec(INDEX, shards, {"cleanup.policy": "compact"}),
-        spec(DEDUPLICATED, partitions, kept),
+        *([spec(DEDUPLICATED, partitions, kept)] if copies else []),
         spec(VERDICTS, partitions, kept),
         spec(DEAD_LETTERS, partitions, kept),
+        spec(JOBS, 1, {"cleanup.policy": "compact"}),
     )

@@ -112,6 +112,15 @@ def look_at(options: Mapping[str, Any], topic: str, heard: Complaints) -> int | 
             admin.close()
 
 
+def is_there(options: Mapping[str, Any], topic: str) -> bool:
+    """Whether the topic is there and may be written, as far as the broker says; blocks as ``look_at`` does."""
+    try:
+        look_at(options, topic, Complaints())
+    except Exception:
+        return False
+    return True
+
+
 def _see_that_it_may_be_written(described: Mapping[str, Any], topic: str, options: Mapping[str, Any]) -> None:
     error = errors.for_code(described["error_code"])
     if error is errors.UnknownTopicOrPartitionError:

@@ -98,6 +98,9 @@ class KafkaDelivery(Delivery):
         unspooled = publisher.unspooled
         stored = await self._storage.store_all(unspooled)
         self.log.stored(stored)
+        unmarked = publisher.marks.due(at_the_end=True)
+        if unmarked and not await self._storage.keep_marks(unmarked, publisher.mark_sent):
+            self.log.unmarked(unmarked)
         await self._storage.close(publisher.mark_sent)
         self._collect()
         atexit.unregister(self._store_at_exit)
@@ -161,8 +164,15 @@ class KafkaDelivery(Delivery):
             connection=settings.connection,
         )
         self._publisher = Publisher(
-            options, settings.topic, lambda: call(self._hear), cuts=settings.oversize == "truncate", spool=spool
+            options,
+            settings.topic,
+            lambda: call(self._hear),
+            cuts=settings.oversize == "truncate",
+            spool=spool,
+            jobs=settings.jobs,
         )
+        if self.origin.job is not None:
+            self._publisher.marks.begin(self.origin.job, self.origin.spider)
         self._publisher.start()
         atexit.register(self._store_at_exit)
 
@@ -278,6 +288,8 @@ class KafkaDelivery(Delivery):
         assert self._publisher is not None
         pages = [*self._publisher.unspooled, *self._waiting.values()]
         stored = self._storage.store_at_exit(pages)
+        if self._storage.spool is not None:
+            self._storage.spool.keep_marks(self._publisher.marks.due(at_the_end=True))
         self.log.stopped_by_force(pages, stored, self._storage.spool)
 
     def _tell_reason(self) -> None:

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from crawler_plugin.publishing.job_marks import JobMarks
 from crawler_plugin.record import PageRecord
 
 WINDOW_BYTES: Final = 16 * 1024 * 1024
@@ -61,11 +62,20 @@ class Report:
 
 
 class Outbox:
-    """``wake`` is called without the lock, in any thread, when there is a report; not again until it is collected."""
+    """``wake`` is called without the lock, in any thread, when there is a report; not again until it is collected.
 
-    def __init__(self, wake: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
+    ``marks`` hears of each page that is confirmed, before the outbox is empty.
+    """
+
+    def __init__(
+        self,
+        wake: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
+        marks: JobMarks | None = None,
+    ) -> None:
         self._wake = wake
         self._clock = clock
+        self._marks = marks or JobMarks()
         self._changed = threading.Condition()
         self._waiting: deque[Sending] = deque()
         self._under_way: dict[int, Sending] = {}
@@ -109,6 +119,7 @@ class Outbox:
         with self._changed:
             if (sending := self._leave(number)) is None:
                 return
+            self._marks.count(sending.page)
             self._report.confirmed += 1
             self._report.freed += sending.cost
             self._confirmed += 1

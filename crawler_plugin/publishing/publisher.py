@@ -7,7 +7,8 @@ A producer's life, in this order:
 3. *send* what the outbox gives, and what the spool holds: the outbox bounds what is under way, since
    ``KafkaProducer.send`` takes pages without bound while the broker is away. A page that is larger than the topic's
    limit is cut off or left out here;
-4. *confirm*: kafka-python's own thread says what became of each page;
+4. *confirm*: kafka-python's own thread says what became of each page; the topic ``jobs`` hears at the beginning that
+   there is a crawl, and at the end how many pages it was;
 5. *replace* after any error: the producer is cut off, and what it has not confirmed is sent again by a new one. A page
    may so arrive twice, which is harmless, since the later one is a refetch. The old producer is not asked to go on: one
    that has met a refusal refuses everything after it.
@@ -22,9 +23,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
-from crawler_plugin.publishing.connection import connect, is_too_large, look_at, quiet
+from crawler_plugin.publishing.connection import connect, is_there, is_too_large, look_at, quiet
+from crawler_plugin.publishing.job_marks import JobMarks
 from crawler_plugin.publishing.outbox import Notice, Outbox, Report, Sending
 from crawler_plugin.record import PageRecord, cut_to
 from crawler_plugin.spool.file import Spool
@@ -44,6 +47,8 @@ REPEAT_S: Final = 60.0
 TICK_S: Final = 0.5
 LONGEST_BLOCK_S: Final = 30.0
 """Connecting twice and closing, each as long as it may take."""
+MARK_S: Final = 1.0
+"""How long the end of a crawl waits until the topic ``jobs`` has taken how many pages it was."""
 READ_AHEAD_BYTES: Final = 4 * 1024 * 1024
 """Pages of the spool that are in memory at a time: enough to keep a fast broker busy while the disk is read."""
 
@@ -52,7 +57,8 @@ class Publisher:
     """Takes pages from the event loop without ever blocking it; ``wake`` is called from other threads on news.
 
     ``options`` are those of ``producer_options``. ``cuts`` says whether of a page that is too large for the topic the
-    beginning is sent, or nothing. Pages in the ``spool`` are sent, too. Nothing runs before ``start``.
+    beginning is sent, or nothing. Pages in the ``spool`` are sent, too. ``jobs`` is the topic that is told how many
+    pages of which job there were. Nothing runs before ``start``.
     """
 
     def __init__(
@@ -63,13 +69,18 @@ class Publisher:
         *,
         cuts: bool = False,
         spool: Spool | None = None,
+        jobs: str | None = None,
     ) -> None:
         self._options = dict(options)
         self._topic = topic
         self._wake = wake
         self._cuts = cuts
         self._spool = spool
-        self._outbox = Outbox(wake)
+        self._jobs = jobs
+        self.marks = JobMarks()
+        if spool is not None:
+            self.marks.inherit(spool.marks)
+        self._outbox = Outbox(wake, marks=self.marks)
         self._thread = threading.Thread(target=self._run, name="dedup-publisher", daemon=True)
         self._deadline: float | None = None
         self._ended = threading.Event()
@@ -179,6 +190,7 @@ class Publisher:
         producer = connect(self._options, self._limit)
         began = time.monotonic()
         try:
+            self._mark(producer, at_the_end=False)
             while not self._is_over():
                 self._read_spool()
                 sending = self._outbox.next(TICK_S)
@@ -186,10 +198,23 @@ class Publisher:
                     self._send(producer, sending)
                 self.mark_sent()
                 self._watch(min(self._outbox.silence, time.monotonic() - began))
+            self._mark(producer, at_the_end=True)
         finally:
             self._outbox.take_back()
             cut_off(producer)
             self.mark_sent()
+
+    def _mark(self, producer: Any, *, at_the_end: bool) -> None:
+        """Tell the topic ``jobs`` what it does not know, if it is there; only at the end it is waited for."""
+        marks = self.marks.due(at_the_end=at_the_end)
+        if not marks or self._jobs is None or not is_there(self._options, self._jobs):
+            return
+        for mark in marks:
+            future = producer.send(self._jobs, key=mark.key, value=mark.encode(), headers=mark.to_headers())
+            future.add_callback(lambda _, mark=mark: self.marks.told(mark))
+        if at_the_end:
+            with suppress(Exception):  # what it has not taken stays due
+                producer.flush(timeout=MARK_S)
 
     def _look(self) -> None:
         try:

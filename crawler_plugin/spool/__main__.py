@@ -122,7 +122,9 @@ def _publish(spool: Spool, settings: PluginSettings, timeout: float) -> int:
         connection=settings.connection,
     )
     news = threading.Event()
-    publisher = Publisher(options, settings.topic, news.set, cuts=settings.oversize == "truncate", spool=spool)
+    publisher = Publisher(
+        options, settings.topic, news.set, cuts=settings.oversize == "truncate", spool=spool, jobs=settings.jobs
+    )
     total = Report()
     _log.info("%d pages in %s go to %s", spool.left, spool.path, settings.topic)
     publisher.start()
@@ -133,6 +135,7 @@ def _publish(spool: Spool, settings: PluginSettings, timeout: float) -> int:
         publisher.wait_for_end()
         _add_up(total, publisher.collect())
         publisher.mark_sent()
+        spool.keep_marks(publisher.marks.due(at_the_end=True))
         _log.info("%d pages sent, %d left", total.confirmed, spool.left)
     return len(total.refused)
 

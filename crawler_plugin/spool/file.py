@@ -13,6 +13,9 @@ after that, before Kafka has confirmed    it is sent by the next crawl or comman
 after Kafka has confirmed, before step 1  it is sent again; the later one is a refetch to the workers
 after step 1                              nothing is sent twice
 ========================================  =============================================================================
+
+Beside the pages lie marks, which say how many pages of a job a run has put on Kafka, where that could not be told there
+any more. They go with the last page: who opens the file is given them, and who leaves pages in it writes them again.
 """
 
 from __future__ import annotations
@@ -27,8 +30,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from crawler_plugin.record import PageRecord
-from crawler_plugin.spool.records import MAGIC, SENT, STATE_OFFSET, Damage, decode, encode, scan
+from crawler_plugin.spool.records import MAGIC, SENT, STATE_OFFSET, Damage, decode, encode, encode_mark, scan
 from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
+from worker.messages import JobMark
 
 OWNER_ONLY: Final = 0o600
 """Pages may be nobody else's business."""
@@ -51,12 +55,13 @@ class Stored(NamedTuple):
 class Spool:
     """A file that this process alone uses. May be used from any thread; each call blocks on the disk.
 
-    ``damaged`` names what was passed over when the file was opened.
+    ``damaged`` names what was passed over when the file was opened, and ``marks`` are those that lay in it then.
     """
 
     def __init__(self, path: Path, limit: int, descriptor: int) -> None:
         self.path = path
         self.damaged: list[Damage] = []
+        self.marks: list[JobMark] = []
         self._limit = limit
         self._descriptor = descriptor
         self._lock = threading.RLock()
@@ -124,6 +129,21 @@ class Spool:
             self._left += written
             return Appended(written, trouble)
 
+    def keep_marks(self, marks: Sequence[JobMark]) -> bool:
+        """Write marks behind the pages, if there are any; whether they are on the disk."""
+        with self._lock:
+            if self._is_closed or not self._left:
+                return False
+            try:
+                for mark in marks:
+                    record = encode_mark(mark)
+                    _write(self._descriptor, record, self._end)
+                    self._end += len(record)
+                os.fsync(self._descriptor)
+            except OSError:  # what is torn is passed over by who reads the file next
+                return False
+            return True
+
     def take(self) -> Stored | None:
         """The next page that was not taken before, or None.
 
@@ -186,6 +206,8 @@ class Spool:
             for found in scan(self._read_at, self._end):
                 if isinstance(found, Damage):
                     self.damaged.append(found)
+                elif found.is_mark:
+                    self.marks.append(JobMark.decode(decode(self._read_at(found.offset, found.size)).value))
                 elif not found.is_sent:
                     self._places.append(found.offset)
                     self._sizes.append(found.size)

@@ -18,6 +18,8 @@ offset  bytes  content
 28      4      CRC-32 of the header before it (state left out) and the key
 ======  =====  =======================================================================================
 
+A record may also hold a mark of a job (``worker.messages.JobMark``) with its key, which no canonical URL equals.
+
 The payload is MessagePack: the record's headers on ``pages`` as pairs, and its value. The key stands outside so that a
 page whose payload is torn or damaged can be named. After damage, reading goes on at the next place where a whole record
 begins, wherever that is.
@@ -34,6 +36,7 @@ import msgspec
 
 from crawler_plugin.record import PageRecord
 from worker.errors import Refused, UnreadableRecord
+from worker.messages import JobMark
 
 MAGIC: Final = b"\x89DSP"
 VERSION: Final = 1
@@ -47,6 +50,8 @@ LONGEST_KEY: Final = 1024 * 1024
 COMPRESSION_LEVEL: Final = 1
 """HTML becomes four times smaller; higher levels take several times as long for a few percent."""
 _SEARCHED_BYTES: Final = 1024 * 1024
+_IN_A_MARK: Final = b"\n"
+"""In the key of each mark, and in no URL."""
 
 _HEADER: Final = struct.Struct("<4sBBBBIIIII")
 _CHECK: Final = struct.Struct("<I")
@@ -74,11 +79,12 @@ class RecordHeader(NamedTuple):
 
 
 class SpooledRecord(NamedTuple):
-    """A whole record, at this offset."""
+    """A whole record, at this offset: a page, or a mark of a job."""
 
     offset: int
     size: int
     is_sent: bool
+    is_mark: bool = False
 
 
 class Damage(NamedTuple):
@@ -94,6 +100,11 @@ def encode(page: PageRecord) -> bytes:
     plain = msgspec.msgpack.encode((page.headers, page.value))
     payload = zlib.compress(plain, COMPRESSION_LEVEL)
     return _header(page.key, payload, len(plain)) + page.key + payload
+
+
+def encode_mark(mark: JobMark) -> bytes:
+    """The record of a mark."""
+    return encode(PageRecord("", mark.key, mark.encode(), ()))
 
 
 def decode(record: bytes) -> PageRecord:
@@ -151,7 +162,7 @@ def scan(read_at: ReadAt, end: int) -> Iterator[SpooledRecord | Damage]:
                 )
             if damaged_from < offset:
                 yield Damage(damaged_from, offset, tuple(keys))
-            yield SpooledRecord(offset, header.size, header.is_sent)
+            yield SpooledRecord(offset, header.size, header.is_sent, _IN_A_MARK in header.key)
             offset = damaged_from = offset + header.size
             keys = []
             continue

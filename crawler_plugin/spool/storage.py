@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred
 from crawler_plugin.record import PageRecord
 from crawler_plugin.running import Call, Result, outcome
 from crawler_plugin.spool.file import Appended, Spool
+from worker.messages import JobMark
 
 
 class Storage:
@@ -56,6 +57,20 @@ class Storage:
         if self.spool is None or not pages:
             return Appended(0, None)
         return await self._in_thread(lambda: self._append(pages))
+
+    async def keep_marks(self, marks: Sequence[JobMark], before: Callable[[], None]) -> bool:
+        """Do what is to be done ``before``, then write marks beside the pages that are left; whether the disk has
+        them.
+        """
+        spool = self.spool
+        if spool is None:
+            return False
+
+        def keep() -> bool:
+            before()
+            return spool.keep_marks(marks)
+
+        return await self._in_thread(keep)
 
     async def close(self, before: Callable[[], None]) -> None:
         """Do what is to be done ``before``, then give the file free."""

@@ -6,8 +6,9 @@
 # Without BOOTSTRAP it prints the commands. Arguments go to kafka-acls.sh. PREFIX, GROUP and GENERATION are the workers'
 # topics.prefix, kafka.group and topics.generation; WORKER, CRAWLER, READER and OPERATOR are principals, READERS the
 # readers' group. A new generation needs its rights before its topics are used: run this with GENERATION=b beforehand;
-# the rights in the old one stay. The commands index, repair and switch need the workers' rights, in both generations
-# where there are two; topics delete needs Delete on what it deletes.
+# the rights in the old one stay. Those on the topic deduplicated are not needed with output.mode=verdicts. The commands
+# index, repair and switch need the workers' rights, in both generations where there are two; topics delete needs Delete
+# on what it deletes.
 set -euo pipefail
 PREFIX=${PREFIX-dedup.}
 GROUP=${GROUP-dedup}
@@ -28,13 +29,16 @@ $WORKER topic literal ${PREFIX}index$SUFFIX Read Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}deduplicated$SUFFIX Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}verdicts$SUFFIX Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}dead-letters$SUFFIX Write Describe DescribeConfigs
+$WORKER topic literal ${PREFIX}jobs Describe DescribeConfigs
 $WORKER group literal ${GROUP}-pages$SUFFIX Read Describe
 $WORKER group literal ${GROUP}-shards$SUFFIX Read Describe
 $WORKER transactional-id prefixed ${GROUP}- Write Describe
 $CRAWLER topic literal ${PREFIX}pages Write Describe DescribeConfigs
+$CRAWLER topic literal ${PREFIX}jobs Write Describe DescribeConfigs
 $READER topic literal ${PREFIX}deduplicated$SUFFIX Read Describe
 $READER topic literal ${PREFIX}verdicts$SUFFIX Read Describe
 $READER topic literal ${PREFIX}dead-letters$SUFFIX Read Describe
+$READER topic literal ${PREFIX}jobs Read Describe
 $READER group literal $READERS Read Describe
 $OPERATOR topic prefixed ${PREFIX} Create Describe DescribeConfigs Alter AlterConfigs
 RIGHTS

@@ -39,7 +39,7 @@ def test_lines_are_printed_and_a_sentence_goes_to_standard_error(
         (["--topic", "--until", "yesterday"], "'yesterday' is no time such as 2026-05-01"),
         (["nowhere.jsonl"], "nowhere.jsonl cannot be read"),
         (["{here}", "--out", "/nowhere/groups.jsonl"], "--out /nowhere/groups.jsonl cannot be written"),
-        (["{here}", "--out", "{here}/verdicts.jsonl"], "holds the verdicts, which would be gone: name another file"),
+        (["{here}", "--out", "{here}/verdicts.jsonl"], "is what is read, and would be gone: name another file"),
         (["{here}", "--keep", "canonical"], "no page of these names a canonical URL"),
     ],
 )

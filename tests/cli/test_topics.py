@@ -45,9 +45,7 @@ def rows(capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
     return {line.split()[0]: line.split(maxsplit=3)[1:] for line in lines[1:]}
 
 
-def test_create_makes_all_seven_and_check_agrees(
-    run: Run, topic_prefix: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_create_makes_all_and_check_agrees(run: Run, topic_prefix: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("create") == 0
     assert rows(capsys) == {
         f"{topic_prefix}pages": ["8", "delete", "created"],
@@ -57,6 +55,7 @@ def test_create_makes_all_seven_and_check_agrees(
         f"{topic_prefix}deduplicated": ["8", "delete", "created"],
         f"{topic_prefix}verdicts": ["8", "delete", "created"],
         f"{topic_prefix}dead-letters": ["8", "delete", "created"],
+        f"{topic_prefix}jobs": ["1", "compact", "created"],
     }
     assert run("check") == 0
     assert {cells[2] for cells in rows(capsys).values()} == {"as wanted"}

@@ -24,7 +24,7 @@ from worker.messages import PageMeta
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, group_names, topic_name
+from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, group_names
 
 ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
 """What a broker says of a partition shortly after it was made, or after a start."""
@@ -156,8 +156,7 @@ class Cluster:
         all that others commit behind it, until the broker ends it.
         """
         consumed = self.consumed()
-        topics = self.settings.topics
-        outputs = [topic_name(topics.prefix, topic, topics.generation) for topic in OUTPUTS]
+        outputs = [spec.name for spec in specs(self.settings) if spec.topic in OUTPUTS]
         try:
             pages = committed_ends(self.bootstrap, [self.prefix + PAGES])
             if any(consumed.get(number, 0) < end for (_, number), end in pages.items()):

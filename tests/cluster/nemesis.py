@@ -96,7 +96,7 @@ def play(
 ) -> tuple[Round, Outcome]:
     """One round."""
     chance = random.Random(seed)
-    ttl, output = chance.choice((None, TTL_DAYS)), chance.choice(("tag", "drop"))
+    ttl, output = chance.choice((None, TTL_DAYS)), chance.choice(("tag", "drop", "verdicts"))
     folder.mkdir()
     more = [f"output.mode={output}", "commit.seconds=0.2"] + ([f"near.ttl_days={ttl}"] if ttl else [])
     if chance.random() < SNAPSHOTS:
@@ -129,7 +129,7 @@ def play(
         except AssertionError as error:
             world.problems.append(f"{prefix}: {error}")
         world.problems += [f"a worker ended with {code} at the end" for code in cluster.stop() if code]
-        found = traces(broker.bootstrap_servers, prefix, ttl=ttl and int(ttl * DAY_MS), drop=output == "drop")
+        found = traces(broker.bootstrap_servers, prefix, ttl=ttl and int(ttl * DAY_MS), output=output)
     return world, Outcome.of(found)
 
 

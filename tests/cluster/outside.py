@@ -77,7 +77,7 @@ def traces(
     *,
     near: Near = DEFAULT_NEAR,
     ttl: int | None = None,
-    drop: bool = False,
+    output: str = "tag",
     generation: str = "",
 ) -> Traces:
     """All that a crawl and its workers left on the topics; the scheme is that of the log's first batch."""
@@ -86,17 +86,18 @@ def traces(
         return read(bootstrap, topic_name(prefix, topic, generation), headers=headers)
 
     log = [(r.offset, batch) for r in everything(FINGERPRINTS, headers=False) if (batch := batch_of(r)) is not None]
+    copies = [] if output == "verdicts" else everything(DEDUPLICATED)
     dead = [dict(record.headers)["dedup-source"].decode() for record in everything(DEAD_LETTERS)]
     return Traces(
         log=log,
         pages={(record.partition, record.offset) for record in everything(PAGES, headers=False)},
         verdicts=[VerdictRecord.decode(record.value or b"") for record in everything(VERDICTS)],
         dead=[(int(source.split(":")[0]), int(source.split(":")[1])) for source in dead],
-        passed=Counter((record.partition, record.key) for record in everything(DEDUPLICATED)),
+        passed=Counter((record.partition, record.key) for record in copies),
         scheme=log[0][1].scheme if log else b"",
         near=near,
         ttl=ttl,
-        drop=drop,
+        output=output,
     )
 
 

@@ -44,12 +44,12 @@ def squeeze(cluster: Cluster, body: bytes, headers: list[tuple[str, bytes | None
 def test_the_largest_page_passes_and_one_that_only_compression_made_small_is_a_dead_letter(
     broker: str, topic_prefix: str, tmp_path: Path
 ) -> None:
-    most = 65536
+    most = 131072
     with Cluster(broker, topic_prefix, tmp_path, (*SMALL, f"topics.max_message_bytes={most}")) as cluster:
         cluster.start_worker()
         fits, too_large = largest(cluster, lambda size: b"<p>" + b"word " * (size // 5) + b"x" * (size % 5), most)
         assert most - 500 < fits < too_large == fits + 1
-        body = b"<p>" + b"another " * 100_000
+        body = b"<p>" + b"another " * 200_000
         sent = squeeze(cluster, body, of(b"http://large/gzip"), partition=1)
         cluster.publish([article(1)])
         cluster.wait_until_committed()
@@ -157,9 +157,9 @@ def sources_of(cluster: Cluster, url: str) -> list[tuple[int, int]]:
 
 
 def test_pages_too_large_for_a_topic_that_was_made_smaller_before_the_start_are_dead_letters(cluster: Cluster) -> None:
-    alter(cluster, DEDUPLICATED, max_message_bytes="100000")
+    alter(cluster, DEDUPLICATED, max_message_bytes="200000")
     running(cluster.start_worker())
-    cluster.publish([article(1), (PageMeta(url="http://large/", content_type=HTML), b"word " * 25_000), article(2)])
+    cluster.publish([article(1), (PageMeta(url="http://large/", content_type=HTML), b"word " * 50_000), article(2)])
     cluster.wait_until_committed()
     verdicts = [
         VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)
@@ -167,5 +167,5 @@ def test_pages_too_large_for_a_topic_that_was_made_smaller_before_the_start_are_
     assert sorted(verdict.url for verdict in verdicts) == [article(1)[0].url, article(2)[0].url]
     ((reason, detail, _),) = dead_letters(cluster).values()
     assert reason == "oversize"
-    assert "at most 100000 can be passed on" in detail
+    assert "at most 200000 can be passed on" in detail
     assert cluster.stop() == [0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,7 +15,9 @@ from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
+from worker.errors import Unavailable
 from worker.messages import PageMeta, text_headers
+from worker.stream.kafka.output_reader import OutputReader
 from worker.topics import DEDUPLICATED, VERDICTS
 
 pytestmark = pytest.mark.cluster
@@ -126,7 +129,7 @@ def test_in_mode_drop_duplicates_are_left_out_and_nothing_else(cluster: Cluster)
     cluster.publish(articles(0, 30))
     cluster.publish(articles(0, 30))
     cluster.wait_until_committed()
-    found = check_guarantees(traces(cluster.bootstrap, cluster.prefix, drop=True))
+    found = check_guarantees(traces(cluster.bootstrap, cluster.prefix, output="drop"))
     verdicts = sorted(record.verdict for record in found.values() if record)
     assert verdicts == ["duplicate"] * 20 + ["refetch"] * 20 + ["unique"] * 20
     passed = [
@@ -135,6 +138,26 @@ def test_in_mode_drop_duplicates_are_left_out_and_nothing_else(cluster: Cluster)
     ]
     assert sorted(passed) == ["refetch"] * 20 + ["unique"] * 20
     assert cluster.stop() == [0]
+
+
+def test_in_mode_verdicts_no_page_is_copied_and_the_topic_for_copies_is_neither_made_nor_needed(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    with Cluster(broker, topic_prefix, tmp_path, (*SMALL, "output.mode=verdicts")) as cluster:
+        worker = cluster.start_worker()
+        cluster.publish([*articles(0, 30), (PageMeta(url="http://site.example/paper"), b"%PDF-1.7")])
+        cluster.wait_until_committed()
+        found = check_guarantees(traces(broker, topic_prefix, output="verdicts"))
+        assert Counter(record.verdict if record else "dead" for record in found.values()) == Counter(
+            unique=20, duplicate=10, dead=1
+        )
+        assert worker.stop() == 0
+        cluster.workers.clear()
+        with pytest.raises(Unavailable, match=f"missing: {topic_prefix}deduplicated"):
+            OutputReader(cluster.options, topic_prefix, [DEDUPLICATED])
+        copying = cluster.start_worker("output.mode=tag")
+        assert copying.process.wait(timeout=60) == 3
+        assert re.search(rf"{topic_prefix}deduplicated: missing\. .*topics create", copying.said())
 
 
 @pytest.mark.long

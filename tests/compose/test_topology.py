@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from worker.compose.topology import specs
 from worker.config import load_settings
-from worker.topics import INDEX, PAGES
+from worker.topics import DEDUPLICATED, INDEX, PAGES
 
 
 def test_the_topics_are_those_of_the_settings() -> None:
@@ -12,3 +14,10 @@ def test_the_topics_are_those_of_the_settings() -> None:
     given = {spec.topic: spec for spec in specs(load_settings(config=None, overrides=overrides, environ={}))}
     assert (given[PAGES].name, given[PAGES].partitions) == ("mine.pages", 3)
     assert (given[INDEX].name, given[INDEX].partitions) == ("mine.index", 5)
+
+
+@pytest.mark.parametrize(("mode", "copies"), [("tag", True), ("drop", True), ("count", True), ("verdicts", False)])
+def test_only_workers_that_never_copy_a_page_need_no_topic_for_copies(mode: str, copies: bool) -> None:
+    """Workers that count may be the ones that write after a switch."""
+    given = specs(load_settings(config=None, overrides=[f"output.mode={mode}"], environ={}))
+    assert (DEDUPLICATED in {spec.topic for spec in given}) is copies

@@ -21,9 +21,10 @@ from kafka import KafkaConsumer, TopicPartition
 
 from crawler_plugin.stats import STATS
 from worker.broker.ports import free_port
-from worker.messages import PageMeta
+from worker.messages import JobMark, PageMeta
+from worker.stream.kafka.output_reader import read_outputs
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import PAGES, topic_specs
+from worker.topics import JOBS, OF_CRAWLS, PAGES, topic_specs
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DEADLINE_S: Final = 120.0
@@ -198,7 +199,7 @@ def to_nobody(prefix: str) -> dict[str, Any]:
 
 def make_topic(broker: str, prefix: str, *, partitions: int = 4, max_message_bytes: int = 8 * 1024 * 1024) -> None:
     specs = topic_specs(prefix=prefix, partitions=partitions, max_message_bytes=max_message_bytes)
-    create_topics({"bootstrap_servers": [broker]}, [spec for spec in specs if spec.topic == PAGES], 1)
+    create_topics({"bootstrap_servers": [broker]}, [spec for spec in specs if spec.topic in OF_CRAWLS], 1)
 
 
 class Record(NamedTuple):
@@ -225,6 +226,16 @@ def records(broker: str, prefix: str) -> list[Record]:
         return found
     finally:
         consumer.close()
+
+
+def marks(broker: str, prefix: str) -> dict[tuple[str, str | None], list[int | None]]:
+    """What the topic ``jobs`` knows: how many pages each run has published, by job and spider, the least first."""
+    outputs = read_outputs({"bootstrap_servers": [broker]}, prefix, [JOBS])
+    last = {output.key: output for output in outputs if isinstance(output, JobMark)}
+    found: dict[tuple[str, str | None], list[int | None]] = {}
+    for mark in sorted(last.values(), key=lambda mark: mark.pages or 0):
+        found.setdefault((mark.job, mark.spider), []).append(mark.pages)
+    return found
 
 
 def published(broker: str, prefix: str, site: Site) -> Counter[str]:

@@ -16,6 +16,7 @@ from tests.crawler_plugin.crawling import (
     Site,
     crawl,
     make_topic,
+    marks,
     numbered,
     records,
     serve,
@@ -72,6 +73,7 @@ def test_a_crawl_without_a_broker_spools_its_pages_and_the_next_one_with_this_jo
     assert balance(first)
     assert balance(second)
     assert not (jobdir / "dedup.spool").exists()
+    assert marks(broker, topic_prefix) == {("job", "site"): [0, 30]}, "of the crawl, and of the one that went on"
 
 
 def test_a_second_interrupt_spools_at_once_what_the_crawl_holds_and_it_is_told_in_one_line(tmp_path: Path) -> None:

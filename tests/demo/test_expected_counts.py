@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from worker.demo.expected_counts import DEAD, DUPLICATE, REFETCH, UNIQUE, Counts, ExpectedCounts
 from worker.demo.site import PageKind, Site, SitePage, build_site
-from worker.messages import PageMeta, VerdictRecord
+from worker.messages import JobMark, PageMeta, VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output
 
 SITE: Final = build_site("http://127.0.0.1:8001", "http://127.0.0.1:8002")
@@ -79,6 +79,8 @@ def without(page: SitePage) -> Callable[[list[Output]], list[Output]]:
 
 
 def url_of(output: Output) -> str | None:
+    if isinstance(output, JobMark):
+        return None
     return output.page.url if isinstance(output, Delivered) else output.url
 
 

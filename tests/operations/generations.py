@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from tests.operations.test_repair import everybody_dies
 from tests.simulation.checks import everything
@@ -12,6 +12,7 @@ from tests.simulation.place import TwinPlace
 from tests.stream.script import Event, Page, Stage
 from worker.messages import text_headers
 from worker.operations.switch import Generation
+from worker.stream.policy import OutputMode
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES
 
 Source = tuple[int, int]
@@ -41,7 +42,7 @@ class Beside(Stage):
         self.deaf.clear()
         return self
 
-    def back(self, *script: Page | Event, output: Literal["tag", "drop", "count"] | None = None) -> Beside:
+    def back(self, *script: Page | Event, output: OutputMode | None = None) -> Beside:
         """A worker comes, and what the script says happens."""
         if output is not None:
             self.policy = replace(self.policy, output=output)

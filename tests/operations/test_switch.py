@@ -12,6 +12,7 @@ from worker.errors import Refused
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.operations.switch import plan_switch, switch
+from worker.stream.policy import OutputMode
 
 A, B, C, D, E, F = different(*"abcdef")
 A2 = Page("http://a2.example/", A.bits ^ 0b11)
@@ -110,6 +111,28 @@ def test_no_setting_leaves_pages_out_or_writes_them_twice() -> None:
     new.play(COMMIT).away()
     with pytest.raises(Refused, match="python -m worker switch --from"):
         new.back(COMMIT, output="tag")
+
+
+@pytest.mark.parametrize("output", ["drop", "verdicts"])
+def test_a_generation_that_copies_other_pages_than_the_old_one_takes_over_as_any(
+    output: OutputMode,
+) -> None:
+    old, new = pair()
+    old.play(A, DEAD, COMMIT)
+    new.play(COMMIT)
+    with pytest.raises(Refused, match="python -m worker switch --from"):
+        new.away().back(COMMIT, output=output)
+    with pytest.raises(Refused, match=r"a topics\.generation of their own"):
+        old.away().back(COMMIT, output="count")
+    old.away()
+    new.away()
+    assert go(old, new) == [2]
+    new.back(D, DEAD._replace(url="http://also-dead/"), COMMIT, output=output)
+    found = every_page(old)
+    if output == "verdicts":
+        del found[0, 2]
+    assert written(old, new) == found
+    assert [line.split()[1] for line in new.verdicts()] == ["unique", "unique", "dead"], "the first dead one is old's"
 
 
 def test_a_generation_that_has_gone_further_is_refused_until_the_old_one_has_passed_it() -> None:

@@ -52,7 +52,7 @@ def traces_of(schedule: Schedule) -> Traces:
         scheme=schedule.policy.scheme,
         near=schedule.near,
         ttl=schedule.ttl,
-        drop=schedule.policy.output == "drop",
+        output=schedule.policy.output,
         known=share.known,
         counted=frozenset(filter(share.counts, pages)),
     )

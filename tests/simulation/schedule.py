@@ -114,7 +114,7 @@ class Schedule:
             near=self.near,
             writer=b"",
             ttl=self.ttl,
-            output=chance.choice(("tag", "tag", "drop")),
+            output=chance.choice(("tag", "verdicts", "drop")),
             claims_a_batch=chance.randint(1, scale.claims_a_batch),
             flush_entries=chance.randint(1, scale.flush_entries),
             commit_pages=chance.randint(1, 6),

@@ -18,6 +18,7 @@ from worker.sizing.needs import (
     DEDUPLICATED_BYTES,
     ENTRIES_A_SHARD,
     ENTRY_BYTES,
+    PAGES_A_SECOND_AND_CORE,
     PEAK,
     SKETCHED_BYTES,
     URL_BYTES,
@@ -74,6 +75,27 @@ def test_the_brokers_keep_each_page_twice_for_its_time_and_the_index_for_good() 
     assert SMALL.log_bytes == 7 * a_day.log_bytes
     assert replace(SMALL, replicas=3).log_bytes == 3 * SMALL.log_bytes
     assert SMALL.index_topic_bytes == replace(SMALL, retention_days=1).index_topic_bytes == 1000 * ENTRY_BYTES
+
+
+def test_where_no_page_is_copied_the_brokers_keep_each_once() -> None:
+    alone = replace(SMALL, copies=False)
+    assert SMALL.log_bytes - alone.log_bytes == 7 * 86_400 * (SMALL.page_bytes + DEDUPLICATED_BYTES)
+    assert alone.index_topic_bytes == SMALL.index_topic_bytes
+
+
+def test_by_itself_the_command_plans_more_pages_a_core_and_less_disk_where_no_page_is_copied(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def planned(*words: str, mode: str) -> list[str]:
+        settings = load_settings(config=None, overrides=[f"output.mode={mode}"], environ={})
+        run("--pages-per-day", "10000000", *words, settings=settings)
+        lines = capsys.readouterr().out.splitlines()
+        return [line for line in lines if "pages/s each" in line or "topics.retention_days" in line]
+
+    tag, alone = planned(mode="tag"), planned(mode="verdicts")
+    assert (f"{PAGES_A_SECOND_AND_CORE} pages/s" in tag[0], tag[1].split()[-2:]) == (True, ["5.5", "TiB"])
+    assert (f"{PAGES_A_SECOND_AND_CORE} pages/s" in alone[0], alone[1].split()[-2:]) == (False, ["2.8", "TiB"])
+    assert planned("--pages-a-second", "100", mode="tag")[0] == planned("--pages-a-second", "100", mode="verdicts")[0]
 
 
 def test_a_sketch_and_its_bands_stand_in_each_claim_and_each_entry_on_the_brokers() -> None:

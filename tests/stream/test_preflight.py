@@ -89,7 +89,7 @@ def test_a_missing_topic_comes_before_a_wrong_one() -> None:
 # sizes
 
 
-SPECS = {spec.topic: spec for spec in topic_specs(max_message_bytes=100_000)}
+SPECS = {spec.topic: spec for spec in topic_specs(max_message_bytes=200_000)}
 
 
 def smaller(topic: str, found: int) -> Difference:
@@ -100,11 +100,11 @@ def smaller(topic: str, found: int) -> Difference:
 @pytest.mark.parametrize(
     ("found", "logs", "outputs"),
     [
-        ((), 100_000, 100_000 + OUTPUT_MARGIN_BYTES),
-        ((smaller(PAGES, 70_000),), 100_000, 100_000 + OUTPUT_MARGIN_BYTES),
-        ((smaller(INDEX, 70_000),), 70_000, 100_000 + OUTPUT_MARGIN_BYTES),
-        ((smaller(DEDUPLICATED, 90_000), smaller(DEAD_LETTERS, 80_000)), 100_000, 80_000),
-        ((smaller(DEDUPLICATED, 900_000),), 100_000, 100_000 + OUTPUT_MARGIN_BYTES),
+        ((), 200_000, 200_000 + OUTPUT_MARGIN_BYTES),
+        ((smaller(PAGES, 140_000),), 200_000, 200_000 + OUTPUT_MARGIN_BYTES),
+        ((smaller(INDEX, 140_000),), 140_000, 200_000 + OUTPUT_MARGIN_BYTES),
+        ((smaller(DEDUPLICATED, 180_000), smaller(DEAD_LETTERS, 160_000)), 200_000, 160_000),
+        ((smaller(DEDUPLICATED, 900_000),), 200_000, 200_000 + OUTPUT_MARGIN_BYTES),
     ],
 )
 def test_what_is_written_fits_into_topics_that_take_less_than_the_settings_say(
@@ -115,9 +115,9 @@ def test_what_is_written_fits_into_topics_that_take_less_than_the_settings_say(
 
 def test_a_topic_that_may_not_take_a_verdict_is_refused() -> None:
     with pytest.raises(
-        UsageError, match=r"dedup\.verdicts takes records of 60000 bytes \(max\.message\.bytes\).*--alter"
+        UsageError, match=r"dedup\.verdicts takes records of 120000 bytes \(max\.message\.bytes\).*--alter"
     ):
-        limits(list(SPECS.values()), [smaller(VERDICTS, 60_000)])
+        limits(list(SPECS.values()), [smaller(VERDICTS, 120_000)])
 
 
 # scheme

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 from weakref import ref
@@ -30,10 +31,12 @@ from tests.stream.script import (
 from worker.errors import Unavailable
 from worker.messages import Batch, decode
 from worker.stream.log import RECORD_BYTES
+from worker.stream.policy import OutputMode
 from worker.stream.states import PartitionState, ShardState
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
 A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://c/", 0b111)
+D = Page("http://d/", 0b111000)
 A_AGAIN = Page("http://a/", 0b001)
 VERDICTS = ["http://a/ unique", "http://b/ duplicate http://a/", "http://c/ unique", "http://a/ refetch http://a/"]
 
@@ -101,6 +104,17 @@ def test_what_has_expired_is_unique_again(mishap: tuple[Event, ...]) -> None:
     stage.play(A, *mishap, COMMIT, later, *mishap, COMMIT, copy, *mishap, COMMIT, FLUSH)
     assert stage.verdicts() == ["http://a/ unique", "http://new/ unique", "http://b/ unique"]
     stage.check()
+
+
+def test_what_goes_out_may_change_from_one_start_to_the_next_and_each_page_has_its_verdict_once() -> None:
+    stage = Stage().play(A, COMMIT)
+    starts: list[tuple[OutputMode, Page]] = [("verdicts", B), ("drop", A_AGAIN), ("verdicts", C), ("tag", D)]
+    for output, page in starts:
+        stage.policy = replace(stage.policy, output=output)
+        stage.play(CRASH, page, COMMIT)
+    assert len(stage.verdicts()) == len(set(stage.verdicts())) == 5
+    passed = [record.key for record in stage.world.topics["deduplicated", 0].records]
+    assert passed == [b"http://a/", b"http://a/", b"http://d/"]
 
 
 def test_drop_leaves_out_duplicates_and_still_says_their_verdict() -> None:

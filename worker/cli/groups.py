@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
+from worker.cli.output_file import output_to
 from worker.compose.parts import near
 from worker.errors import UsageError
 from worker.groups.group_lines import Written, write_groups
@@ -74,7 +75,11 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if arguments.least < 1:
         raise UsageError(f"--least {arguments.least}: a group has at least one page; give 1 or more")
     settings = load()
-    with verdicts(arguments, settings) as path, VerdictLines(path) as lines, _output(arguments.out, lines.path) as out:
+    with (
+        verdicts(arguments, settings) as path,
+        VerdictLines(path) as lines,
+        output_to(arguments.out, lines.path) as out,
+    ):
         rule = None if arguments.topic else near(settings).near
         written = write_groups(lines, out, rule, arguments.keep, arguments.least)
     print(in_words(written, arguments.keep), file=sys.stderr)
@@ -109,22 +114,6 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
         records = (output for output in outputs if isinstance(output, VerdictRecord))
         write_topic(fetched_within(records, arguments.since, arguments.until), path)
         yield path
-
-
-@contextmanager
-def _output(file: Path | None, read: Path) -> Iterator[BinaryIO]:
-    if file is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    if file.exists() and file.samefile(read):
-        raise UsageError(f"--out {file} holds the verdicts, which would be gone: name another file")
-    try:
-        opened = file.open("wb")
-    except OSError as error:
-        raise UsageError(f"--out {file} cannot be written ({error.strerror}): name another file") from error
-    with opened:
-        yield opened
 
 
 def in_words(written: Written, keep: str) -> str:

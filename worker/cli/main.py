@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "index": "show what the index topic holds and whether all is well, or copy it to another generation",
     "repair": "list what was lost where logs or pages passed their retention, and go on behind it",
     "switch": "let the generation that the settings name write the outputs from where another one ended",
+    "verdicts": "print the verdicts on one crawl's pages, wait until all are out, put them beside its items",
     "groups": "list the pages that are near to each other group by group, from the verdicts of a scan or of the topic",
     "report": "write a page for people that shows what a scan has found: shares, groups, what looks wrong, pairs",
     "explain": "show two pages side by side: texts, what moved which bits of the fingerprints, the rule that decides",

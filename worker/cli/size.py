@@ -17,7 +17,7 @@ from worker.errors import UsageError
 from worker.fingerprint.sketch import BANDS, SKETCH_BYTES
 from worker.index.entries import COLUMNS, Entries
 from worker.index.layout import Layout
-from worker.sizing.needs import LOAD, PAGES_A_SECOND_AND_CORE, PEAK, WORKER_BYTES, Crawl, Growth
+from worker.sizing.needs import LOAD, PAGES_A_SECOND_AND_CORE, PEAK, WITHOUT_COPIES, WORKER_BYTES, Crawl, Growth
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -61,9 +61,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pages-a-second",
         type=float,
-        default=PAGES_A_SECOND_AND_CORE,
         metavar="N",
-        help=f"what a core does, as `bench pipeline` measures it; default {PAGES_A_SECOND_AND_CORE}",
+        help=f"what a core does, as `bench pipeline` measures it; default {PAGES_A_SECOND_AND_CORE}, and "
+        f"{WITHOUT_COPIES:g} times as many with output.mode=verdicts",
     )
     parser.add_argument(
         "--layout", choices=[layout.value for layout in Layout], help="instead of the setting index.layout"
@@ -83,7 +83,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if distinct < 1 or not 0 <= sample <= distinct:
         raise UsageError("--distinct must be at least 1 and --sample between 0 and --distinct; give other numbers")
     per_day = 1 if arguments.pages_per_day is None else arguments.pages_per_day
-    if min(arguments.page_kb, arguments.pages_a_second, per_day) <= 0:
+    speed = 1 if arguments.pages_a_second is None else arguments.pages_a_second
+    if min(arguments.page_kb, speed, per_day) <= 0:
         raise UsageError("--pages-per-day, --page-kb and --pages-a-second must be above 0; give other numbers")
     settings = load()
     if arguments.layout:
@@ -93,6 +94,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     growth = measured(sample, settings) if sample else None
     print(report(distinct, settings, growth, sample))
     if arguments.pages_per_day:
+        copies = settings.output.mode != "verdicts"
         crawl = Crawl(
             pages_a_day=arguments.pages_per_day,
             distinct=distinct,
@@ -102,7 +104,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             page_memory=settings.page.memory_mb * _KIB**2,
             retention_days=settings.topics.retention_days,
             replicas=settings.topics.replication_factor,
-            speed=arguments.pages_a_second,
+            speed=arguments.pages_a_second or PAGES_A_SECOND_AND_CORE * (1 if copies else WITHOUT_COPIES),
+            copies=copies,
         )
         print("", *plan(crawl, settings), sep="\n")
     return 0

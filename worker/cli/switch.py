@@ -23,8 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "For other settings side by side with those in force: workers with a topics.generation of their own and "
         "output.mode=count have judged the same pages. Stop them, then stop the workers of the old generation, both "
-        "with SIGTERM; after this command start the new ones with output.mode=tag or drop. Over both generations each "
-        "page is then written once. Refuses (exit code 4) where that cannot be. Run again, it changes nothing more."
+        "with SIGTERM; after this command start the new ones with another output.mode. Over both generations each "
+        "page then goes out once. Refuses (exit code 4) where that cannot be. Run again, it changes nothing more."
     )
     parser.add_argument(
         "--from",
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         passings = plan_switch(old, new, range(settings.topics.partitions))
         print("\n".join(borders(passings)))
         switch(old, new, passings)
-    print(f"{new.shown} writes from there on: start its workers with output.mode=tag or drop")
+    print(f"{new.shown} writes from there on: start its workers with an output.mode other than count")
     return 0
 
 

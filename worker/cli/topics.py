@@ -1,4 +1,4 @@
-"""``python -m worker topics create|check|delete``: the seven topics, made and compared; a generation's deleted."""
+"""``python -m worker topics create|check|delete``: the topics, made and compared; a generation's deleted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from worker.stream.kafka.topic_admin import (
     create_topics,
     delete_topics,
 )
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES, TopicSpec, group_names
+from worker.topics import ALL, ANSWERS, FINGERPRINTS, INDEX, OF_CRAWLS, TopicSpec, group_names, topic_name
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "create: makes the topics that are missing; says where those that exist differ from the settings (exit code "
         "1) and leaves them as they are. check: only compares. delete: removes the index, the logs and the outputs of "
-        "one generation and its consumer groups, for ever; never pages."
+        "one generation and its consumer groups, for ever; never pages and jobs."
     )
     parser.add_argument("action", choices=(CREATE, CHECK, DELETE), help="what to do")
     parser.add_argument(
@@ -89,7 +89,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 def _delete(settings: Settings) -> int:
     with cluster(settings) as groups:
         refuse_running(Generation(settings.topics.generation, groups))
-    names = [spec.name for spec in specs(settings) if spec.topic != PAGES]
+    topics = settings.topics
+    names = [topic_name(topics.prefix, topic, topics.generation) for topic in ALL if topic not in OF_CRAWLS]
     groups_too = group_names(settings.kafka.group, settings.topics.generation)
     deleted = delete_topics(client_options(settings.kafka), names, groups_too)
     print("\n".join(f"deleted {name}" for name in deleted) or "there is nothing to delete")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def specs(settings: Settings) -> tuple[TopicSpec, ...]:
-    """How the topics must be, by these settings."""
+    """How the topics that these settings need must be."""
     topics = settings.topics
     return topic_specs(
         prefix=topics.prefix,
@@ -22,6 +22,7 @@ def specs(settings: Settings) -> tuple[TopicSpec, ...]:
         shards=topics.shards,
         retention_days=topics.retention_days,
         max_message_bytes=topics.max_message_bytes,
+        copies=settings.output.mode != "verdicts",
     )
 
 

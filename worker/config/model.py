@@ -205,7 +205,7 @@ class TopicSettings(Section):
         8 * 1024 * 1024,
         "Largest record batch that the broker takes on these topics. Bounds the largest page.",
         unit="bytes",
-        ge=64 * 1024,
+        ge=128 * 1024,
         le=1024**3,
     )
 
@@ -410,12 +410,13 @@ class IndexSettings(Section):
 
 
 class OutputSettings(Section):
-    """What readers of the deduplicated topic get."""
+    """What of the pages goes out; verdicts always do."""
 
-    mode: Literal["tag", "drop", "count"] = setting(
+    mode: Literal["tag", "drop", "verdicts", "count"] = setting(
         "tag",
-        "tag: every page goes out with its verdict in headers. drop: duplicates are left out. count: no page goes out, "
-        "verdicts are written and counted, to compare a topics.generation with another.",
+        "tag: every page goes out with its verdict in headers. drop: duplicates are left out. verdicts: no page is "
+        "copied, verdicts and dead letters go out alone; the topic deduplicated is not needed. count: verdicts go out, "
+        "neither pages nor dead letters do, to compare a topics.generation with another.",
     )
 
 

@@ -62,6 +62,9 @@ def _row(record: VerdictRecord) -> VerdictRow:
         distance=record.distance,
         similarity=1.0 if record.reason in (EXACT_TEXT, EXACT_BYTES) else None,
         reason=record.reason,
+        language=record.language,
+        tokens=record.tokens,
         fetched=record.fetched,
+        spider=record.spider,
         fingerprint=record.fingerprint,
     )

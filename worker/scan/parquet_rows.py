@@ -1,10 +1,10 @@
-"""``verdicts.parquet``: the lines of ``verdicts.jsonl`` as columns."""
+"""Lines of JSON as columns: ``verdicts.parquet`` of a scan, and the verdicts of a crawl."""
 
 from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Protocol, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,24 +19,38 @@ _TYPES: Final[dict[str, Any]] = {
     "distance": pa.int16(),
     "similarity": pa.float32(),
     "tokens": pa.int64(),
+    "status": pa.int64(),
+    "partition": pa.int64(),
     "fetched": pa.timestamp("ms", tz="UTC"),
 }
 """Of columns that are not text."""
-SCHEMA: Final = pa.schema([(name, _TYPES.get(name, pa.string())) for name in VerdictRow.__struct_fields__])
 
 
-def write_parquet(lines: Path, target: Path) -> None:
-    """Write the rows of ``lines``, a ``verdicts.jsonl``, in their order; the file has its name once it is whole.
+class Decodable(Protocol):
+    """A row of named fields, which a line of JSON holds."""
+
+    __struct_fields__: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def decode(cls, line: bytes) -> Self:
+        """Raises ``UnreadableRecord`` for anything that is no such row."""
+
+
+def write_parquet(lines: Path, target: Path, kind: type[Decodable] = VerdictRow) -> None:
+    """Write the rows of ``lines``, by default a ``verdicts.jsonl``, in their order; the file has its name once it is
+    whole.
 
     Raises:
         OSError: there is no room.
-        UnreadableRecord: a line is no verdict.
+        UnreadableRecord: a line is no such row.
     """
+    names = kind.__struct_fields__
+    schema = pa.schema([(name, _TYPES.get(name, pa.string())) for name in names])
     with (
         lines.open("rb") as source,
         renamed_when_whole(target) as beside,
-        pq.ParquetWriter(beside, SCHEMA, compression="zstd") as writer,
+        pq.ParquetWriter(beside, schema, compression="zstd") as writer,
     ):
-        while rows := [VerdictRow.decode(line) for line in islice(source, _GROUP_ROWS)]:
-            columns = {name: [getattr(row, name) for row in rows] for name in VerdictRow.__struct_fields__}
-            writer.write_table(pa.table(columns, schema=SCHEMA))
+        while rows := [kind.decode(line) for line in islice(source, _GROUP_ROWS)]:
+            columns = {name: [getattr(row, name) for row in rows] for name in names}
+            writer.write_table(pa.table(columns, schema=schema))

@@ -16,6 +16,9 @@ LOAD: Final = 0.7
 """Share of a core that is planned for; the rest of it is for catching up after a restart."""
 PAGES_A_SECOND_AND_CORE: Final = 400
 """Measured: 450 with two workers and their broker on two cores (docs/benchmarks/pipeline.md), rounded down."""
+WITHOUT_COPIES: Final = 1.05
+"""Times as many where no page is copied (``output.mode=verdicts``). Measured in turn with the other, three times each:
+1.04, 1.14 and 1.04 times (docs/explanation/cost.md)."""
 ENTRIES_A_SHARD: Final = 10_000_000
 """A larger shard takes longer to restore, and while one restores no page gets a verdict."""
 FEWEST: Final = 8
@@ -27,7 +30,7 @@ WORKERS_TO_COME: Final = 4
 # sketches, not compressed; the body's own bytes are in pages and deduplicated besides.
 PAGES_BYTES: Final = 204
 DEDUPLICATED_BYTES: Final = 277
-VERDICT_BYTES: Final = 342
+VERDICT_BYTES: Final = 342 + 278  # the second part, what the crawler said of the page, reckoned
 CLAIM_BYTES: Final = 149
 ANSWER_BYTES: Final = 49
 ENTRY_BYTES: Final = 68
@@ -58,9 +61,9 @@ class Growth:
 class Crawl:
     """What is known before: pages a day, different pages the index holds at last, bytes of a page's body.
 
-    ``growth`` is that of the index's memory, and ``sketched`` says whether entries have sketches; ``retention_days``
-    and ``replicas`` are the topics'; ``speed`` is in pages a second and core; ``page_memory`` is what a page may take
-    in its parser, in bytes.
+    ``growth`` is that of the index's memory, and ``sketched`` says whether entries have sketches; ``copies`` whether
+    pages go out with their verdicts; ``retention_days`` and ``replicas`` are the topics'; ``speed`` is in pages a
+    second and core; ``page_memory`` is what a page may take in its parser, in bytes.
     """
 
     pages_a_day: int
@@ -72,6 +75,7 @@ class Crawl:
     retention_days: float
     replicas: int
     speed: float = PAGES_A_SECOND_AND_CORE
+    copies: bool = True
 
     @property
     def mean(self) -> float:
@@ -107,7 +111,8 @@ class Crawl:
     def log_bytes(self) -> int:
         """On the brokers, all copies: what is kept for ``retention_days``."""
         claim = CLAIM_BYTES + self.sketched * SKETCHED_BYTES
-        page = 2 * self.page_bytes + PAGES_BYTES + DEDUPLICATED_BYTES + VERDICT_BYTES + claim + ANSWER_BYTES
+        page = self.page_bytes + PAGES_BYTES + VERDICT_BYTES + claim + ANSWER_BYTES
+        page += self.copies * (self.page_bytes + DEDUPLICATED_BYTES)
         return math.ceil(self.pages_a_day * self.retention_days * page * self.replicas)
 
     @property

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from worker.errors import Refused, UnreadableRecord
 from worker.fingerprint.scheme import Scheme
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Headers
 
+OutputMode: TypeAlias = Literal["tag", "drop", "verdicts", "count"]
+"""The setting ``output.mode``."""
 NOTHING: Final = 2**62
 """More than the offset of any page."""
 _METADATA: Final = re.compile(
@@ -47,7 +49,7 @@ class Policy:
     partitions: int = 1 << 31
     """Of ``pages``."""
     ttl: int | None = None
-    output: Literal["tag", "drop", "count"] = "tag"
+    output: OutputMode = "tag"
     claims_a_batch: int = 1024
     """Each claim is compared with the survivors before it in its batch, so the time grows with their number squared:
     a quarter of what deciding a full batch takes."""

@@ -19,6 +19,7 @@ from crawler_plugin.spool.records import encode
 from tests.crawler_plugin.crawling import ROOT
 from tests.crawler_plugin.spool.test_records import page
 from worker.errors import Refused, Unavailable, UsageError
+from worker.messages import JobMark
 
 ROOM = 10**9
 
@@ -85,6 +86,25 @@ def test_a_file_that_is_emptied_takes_pages_again(path: Path) -> None:
         assert urls([stored]) == [str(number)]
         spool.mark_sent(stored.place)
     spool.close()
+
+
+def test_marks_lie_beside_the_pages_are_no_pages_and_go_with_the_last(path: Path) -> None:
+    left_behind(path, 0, 1)
+    found = [JobMark(job="7", spider=spider, run="r", pages=5) for spider in ("news", None)]
+    spool = Spool.open(path, 0)
+    assert spool.keep_marks(found), "whatever the limit for pages is"
+    spool.append([])
+    spool.close()
+    for left in (1, 0):
+        spool = Spool.open(path, ROOM)
+        assert (spool.marks, spool.left, spool.damaged) == (found, left + 1, [])
+        first, *others = take_all(spool)
+        assert len(others) == left
+        spool.mark_sent(first.place)
+        assert spool.keep_marks(found) is bool(left)
+        spool.close()
+        assert path.exists() is bool(left)
+        found = found * 2  # the earlier ones are there still
 
 
 def test_pages_beyond_the_limit_are_not_taken_and_the_others_are_whole(path: Path) -> None:

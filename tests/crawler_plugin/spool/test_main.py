@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.spool.file import Spool
-from tests.crawler_plugin.crawling import ROOT, make_topic, records
+from tests.crawler_plugin.crawling import ROOT, make_topic, marks, records
 from tests.crawler_plugin.spool.test_records import page
 from worker.broker.ports import free_port
+from worker.messages import JobMark
 
 
 def left_behind(path: Path, count: int, size: int = 1000) -> None:
@@ -51,6 +52,22 @@ def test_it_sends_every_page_as_it_was_and_removes_the_file(broker: str, topic_p
     assert not path.exists()
     found = {record.key: (record.value, record.meta.to_headers()) for record in records(broker, topic_prefix)}
     assert found == {sent.key.decode(): (sent.value, list(sent.headers)) for sent in pages}
+
+
+@pytest.mark.cluster
+def test_it_tells_how_many_pages_of_which_job_it_has_sent_and_what_the_crawl_could_not_tell_any_more(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    make_topic(broker, topic_prefix)
+    path = tmp_path / "pages.spool"
+    spool = Spool.open(path, 10**9)
+    spool.append([page(number, job=job, spider="news") for number, job in enumerate("7787")])
+    assert spool.keep_marks([JobMark(job="7", spider="news", run="before", pages=500)])
+    spool.close()
+    ended = send(path, *to(broker, topic_prefix))
+    assert ended.returncode == 0, ended.stderr
+    assert not path.exists()
+    assert marks(broker, topic_prefix) == {("7", "news"): [3, 500], ("8", "news"): [1]}
 
 
 @pytest.mark.cluster

@@ -21,13 +21,14 @@ from tests.stream.script import (
 from worker.messages import Hit, PageMeta, VerdictRecord, text_headers
 from worker.stream.log import Output, Record
 from worker.stream.partition.commit import OVERSIZE, outputs_of
+from worker.stream.policy import MAX_URL_BYTES
 from worker.stream.states import PartitionState
 from worker.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS
 from worker.verdict.decide import Decision
 
-META: Final = PageMeta(url="http://a/", status=200, fetched=1234)
+META: Final = PageMeta(url="http://a/#top", status=200, fetched=1234, spider="news", job="7")
 RECORD: Final = Record(3, 17, b"http://a/", b"<html>", META.to_headers(), 5678)
-CLAIM: Final = claim(17, 0xAB, partition=3, url="http://a/")
+CLAIM: Final = claim(17, 0xAB, partition=3, url="http://a/", language="en", tokens=300)
 FIRST: Final = Hit(place=1, order=(4, 2), url="http://first/", distance=2, reason="hamming")
 ITSELF: Final = Hit(place=1, order=(4, 2), url="http://a/", distance=0, reason="exact-text")
 UNIQUE: Final = Decision((7, 1), CLAIM, "unique", "first")
@@ -93,7 +94,8 @@ def test_a_page_that_is_only_counted_leaves_its_verdict_and_nothing_of_itself(
 
 def test_the_verdict_record_says_all_that_is_known() -> None:
     written = outputs(DUPLICATE)[VERDICTS]
-    assert (written.partition, written.key, written.headers) == (3, b"http://a/", ())
+    assert (written.partition, written.key) == (3, b"http://a/")
+    assert text_headers(written.headers) == {"url": "http://a/#top", "spider": "news", "job": "7"}
     assert VerdictRecord.decode(written.value) == VerdictRecord(
         url="http://a/",
         verdict="duplicate",
@@ -105,6 +107,12 @@ def test_the_verdict_record_says_all_that_is_known() -> None:
         source=(3, 17),
         fetched=1234,
         scheme=SCHEME.hex(),
+        url_as_given="http://a/#top",
+        spider="news",
+        job="7",
+        status=200,
+        language="en",
+        tokens=300,
     )
 
 
@@ -124,7 +132,14 @@ def test_drop_leaves_out_duplicates_only(decision: Decision, passes: bool) -> No
     assert VERDICTS in written
 
 
-@pytest.mark.parametrize("output", ["tag", "drop"])
+@pytest.mark.parametrize("decision", [UNIQUE, DUPLICATE, REFETCH], ids=lambda decision: decision.outcome)
+def test_where_verdicts_go_out_alone_no_page_is_copied(decision: Decision) -> None:
+    written = outputs(decision, output="verdicts")
+    assert list(written) == [VERDICTS]
+    assert written[VERDICTS] == outputs(decision)[VERDICTS]
+
+
+@pytest.mark.parametrize("output", ["tag", "drop", "verdicts"])
 def test_a_dead_letter_is_the_page_with_its_reason_and_source_and_no_verdict(output: str) -> None:
     written = outputs(DEAD, output=output)
     assert list(written) == [DEAD_LETTERS]
@@ -154,19 +169,30 @@ def test_a_page_that_is_too_large_leaves_a_reference_without_its_body() -> None:
 
 @pytest.mark.parametrize("decision", [UNIQUE, DUPLICATE, DEAD], ids=lambda decision: decision.outcome)
 def test_a_page_fed_back_from_the_output_gets_our_headers_in_place_of_the_old_ones(decision: Decision) -> None:
+    meta = [header for header in META.to_headers() if header[0] != "job"]
     old = [("dedup-verdict", b"duplicate"), ("dedup-distance", b"3"), ("dedup-source", b"9:9"), ("dedup-else", b"x")]
-    fed_back = RECORD._replace(headers=[*old, *META.to_headers(), ("job", b"7")])
+    fed_back = RECORD._replace(headers=[*old, *meta, ("job", b"8")])
     for topic, output in outputs(decision, fed_back).items():
         if topic != VERDICTS:
             names = [name for name, _ in output.headers]
             assert len(names) == len(set(names))
             assert verdict_headers(output) == verdict_headers(outputs(decision)[topic])
-            assert ("job", b"7") in output.headers
+            assert ("job", b"8") in output.headers
 
 
 def test_a_page_whose_headers_cannot_be_read_still_has_a_verdict() -> None:
-    written = outputs(UNIQUE, RECORD._replace(headers=[("url", b"\xff")]))
-    assert VerdictRecord.decode(written[VERDICTS].value).fetched is None
+    written = outputs(UNIQUE, RECORD._replace(headers=[("url", b"\xff")]))[VERDICTS]
+    verdict = VerdictRecord.decode(written.value)
+    assert (verdict.fetched, verdict.url_as_given, verdict.job, written.headers) == (None, None, None, [])
+
+
+def test_a_crawler_may_say_of_itself_as_much_as_it_wants() -> None:
+    """The topic ``verdicts`` may take smaller records than ``pages``."""
+    said = PageMeta(url="http://a/#" + "x" * (8 << 20), spider="s" * (4 << 20), job="j" * 1024)
+    written = outputs(UNIQUE, RECORD._replace(headers=said.to_headers()))[VERDICTS]
+    verdict = VerdictRecord.decode(written.value)
+    assert (verdict.spider, verdict.job) == (None, "j" * 1024)
+    assert (verdict.url_as_given or "").encode() == said.url.encode()[:MAX_URL_BYTES]
 
 
 # the transaction in flight

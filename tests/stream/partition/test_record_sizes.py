@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 from kafka.record.memory_records import MemoryRecordsBuilder
+from msgspec.structs import replace
 
 from worker.messages import Headers, PageMeta, VerdictRecord, dead_letter_headers
 from worker.stream.partition.record_sizes import (
     LEAST_BYTES,
     MAX_DETAIL,
+    in_short,
     largest_output,
     record_bytes,
     reference,
@@ -67,11 +69,13 @@ def test_whatever_becomes_of_a_page_its_output_takes_no_more_than_was_measured(k
 @pytest.mark.parametrize("character", ["u", "\x01", '"', "é", "字"])
 def test_a_verdict_fits_into_any_topic_that_may_be_set_whatever_its_urls(character: str) -> None:
     url = character * (MAX_URL_BYTES // len(character.encode()))
-    verdict = VerdictRecord(**{name: getattr(VERDICT, name) for name in VERDICT.__struct_fields__} | {"url": url})
-    verdict = VerdictRecord(
-        **{name: getattr(verdict, name) for name in verdict.__struct_fields__} | {"duplicate_of": url}
+    said = PageMeta(url=url, spider=character * 1024, job=character * 1024)
+    kept = PageMeta.from_headers(in_short([*said.to_headers(), ("job", b"j" * 1024), ("spider", b"\x01" * 1024)]))
+    verdict = replace(
+        VERDICT, url=url, duplicate_of=url, url_as_given=kept.url, spider=kept.spider, job=kept.job, status=2**62
     )
-    assert record_bytes(url.encode(), verdict.encode(), ()) < LEAST_BYTES
+    assert verdict.spider
+    assert record_bytes(url.encode(), verdict.encode(), verdict.crawl_headers()) < LEAST_BYTES
 
 
 def test_a_page_that_is_too_large_keeps_what_the_crawler_said_of_it_in_short() -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 from kafka import KafkaConsumer, TopicPartition
 
 from worker.errors import Unavailable, UnreadableRecord
-from worker.messages import PageMeta, VerdictRecord
+from worker.messages import JobMark, PageMeta, VerdictRecord, text_headers
 from worker.stream.kafka.connection import Options, reaching
-from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, topic_name
+from worker.topics import DEAD_LETTERS, DEDUPLICATED, JOBS, PAGES, VERDICTS, topic_name
 
 OUTPUTS: Final = (DEDUPLICATED, VERDICTS, DEAD_LETTERS)
 PATIENCE_SECONDS: Final = 60.0
@@ -50,7 +50,9 @@ class DeadLetter:
     body: bytes | None
 
 
-Output = Delivered | VerdictRecord | DeadLetter
+Output: TypeAlias = Delivered | VerdictRecord | DeadLetter | JobMark
+Wanted: TypeAlias = Callable[[Mapping[str, str]], bool]
+"""By its headers, whether a record is wanted; others are not even decoded."""
 
 
 class _GroupLess:
@@ -69,13 +71,23 @@ class _GroupLess:
 
 
 class OutputReader(_GroupLess):
-    """Reads those of ``OUTPUTS`` from their beginning, each partition in its order. Not for several threads at once.
+    """Reads those of ``OUTPUTS``, and ``jobs``, from their beginning, each partition in its order.
+
+    Not for several threads at once.
 
     Raises:
         Unavailable: no broker answers, or a topic is missing.
     """
 
-    def __init__(self, options: Options, prefix: str, topics: Sequence[str] = OUTPUTS, generation: str = "") -> None:
+    def __init__(
+        self,
+        options: Options,
+        prefix: str,
+        topics: Sequence[str] = OUTPUTS,
+        generation: str = "",
+        wanted: Wanted = lambda headers: True,
+    ) -> None:
+        self._wanted = wanted
         self._topics = {topic_name(prefix, topic, generation): topic for topic in topics}
         with reaching(options):
             self._consumer: Any = KafkaConsumer(
@@ -106,7 +118,17 @@ class OutputReader(_GroupLess):
             UnreadableRecord: a record that no worker wrote.
         """
         fetched = self._consumer.poll(timeout_ms=int(wait * 1000))
-        return [_output(self._topics[record.topic], record) for records in fetched.values() for record in records]
+        found = []
+        for record in (record for records in fetched.values() for record in records):
+            headers = text_headers(record.headers)
+            if self._wanted(headers):
+                found.append(_output(self._topics[record.topic], record, headers))
+        return found
+
+    @property
+    def passed(self) -> int:
+        """Where it stands in all partitions together."""
+        return sum(self._consumer.position(partition) for partition in self._partitions)
 
     def ends(self) -> dict[TopicPartition, int]:
         """Up to where records are visible now: in each partition up to the first transaction that is still open."""
@@ -127,19 +149,34 @@ def read_outputs(
         Unavailable: no broker answers, a topic is missing, or a partition cannot be read up to its end.
         UnreadableRecord: a record that no worker wrote.
     """
-    with OutputReader(options, prefix, topics, generation) as reader:
+    return follow_outputs(options, prefix, topics, generation)
+
+
+def follow_outputs(
+    options: Options,
+    prefix: str,
+    topics: Sequence[str] = OUTPUTS,
+    generation: str = "",
+    *,
+    wanted: Wanted = lambda headers: True,
+    until: Callable[[], bool] = lambda: True,
+) -> Iterator[Output]:
+    """The same of those that are ``wanted``; and then what becomes visible ``until`` there is nothing to wait for."""
+    with OutputReader(options, prefix, topics, generation, wanted) as reader:
         ends = reader.ends()
-        heard = time.monotonic()
+        heard, passed = time.monotonic(), -1
         while standing := reader.standing_before(ends):
             outputs = reader.read(_WAIT_MS / 1000)
             yield from outputs
-            if outputs:
-                heard = time.monotonic()
+            if reader.passed > passed:
+                heard, passed = time.monotonic(), reader.passed
             elif time.monotonic() - heard > PATIENCE_SECONDS:
                 names = ", ".join(f"{partition.topic}[{partition.partition}]" for partition in standing)
                 raise Unavailable(
                     f"{names} gave no record for {PATIENCE_SECONDS:g} s before its end: look at the broker, try again"
                 )
+        while not until():
+            yield from reader.read(_WAIT_MS / 1000)
 
 
 class PageCount(_GroupLess):
@@ -170,9 +207,10 @@ def _missing(names: Iterable[str]) -> Unavailable:
     return Unavailable(f"missing: {', '.join(sorted(names))}; make the topics: python -m worker topics create")
 
 
-def _output(topic: str, record: Any) -> Output:
-    headers = {name: value.decode(errors="replace") for name, value in record.headers if value is not None}
+def _output(topic: str, record: Any, headers: dict[str, str]) -> Output:
     try:
+        if topic == JOBS:
+            return JobMark.decode(record.value)
         if topic == VERDICTS:
             return VerdictRecord.decode(record.value)
         return _delivered(record, headers) if topic == DEDUPLICATED else _dead_letter(record, headers)

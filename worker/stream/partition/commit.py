@@ -11,7 +11,7 @@ from worker.messages import PageMeta, VerdictRecord, dead_letter_headers
 from worker.stream.log import Committed, Log, Output, Record, Sent, Ticket
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
-from worker.stream.partition.record_sizes import record_bytes, reference
+from worker.stream.partition.record_sizes import in_short, record_bytes, reference
 from worker.stream.policy import Note, Policy, ReplayPoint
 from worker.stream.states import PartitionState
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
@@ -22,7 +22,7 @@ OVERSIZE: Final = "oversize"
 
 
 def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: bool = False) -> list[Output]:
-    """What one committed page leaves: a dead letter, or its verdict and, unless dropped, the page as it came.
+    """What one committed page leaves: a dead letter, or its verdict and, where it is copied, the page as it came.
 
     A page that is only ``counted`` leaves nothing but its verdict, to be compared with that of another generation.
     Headers named ``dedup-…`` that the page brought along (a page fed back from ``deduplicated``) give way to ours.
@@ -40,8 +40,10 @@ def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: b
         headers = [*kept, *dead_letter_headers(reason, detail, source)]
         return [Output(DEAD_LETTERS, record.partition, key, body, headers, source)]
     verdict = verdict_record(record, decision, policy.scheme)
-    written = [Output(VERDICTS, record.partition, verdict.url.encode(), verdict.encode(), (), source)]
-    if not counted and not (policy.output == "drop" and decision.outcome == DUPLICATE):
+    whose = verdict.crawl_headers()
+    written = [Output(VERDICTS, record.partition, verdict.url.encode(), verdict.encode(), whose, source)]
+    copied = policy.output == "tag" or (policy.output == "drop" and decision.outcome != DUPLICATE)
+    if copied and not counted:
         headers = [*kept, *verdict.to_headers()]
         written.append(Output(DEDUPLICATED, record.partition, record.key, record.value, headers, source))
     return written
@@ -52,9 +54,9 @@ def verdict_record(record: Record, decision: Decision, scheme: bytes) -> Verdict
     assert decision.outcome != DEAD
     claim, original = decision.claim, decision.original
     try:
-        fetched = PageMeta.from_headers(record.headers).fetched
+        said = PageMeta.from_headers(in_short(record.headers))
     except UnreadableRecord:
-        fetched = None
+        said = None
     return VerdictRecord(
         url=claim.url,
         verdict=decision.outcome,
@@ -64,8 +66,14 @@ def verdict_record(record: Record, decision: Decision, scheme: bytes) -> Verdict
         fingerprint=None if claim.fingerprint is None else f"{claim.fingerprint:016x}",
         order=decision.order,
         source=(record.partition, record.offset),
-        fetched=fetched,
+        fetched=None if said is None else said.fetched,
         scheme=scheme.hex(),
+        url_as_given=None if said is None else said.url,
+        spider=None if said is None else said.spider,
+        job=None if said is None else said.job,
+        status=None if said is None else said.status,
+        language=claim.language,
+        tokens=claim.tokens,
     )
 
 

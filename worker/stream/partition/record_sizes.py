@@ -13,15 +13,15 @@ from worker.stream.policy import MAX_URL_BYTES
 MAX_DETAIL: Final = 300
 """Characters of a dead letter's detail, four bytes each at most."""
 MAX_REASON: Final = 64
-LEAST_BYTES: Final = 64 * 1024
-"""What each topic must take: a verdict with two of the longest URLs, or a dead letter without its body, takes less."""
+LEAST_BYTES: Final = 128 * 1024
+"""What each topic must take: a verdict with three of the longest URLs or a dead letter without body takes less."""
 
 _FRAMING: Final = 61 + 21
 """Of a batch with one record, and of the record, at most (KIP-98); the client measures so, too."""
 _COUNT: Final = 4
 """Bytes by which the number of headers may grow, with ours among them."""
 _KEPT_HEADER: Final = 1024
-"""Bytes of what is kept of a page that is too large, besides its URL."""
+"""Bytes of what is kept of what the crawler said of a page, besides its URL."""
 _LONGEST_URL: Final = "u" * MAX_URL_BYTES
 
 
@@ -73,13 +73,21 @@ def largest_output(key: bytes | None, value: bytes | None, headers: Headers) -> 
 
 
 def reference(key: bytes | None, headers: Headers) -> tuple[bytes | None, list[tuple[str, bytes]]]:
-    """What is left of a page that is too large to be passed on: key and URL, cut where they are longer than any that
-    is kept, and what else the crawler said of it in short. It always fits."""
+    """What is left of a page that is too large to be passed on: its key, cut where that is longer than any that is
+    kept, and what the crawler said of it in short. It always fits."""
+    return None if key is None else key[:MAX_URL_BYTES], in_short(headers)
+
+
+def in_short(headers: Headers) -> list[tuple[str, bytes]]:
+    """What the crawler said of a page: its URL, cut where it is longer than any that is kept, and what else is short.
+
+    Of a name that is there several times the last value counts.
+    """
     known = {name: value for name, value in headers if name in PageMeta.__struct_fields__ and value is not None}
     kept = []
     for name, value in known.items():
-        if name == "url":
+        if name == "url" and len(value) > MAX_URL_BYTES:
             kept.append((name, value[:MAX_URL_BYTES].decode(errors="ignore").encode()))
-        elif len(value) <= _KEPT_HEADER:
+        elif name == "url" or len(value) <= _KEPT_HEADER:
             kept.append((name, value))
-    return None if key is None else key[:MAX_URL_BYTES], kept
+    return kept

@@ -1,0 +1,30 @@
+"""Where commands write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from worker.cli.output_file import output_to
+from worker.errors import UsageError
+
+
+def test_without_a_file_it_is_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with output_to(None) as out:
+        out.write("页\n".encode())
+    assert capfdbinary.readouterr().out == "页\n".encode()
+
+
+def test_a_file_is_written_as_a_whole(tmp_path: Path) -> None:
+    with output_to(tmp_path / "rows") as out:
+        out.write(b"row\n")
+    assert (tmp_path / "rows").read_bytes() == b"row\n"
+
+
+def test_one_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(UsageError, match=r"--out .*rows cannot be written.*name another file"),
+        output_to(tmp_path / "nowhere" / "rows"),
+    ):
+        pass

@@ -1,0 +1,78 @@
+"""``python -m worker verdicts --job``: two crawls at once into the real broker, each with its own verdicts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.crawler_plugin.crawling import Crawl, Site, article, numbered, serve, to_kafka
+from worker.cli import verdicts
+from worker.config import Settings
+from worker.errors import CheckFailed, UsageError
+
+SMALL = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
+
+
+def run(load: Callable[[], Settings], *words: str) -> int:
+    parser = argparse.ArgumentParser()
+    verdicts.configure(parser)
+    return verdicts.run(parser.parse_args(words), load)
+
+
+@pytest.mark.cluster
+def test_of_two_crawls_at_once_each_has_its_own_verdicts_and_its_sum(
+    broker: str, topic_prefix: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    site = Site(numbered(6) | {"/again": article(0)})
+    with serve(site), Cluster(broker, topic_prefix, tmp_path, (*SMALL, "output.mode=verdicts")) as cluster:
+
+        def load() -> Settings:
+            return cluster.settings
+
+        crawls = []
+        for job in ("one", "two"):
+            (tmp_path / job).mkdir()
+            told = to_kafka(broker, topic_prefix) | {"DEDUP_JOB": job}
+            crawls.append(Crawl(tmp_path / job, "site", site.url("/"), told))
+        for each in crawls:
+            assert each.end().dedup["confirmed"] == 7
+        with pytest.raises(CheckFailed, match="7 of 7 pages of job one have no verdict yet: --follow"):
+            run(load, "--job", "one")
+        cluster.start_worker()
+        found = {}
+        for job in ("one", "two"):
+            out = tmp_path / f"{job}.jsonl"
+            assert run(load, "--job", job, "--follow", "--out", str(out)) == 0
+            found[job] = [json.loads(line) for line in out.read_text().splitlines()]
+            assert f"job {job}: 7 pages = " in capfd.readouterr().err
+        assert all({row["url"] for row in rows} == site.urls for rows in found.values())
+        assert [{row["job"] for row in rows} for rows in found.values()] == [{"one"}, {"two"}]
+        assert sum(row["verdict"] == "unique" for rows in found.values() for row in rows) == 6
+
+        items = tmp_path / "items.jsonl"
+        items.write_text("".join(json.dumps({"page": url}) + "\n" for url in sorted(site.urls)))
+        assert run(load, "--job", "two", "--spider", "site", "--join", str(items), "--on", "page") == 0
+        shown = capfd.readouterr()
+        assert "7 of 7 items have a verdict" in shown.err
+        of_rows = {row["url"]: row["verdict"] for row in found["two"]}
+        assert {item["page"]: item["dedup"]["verdict"] for item in map(json.loads, shown.out.splitlines())} == of_rows
+        with pytest.raises(CheckFailed, match="job two, spider nobody has no mark on the topic jobs"):
+            run(load, "--job", "two", "--spider", "nobody")
+        assert cluster.stop() == [0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--format", "parquet"), "name it with --out"),
+        (("--format", "csv", "--join", "items.jsonl"), "leave --format csv out"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told(words: tuple[str, ...], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        run(Settings, "--job", "7", *words)

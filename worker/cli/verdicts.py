@@ -1,0 +1,81 @@
+"""``python -m worker verdicts --job X``: what became of one crawl's pages, and whether that is all."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worker.cli.output_file import output_to
+from worker.errors import CheckFailed, UsageError
+from worker.jobs.account import JobAccount
+from worker.jobs.formats import CSV, FORMATS, JSONL, PARQUET, write_as_parquet, write_csv, write_jsonl
+from worker.jobs.from_topics import JobTopics
+from worker.jobs.joining import join
+from worker.stream.kafka.connection import client_options
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Prints a row for each page of the crawl that has its verdict, or is a dead letter. How many there are, and "
+        "whether the crawl has published as many, goes to standard error; if not, the exit code is 1. Reads committed "
+        "records only, from the beginning of the topics, and is in no group."
+    )
+    parser.add_argument(
+        "--job", required=True, metavar="NAME", help="the crawl: its DEDUP_JOB, the header job of its pages"
+    )
+    parser.add_argument("--spider", metavar="NAME", help="only the pages of this spider")
+    parser.add_argument(
+        "--follow", action="store_true", help="wait for what is missing; end when the crawl has ended and all is out"
+    )
+    parser.add_argument("--format", choices=FORMATS, default=JSONL, help=f"default: {JSONL}; {PARQUET} needs --out")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows here instead of printing them")
+    parser.add_argument(
+        "--join",
+        type=Path,
+        metavar="ITEMS",
+        help="instead of rows write these items (lines of JSON), each with the verdict on its page in the field dedup",
+    )
+    parser.add_argument("--on", default="url", metavar="FIELD", help="of the items: the page's URL (default: url)")
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """0 if there is a row for each page that the crawl has published.
+
+    Raises:
+        CheckFailed: there are fewer, or more, or the crawl has not ended; the message says what to do.
+        UsageError: options that go not together, or a file that cannot be read or written.
+        Unavailable: no broker answers, or a topic is missing.
+    """
+    if arguments.join is not None and arguments.format != JSONL:
+        raise UsageError(f"--join writes items as lines of JSON: leave --format {arguments.format} out")
+    if arguments.format == PARQUET and arguments.out is None:
+        raise UsageError("a Parquet file cannot be printed: name it with --out")
+    settings = load()
+    topics = settings.topics
+    spider = f", spider {arguments.spider}" if arguments.spider else ""
+    account = JobAccount(f"job {arguments.job}{spider}")
+    source = JobTopics(
+        client_options(settings.kafka), topics.prefix, topics.generation, arguments.job, arguments.spider
+    )
+    rows = source.rows(account, follow=arguments.follow)
+    said = []
+    if arguments.format == PARQUET:
+        write_as_parquet(rows, arguments.out)
+    else:
+        with output_to(arguments.out, arguments.join) as out:
+            if arguments.join is not None:
+                joined = join(arguments.join, arguments.on, rows, out)
+                said.append(f"{joined.told:,} of {joined.items:,} items have a verdict")
+            else:
+                (write_csv if arguments.format == CSV else write_jsonl)(rows, out)
+    print(*account.in_words(), *said, sep="\n", file=sys.stderr)
+    if problem := account.problem():
+        raise CheckFailed(problem)
+    return 0
