@@ -12,6 +12,7 @@ hence shards of several threads run side by side. After a fork, each process has
 from __future__ import annotations
 
 import gc
+import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -127,7 +128,7 @@ class Found:
 
 @cache
 def compiled_tables() -> Engine:
-    """The compiled tables. Takes seconds where nothing is cached yet.
+    """The compiled tables. Takes seconds where nothing is cached yet, with all that a worker runs beside them.
 
     Raises:
         UsageError: numba cannot run here.
@@ -135,6 +136,7 @@ def compiled_tables() -> Engine:
     from worker.compiling import must_compile
 
     must_compile()
+    importlib.import_module("worker.index.kernels.in_batch")  # else the first batch of pages would wait for it
     from worker.index.tables import CompiledTables
 
     # What numba is made of, hundreds of thousands of objects, lives as long as the process: the garbage collector,
