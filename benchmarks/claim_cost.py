@@ -186,6 +186,7 @@ def _answer(rules: Policy, offset: int, shard: int, homes: NDArray[np.int64]) ->
         original_batch=np.full(count, 7, "<i8").tobytes(),
         original_place=places.astype("<u4").tobytes(),
         distance=bytes(count),
+        agreement=bytes(count),
         reason=bytes(count),
         urls=tuple(f"https://www.example-{place % 97}.com/articles/2025/{place}.html" for place in places.tolist()),
     )

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from worker.messages import NEAR_REASONS, NO_DISTANCE, Answer, Batch, Claim, Hit
+from worker.messages import NEAR_REASONS, NOT_KNOWN, Answer, Batch, Claim, Hit
 from worker.stream.log_follower import Pending
 from worker.verdict.claims import Claims
 
@@ -37,7 +37,8 @@ def answer_of(hits: Iterable[Hit] = (), void: Sequence[int] = (), **fields: Any)
         place=column("I", (hit.place for hit in hits)),
         original_batch=column("q", (hit.order[0] for hit in hits)),
         original_place=column("I", (hit.order[1] for hit in hits)),
-        distance=bytes(NO_DISTANCE if hit.distance is None else hit.distance for hit in hits),
+        distance=bytes(NOT_KNOWN if hit.distance is None else hit.distance for hit in hits),
+        agreement=bytes(NOT_KNOWN if hit.agreement is None else hit.agreement for hit in hits),
         reason=bytes(NEAR_REASONS.index(hit.reason) for hit in hits),
         urls=tuple(hit.url for hit in hits),
         **given,

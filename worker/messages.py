@@ -170,7 +170,8 @@ PACKED_WIDTHS: Final = {
 class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """The earliest live survivor of one shard that is near to the claim at ``place`` of the batch.
 
-    ``distance`` is the Hamming distance in bits; None where one side has no fingerprint.
+    ``distance`` is the Hamming distance in bits; None where one side has no fingerprint. ``agreement`` is how many of
+    the 128 slots of their sketches agree; None where one side has none.
     """
 
     place: int
@@ -178,6 +179,7 @@ class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     url: str
     distance: int | None
     reason: str
+    agreement: int | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
@@ -185,8 +187,8 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
     ``void`` lists the places, uint32, of claims that are not the first of their page, ascending. The other columns are
     of the hits, which ascend by place: ``place`` uint32; ``original_batch`` int64 and ``original_place`` uint32, the
-    survivor's order; ``distance`` uint8 in bits, 255 for none; ``reason`` uint8, a place in ``NEAR_REASONS``; and the
-    survivors' ``urls``.
+    survivor's order; ``distance`` uint8 in bits and ``agreement`` uint8 in slots, 255 for none; ``reason`` uint8, a
+    place in ``NEAR_REASONS``; and the survivors' ``urls``.
     """
 
     scheme: bytes
@@ -198,6 +200,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     original_batch: bytes = b""
     original_place: bytes = b""
     distance: bytes = b""
+    agreement: bytes = b""
     reason: bytes = b""
     urls: tuple[str, ...] = ()
 
@@ -211,7 +214,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
     def hit(self, number: int) -> Hit:
         """The hit of that number, counted from 0."""
-        distance = self.distance[number]
+        distance, agreement = self.distance[number], self.agreement[number]
         return Hit(
             place=_U32.unpack_from(self.place, 4 * number)[0],
             order=(
@@ -219,8 +222,9 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
                 _U32.unpack_from(self.original_place, 4 * number)[0],
             ),
             url=self.urls[number],
-            distance=None if distance == NO_DISTANCE else distance,
+            distance=None if distance == NOT_KNOWN else distance,
             reason=NEAR_REASONS[self.reason[number]],
+            agreement=None if agreement == NOT_KNOWN else agreement,
         )
 
     def gist(self) -> bytes:
@@ -230,8 +234,9 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 _U32: Final = struct.Struct("<I")
 _I64: Final = struct.Struct("<q")
-_HIT_WIDTHS: Final = {"place": 4, "original_batch": 8, "original_place": 4, "distance": 1, "reason": 1}
-NO_DISTANCE: Final = 255
+_HIT_WIDTHS: Final = {"place": 4, "original_batch": 8, "original_place": 4, "distance": 1, "agreement": 1, "reason": 1}
+NOT_KNOWN: Final = 255
+"""Stands for no distance and no agreement."""
 NEAR_REASONS: Final = ("exact-text", "exact-bytes", "hamming", "sketch")
 """The reasons of ``worker.fingerprint.near``, by which a survivor is near to a page."""
 
@@ -301,6 +306,9 @@ OPTIONAL_WIDTHS: Final = {"scope": 8, "bands": SKETCH_BYTES, "sketch": SKETCH_BY
 class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A record of ``verdicts``, as JSON. ``fingerprint`` is 16 hex digits; ``scheme`` is 16 hex digits.
 
+    ``similarity`` is the estimated share of pairs of neighbouring words that the page and its original have in common,
+    0 to 1; None where nothing tells.
+
     ``url_as_given``, ``spider``, ``job`` and ``status`` are what the crawler said of the page (``PageMeta``), None
     where it said nothing. ``language`` is a label, empty where it is not known; ``tokens`` counts words of its text.
     """
@@ -309,6 +317,7 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Literal["unique", "duplicate", "refetch"]
     duplicate_of: str | None
     distance: int | None
+    similarity: float | None = None
     reason: str
     fingerprint: str | None
     order: Order

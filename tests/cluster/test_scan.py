@@ -35,6 +35,7 @@ class Said(NamedTuple):
     verdict: str
     duplicate_of: str | None
     distance: int | None
+    similarity: float | None
     fingerprint: str | None
 
 
@@ -43,7 +44,7 @@ def scanned(archive: Path, out: Path, *more: str) -> list[Said]:
     assert main(arguments) == 0
     rows = [VerdictRow.decode(line) for line in (out / "verdicts.jsonl").read_bytes().splitlines()]
     return [
-        Said(row.url, row.verdict, row.duplicate_of, row.distance, row.fingerprint)
+        Said(row.url, row.verdict, row.duplicate_of, row.distance, row.similarity, row.fingerprint)
         for row in rows
         if row.verdict != "dead"
     ]
@@ -55,7 +56,7 @@ def judged(cluster: Cluster) -> list[Said]:
     records = read(cluster.bootstrap, topic_name(topics.prefix, VERDICTS, topics.generation))
     verdicts = sorted((VerdictRecord.decode(record.value) for record in records), key=lambda verdict: verdict.source)
     assert len({verdict.source for verdict in verdicts}) == len(verdicts)
-    return [Said(v.url, v.verdict, v.duplicate_of, v.distance, v.fingerprint) for v in verdicts]
+    return [Said(v.url, v.verdict, v.duplicate_of, v.distance, v.similarity, v.fingerprint) for v in verdicts]
 
 
 def as_published(page: FetchedPage) -> tuple[PageMeta, bytes]:

@@ -39,7 +39,7 @@ def scan(claims: Iterable[Claim], *, file: str = "pages.warc", ids: bool = True)
     made = Scan([], [])
     for number, claim in enumerate(claims):
         decided = shard.decide([claim])
-        (decision,), (similarity,) = decided.decisions, shard.similarities(decided)
+        (decision,) = decided.decisions
         shard.take(decided)
         original = decision.original
         survivor = number if original is None else sum(original.order)
@@ -54,7 +54,7 @@ def scan(claims: Iterable[Claim], *, file: str = "pages.warc", ids: bool = True)
                 duplicate_of=None if original is None else original.url,
                 duplicate_of_id=f"page-{survivor}" if ids and original is not None else None,
                 distance=None if original is None else original.distance,
-                similarity=similarity,
+                similarity=decision.similarity,
                 reason=decision.reason,
                 language=claim.language,
                 tokens=claim.tokens,

@@ -204,8 +204,11 @@ class ReferenceTables:
         close[close] = self._sketches_allow(asked, hit[close], slots[close])
         exact = same_text & (close & (distance == 0) | ours_bare & theirs_bare)
         without_token = (_at(columns, "tokens", slots) == 0) & (asked.tokens[hit] == 0)
-        numbers, flags = np.full((4, len(best)), -1, np.int64), np.zeros((3, len(best)), np.bool_)
-        numbers[:, hit] = _at(columns, "batch", slots), _at(columns, "place", slots), distance, slots
+        numbers, flags = np.full((5, len(best)), -1, np.int64), np.zeros((3, len(best)), np.bool_)
+        agreements = [
+            self._agreement(asked, query, slot) for query, slot in zip(hit.tolist(), slots.tolist(), strict=True)
+        ]
+        numbers[:, hit] = _at(columns, "batch", slots), _at(columns, "place", slots), distance, slots, agreements
         flags[:, hit] = exact, ~close & ~exact, same_text & ours_bare & theirs_bare & without_token
         return numbers, flags
 
@@ -242,6 +245,12 @@ class ReferenceTables:
         allowed: NDArray[np.bool_] = either_bare | same_text
         allowed |= agreements_of(theirs, ours) >= rule.hamming_threshold
         return allowed
+
+    def _agreement(self, asked: Asked, query: int, slot: int) -> int:
+        if self._rules.sketch is None:
+            return -1
+        ours, theirs = asked.sketches[query], _sketches_at(self._columns, np.array([slot]))[0]
+        return agreement(ours.tobytes(), theirs.tobytes()) if ours.any() and theirs.any() else -1
 
     def _live(self, table: _Table, keys: U64, scopes: U64, lower: int) -> Iterator[tuple[I64, I64]]:
         for query, slot in table.candidates(keys):

@@ -90,24 +90,17 @@ def test_a_look_up_is_its_definition_whatever_was_stored_loaded_and_expired(
         assert list(shard.entries(expired_up_to)) == [row for row in model if row.order[0] > expired_up_to]
 
 
-@pytest.mark.parametrize("expired", [0, 3])
-def test_the_sketch_of_an_entry_is_found_by_its_order(expired: int) -> None:
-    rows = [
-        Survivor((batch, place), "u", None, 7, 9, 0, sketch=bytes([1 + batch]) * 32 if place else b"", bands=b"b" * 32)
-        for batch in (1, 4, 5, 9)
-        for place in range(batch)
-    ]
-    shard, plain = Shard(sketch=SketchRule(), sizes=TINY), Shard()
-    for one in (shard, plain):
-        one.store(rows)
-        one.expire(expired)
-    for row in rows:
-        if row.order[0] > expired:
-            assert shard.sketch(row.order) == row.sketch
-            assert plain.sketch(row.order) == b""
-    for order in [(0, 0), (4, 4), (6, 0), (10, 0), *[(1, 0)] * (expired > 0)]:
-        with pytest.raises(KeyError):
-            shard.sketch(order)
+@every_engine
+def test_how_far_two_sketches_agree_is_told_where_both_pages_have_one(engine: Engine | None) -> None:
+    shard, without = Shard(engine=engine, sketch=SketchRule()), Shard(engine=engine)
+    sketched = Survivor((1, 0), "u", 5, 7, 9, 0, sketch=bytes([255] * 31 + [0x3F]), bands=b"b" * 32)
+    other = sketched._replace(order=(1, 1), fingerprint=1 << 40, text_hash=8, sketch=b"", bands=b"")
+    for one in (shard, without):
+        one.store([sketched, other])
+    asked = [sketched._replace(sketch=bytes([255] * 27 + [0] * 4 + [0x3F])), sketched._replace(sketch=b""), other]
+    assert shard.earliest_near(Queries.of(asked)).agreements.tolist() == [112, -1, -1]
+    assert without.earliest_near(Queries.of(asked)).agreements.tolist() == [-1, -1, -1]
+    assert shard.earliest_near(Queries.of([sketched._replace(fingerprint=1 << 20)])).agreements.tolist() == [128]
 
 
 @every_engine

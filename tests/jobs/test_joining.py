@@ -28,7 +28,13 @@ def joined(tmp_path: Path, items: str, *rows: JobRow, on: str = "url") -> tuple[
 def test_an_item_keeps_what_it_has_and_gets_the_verdict_on_its_page_however_its_url_is_spelled(tmp_path: Path) -> None:
     items = '{"url": "http://B.example/#top", "title": "页"}\n\n{"url": "http://nobody.example/"}\n{"url": null}\n'
     found, counted = joined(tmp_path, items, row("http://b.example/", 1, "duplicate", "http://a.example/"))
-    told = {"verdict": "duplicate", "duplicate_of": "http://a.example/", "distance": None, "reason": "why"}
+    told = {
+        "verdict": "duplicate",
+        "duplicate_of": "http://a.example/",
+        "distance": None,
+        "similarity": None,
+        "reason": "why",
+    }
     assert found == [
         {"url": "http://B.example/#top", "title": "页", "dedup": told},
         {"url": "http://nobody.example/", "dedup": None},

@@ -14,6 +14,7 @@ from worker.fingerprint.scoped import ScopedNear
 from worker.index.shard import Shard
 from worker.local.single_shard import SingleShard
 from worker.messages import Block, Claim
+from worker.stream.log_follower import DecidedBatch
 from worker.stream.policy import Policy
 from worker.stream.shard.memory_limit import MIB, MemoryLimit, OverMemoryLimit
 
@@ -127,6 +128,10 @@ def test_what_has_expired_makes_room() -> None:
     assert judged(shard, *new) == ["unique"] * 200
 
 
+def similarities(decided: DecidedBatch) -> list[float | None]:
+    return [decision.similarity for decision in decided.decisions]
+
+
 @pytest.mark.parametrize(
     ("fields", "others", "similar"),
     [
@@ -143,12 +148,12 @@ def test_similarity_is_told_where_something_tells(
     shard = single()
     judged(shard, C, claim("a", 0, **fields))
     stored_before = claim("b", 0, **others)
-    assert shard.similarities(shard.decide([stored_before, claim("z", 0xFF << 40)])) == [similar, None]
+    assert similarities(shard.decide([stored_before, claim("z", 0xFF << 40)])) == [similar, None]
     together = claim("x", 0xFFFF << 30, **fields), claim("y", 0xFFFF << 30, **({"text_hash": 0xFFFF << 30} | others))
-    assert shard.similarities(shard.decide(together)) == [None, similar]
+    assert similarities(shard.decide(together)) == [None, similar]
 
 
 def test_a_dead_page_is_similar_to_none() -> None:
     shard = single()
     decided = shard.decide([claim("", None, dead="bad-url: x")])
-    assert (decided.decisions.rows[0].outcome, shard.similarities(decided)) == ("dead", [None])
+    assert (decided.decisions.rows[0].outcome, similarities(decided)) == ("dead", [None])

@@ -18,11 +18,11 @@ CLAIM = Claim(
     sketch=b"s" * 32,
     bands=b"b" * 32,
 )
-ORIGINAL = Hit(place=0, order=(1, 1), url="http://a.example/", distance=2, reason="hamming")
+ORIGINAL = Hit(place=0, order=(1, 1), url="http://a.example/", distance=2, reason="hamming", agreement=80)
 
 
 def test_a_duplicate_names_its_original_and_how_near_it_is() -> None:
-    verdict = Verdict.of(Decision((3, 0), CLAIM, "duplicate", "hamming", ORIGINAL), "HTTP://b.example", 0.5)
+    verdict = Verdict.of(Decision((3, 0), CLAIM, "duplicate", "hamming", ORIGINAL), "HTTP://b.example")
     assert verdict == Verdict(
         url="http://b.example/",
         kind="duplicate",
@@ -42,11 +42,11 @@ def test_a_duplicate_names_its_original_and_how_near_it_is() -> None:
 
 
 def test_a_unique_page_is_near_to_none() -> None:
-    verdict = Verdict.of(Decision((3, 0), CLAIM, "unique", "first"), "", None)
+    verdict = Verdict.of(Decision((3, 0), CLAIM, "unique", "first"), "")
     assert (verdict.kind, verdict.duplicate_of, verdict.distance, verdict.similarity) == ("unique", None, None, None)
 
 
 def test_a_dead_page_has_its_reason_and_the_detail_apart_and_the_url_that_was_given() -> None:
     claim = Claim(partition=0, offset=3, clock=0, url="", dead="bad-url: not an absolute URL: 'x'")
-    verdict = Verdict.of(Decision((3, 0), claim, "dead", claim.dead or ""), "x", None)
+    verdict = Verdict.of(Decision((3, 0), claim, "dead", claim.dead or ""), "x")
     assert verdict == Verdict(url="x", kind="dead", reason="bad-url", detail="not an absolute URL: 'x'", number=3)

@@ -50,6 +50,9 @@ class PlainFound:
     def distance_of(self, query: int) -> int | None:
         return self.found[query][2].distance
 
+    def agreement_of(self, query: int) -> None:
+        """Nothing depends on it."""
+
     def reason(self, query: int) -> str:
         return self.found[query][2].reason
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tests.columns import hits_of, void_of
 from tests.oracle import Near
+from worker.fingerprint.sketch import agreement
 from worker.messages import Answer, Claim, Hit
 from worker.verdict.decide import DEAD, DUPLICATE, FIRST, NO_FEATURES, REFETCH, SAME_URL, UNIQUE, Decision
 
@@ -42,6 +43,9 @@ def decisions_by_definition(
                     url=claims[earlier].url,
                     distance=match.distance,
                     reason=match.reason,
+                    agreement=agreement(claim.sketch, claims[earlier].sketch)
+                    if claim.sketch and claims[earlier].sketch
+                    else None,
                 )
         if original is None:
             survivors.append(place)

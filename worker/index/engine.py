@@ -149,9 +149,9 @@ class Tables(Protocol):
         """The earliest entry near to one fingerprint without a sketch, of scope 0; ``NO_SLOT`` for none."""
 
     def describe(self, asked: Asked, best: I64) -> tuple[I64, NDArray[np.bool_]]:
-        """What was found: int64 (4, n) batches, places, distances and slots, -1 for none; bool (3, n) whether the texts
-        are equal, whether only the sketches are near, and whether the pages are equal and have no token. Slots are
-        numbered as the columns number them."""
+        """What was found: int64 (5, n) batches, places, distances, slots and agreements of the sketches, -1 for none;
+        bool (3, n) whether the texts are equal, whether only the sketches are near, and whether the pages are equal and
+        have no token. Slots are numbered as the columns number them."""
 
     def bands(self, begin: int, end: int) -> U32:
         """The bands of these entries, numbered as the columns number them: uint32 (n, 8), 0 for those without."""

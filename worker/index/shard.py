@@ -85,15 +85,16 @@ class Found:
     """For each query the earliest near entry, as columns (n,), all int64 but the last.
 
     ``batches`` and ``places`` are its order and ``slots`` its number, -1 for none. ``distances`` are in bits, -1 for
-    none and for pages without fingerprint. ``exact`` (bool): the texts are equal, not only near. ``by_sketch`` (bool):
-    near by the sketch only. ``by_bytes`` (bool): equal, and without any token. The methods give one query's, for those
-    that ``hits`` names.
+    none and for pages without fingerprint; ``agreements`` are of the sketches' 128 slots, -1 where a page has none.
+    ``exact`` (bool): the texts are equal, not only near. ``by_sketch`` (bool): near by the sketch only. ``by_bytes``
+    (bool): equal, and without any token. The methods give one query's, for those that ``hits`` names.
     """
 
     batches: NDArray[np.int64]
     places: NDArray[np.int64]
     distances: NDArray[np.int64]
     slots: NDArray[np.int64]
+    agreements: NDArray[np.int64]
     exact: NDArray[np.bool_]
     by_sketch: NDArray[np.bool_]
     by_bytes: NDArray[np.bool_]
@@ -118,6 +119,11 @@ class Found:
         """Bits that differ; None for pages without fingerprint."""
         distance = int(self.distances[query])
         return None if distance < 0 else distance
+
+    def agreement_of(self, query: int) -> int | None:
+        """Slots of the sketches that agree; None where one of the pages has none."""
+        agreement = int(self.agreements[query])
+        return None if agreement < 0 else agreement
 
     def reason(self, query: int) -> str:
         """Which rule holds: equal texts before fingerprints before sketches."""
@@ -237,22 +243,6 @@ class Shard:
         if not first <= slot < end:
             raise IndexError(f"slot {slot} holds no live entry; they are {first} to {end - 1}")
         return self._urls[slot - first]
-
-    def sketch(self, order: Order) -> bytes:
-        """The 32 bytes of the live entry of this order; none where it has no sketch.
-
-        Raises:
-            KeyError: there is no such entry.
-        """
-        columns, (batch, place) = self._columns, order
-        begin, end = columns.first_after(batch - 1), columns.first_after(batch)
-        found = np.flatnonzero(columns.between("place", begin, end) == place)
-        if not len(found):
-            raise KeyError(order)
-        if not columns.sketched:
-            return b""
-        (row,) = columns.sketches_between(begin + int(found[0]), begin + int(found[0]) + 1)
-        return row.tobytes() if row.any() else b""
 
     def store(self, entries: Entries | Sequence[Survivor]) -> None:
         """Add entries later than all that were ever stored.

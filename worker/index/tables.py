@@ -160,7 +160,7 @@ class CompiledTables:
 
     def describe(self, asked: Asked, best: I64) -> tuple[I64, NDArray[np.bool_]]:
         """See ``Tables``."""
-        numbers, flags = np.empty((4, len(best)), np.int64), np.empty((3, len(best)), np.bool_)
+        numbers, flags = np.empty((5, len(best)), np.int64), np.empty((3, len(best)), np.bool_)
         scan.describe(
             self._state, best, asked.values, asked.bare, asked.texts, asked.tokens, asked.sketches,
             self._columns.first, numbers, flags,

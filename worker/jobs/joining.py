@@ -15,7 +15,7 @@ from worker.urls import canonical_url
 
 FIELD: Final = "dedup"
 """Of an item, as where the crawl itself tells it the verdict (``DEDUP_MODE=local``)."""
-TOLD: Final = ("verdict", "duplicate_of", "distance", "reason")
+TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason")
 
 
 class Joined(NamedTuple):

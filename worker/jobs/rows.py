@@ -24,6 +24,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Literal["unique", "duplicate", "refetch", "dead"]
     duplicate_of: str | None = None
     distance: int | None = None
+    similarity: float | None = None
     reason: str
     detail: str = ""
     language: str = ""

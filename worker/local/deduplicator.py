@@ -179,7 +179,7 @@ class Deduplicator:
         page = FetchedPage(url, body, **about)
         with self._alone():
             decided = self._shard.decide([self._claim(page)])
-            return Verdict.of(decided.decisions.rows[0], page.url, self._shard.similarities(decided)[0])
+            return Verdict.of(decided.decisions.rows[0], page.url)
 
     def flush(self) -> None:
         """Write what was judged; when this returns, it outlives a crash of the machine.
@@ -241,7 +241,6 @@ class Deduplicator:
             return [
                 verdict for page, claim in zip(pages, claims, strict=True) for verdict in self._judge([page], [claim])
             ]
-        similarities = self._shard.similarities(decided)
         self._whole = False
         self._shard.take(decided)
         self._whole = True
@@ -249,10 +248,7 @@ class Deduplicator:
             self._seal()
         elif self._shard.sealed:
             self._write()
-        return [
-            Verdict.of(decision, page.url, similarity)
-            for decision, page, similarity in zip(decided.decisions, pages, similarities, strict=True)
-        ]
+        return [Verdict.of(decision, page.url) for decision, page in zip(decided.decisions, pages, strict=True)]
 
     def _claim(self, page: FetchedPage) -> Claim:
         parsing = self._parsing_by(InProcess(self._fingerprinter))

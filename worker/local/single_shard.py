@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
-from worker.fingerprint.sketch import agreement, similarity
 from worker.index.blocks import cover
 from worker.index.shard import Shard
 from worker.messages import Block, Claim
@@ -22,7 +20,7 @@ from worker.stream.shard.live import LiveShard
 from worker.stream.shard.memory_limit import MemoryLimit, OverMemoryLimit
 from worker.stream.shard.restore import standing_of
 from worker.verdict.claims import Claims
-from worker.verdict.decide import Decision, decide
+from worker.verdict.decide import decide
 
 
 class SingleShard:
@@ -79,10 +77,6 @@ class SingleShard:
             number, self._policy.writer, decisions, ReplayPoint(number, number), ReplayPoint(after, after)
         )
 
-    def similarities(self, decided: DecidedBatch) -> list[float | None]:
-        """How similar each page is to the original that it was just found to be near to; None where nothing tells."""
-        return [self._similarity(decision, decided) for decision in decided.decisions]
-
     def has_room_for(self, decided: DecidedBatch) -> None:
         """To be asked once before ``take``.
 
@@ -118,18 +112,6 @@ class SingleShard:
 
     def _count(self) -> None:
         self._memory.count(0, self._index, self._live.standing.clocks.nbytes)
-
-    def _similarity(self, decision: Decision, decided: DecidedBatch) -> float | None:
-        original = decision.original
-        if original is None:
-            return None
-        if original.reason in (EXACT_TEXT, EXACT_BYTES):
-            return 1.0
-        batch, place = original.order
-        here = batch == decided.offset
-        ours = decision.claim.sketch
-        theirs = decided.claims[place].sketch if here else self._index.sketch(original.order)
-        return min(1.0, max(0.0, similarity(agreement(ours, theirs)))) if ours and theirs else None
 
 
 _NEXT_MOVE: Final = "raise it, or let pages expire (near.ttl_days)"

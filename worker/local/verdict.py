@@ -39,7 +39,7 @@ class Verdict:
     duplicate_of_number: int | None = None
 
     @classmethod
-    def of(cls, decision: Decision, url: str, similarity: float | None) -> Verdict:
+    def of(cls, decision: Decision, url: str) -> Verdict:
         """The decision on a page; ``url`` is what stands for one that has no canonical URL."""
         claim, original = decision.claim, decision.original
         reason, detail = decision.reason, ""
@@ -51,7 +51,7 @@ class Verdict:
             reason=reason,
             duplicate_of=None if original is None else original.url,
             distance=None if original is None else original.distance,
-            similarity=similarity,
+            similarity=decision.similarity,
             detail=detail,
             fingerprint=None if claim.fingerprint is None else f"{claim.fingerprint:016x}",
             language=claim.language,

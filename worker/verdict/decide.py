@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.errors import Refused
+from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
 from worker.fingerprint.scoped import ScopedNear
+from worker.fingerprint.sketch import agreement, similarity
 from worker.index.in_batch import earliest_in_batch
 from worker.index.shard import Queries
 from worker.messages import MAX_U64, Answer, Claim, Hit, Order
@@ -52,6 +54,16 @@ class Decision:
     outcome: Literal["unique", "duplicate", "refetch", "dead"]
     reason: str
     original: Hit | None = None
+
+    @property
+    def similarity(self) -> float | None:
+        """Estimated share of pairs of neighbouring words in common with the original, 0 to 1, where something tells."""
+        if self.original is None:
+            return None
+        if self.original.reason in (EXACT_TEXT, EXACT_BYTES):
+            return 1.0
+        agreement = self.original.agreement
+        return None if agreement is None else min(1.0, max(0.0, similarity(agreement)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +126,7 @@ class Decisions:
                 url=other.url,
                 distance=match.distance,
                 reason=match.reason,
+                agreement=agreement(claim.sketch, other.sketch) if claim.sketch and other.sketch else None,
             )
         answer = int(np.searchsorted(self._hits_up_to, number, side="right"))
         return self._answers[answer].hit(number - (int(self._hits_up_to[answer - 1]) if answer else 0))

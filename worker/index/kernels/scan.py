@@ -28,8 +28,8 @@ from worker.index.kernels.native import (
     popcount,
     u32_at,
 )
-from worker.index.kernels.nearness import in_ratio, is_near, sketches_allow
-from worker.index.kernels.slabs import Row, State, chunk_of, form_of, row_of, slab_at, slots_after, value_at
+from worker.index.kernels.nearness import agreement_of, in_ratio, is_near, sketches_allow
+from worker.index.kernels.slabs import Row, State, chunk_of, form_of, row_of, sketch_at, slab_at, slots_after, value_at
 
 ROWS_AHEAD = 28
 SLABS_AHEAD = 18
@@ -369,6 +369,7 @@ def describe(
             continue
         if best[at] == plan.NO_SLOT:
             numbers[0, at], numbers[1, at], numbers[2, at], numbers[3, at] = missing, missing, missing, missing
+            numbers[4, at] = missing
             flags[0, at] = flags[1, at] = flags[2, at] = False
             continue
         slot = (best[at] + first) & plan.SLOT_MASK
@@ -377,6 +378,12 @@ def describe(
         numbers[0, at] = np.int64(value_at(state, plan.BATCH, slot))
         numbers[1, at] = np.int64(value_at(state, plan.PLACE, slot))
         numbers[3, at] = best[at] + first
+        numbers[4, at] = missing
+        if sketched:
+            ours, stored = sketches[at], sketch_at(state, slot)
+            one, other = ours[0] | ours[1] | ours[2] | ours[3], stored[0] | stored[1] | stored[2] | stored[3]
+            if one != np.uint64(0) and other != np.uint64(0):
+                numbers[4, at] = agreement_of(ours, stored)
         flags[2, at] = False
         if bare[at] or theirs_bare:
             numbers[2, at] = -1

@@ -62,6 +62,7 @@ def verdict_record(record: Record, decision: Decision, scheme: bytes) -> Verdict
         verdict=decision.outcome,
         duplicate_of=None if original is None else original.url,
         distance=None if original is None else original.distance,
+        similarity=None if decision.similarity is None else round(decision.similarity, 4),
         reason=decision.reason,
         fingerprint=None if claim.fingerprint is None else f"{claim.fingerprint:016x}",
         order=decision.order,

@@ -16,7 +16,7 @@ from worker.index.blocks import Header, pack
 from worker.index.entries import OPTIONAL, Entries, Survivor
 from worker.index.in_batch import void_claims
 from worker.index.shard import Queries
-from worker.messages import NEAR_REASONS, NO_DISTANCE, Answer, Block, Order
+from worker.messages import NEAR_REASONS, NOT_KNOWN, Answer, Block, Order
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
@@ -41,6 +41,9 @@ class Earliest(Protocol):
 
     def distance_of(self, query: int) -> int | None:
         """Bits that differ; None for pages without fingerprint."""
+
+    def agreement_of(self, query: int) -> int | None:
+        """Slots of the sketches that agree; None where one of the pages has none."""
 
     def reason(self, query: int) -> str:
         """Which rule holds."""
@@ -193,6 +196,7 @@ class LiveShard(LogSubscriber):
         hits = found.hits()
         orders = [found.order(query) for query in hits]
         distances = [found.distance_of(query) for query in hits]
+        agreements = [found.agreement_of(query) for query in hits]
         return Answer(
             scheme=self.policy.scheme,
             writer=self.policy.writer,
@@ -202,7 +206,8 @@ class LiveShard(LogSubscriber):
             place=np.flatnonzero(asked)[hits].astype("<u4").tobytes(),
             original_batch=np.array([batch for batch, _ in orders], "<i8").tobytes(),
             original_place=np.array([place for _, place in orders], "<u4").tobytes(),
-            distance=bytes(NO_DISTANCE if distance is None else distance for distance in distances),
+            distance=bytes(NOT_KNOWN if distance is None else distance for distance in distances),
+            agreement=bytes(NOT_KNOWN if agreement is None else agreement for agreement in agreements),
             reason=bytes(NEAR_REASONS.index(found.reason(query)) for query in hits),
             urls=tuple(self.index.url(found.slot(query)) for query in hits),
         )
