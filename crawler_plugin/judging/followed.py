@@ -32,6 +32,7 @@ from worker.messages import VerdictRecord
 Place: TypeAlias = tuple[int, int]
 """Partition and offset in ``pages``."""
 
+TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason")
 MOST_EARLY: Final = 10_000
 """Verdicts of the job that nobody waits for yet, or any more; some 5 MB. Those of other processes that crawl under the
 same job are among them, so the oldest ones give way."""
@@ -148,10 +149,7 @@ def _read(value: bytes | None, headers: Mapping[str, bytes], *, is_dead: bool) -
     if is_dead:
         partition, offset = headers["dedup-source"].split(b":")
         reason = headers["dedup-reason"].decode()
-        return (int(partition), int(offset)), _told("dead", reason)
+        told = {"verdict": "dead", "duplicate_of": None, "distance": None, "similarity": None, "reason": reason}
+        return (int(partition), int(offset)), told
     record = VerdictRecord.decode(value)
-    return record.source, _told(record.verdict, record.reason, record.duplicate_of, record.distance)
-
-
-def _told(verdict: str, reason: str, duplicate_of: str | None = None, distance: int | None = None) -> Told:
-    return {"verdict": verdict, "duplicate_of": duplicate_of, "distance": distance, "reason": reason}
+    return record.source, {name: getattr(record, name) for name in TOLD}

@@ -13,8 +13,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 Told: TypeAlias = Mapping[str, Any]
-"""What an item is told of its page: ``verdict``, ``duplicate_of``, ``distance`` and ``reason``; where this process
-judges it, ``similarity``, too."""
+"""What an item is told of its page: ``verdict``, ``duplicate_of``, ``distance``, ``similarity`` and ``reason``."""
 
 
 LATE: Final = "late"

@@ -130,7 +130,7 @@ def test_items_that_wait_too_long_pass_without_a_verdict_and_it_is_said_why(
     make_topic(broker, topic_prefix)
     site = Site(numbered(5))
     with serve(site):
-        impatient = feed(tmp_path) | {"DEDUP_AWAIT": 0.3, "DEDUP_DROP": True, "DEDUP_FLUSH_TIMEOUT": 0}
+        impatient = feed(tmp_path) | {"DEDUP_AWAIT": 0.3, "DEDUP_DROP": True}
         ended = crawl(tmp_path, site, "judged", **impatient, **to_kafka(broker, topic_prefix))
         assert {item["url"]: item["dedup"] for item in items(tmp_path)} == dict.fromkeys(site.urls)
         assert (ended.dedup["without_verdict/late"], ended.dedup["confirmed"]) == (5, 5)
@@ -139,6 +139,7 @@ def test_items_that_wait_too_long_pass_without_a_verdict_and_it_is_said_why(
 
         # No broker at all. The spool takes what finds no room.
         away = to_nobody(topic_prefix) | {
+            "DEDUP_FLUSH_TIMEOUT": 0,
             "DEDUP_BUFFER_BYTES": 4096,
             "DEDUP_MAX_PAGE_BYTES": 4096,
             "DEDUP_ON_FULL": "spool",
