@@ -87,7 +87,7 @@ def test_feeds_of_two_crawls_at_once_hold_what_verdicts_keep_though_the_worker_i
 
         worker = cluster.start_worker()
         one, two = start("one", "judged"), start("two", "title", DEDUP_CAPTURE=True)
-        one.wait_for_log("Scraped from")
+        wait_for(lambda: any("Scraped from" in each.log for each in (one, two)), "an item that passed")
         worker.kill()
         may_go_on.set()
         wait_for(lambda: len(site.asked) >= 2 + 3 * len(site.pages), "all requests")
