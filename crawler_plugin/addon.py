@@ -52,7 +52,7 @@ class Addon:
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", Pipeline, PIPELINE_ORDER)
         if read is None or read.captured is None:
             return
-        if read.mode == "local":
+        if read.tells:
             settings.setdefault_in_component_priority_dict(
                 "SPIDER_MIDDLEWARES", FoundItemsMiddleware, FOUND_ITEMS_ORDER
             )

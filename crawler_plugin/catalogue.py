@@ -44,9 +44,20 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         "The worker's settings for `local`, as `near.k`. By default they are found [as a worker finds "
         "them](settings.md).",
     ),
+    "DEDUP_AWAIT": Setting(
+        0.0,
+        "seconds, a number from 0 to 3600",
+        "How long an item waits for the worker's verdict on its page, which it is told in the field `dedup`; None "
+        "where it is not there by then. 0: items do not wait. With `DEDUP_MODE` local they always wait.",
+    ),
+    "DEDUP_GENERATION": Setting(
+        "",
+        "text of letters, digits, dots, hyphens and underscores, at most 30 characters",
+        "Of which workers the verdicts are that `DEDUP_AWAIT` waits for: their `topics.generation`.",
+    ),
     "DEDUP_DROP": Setting(
         False,
-        "True or False; True needs DEDUP_MODE local",
+        "True or False; True needs DEDUP_AWAIT or DEDUP_MODE local",
         "Whether items of near-duplicates are dropped (`DropItem`). Those of refetches pass.",
     ),
     "DEDUP_DROP_REFETCHES": Setting(

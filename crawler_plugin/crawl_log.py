@@ -15,6 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
 from crawler_plugin import stats
+from crawler_plugin.judging.verdicts import LATE, SPOOLED, TOO_LARGE
 from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.record import PageRecord
 from crawler_plugin.settings import PluginSettings
@@ -22,6 +23,7 @@ from crawler_plugin.spool.file import Appended, Spool, named
 from worker.messages import JobMark
 
 NAMED_PAGES: Final = 5
+_UNREADABLE: Final = "unreadable verdicts"
 _log = logging.getLogger(__name__)
 
 
@@ -206,6 +208,31 @@ class CrawlLog:
         self.count(stats.VERDICT + verdict)
         if verdict == "dead":
             self.warn_once(stats.VERDICT + verdict, f"{page.url}: the page cannot be compared with others ({reason})")
+
+    def without_verdict(self, item: object, why: str) -> None:
+        """An item passes without the verdict on its page."""
+        means = {
+            LATE: f"it was not there after DEDUP_AWAIT={self._settings.patience:g} seconds: see that workers run and "
+            "keep up (dedup_lag_seconds), and leave some seconds more than their commit.seconds",
+            SPOOLED: "the page is in the spool, and judged when that is sent",
+            TOO_LARGE: "the page is larger than the topic takes",
+        }
+        self.skip(
+            stats.WITHOUT_VERDICT + why, f"a {type(item).__name__} passes without the verdict on its page: {means[why]}"
+        )
+
+    def unreadable_verdicts(self, error: Exception) -> None:
+        """Verdicts do not come back to the crawl, until they do."""
+        if _UNREADABLE in self._warned:
+            return
+        self._warned.add(_UNREADABLE)
+        self.say(
+            logging.WARNING,
+            f"no verdict can be read from {self._settings.verdicts} and {self._settings.dead_letters} at "
+            f"{self._servers} ({type(error).__name__}: {error}); it is tried again. See that the topics are there "
+            "(python -m worker topics create), that DEDUP_GENERATION is the workers' topics.generation, and that the "
+            "crawl may read them (deploy/kafka/acls.sh)",
+        )
 
     def unjudged(self, page: PageRecord, error: BaseException) -> None:
         """A page has no verdict, and no page after it will."""

@@ -62,6 +62,11 @@ class Delivery(ABC):
         """The verdicts whose items are dropped."""
         return self._settings.drop
 
+    @property
+    def patience(self) -> float | None:
+        """Seconds for which an item waits for the verdict on its page; None: until it comes."""
+        return None if self._settings.mode == "local" else self._settings.patience
+
     @staticmethod
     def now_ms() -> int:
         """Milliseconds since 1970 UTC."""

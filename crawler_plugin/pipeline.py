@@ -36,7 +36,10 @@ class Pipeline(Component):
             page = self._page(item)
             coming = None if page is None else await self._delivery.hand_over(page)
         if coming is not None:
-            self._tell(item, await coming.wait())
+            told = await coming.wait(self._delivery.patience)
+            if told is None and coming.missing is not None:
+                self._delivery.log.without_verdict(item, coming.missing)
+            self._tell(item, told)
         return item
 
     async def close_spider(self) -> None:

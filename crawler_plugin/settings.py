@@ -22,7 +22,7 @@ from crawler_plugin.publishing.connection import DELIVERY_MS, LINGER_MS, REQUEST
 from crawler_plugin.wanted import Wanted, media_types, status_ranges
 from worker.errors import UsageError
 from worker.kafka_client.connection import require_crc32c, tls_context
-from worker.topics import DEFAULT_PREFIX, JOBS, PAGES, topic_name
+from worker.topics import DEAD_LETTERS, DEFAULT_PREFIX, JOBS, PAGES, VERDICTS, topic_name
 
 Fallback = TypeVar("Fallback")
 Parsed = TypeVar("Parsed")
@@ -48,6 +48,7 @@ _MECHANISMS: Final = (*_PASSWORD_MECHANISMS, "GSSAPI", "OAUTHBEARER", "AWS_MSK_I
 _COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 _SERVER: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:,\[\]/]+):([0-9]{1,5})")
 _TOPIC_PREFIX: Final = re.compile(r"[A-Za-z0-9._-]{0,200}")
+_GENERATION: Final = re.compile(r"[A-Za-z0-9._-]{0,30}")
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,10 @@ class PluginSettings:
     required: bool = False
     jobs: str = topic_name(DEFAULT_PREFIX, JOBS)
     """The topic that is told how many pages of which job there were."""
+    patience: float = 0.0
+    """Seconds for which an item waits for a worker's verdict on its page; 0: it does not."""
+    verdicts: str = topic_name(DEFAULT_PREFIX, VERDICTS)
+    dead_letters: str = topic_name(DEFAULT_PREFIX, DEAD_LETTERS)
     spool: str | None = None
     """A path in which %(spider)s and %(job)s stand for names; None: there is none."""
     spool_bytes: int = 1024**3
@@ -94,10 +99,14 @@ class PluginSettings:
         servers = reader.servers("DEDUP_BOOTSTRAP_SERVERS")
         max_page_bytes = reader.whole_number("DEDUP_MAX_PAGE_BYTES", 4096, 1024**3)
         prefix = reader.topic_prefix("DEDUP_TOPIC_PREFIX")
+        generation = reader.generation("DEDUP_GENERATION")
         read = cls(
             bootstrap_servers=servers,
             topic=topic_name(prefix, PAGES),
             jobs=topic_name(prefix, JOBS),
+            patience=reader.seconds("DEDUP_AWAIT", 3600),
+            verdicts=topic_name(prefix, VERDICTS, generation),
+            dead_letters=topic_name(prefix, DEAD_LETTERS, generation),
             fields=MappingProxyType(reader.fields("DEDUP_FIELDS")),
             job=reader.job("DEDUP_JOB"),
             buffer_bytes=reader.whole_number("DEDUP_BUFFER_BYTES", max_page_bytes, 1024**5),
@@ -118,9 +127,16 @@ class PluginSettings:
             drop=reader.drop(),
         )
         if read.mode != "local":
-            reader.refuse_what_only_local_reads()
+            reader.refuse_without_effect(("DEDUP_STATE", "DEDUP_CONFIG"), "DEDUP_MODE = 'local'")
+        if not read.tells:
+            reader.refuse_without_effect(("DEDUP_DROP", "DEDUP_DROP_REFETCHES"), "DEDUP_AWAIT, or DEDUP_MODE = 'local'")
         reader.raise_problems()
         return read
+
+    @property
+    def tells(self) -> bool:
+        """Whether verdicts come back to the crawl."""
+        return self.mode == "local" or self.patience > 0
 
 
 def is_enabled(settings: BaseSettings) -> bool:
@@ -157,10 +173,10 @@ class _Reader:
                 meant = f"did you mean {PREFIX}{close[0]}?" if close else f"there are {', '.join(SETTINGS)}"
                 self._problems.append(f"{name}: no such setting, {meant}")
 
-    def refuse_what_only_local_reads(self) -> None:
-        for name in ("DEDUP_STATE", "DEDUP_CONFIG", "DEDUP_DROP", "DEDUP_DROP_REFETCHES"):
+    def refuse_without_effect(self, names: tuple[str, ...], needed: str) -> None:
+        for name in names:
             if str(self._value(name)).lower() not in ("none", "false", "0"):
-                self._problems.append(f"{name}: it has no effect without DEDUP_MODE = 'local', add that")
+                self._problems.append(f"{name}: it has no effect without {needed}, add that")
 
     def captured(self) -> Wanted | None:
         types = self._parsed("DEDUP_CAPTURE_TYPES", media_types)
@@ -182,6 +198,12 @@ class _Reader:
         value = self._value(name)
         if not isinstance(value, str) or not _TOPIC_PREFIX.fullmatch(value):
             return self._wrong(name, value, DEFAULT_PREFIX)
+        return value
+
+    def generation(self, name: str) -> str:
+        value = self._value(name)
+        if not isinstance(value, str) or not _GENERATION.fullmatch(value):
+            return self._wrong(name, value, "")
         return value
 
     def fields(self, name: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ An item that has passed, or a response that a callback got while responses are c
 
     published + spool/found = confirmed + rejected/oversize_at_broker + spool/left + unconfirmed
 
+With ``DEDUP_AWAIT`` each item whose page was published has a verdict, or is in one of ``without_verdict/…``.
 Where this process judges pages itself (``DEDUP_MODE=local``), one of ``verdict/…`` and ``unjudged`` takes the place of
 ``published``.
 """
@@ -33,6 +34,7 @@ WAITED_SECONDS: Final = "dedup/waited_seconds"
 WAITED_PAGES: Final = "dedup/waited_pages"
 MOST_BUFFERED: Final = "dedup/buffered_bytes_max"
 VERDICT: Final = "dedup/verdict/"
+WITHOUT_VERDICT: Final = "dedup/without_verdict/"
 UNJUDGED: Final = "dedup/unjudged"
 DROPPED: Final = "dedup/dropped/"
 UNTOLD: Final = "dedup/untold"
@@ -67,11 +69,14 @@ STATS: Final[Mapping[str, str]] = {
     SEND_ERRORS: "errors after which the connection was made anew and pages sent again",
     WAITED_PAGES: "pages that waited, as `DEDUP_BUFFER_BYTES` were unconfirmed",
     WAITED_SECONDS: "how long, all added up",
-    VERDICT + "unique": "pages that this process judged (`DEDUP_MODE=local`), by their verdict; 'dead' are those that "
-    "could not be read",
+    VERDICT + "unique": "pages whose verdict an item could learn (`DEDUP_MODE=local`, `DEDUP_AWAIT`), by the verdict; "
+    "'dead' are those that could not be read",
     VERDICT + "duplicate": "the same",
     VERDICT + "refetch": "the same",
     VERDICT + "dead": "the same",
+    WITHOUT_VERDICT + "late": "items that passed with `dedup` None, as the verdict was not there after `DEDUP_AWAIT`",
+    WITHOUT_VERDICT + "spooled": "items that did, as their page went to the spool",
+    WITHOUT_VERDICT + "too_large": "items that did, as their page is larger than the topic takes",
     UNJUDGED: "pages that could not be judged, as the index or the disk was full; their items pass with `dedup` None",
     DROPPED + "REASON": "items dropped by `DEDUP_DROP`, by the reason of the verdict, as `exact-text`",
     UNTOLD: "items that have no field for the verdict, or a captured page that is unknown; they pass without it",

@@ -8,11 +8,17 @@ from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from scrapy.http import Response
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 Told: TypeAlias = Mapping[str, Any]
 """What an item is told of its page: ``verdict``, ``duplicate_of``, ``distance``, ``similarity`` and ``reason``."""
+
+
+LATE: Final = "late"
+SPOOLED: Final = "spooled"
+TOO_LARGE: Final = "too_large"
 
 
 class ComingVerdict:
@@ -22,14 +28,24 @@ class ComingVerdict:
         self._told: Told | None = None
         self._is_here = False
         self._waiting: list[Deferred[None]] = []
+        self.missing: str | None = None
+        """Why there is none, as the last word of ``dedup/without_verdict/…``; None where the log has said it."""
 
-    async def wait(self) -> Told | None:
-        """The verdict; None where the page could not be judged."""
+    async def wait(self, patience: float | None = None) -> Told | None:
+        """The verdict, for which it waits so many seconds; None where there is none, or none yet."""
         if not self._is_here:
             turn: Deferred[None] = Deferred()
             self._waiting.append(turn)
+            timer = None if patience is None else call_later(patience, self._send_away, turn)
             await maybe_deferred_to_future(turn)
+            if timer is not None:
+                timer.cancel()
         return self._told
+
+    def miss(self, why: str) -> None:
+        """There will be none."""
+        self.missing = why
+        self.tell(None)
 
     def tell(self, told: Told | None) -> None:
         """It is here; those that wait go on."""
@@ -37,6 +53,14 @@ class ComingVerdict:
         waiting, self._waiting = self._waiting, []
         for turn in waiting:
             if not turn.called:  # it is where its waiter was cancelled
+                turn.callback(None)
+
+    def _send_away(self, turn: Deferred[None]) -> None:
+        if turn in self._waiting:
+            self._waiting.remove(turn)
+            if self.missing is None:
+                self.missing = LATE
+            if not turn.called:
                 turn.callback(None)
 
 

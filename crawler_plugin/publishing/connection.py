@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from kafka import KafkaAdminClient, KafkaProducer, codec, errors
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition, codec, errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from worker.errors import Unavailable, UsageError
@@ -140,6 +140,41 @@ def _largest_page(admin: Any, topic: str) -> int | None:
         return int(found["max.message.bytes"]["value"]) - BATCH_OVERHEAD
     except (errors.KafkaError, KeyError, TypeError, ValueError):  # no right to ask: a refusal will say it
         return None
+
+
+_CONSUMER_OPTIONS: Final = frozenset(KafkaConsumer.DEFAULT_CONFIG)
+
+
+def follow(options: Mapping[str, Any], topics: Sequence[str], positions: dict[Any, int]) -> Any:
+    """A consumer of committed records, in no group, that stands at ``positions``.
+
+    A partition that has none there is given the place where committed records end now. Blocks for seconds.
+
+    Raises:
+        Unavailable: the broker has not all of the topics, or lets us read not all of them.
+        Exception: whatever kafka-python raises where no broker is.
+    """
+    ours = {name: value for name, value in options.items() if name in _CONSUMER_OPTIONS}
+    consumer = KafkaConsumer(
+        **ours,
+        group_id=None,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+    )
+    try:
+        partitions = [TopicPartition(topic, n) for topic in topics for n in consumer.partitions_for_topic(topic) or ()]
+        missing = set(topics) - {partition.topic for partition in partitions}
+        if missing:
+            raise Unavailable(f"topic {', '.join(sorted(missing))} not found, or this client may not read it")
+        consumer.assign(partitions)
+        positions.update(consumer.end_offsets([each for each in partitions if each not in positions]))
+        for each in partitions:
+            consumer.seek(each, positions[each])
+    except BaseException:
+        consumer.close(autocommit=False, timeout_ms=1000)
+        raise
+    return consumer
 
 
 def is_too_large(error: Exception) -> bool:

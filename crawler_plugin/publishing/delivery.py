@@ -31,6 +31,8 @@ from twisted.internet.defer import Deferred
 
 from crawler_plugin import stats
 from crawler_plugin.delivery import Delivery
+from crawler_plugin.judging.followed import FollowedVerdicts
+from crawler_plugin.judging.verdicts import SPOOLED, TOO_LARGE, ComingVerdict, Told
 from crawler_plugin.publishing.budget import Budget
 from crawler_plugin.publishing.connection import producer_options
 from crawler_plugin.publishing.publisher import Publisher
@@ -57,6 +59,8 @@ class KafkaDelivery(Delivery):
         super().__init__(crawler, settings)
         self._budget = Budget(settings.buffer_bytes)
         self._publisher: Publisher | None = None
+        self._verdicts: FollowedVerdicts | None = None
+        self._call: Call | None = None
         self._storage = Storage()
         self._looked: Deferred[None] | None = None
         self._end: Deferred[None] | None = None
@@ -94,6 +98,8 @@ class KafkaDelivery(Delivery):
         publisher.finish(patience)
         await maybe_deferred_to_future(self._end)
         timer.cancel()
+        if self._verdicts is not None:
+            self._verdicts.finish()
         self._collect()
         unspooled = publisher.unspooled
         stored = await self._storage.store_all(unspooled)
@@ -108,29 +114,35 @@ class KafkaDelivery(Delivery):
         self._has_lost = bool(lost)
         self.log.sum_up(lost, self._storage.spool, most_buffered=self._budget.most, heard=publisher.last_heard)
 
-    async def hand_over(self, page: PageRecord) -> None:
+    async def hand_over(self, page: PageRecord) -> ComingVerdict | None:
         """Have the page sent, or written to the spool; waits while neither takes it."""
         fitting = self._fit(page)
         if fitting is None:
-            return
+            return None
+        coming = self._coming()
         cost = self._budget.cost(fitting.size)
         if self._budget.take(cost) or await self._find_room(fitting, cost):
-            self._submit(fitting, cost)
+            self._submit(fitting, cost, coming)
+        elif coming is not None:
+            coming.miss(SPOOLED)
         self.log.published(fitting)
+        return coming
 
-    def hand_over_at_once(self, page: PageRecord) -> None:
+    def hand_over_at_once(self, page: PageRecord) -> ComingVerdict | None:
         """The same without waiting: a page that finds no room waits by itself, and ``room`` waits for it."""
         fitting = self._fit(page)
         if fitting is None:
-            return
+            return None
+        coming = self._coming()
         cost = self._budget.cost(fitting.size)
         if self._budget.take(cost):
-            self._submit(fitting, cost)
+            self._submit(fitting, cost, coming)
             self.log.published(fitting)
         else:
             self._behind += 1
             self._waiting[id(fitting)] = fitting  # from here on: its coroutine begins later
-            deferred_from_coro(self._catch_up(fitting, cost))
+            deferred_from_coro(self._catch_up(fitting, cost, coming))
+        return coming
 
     async def room(self) -> None:
         """Wait while pages of ``hand_over_at_once`` wait."""
@@ -139,10 +151,12 @@ class KafkaDelivery(Delivery):
             self._held_back.append(turn)
             await maybe_deferred_to_future(turn)
 
-    async def _catch_up(self, page: PageRecord, cost: int) -> None:
+    async def _catch_up(self, page: PageRecord, cost: int, coming: ComingVerdict | None) -> None:
         try:
             if await self._find_room(page, cost):
-                self._submit(page, cost)
+                self._submit(page, cost, coming)
+            elif coming is not None:
+                coming.miss(SPOOLED)
             self.log.published(page)
         finally:
             self._behind -= 1
@@ -151,18 +165,48 @@ class KafkaDelivery(Delivery):
                 for turn in held_back:
                     turn.callback(None)
 
-    def _submit(self, page: PageRecord, cost: int) -> None:
-        assert self._publisher is not None, "open comes first"
-        self._publisher.submit(page, cost)
+    def _coming(self) -> ComingVerdict | None:
+        return None if self._verdicts is None else ComingVerdict()
+
+    def _submit(self, page: PageRecord, cost: int, coming: ComingVerdict | None) -> None:
+        publisher, verdicts, call = self._publisher, self._verdicts, self._call
+        assert publisher is not None and call is not None, "open comes first"
+        if coming is None or verdicts is None:
+            publisher.submit(page, cost)
+            return
+
+        def arrived(at: tuple[int, int] | None) -> None:
+            if at is None:
+                call(lambda: coming.miss(TOO_LARGE))
+            else:
+                verdicts.arrive(coming, at)
+
+        publisher.submit(page, cost, arrived)
+
+    def _hear_verdict(self, coming: ComingVerdict, told: Told) -> None:
+        self.log.count(stats.VERDICT + told["verdict"])
+        coming.tell(told)
 
     def _begin(self, call: Call, spool: Spool | None) -> None:
         settings = self._settings
+        self._call = call
         options = producer_options(
             bootstrap_servers=settings.bootstrap_servers,
             max_page_bytes=settings.max_page_bytes,
             compression=settings.compression,
             connection=settings.connection,
         )
+        if settings.patience:
+            self._verdicts = FollowedVerdicts(
+                options,
+                settings.verdicts,
+                settings.dead_letters,
+                self.origin,
+                call=call,
+                hear=self._hear_verdict,
+                complain=self.log.unreadable_verdicts,
+            )
+            self._verdicts.start()
         self._publisher = Publisher(
             options,
             settings.topic,
@@ -170,6 +214,7 @@ class KafkaDelivery(Delivery):
             cuts=settings.oversize == "truncate",
             spool=spool,
             jobs=settings.jobs,
+            before_pages=self._verdicts.wait_until_placed if self._verdicts is not None else lambda: None,
         )
         if self.origin.job is not None:
             self._publisher.marks.begin(self.origin.job, self.origin.spider)

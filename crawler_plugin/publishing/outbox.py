@@ -21,7 +21,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from crawler_plugin.publishing.job_marks import JobMarks
 from crawler_plugin.record import PageRecord
@@ -30,16 +30,21 @@ WINDOW_BYTES: Final = 16 * 1024 * 1024
 """Under way at a time. kafka-python holds a copy of each; fewer would leave a fast broker idle between two answers."""
 
 
+Arrival: TypeAlias = Callable[[tuple[int, int] | None], None]
+"""Hears at which partition and offset Kafka has a page, None where it never will; called in any thread."""
+
+
 class Sending(NamedTuple):
     """A page that goes out under this number; sent again it gets another, so late news of the first is recognised.
 
-    ``place`` is where it lies in the spool, if it came from there.
+    ``place`` is where it lies in the spool, if it came from there. ``arrived`` is told once what became of it.
     """
 
     number: int
     page: PageRecord
     cost: int
     place: int | None = None
+    arrived: Arrival | None = None
 
 
 class Notice(NamedTuple):
@@ -89,12 +94,12 @@ class Outbox:
         self._confirmed = 0
         self._progress_at = clock()
 
-    def add(self, page: PageRecord, cost: int, place: int | None = None) -> None:
+    def add(self, page: PageRecord, cost: int, place: int | None = None, arrived: Arrival | None = None) -> None:
         """One page more; ``cost`` comes back in a report when it is done with."""
         with self._changed:
             if not self._has_pages():
                 self._progress_at = self._clock()
-            self._waiting.append(Sending(-1, page, cost, place))
+            self._waiting.append(Sending(-1, page, cost, place, arrived))
             if place is not None:
                 self._spooled_bytes += page.size
             self._changed.notify_all()
@@ -114,8 +119,11 @@ class Outbox:
                 raise self._failure
             return self._send() if self._may_send() else None
 
-    def confirm(self, number: int) -> None:
-        """Kafka has the page of this sending. Late news of a page that was taken back changes nothing."""
+    def confirm(self, number: int, at: tuple[int, int]) -> None:
+        """Kafka has the page of this sending, at this partition and offset.
+
+        Late news of a page that was taken back changes nothing.
+        """
         with self._changed:
             if (sending := self._leave(number)) is None:
                 return
@@ -123,6 +131,8 @@ class Outbox:
             self._report.confirmed += 1
             self._report.freed += sending.cost
             self._confirmed += 1
+        if sending.arrived is not None:
+            sending.arrived(at)
         self._tell()
 
     def refuse(self, number: int) -> None:
@@ -132,6 +142,8 @@ class Outbox:
                 return
             self._report.refused.append(sending.page)
             self._report.freed += sending.cost
+        if sending.arrived is not None:
+            sending.arrived(None)
         self._tell()
 
     def fail(self, number: int, error: Exception) -> bool:

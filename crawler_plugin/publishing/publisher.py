@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from crawler_plugin.publishing.connection import connect, is_there, is_too_large, look_at, quiet
 from crawler_plugin.publishing.job_marks import JobMarks
-from crawler_plugin.publishing.outbox import Notice, Outbox, Report, Sending
+from crawler_plugin.publishing.outbox import Arrival, Notice, Outbox, Report, Sending
 from crawler_plugin.record import PageRecord, cut_to
 from crawler_plugin.spool.file import Spool
 from worker.errors import Stop
@@ -58,7 +58,8 @@ class Publisher:
 
     ``options`` are those of ``producer_options``. ``cuts`` says whether of a page that is too large for the topic the
     beginning is sent, or nothing. Pages in the ``spool`` are sent, too. ``jobs`` is the topic that is told how many
-    pages of which job there were. Nothing runs before ``start``.
+    pages of which job there were. ``before_pages`` is called in the thread, and may block, each time before pages go
+    out. Nothing runs before ``start``.
     """
 
     def __init__(
@@ -70,7 +71,9 @@ class Publisher:
         cuts: bool = False,
         spool: Spool | None = None,
         jobs: str | None = None,
+        before_pages: Callable[[], None] = lambda: None,
     ) -> None:
+        self._before_pages = before_pages
         self._options = dict(options)
         self._topic = topic
         self._wake = wake
@@ -99,9 +102,9 @@ class Publisher:
         """Begin to connect."""
         self._thread.start()
 
-    def submit(self, page: PageRecord, cost: int) -> None:
-        """Take a page over; ``cost`` comes back in a report when it is done with."""
-        self._outbox.add(page, cost)
+    def submit(self, page: PageRecord, cost: int, arrived: Arrival | None = None) -> None:
+        """Take a page over; ``cost`` comes back in a report when it is done with, and ``arrived`` hears where it is."""
+        self._outbox.add(page, cost, arrived=arrived)
 
     def collect(self) -> Report:
         """What happened since the last call."""
@@ -188,6 +191,7 @@ class Publisher:
         """One producer's life: until all is over, or an error ends it."""
         self._look()
         producer = connect(self._options, self._limit)
+        self._before_pages()
         began = time.monotonic()
         try:
             self._mark(producer, at_the_end=False)
@@ -252,7 +256,7 @@ class Publisher:
         except Exception as error:
             failed(error)
         else:
-            future.add_callback(lambda _: self._outbox.confirm(number))
+            future.add_callback(lambda sent: self._outbox.confirm(number, (sent.partition, sent.offset)))
             future.add_errback(failed)
 
     def _fit(self, page: PageRecord) -> PageRecord | None:

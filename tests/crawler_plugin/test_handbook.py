@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from scrapy.settings import Settings
 
+from crawler_plugin.settings import PluginSettings
 from tests.crawler_plugin.crawling import ROOT, make_topic, published, serve
 from tests.crawler_plugin.odd_site import odd_site
 
@@ -23,11 +25,20 @@ def shown(page: str) -> list[str]:
 
 
 (README_SETTINGS,) = shown("README.md")
-SETTINGS, SPIDER = shown("docs/how-to/crawl.md")
+SETTINGS, SPIDER, AWAITING = shown("docs/how-to/crawl.md")
 
 
 def test_readme_and_handbook_tell_the_same_settings() -> None:
     assert README_SETTINGS == SETTINGS
+
+
+def test_who_awaits_verdicts_as_the_handbook_says_drops_copies() -> None:
+    told: dict[str, object] = {}
+    exec(SETTINGS + AWAITING, told)
+    read = PluginSettings.read(Settings({name: told[name] for name in told if name.startswith("DEDUP_")}))
+    assert read.tells
+    assert read.patience == 10
+    assert read.drop == {"duplicate"}
 
 
 @pytest.mark.parametrize("captures", [True, False])

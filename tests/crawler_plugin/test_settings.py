@@ -53,15 +53,30 @@ def test_the_state_of_a_crawl_that_judges_its_pages_is_where_it_is_told_or_in_it
 def test_what_is_dropped_are_duplicates_and_if_it_is_said_refetches() -> None:
     assert read(DEDUP_MODE="local").drop == set()
     assert read(DEDUP_MODE="local", DEDUP_DROP="1").drop == {"duplicate"}
+    assert read(DEDUP_AWAIT=10, DEDUP_DROP="1").drop == {"duplicate"}
     assert read(DEDUP_MODE="local", DEDUP_DROP=True, DEDUP_DROP_REFETCHES=True).drop == {"duplicate", "refetch"}
     with pytest.raises(UsageError, match="DEDUP_DROP_REFETCHES: it has no effect without DEDUP_DROP = True"):
         read(DEDUP_MODE="local", DEDUP_DROP_REFETCHES=True)
 
 
-@pytest.mark.parametrize("told", [{"DEDUP_STATE": "seen"}, {"DEDUP_CONFIG": "config.yaml"}, {"DEDUP_DROP": True}])
+@pytest.mark.parametrize("told", [{"DEDUP_STATE": "seen"}, {"DEDUP_CONFIG": "config.yaml"}])
 def test_what_only_a_crawl_without_kafka_reads_is_refused_in_another_one(told: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="no effect without DEDUP_MODE = 'local'"):
         read(**told)
+
+
+def test_nothing_can_be_dropped_where_no_verdict_comes_back() -> None:
+    with pytest.raises(UsageError, match="DEDUP_DROP: it has no effect without DEDUP_AWAIT, or DEDUP_MODE = 'local'"):
+        read(DEDUP_DROP=True)
+
+
+def test_verdicts_are_awaited_of_the_generation_that_is_named() -> None:
+    assert not read().tells
+    told = read(DEDUP_AWAIT="2.5", DEDUP_GENERATION="b", DEDUP_TOPIC_PREFIX="news.")
+    assert (told.tells, told.patience) == (True, 2.5)
+    assert (told.verdicts, told.dead_letters, told.topic) == ("news.verdicts.b", "news.dead-letters.b", "news.pages")
+    with pytest.raises(UsageError, match="DEDUP_GENERATION='a b': write text of letters"):
+        read(DEDUP_GENERATION="a b")
 
 
 @pytest.mark.parametrize(

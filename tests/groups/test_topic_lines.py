@@ -28,12 +28,18 @@ def record(order: tuple[int, int], source: tuple[int, int], **fields: object) ->
 
 def test_the_order_goes_across_partitions(tmp_path: Path) -> None:
     said = {"spider": "news", "language": "en", "tokens": 300}
-    copy = {"verdict": "duplicate", "duplicate_of": "http://0.example/", "distance": 0, "reason": "exact-text"}
+    copy = {
+        "verdict": "duplicate",
+        "duplicate_of": "http://0.example/",
+        "distance": 0,
+        "reason": "exact-text",
+        "similarity": 1.0,
+    }
     records = [
         record((0, 1), (0, 7)),
         record((9, 0), (0, 8), **copy),
         record((0, 0), (1, 3), **said),
-        record((2, 0), (1, 4), **(copy | {"distance": 2, "reason": "hamming"})),
+        record((2, 0), (1, 4), **(copy | {"distance": 2, "similarity": 0.875, "reason": "hamming"})),
     ]
     path = tmp_path / "verdicts.jsonl"
     assert write_topic(iter(records), path) == 4
@@ -41,7 +47,7 @@ def test_the_order_goes_across_partitions(tmp_path: Path) -> None:
         rows = [row for _, row in lines.rows()]
     assert [row.id for row in rows] == ["1:3", "0:7", "1:4", "0:8"]
     assert (rows[0].spider, rows[0].language, rows[0].tokens) == ("news", "en", 300)
-    assert [row.similarity for row in rows] == [None, None, None, 1.0]
+    assert [row.similarity for row in rows] == [None, None, 0.875, 1.0]
     assert (rows[2].file, rows[2].offset, rows[2].distance, rows[2].fetched) == ("pages[1]", 4, 2, 5)
     assert [file.name for file in tmp_path.iterdir()] == ["verdicts.jsonl"]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
 from worker.messages import VerdictRecord
 from worker.scan.rows import VerdictRow
 from worker.topics import PAGES
@@ -60,7 +59,7 @@ def _row(record: VerdictRecord) -> VerdictRow:
         verdict=record.verdict,
         duplicate_of=record.duplicate_of,
         distance=record.distance,
-        similarity=1.0 if record.reason in (EXACT_TEXT, EXACT_BYTES) else None,
+        similarity=record.similarity,
         reason=record.reason,
         language=record.language,
         tokens=record.tokens,

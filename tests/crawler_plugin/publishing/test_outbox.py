@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from crawler_plugin.publishing.outbox import WINDOW_BYTES, Notice, Outbox, Sending
 from crawler_plugin.record import PageRecord
 
+AT = (0, 7)
+
 
 def page(number: int, size: int = 10) -> PageRecord:
     return PageRecord(str(number), b"", b"x" * size, ())
@@ -38,21 +40,36 @@ def test_pages_go_out_in_the_order_in_which_they_came() -> None:
 
 def test_a_confirmed_page_is_done_with_and_frees_its_cost() -> None:
     box = outbox(page(0, size=70))
-    box.confirm(send(box).number)
+    box.confirm(send(box).number, AT)
     report = box.collect()
     assert (report.confirmed, report.freed) == (1, 70)
     assert box.is_empty
     assert box.collect().confirmed == 0
 
 
+def test_who_handed_a_page_over_hears_once_where_it_is_or_that_it_is_nowhere() -> None:
+    box, heard = Outbox(wake=lambda: None), list[tuple[int, int] | None]()
+    for number in range(2):
+        box.add(page(number), 1, arrived=heard.append)
+    send(box)
+    box.fail(send(box).number, ConnectionError())
+    box.take_back()
+    assert heard == []
+    first, second = send(box).number, send(box).number
+    box.confirm(first, (3, 9))
+    box.confirm(first, (3, 10))
+    box.refuse(second)
+    assert heard == [(3, 9), None]
+
+
 def test_no_more_than_the_window_is_under_way_but_always_one_page() -> None:
     box = outbox(page(0, WINDOW_BYTES), page(1), page(2, WINDOW_BYTES + 1), page(3))
     first = send(box)
     assert box.next(0) is None
-    box.confirm(first.number)
+    box.confirm(first.number, AT)
     second = send(box)
     assert box.next(0) is None
-    box.confirm(second.number)
+    box.confirm(second.number, AT)
     assert send(box).page.url == "2"
 
 
@@ -65,7 +82,7 @@ def test_after_an_error_nothing_goes_out_until_the_producer_is_replaced_and_then
     box.take_back()
     assert [send(box).page.url for _ in range(3)] == ["0", "1", "2"]
     assert box.collect().send_errors == 1
-    box.confirm(second.number)
+    box.confirm(second.number, AT)
     assert box.collect().confirmed == 0, "late news of a sending that was taken back"
 
 
@@ -98,7 +115,7 @@ def test_a_page_of_the_spool_is_in_memory_only_on_its_way_and_its_place_is_told_
     assert (box.count, box.spooled_bytes) == (3, 20)
     _, first, second = (send(box) for _ in range(3))
     assert box.done_places() == []
-    box.confirm(first.number)
+    box.confirm(first.number, AT)
     box.refuse(second.number)
     assert box.done_places() == [700, 800]
     assert box.done_places() == []
@@ -112,7 +129,7 @@ def test_a_report_wakes_once_until_it_is_collected() -> None:
     for number in range(3):
         box.add(page(number), 10)
     for _ in range(2):
-        box.confirm(send(box).number)
+        box.confirm(send(box).number, AT)
     assert len(woken) == 1
     assert box.collect().confirmed == 2
     box.note(Notice(True, "trouble"))
@@ -138,7 +155,7 @@ def test_silence_is_counted_from_the_last_news_and_only_while_there_are_pages() 
     now[0] = 503
     box.add(page(1), 10)
     assert box.silence == 3
-    box.confirm(send(box).number)
+    box.confirm(send(box).number, AT)
     assert box.silence == 0
     now[0] = 504
     assert box.silence == 1
@@ -163,7 +180,10 @@ def test_whatever_fails_each_page_is_done_with_once(sizes: list[int], choices: R
                 box.fail(sending.number, ConnectionError())
                 break
             done.append(sending.page.url)
-            choices.choice([box.confirm, box.refuse])(sending.number)
+            if choices.random() < 0.5:
+                box.confirm(sending.number, AT)
+            else:
+                box.refuse(sending.number)
         box.take_back()
         freed += box.collect().freed
     assert sorted(done, key=int) == [str(number) for number in range(len(sizes))]

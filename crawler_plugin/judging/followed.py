@@ -1,0 +1,155 @@
+"""Verdicts of workers on their way back to the crawl that published the pages: ``DEDUP_AWAIT``.
+
+A thread of its own reads ``verdicts`` and ``dead-letters``, committed records only and in no group, so that it disturbs
+nobody. Of a page this happens, in this order:
+
+1. the reader is *placed* at the end of both topics; the crawl's first page is sent only then, so that no verdict on it
+   lies before that place;
+2. the page *arrives*: Kafka says at which partition and offset of ``pages`` it is. That pair is what tells its verdict
+   from all others, those on an earlier fetch of the same URL included;
+3. its verdict is *heard*, and told to whoever waits. Should that come before Kafka's word on the page, it is kept.
+
+After an error a new reader goes on where the last one stood. Workers that die and come back are no error: their
+verdicts come later.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+from weakref import WeakValueDictionary
+
+from crawler_plugin.judging.verdicts import ComingVerdict, Told
+from crawler_plugin.publishing.connection import follow, quiet
+from crawler_plugin.record import Origin
+from crawler_plugin.running import Call
+from worker.errors import Unavailable, UnreadableRecord
+from worker.kafka_client.connection import Complaints
+from worker.messages import VerdictRecord
+
+Place: TypeAlias = tuple[int, int]
+"""Partition and offset in ``pages``."""
+
+TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason")
+MOST_EARLY: Final = 10_000
+"""Verdicts of the job that nobody waits for yet, or any more; some 5 MB. Those of other processes that crawl under the
+same job are among them, so the oldest ones give way."""
+PLACED_S: Final = 10.0
+"""How long pages wait for the reader. Where no verdicts can be read they go out all the same."""
+POLL_MS: Final = 200
+PAUSE_S: Final = 1.0
+
+
+class FollowedVerdicts:
+    """Those on the pages of one crawl. ``options`` are those of ``producer_options``; nothing runs before ``start``.
+
+    ``hear`` is called in the event loop's thread with each verdict that is waited for, ``complain`` with what keeps
+    verdicts from being read. ``call`` reaches that thread.
+    """
+
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        verdicts: str,
+        dead_letters: str,
+        origin: Origin,
+        *,
+        call: Call,
+        hear: Callable[[ComingVerdict, Told], None],
+        complain: Callable[[Exception], None],
+    ) -> None:
+        self._options = options
+        self._verdicts = verdicts
+        self._dead_letters = dead_letters
+        self._whose = [None if name is None else name.encode() for name in (origin.job, origin.spider)]
+        self._call = call
+        self._hear = hear
+        self._complain = complain
+        self._lock = threading.Lock()
+        self._awaited: WeakValueDictionary[Place, ComingVerdict] = WeakValueDictionary()
+        self._early: OrderedDict[Place, Told] = OrderedDict()
+        self._positions: dict[Any, int] = {}
+        self._placed = threading.Event()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="dedup-verdicts", daemon=True)
+
+    def start(self) -> None:
+        """Begin to connect."""
+        self._thread.start()
+
+    def wait_until_placed(self) -> None:
+        """To be called before pages are sent; blocks, for ``PLACED_S`` at most."""
+        self._placed.wait(PLACED_S)
+
+    def arrive(self, coming: ComingVerdict, place: Place) -> None:
+        """Kafka has the page there. From any thread."""
+        with self._lock:
+            told = self._early.pop(place, None)
+            if told is None:
+                self._awaited[place] = coming
+        if told is not None:
+            self._call(lambda: self._hear(coming, told))
+
+    def finish(self) -> None:
+        """Nobody waits any more."""
+        self._over.set()
+
+    def _run(self) -> None:
+        with quiet(Complaints()):
+            while not self._over.is_set():
+                try:
+                    self._follow()
+                except Exception as error:  # whatever kafka-python raises
+                    if isinstance(error, Unavailable):  # there is a broker, and no topic: nothing to wait for
+                        self._placed.set()
+                    self._call(lambda error=error: self._complain(error))  # type: ignore[misc]
+                    self._over.wait(PAUSE_S)
+
+    def _follow(self) -> None:
+        consumer = follow(self._options, (self._verdicts, self._dead_letters), self._positions)
+        try:
+            self._placed.set()
+            while not self._over.is_set():
+                for partition, records in consumer.poll(timeout_ms=POLL_MS).items():
+                    self.take(records)
+                    self._positions[partition] = records[-1].offset + 1
+        finally:
+            consumer.close(autocommit=False, timeout_ms=1000)
+
+    def take(self, records: list[Any]) -> None:
+        """Records of both topics, in their order."""
+        heard: list[tuple[ComingVerdict, Told]] = []
+        for record in records:
+            headers = dict(record.headers)
+            if [headers.get("job"), headers.get("spider")] != self._whose:
+                continue
+            try:
+                place, told = _read(record.value, headers, is_dead=record.topic == self._dead_letters)
+            except (UnreadableRecord, KeyError, ValueError):  # not written by a worker
+                continue
+            with self._lock:
+                coming = self._awaited.pop(place, None)
+                if coming is not None:
+                    heard.append((coming, told))
+                    continue
+                self._early[place] = told
+                if len(self._early) > MOST_EARLY:
+                    self._early.popitem(last=False)
+        if heard:
+            self._call(lambda: self._hear_all(heard))
+
+    def _hear_all(self, heard: list[tuple[ComingVerdict, Told]]) -> None:
+        for coming, told in heard:
+            self._hear(coming, told)
+
+
+def _read(value: bytes | None, headers: Mapping[str, bytes], *, is_dead: bool) -> tuple[Place, Told]:
+    if is_dead:
+        partition, offset = headers["dedup-source"].split(b":")
+        reason = headers["dedup-reason"].decode()
+        told = {"verdict": "dead", "duplicate_of": None, "distance": None, "similarity": None, "reason": reason}
+        return (int(partition), int(offset)), told
+    record = VerdictRecord.decode(value)
+    return record.source, {name: getattr(record, name) for name in TOLD}

@@ -1,0 +1,205 @@
+"""Crawls whose items wait for the workers' verdicts on their pages."""
+
+from __future__ import annotations
+
+import gc
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from kafka.consumer.fetcher import ConsumerRecord
+from msgspec.structs import replace
+
+from crawler_plugin.judging.followed import MOST_EARLY, FollowedVerdicts
+from crawler_plugin.judging.verdicts import ComingVerdict, Told
+from crawler_plugin.record import Origin
+from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.outside import read
+from tests.crawler_plugin.crawling import (
+    DEADLINE_S,
+    Crawl,
+    Site,
+    crawl,
+    make_topic,
+    numbered,
+    serve,
+    to_kafka,
+    to_nobody,
+)
+from tests.jobs.test_rows import COPY
+from tests.local.crawled import WORDS
+from tests.waiting import wait_for
+from worker.messages import VerdictRecord
+from worker.topics import VERDICTS
+
+KEPT: Final = ("unique", "refetch")
+
+
+def page(number: int) -> bytes:
+    words = " ".join(f"{word}{number}" for word in WORDS)
+    return f"<html><body><p>{words}</p></body></html>".encode()
+
+
+def site_of_copies(count: int) -> Site:
+    """So many pages, each with a copy elsewhere, and one that cannot be read."""
+    pages = {f"/page/{number}": page(number) for number in range(count)}
+    copies = {f"/copy/{number}": page(number) for number in range(count)}
+    return Site(pages | copies | {"/paper": b"%PDF-1.7 no page"})
+
+
+def feed(folder: Path) -> dict[str, Any]:
+    return {"FEEDS": {str(folder / "items.jsonl"): {"format": "jsonlines", "overwrite": True}}}
+
+
+def items(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "items.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def verdicts(cluster: Cluster, job: str) -> dict[str, list[str]]:
+    """Those on each URL of a job, in the order of its fetches."""
+    found = [VerdictRecord.decode(record.value) for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)]
+    of_job: dict[str, list[str]] = defaultdict(list)
+    for record in sorted(found, key=lambda record: record.source):
+        if record.job == job:
+            of_job[record.url].append(record.verdict)
+    return of_job
+
+
+@pytest.mark.cluster
+def test_feeds_of_two_crawls_at_once_hold_what_verdicts_keep_though_the_worker_is_killed_meanwhile(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    site, may_go_on = site_of_copies(12), threading.Event()
+    site.before = lambda number: None if number <= 20 else wait_until(may_go_on)
+    small = ("topics.partitions=2", "topics.shards=2", "output.mode=verdicts", NO_DICTIONARY)
+    with serve(site), Cluster(broker, topic_prefix, tmp_path, small) as cluster:
+        folders = {job: tmp_path / job for job in ("one", "two")}
+        for folder in folders.values():
+            folder.mkdir()
+        waits = to_kafka(broker, topic_prefix) | {"DEDUP_AWAIT": 120, "DEDUP_DROP": True}
+
+        def start(job: str, spider: str, **more: Any) -> Crawl:
+            return Crawl(folders[job], spider, site.url("/"), waits | feed(folders[job]) | {"DEDUP_JOB": job} | more)
+
+        worker = cluster.start_worker()
+        one, two = start("one", "judged"), start("two", "title", DEDUP_CAPTURE=True)
+        wait_for(lambda: any("Scraped from" in each.log for each in (one, two)), "an item that passed")
+        worker.kill()
+        may_go_on.set()
+        wait_for(lambda: len(site.asked) >= 2 + 3 * len(site.pages), "all requests")
+        cluster.start_worker()
+        ended = one.end(), two.end()
+        of_items, of_pages = verdicts(cluster, "one"), verdicts(cluster, "two")
+
+        found = {item["url"]: item["dedup"]["verdict"] for item in items(folders["one"])}
+        dead = {site.url("/paper"): "dead"}
+        assert found == {url: told for url, (told,) in of_items.items() if told in KEPT} | dead
+        assert len(of_items) == 24
+        assert ended[0].dedup["verdict/duplicate"] + len(found) == 25
+
+        # Captured responses: two items of each page's first fetch, one of its second. The start page is a page, too.
+        kept: dict[str, list[str]] = defaultdict(list)
+        for item in items(folders["two"]):
+            kept[item["url"]].append(item["dedup"]["verdict"])
+        expected = {
+            url: [told for told in (first, first, second) if told in KEPT]
+            for url, (first, second) in ((url, told) for url, told in of_pages.items() if url != site.url("/"))
+        }
+        told = {url: found for url, found in expected.items() if found} | {site.url("/paper"): ["dead"] * 3}
+        assert {url: sorted(found) for url, found in kept.items()} == {
+            url: sorted(found) for url, found in told.items()
+        }
+        for each in ended:
+            assert (each.returncode, each.stats["finish_reason"]) == (0, "finished")
+            assert not [name for name in each.dedup if name.startswith("without_verdict")]
+        assert cluster.stop() == [0]
+
+
+def wait_until(event: threading.Event) -> None:
+    assert event.wait(DEADLINE_S)
+
+
+@pytest.mark.cluster
+def test_items_that_wait_too_long_pass_without_a_verdict_and_it_is_said_why(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    make_topic(broker, topic_prefix)
+    site = Site(numbered(5))
+    with serve(site):
+        impatient = feed(tmp_path) | {"DEDUP_AWAIT": 0.3, "DEDUP_DROP": True}
+        ended = crawl(tmp_path, site, "judged", **impatient, **to_kafka(broker, topic_prefix))
+        assert {item["url"]: item["dedup"] for item in items(tmp_path)} == dict.fromkeys(site.urls)
+        assert (ended.dedup["without_verdict/late"], ended.dedup["confirmed"]) == (5, 5)
+        assert f"topic {topic_prefix}dead-letters, {topic_prefix}verdicts not found" in ended.log
+        assert "passes without the verdict on its page: it was not there after DEDUP_AWAIT=0.3 seconds" in ended.log
+
+        # No broker at all. The spool takes what finds no room.
+        away = to_nobody(topic_prefix) | {
+            "DEDUP_FLUSH_TIMEOUT": 0,
+            "DEDUP_BUFFER_BYTES": 4096,
+            "DEDUP_MAX_PAGE_BYTES": 4096,
+            "DEDUP_ON_FULL": "spool",
+        }
+        ended = crawl(tmp_path, site, "judged", **impatient, **away)
+        assert {item["url"]: item["dedup"] for item in items(tmp_path)} == dict.fromkeys(site.urls)
+        assert (ended.dedup["without_verdict/late"], ended.dedup["without_verdict/spooled"]) == (3, 2)
+        assert ended.dedup["spool/written"] == 5
+
+
+@pytest.fixture
+def heard() -> list[tuple[ComingVerdict, Told]]:
+    return []
+
+
+@pytest.fixture
+def followed(heard: list[tuple[ComingVerdict, Told]]) -> FollowedVerdicts:
+    """It is not started."""
+
+    def at_once(function: Callable[[], None]) -> None:
+        function()
+
+    return FollowedVerdicts(
+        {},
+        "verdicts",
+        "dead-letters",
+        Origin({}, "news", "7"),
+        call=at_once,
+        hear=lambda coming, told: heard.append((coming, told)),
+        complain=lambda error: None,
+    )
+
+
+def verdict(offset: int, job: str = "7") -> ConsumerRecord:
+    record = replace(COPY, job=job, spider="news", source=(0, offset))
+    told: dict[str, Any] = dict.fromkeys(ConsumerRecord.__annotations__ or ConsumerRecord._fields)
+    return ConsumerRecord(**told | {"topic": "verdicts", "value": record.encode(), "headers": record.crawl_headers()})
+
+
+def test_a_verdict_that_comes_before_kafkas_word_on_the_page_is_kept(
+    followed: FollowedVerdicts, heard: list[tuple[ComingVerdict, Told]]
+) -> None:
+    first, second = ComingVerdict(), ComingVerdict()
+    followed.arrive(second, (0, 2))
+    followed.take([verdict(1), verdict(2), verdict(3, job="8")])
+    followed.arrive(first, (0, 1))
+    followed.arrive(ComingVerdict(), (0, 3))
+    assert [coming for coming, _ in heard] == [second, first]
+    assert [told["duplicate_of"] for _, told in heard] == [COPY.duplicate_of] * 2
+
+
+def test_verdicts_that_nobody_waits_for_take_bounded_memory(
+    followed: FollowedVerdicts, heard: list[tuple[ComingVerdict, Told]]
+) -> None:
+    gone = ComingVerdict()
+    followed.arrive(gone, (0, 0))
+    del gone
+    gc.collect()
+    followed.take([verdict(offset) for offset in range(MOST_EARLY + 1)])
+    assert heard == [], "who has gone away is not waited for"
+    for offset in (0, 1, MOST_EARLY):
+        followed.arrive(ComingVerdict(), (0, offset))
+    assert len(heard) == 2
