@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.cli.output_file import output_to
+from worker.cli._output_file import output_to
 from worker.errors import UsageError
 
 

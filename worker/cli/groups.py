@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from worker.cli.output_file import output_to
+from worker.cli._output_file import output_to
 from worker.compose.parts import near
 from worker.errors import UsageError
 from worker.groups.group_lines import Written, write_groups

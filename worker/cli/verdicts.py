@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worker.cli.output_file import output_to
+from worker.cli._output_file import output_to
 from worker.errors import CheckFailed, UsageError
 from worker.jobs.account import JobAccount
 from worker.jobs.formats import CSV, FORMATS, JSONL, PARQUET, write_as_parquet, write_csv, write_jsonl
