@@ -44,8 +44,10 @@ PLUGIN_NAMES: Final = (
     "DEDUP_KAFKA_OPTIONS",
     "DEDUP_MODE",
     "DEDUP_STATE",
+    "DEDUP_AWAIT",
     "DEDUP_DROP",
     "DEDUP_DROP_REFETCHES",
+    "DEDUP_GENERATION",
 )
 """Settings of the Scrapy plugin, which spiders that run beside a worker may take from the same environment."""
 
