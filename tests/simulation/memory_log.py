@@ -17,7 +17,7 @@ from worker.messages import Headers
 from worker.stream.log import (
     Bounds,
     Committed,
-    GroupMember,
+    Held,
     Log,
     Membership,
     NotYet,
@@ -26,7 +26,10 @@ from worker.stream.log import (
     Polled,
     Reader,
     Record,
+    Role,
     Sent,
+    ShardGroup,
+    ShardsPolled,
 )
 from worker.topics import INDEX, PAGES
 
@@ -343,15 +346,16 @@ class MemoryPages(PageGroup):
         return self.member.membership()
 
 
-class MemoryShards(GroupMember):
+class MemoryShards(ShardGroup):
     """Membership on ``index``."""
 
     def __init__(self, world: World, name: str) -> None:
         self.member = MemoryMember(world, INDEX, name)
 
-    def poll(self) -> Polled:
+    def poll(self) -> ShardsPolled:
         lost, gained = self.member.hear()
-        return Polled(lost, gained, ())
+        was, now = ([Held(shard, Role.ACTIVE) for shard in shards] for shards in (lost, gained))
+        return ShardsPolled(was, now, assigned=bool(lost or gained))
 
     def membership(self) -> Membership:
         return self.member.membership()

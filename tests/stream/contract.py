@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from worker.messages import Headers
-from worker.stream.log import Committed, Log, NotYet, Output, Reader, Record, Sent, Ticket
+from worker.stream.log import Committed, Held, Log, NotYet, Output, Reader, Record, Sent, Ticket
 from worker.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 PARTITIONS = 2
@@ -28,18 +28,18 @@ class Member:
         self.name = name
         self.log = log
         self.pages: set[int] = set()
-        self.shards: set[int] = set()
+        self.held: set[Held] = set()
         self.records: list[Record] = []
         self.ever_lost: set[int] = set()
 
     def poll(self) -> None:
         """Poll both groups once; each poll must tell of changes only, and of losses before gains."""
         shards = self.log.shards().poll()
-        assert set(shards.lost) <= self.shards, "lost what it did not own"
-        self.shards -= set(shards.lost)
-        assert not self.shards & set(shards.gained), "gained what it owns"
-        self.shards |= set(shards.gained)
-        assert not shards.records
+        assert set(shards.lost) <= self.held, "lost what it did not hold"
+        self.held -= set(shards.lost)
+        assert not self.held & set(shards.gained), "gained what it holds"
+        self.held |= set(shards.gained)
+        assert len(self.shards) == len(self.held), "holds a shard in both roles"
         pages = self.log.pages().poll()
         assert set(pages.lost) <= self.pages, "lost what it did not own"
         self.pages -= set(pages.lost)
@@ -47,6 +47,11 @@ class Member:
         assert not self.pages & set(pages.gained), "gained what it owns"
         self.pages |= set(pages.gained)
         self.records += pages.records
+
+    @property
+    def shards(self) -> set[int]:
+        """Those that it holds in whatever role."""
+        return {held.shard for held in self.held}
 
     def offsets(self, partition: int) -> list[int]:
         """What was delivered of a partition of ``pages``."""

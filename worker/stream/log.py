@@ -14,17 +14,27 @@ in the FAILED sense.
 has seen all that ``end`` once named when ``position >= end``; where nothing comes any more it may take a second until a
 hole at the end is passed. A reader that retention has overtaken refuses: what it did not see is gone.
 
-**What membership promises.** A group hands each partition to one *current* member, but a member may not know yet that
-it is not current any more (paused, cut off): two owners act at the same time, and everything but the transaction below
-must bear that. A rebalance reaches a member only inside its own ``poll``, as ``gained`` and ``lost``. A member that is
-evicted hears of it as ``lost`` at some later poll.
+**What membership promises.** A group hands each partition of ``pages``, and each role of a shard, to one *current*
+member, but a member may not know yet that it is not current any more (paused, cut off): two owners act at the same
+time, and everything but the transaction below must bear that. A rebalance reaches a member only inside its own
+``poll``, as ``gained`` and ``lost``; what was lost and came back in between is in both. A member that is evicted hears
+of it as ``lost`` at some later poll.
+
+**What the group on** ``index`` **promises.** It hands out the *roles* of shards: one ACTIVE holder of each and, where
+``index.replicas`` is 2, one STANDBY. Both hold the same state; the active one answers at once and writes, the standby
+answers what the active one leaves unanswered. No member is given both roles of a shard by one assignment, and a role
+that can be given to nobody apart from the other stays without a holder. A member whose role in a shard changes loses
+the one and gains the other: in the same assignment, or the other in the next one, where a role is taken from its holder
+before it is given to another. Each poll tells of one assignment at most, and of each, also of one that changes nothing
+for this member: so a member knows when what it has lost will not be given back.
 
 No poll waits for other members. A rebalance goes on between polls, and until one of them has told how it ended, polls
 of that group may bring nothing, ``committed`` and ``commit`` say ``NotYet``, and what ``start`` and ``hold`` ask for
 holds from then on, if the partition is still owned. A partition or a shard that is lost may be another's before its
 owner has heard of it.
 
-What a rebalance, a crash or a second owner does to each kind of state:
+What a rebalance, a crash or a second owner does to each kind of state (the second owner of a role is one that does not
+know yet that it has lost it; active and standby are no second owners of each other):
 
 =====================  =================================  =========================  ==============================
 state                  rebalance                          crash                      second owner
@@ -32,9 +42,14 @@ state                  rebalance                          crash                 
 claims in flight       dropped with their partition       may land later, void then  the first claim of a page counts
 pages held             dropped, read again by the owner   read again                 read by both
 uncommitted decisions  dropped, read again from the point read again                 only the current one's commit
-shard in memory        dropped                            rebuilt from its blocks    both answer, both the same
+shard in memory        one holder: dropped; two: kept     rebuilt from its blocks;   both answer, both the same
+                       and followed, until the next       the other holder answers
+                       assignment has not given it back   meanwhile
+survivors in no block  active: written by the next one;   decided again from the     both write them
+                       kept with the shard                logs
 blocks on the topic    stay                               stay, in flight may land   overlap; the cover takes one each
-snapshots on disk      stay, used if of this log          the last whole one stays   each replaces the other's whole
+snapshots on disk      stay, used if of this log, in      the last whole one stays   each replaces the other's whole
+                       whatever role
 consumed offsets       fenced by the generation           pending ones are waited    the evicted one's commit fails
 =====================  =================================  =========================  ==============================
 
@@ -149,11 +164,39 @@ class Membership(NamedTuple):
 
 
 class Polled(NamedTuple):
-    """What one poll of a group brought, in this order: partitions lost, partitions gained, records."""
+    """What one poll of ``pages`` brought, in this order: partitions lost, partitions gained, records."""
 
     lost: Sequence[int]
     gained: Sequence[int]
     records: Sequence[Record]
+
+
+class Role(Enum):
+    """What a holder of a shard does with it, besides holding it."""
+
+    ACTIVE = "active"
+    """Answers at once; writes blocks, tombstones and snapshots."""
+    STANDBY = "standby"
+    """Answers what the active holder leaves unanswered for a while; writes nothing."""
+
+
+class Held(NamedTuple):
+    """One role of one shard."""
+
+    shard: int
+    role: Role
+
+
+class ShardsPolled(NamedTuple):
+    """What one poll of the group on ``index`` brought, in this order: roles lost, roles gained.
+
+    ``assigned``: it tells of an assignment, which may have changed nothing here. A member that was evicted hears of its
+    loss without one.
+    """
+
+    lost: Sequence[Held]
+    gained: Sequence[Held]
+    assigned: bool
 
 
 class NotYet(Exception):
@@ -199,22 +242,27 @@ def read_to_end(reader: Reader, end: int, before_each_read: Callable[[], None] |
 
 
 class GroupMember(ABC):
-    """Membership in a group; what is gained and lost are partitions of its topic."""
-
-    @abstractmethod
-    def poll(self) -> Polled:
-        """Heartbeat and rebalance."""
+    """Membership in a group."""
 
     @abstractmethod
     def membership(self) -> Membership:
         """As of the last poll."""
 
 
-class PageGroup(GroupMember):
-    """Membership in the group on ``pages``.
+class ShardGroup(GroupMember):
+    """Membership in the group on ``index``."""
 
-    A poll also brings records, of partitions that were started since they were gained and that are not held.
-    """
+    @abstractmethod
+    def poll(self) -> ShardsPolled:
+        """Heartbeat and rebalance."""
+
+
+class PageGroup(GroupMember):
+    """Membership in the group on ``pages``."""
+
+    @abstractmethod
+    def poll(self) -> Polled:
+        """Heartbeat, rebalance and records: of partitions that were started since they were gained and are not held."""
 
     @abstractmethod
     def committed(self, partition: int) -> Committed | None:
@@ -261,8 +309,8 @@ class Log(Readable, ABC):
         """This worker's membership on ``pages``; the same object at each call."""
 
     @abstractmethod
-    def shards(self) -> GroupMember:
-        """This worker's membership on ``index``: who answers for which shards. It is the same object at each call."""
+    def shards(self) -> ShardGroup:
+        """This worker's membership on ``index``: who holds which shards. It is the same object at each call."""
 
     def all_bounds(self, places: Sequence[tuple[str, int]]) -> Sequence[Bounds]:
         """The bounds of several partitions, by topic and number, asked for together."""

@@ -49,6 +49,11 @@ class Policy:
     partitions: int = 1 << 31
     """Of ``pages``."""
     ttl: int | None = None
+    replicas: int = 1
+    """Holders of each shard: 1, or 2."""
+    hedge: float = 0.05
+    """Seconds that a standby gives the active holder before it answers. No verdict depends on it: the two answers are
+    the same. With less, both answer more often; with more, verdicts wait longer when the active holder is gone."""
     output: OutputMode = "tag"
     claims_a_batch: int = 1024
     """Each claim is compared with the survivors before it in its batch, so the time grows with their number squared:

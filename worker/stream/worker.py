@@ -86,10 +86,10 @@ class Worker:
         """
         if self._lost and next(self._lost[-1], self) is self:
             self._lost.pop()
-        for number in (shards := self.log.shards().poll()).lost:
-            self._lose_shard(number)
-        for number in shards.gained:
-            self._renew_shard(number)
+        for held in (shards := self.log.shards().poll()).lost:
+            self._lose_shard(held.shard)
+        for held in shards.gained:
+            self._renew_shard(held.shard)
         for number in (pages := self.log.pages().poll()).lost:
             self._lose_partition(number)
         for number in pages.gained:

@@ -18,7 +18,7 @@ from worker.stream.kafka import membership
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.membership import SHARDS_SECONDS, KafkaPages, KafkaShards
 from worker.stream.kafka.topic_admin import create_topics
-from worker.stream.log import Committed, NotYet
+from worker.stream.log import Committed, Held, NotYet
 from worker.topics import INDEX, PAGES, topic_specs
 
 pytestmark = pytest.mark.cluster
@@ -197,7 +197,7 @@ def test_the_client_is_asked_for_shards_seldom_and_a_rebalance_is_heard_of_all_t
     now = 0.0
     about = (options, topic_prefix + INDEX, group, MOST_BYTES)
     here, other = KafkaShards(*about, clock=lambda: now, **TIMING), KafkaShards(*about, **TIMING)
-    owned: set[int] = set()
+    owned: set[Held] = set()
     asked: list[float] = []
 
     def poll() -> None:

@@ -17,7 +17,18 @@ from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
 from worker.stream.kafka.private import is_at_rest, join_anew
 from worker.stream.kafka.unpacking import unpack_bounded
-from worker.stream.log import Committed, GroupMember, Membership, NotYet, PageGroup, Polled, Record
+from worker.stream.log import (
+    Committed,
+    Held,
+    Membership,
+    NotYet,
+    PageGroup,
+    Polled,
+    Record,
+    Role,
+    ShardGroup,
+    ShardsPolled,
+)
 
 COMMIT_TIMEOUT_MS: Final = 10_000
 ASK_TIMEOUT_MS: Final = 200
@@ -325,7 +336,7 @@ class KafkaPages(Member, PageGroup):
             raise as_stop(error, f"group {self.group}") from error
 
 
-class KafkaShards(Member, GroupMember):
+class KafkaShards(Member, ShardGroup):
     """The group on ``index``; it hands out shards and reads nothing.
 
     So its consumer is asked ten times a second at most: asking takes the client as long as a page takes. Each poll
@@ -337,9 +348,11 @@ class KafkaShards(Member, GroupMember):
         self._clock = clock
         self._asked = -math.inf
 
-    def poll(self) -> Polled:
+    def poll(self) -> ShardsPolled:
         now = self._clock()
         due = now - self._asked >= SHARDS_SECONDS
         if due:
             self._asked = now
-        return self._poll(int(due))._replace(records=())
+        lost, gained, _ = self._poll(int(due))
+        was, come = ([Held(shard, Role.ACTIVE) for shard in shards] for shards in (lost, gained))
+        return ShardsPolled(was, come, assigned=bool(lost or gained))
