@@ -13,11 +13,13 @@ PAGES: Final = "pages"
 FINGERPRINTS: Final = "fingerprints"
 ANSWERS: Final = "answers"
 INDEX: Final = "index"
+INDEX_STANDBY: Final = "index-standby"
+"""Empty: its partitions stand for the second holders of the shards in the group that hands them out."""
 DEDUPLICATED: Final = "deduplicated"
 VERDICTS: Final = "verdicts"
 DEAD_LETTERS: Final = "dead-letters"
 JOBS: Final = "jobs"
-ALL: Final = (PAGES, FINGERPRINTS, ANSWERS, INDEX, DEDUPLICATED, VERDICTS, DEAD_LETTERS, JOBS)
+ALL: Final = (PAGES, FINGERPRINTS, ANSWERS, INDEX, INDEX_STANDBY, DEDUPLICATED, VERDICTS, DEAD_LETTERS, JOBS)
 OF_CRAWLS: Final = (PAGES, JOBS)
 """Written by crawls, and the same in all generations."""
 
@@ -63,8 +65,9 @@ def topic_specs(
     retention_days: float = 7,
     max_message_bytes: int = 8 * 1024 * 1024,
     copies: bool = True,
+    replicas: int = 1,
 ) -> tuple[TopicSpec, ...]:
-    """All eight topics of a generation; without ``deduplicated`` where no page is copied.
+    """All topics of a generation: ``deduplicated`` where pages are copied, ``index-standby`` with two ``replicas``.
 
     ``retention_days`` is for the topics that are not compacted; what a worker can replay ends there.
     ``max_message_bytes`` bounds one record batch as the broker counts it.
@@ -85,6 +88,7 @@ def topic_specs(
         spec(FINGERPRINTS, 1, kept),
         spec(ANSWERS, 1, kept),
         spec(INDEX, shards, {"cleanup.policy": "compact"}),
+        *([spec(INDEX_STANDBY, shards, kept)] if replicas > 1 else []),
         *([spec(DEDUPLICATED, partitions, kept)] if copies else []),
         spec(VERDICTS, partitions, kept),
         spec(DEAD_LETTERS, partitions, kept),

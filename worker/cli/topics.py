@@ -20,7 +20,17 @@ from worker.stream.kafka.topic_admin import (
     create_topics,
     delete_topics,
 )
-from worker.topics import ALL, ANSWERS, FINGERPRINTS, INDEX, OF_CRAWLS, TopicSpec, group_names, topic_name
+from worker.topics import (
+    ALL,
+    ANSWERS,
+    FINGERPRINTS,
+    INDEX,
+    INDEX_STANDBY,
+    OF_CRAWLS,
+    TopicSpec,
+    group_names,
+    topic_name,
+)
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -133,7 +143,7 @@ def _move_for_partitions(difference: Difference, topic: str) -> str:
             f"{difference.topic} must have one partition, whose order all verdicts follow: "
             "set topics.prefix to a new name, or delete the topics and make them anew"
         )
-    setting = "topics.shards" if topic == INDEX else "topics.partitions"
+    setting = "topics.shards" if topic in (INDEX, INDEX_STANDBY) else "topics.partitions"
     return (
         f"The partitions of {difference.topic} cannot be changed: set {setting} to {difference.found}, "
         "or topics.prefix to a new name"

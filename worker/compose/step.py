@@ -38,6 +38,8 @@ def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | N
         near=parts.near(settings),
         writer=writer,
         ttl=None if ttl is None else int(ttl * DAY_MS),
+        replicas=settings.index.replicas,
+        hedge=settings.index.hedge_ms / 1000,
         output=settings.output.mode,
         **within(log_bytes or settings.topics.max_message_bytes, settings.index.flush_entries),
         held_bytes=settings.commit.megabytes * MIB,

@@ -23,6 +23,7 @@ def specs(settings: Settings) -> tuple[TopicSpec, ...]:
         retention_days=topics.retention_days,
         max_message_bytes=topics.max_message_bytes,
         copies=settings.output.mode != "verdicts",
+        replicas=settings.index.replicas,
     )
 
 

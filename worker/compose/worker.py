@@ -137,6 +137,9 @@ def kafka_log(settings: Settings, options: Options, writer: bytes) -> KafkaLog:
         generation=settings.topics.generation,
         writer=writer.hex(),
         instance=kafka.instance_id,
+        rack=kafka.client_rack,
+        shards=settings.topics.shards,
+        replicas=settings.index.replicas,
         max_message_bytes=settings.topics.max_message_bytes,
         session_seconds=kafka.session_timeout_seconds,
         heartbeat_seconds=kafka.heartbeat_seconds,
@@ -158,6 +161,7 @@ def _metrics(settings: Settings, scheme: Scheme) -> Metrics:
             partitions=settings.topics.partitions,
             output=settings.output.mode,
             generation=settings.topics.generation,
+            replicas=settings.index.replicas,
         ),
         hosts=settings.metrics.hosts,
     )

@@ -87,6 +87,15 @@ class KafkaSettings(Section):
         pattern=NAME,
         max_length=200,
     )
+    client_rack: str = setting(
+        "",
+        "Where this worker runs: its rack, zone or machine, as the brokers' broker.rack has it. With index.replicas: 2 "
+        "the two holders of a shard are on different ones, where workers name two. Records are read from a copy on the "
+        "same one, where the brokers' replica.selector.class allows that.",
+        pattern=r"^[A-Za-z0-9._-]*$",
+        max_length=200,
+        example="zone-a",
+    )
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = setting(
         "PLAINTEXT", "How the connection is protected. PLAINTEXT suits a broker on this machine only."
     )
@@ -385,6 +394,20 @@ class IndexSettings(Section):
     )
     flush_seconds: float = setting(
         60, "A block is written after this time even when it is not full.", unit="seconds", gt=0, le=86400
+    )
+    replicas: Literal[1, 2] = setting(
+        1,
+        "Workers that hold each shard. With 2 another one answers as soon as the first does not, so a worker that dies "
+        "holds up the verdicts on its own pages only; the index takes twice the memory of all workers together. Give "
+        "all workers of a crawl the same. With 2 the topic index-standby is needed.",
+    )
+    hedge_ms: float = setting(
+        50,
+        "With index.replicas: 2, how long a shard's second holder waits for the answer of the first before it gives "
+        "its own. With less, both answer more often; with more, each batch waits longer when the first one is gone.",
+        unit="ms",
+        ge=0,
+        le=60_000,
     )
     memory_mb: Annotated[int, Field(ge=0, le=64 * 1024 * 1024)] | Literal["auto"] = setting(
         AUTO,

@@ -58,6 +58,7 @@ class Info:
     partitions: int
     output: str
     generation: str = ""
+    replicas: int = 1
     version: str = __version__
     python: str = platform.python_version()
     kafka_client: str = metadata.version("kafka-python")

@@ -256,6 +256,17 @@ class ShardGroup(GroupMember):
     def poll(self) -> ShardsPolled:
         """Heartbeat and rebalance."""
 
+    def caught_up(self, shards: frozenset[int]) -> None:
+        """Say for which shards this member could answer now.
+
+        Who hands out roles next may go by it: a shard is not taken from the only holder that could answer.
+        """
+
+    @property
+    def alone(self) -> frozenset[int]:
+        """Shards for whose second holder there was no worker apart from the first, as of the last assignment."""
+        return frozenset()
+
 
 class PageGroup(GroupMember):
     """Membership in the group on ``pages``."""

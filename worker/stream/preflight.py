@@ -12,7 +12,16 @@ from worker.stream.kafka.topic_admin import MISSING, PARTITIONS, Difference
 from worker.stream.log import Log, NotYet, read_to_end
 from worker.stream.partition.record_sizes import LEAST_BYTES
 from worker.stream.policy import COPIED, Policy, other_scheme
-from worker.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, MAX_BYTES_CONFIG, OF_CRAWLS, TopicSpec
+from worker.topics import (
+    DEAD_LETTERS,
+    DEDUPLICATED,
+    FINGERPRINTS,
+    INDEX,
+    INDEX_STANDBY,
+    MAX_BYTES_CONFIG,
+    OF_CRAWLS,
+    TopicSpec,
+)
 
 VITAL: Final = (PARTITIONS, "cleanup.policy", "message.timestamp.type")
 """Differences with which a verdict could be wrong, or be gone before anybody has read it. Any other difference
@@ -56,7 +65,7 @@ def limits(specs: Sequence[TopicSpec], differences: Sequence[Difference]) -> Top
     logs: list[int] = []
     outputs: list[int] = []
     for spec in specs:
-        if spec.topic in OF_CRAWLS:
+        if spec.topic in (*OF_CRAWLS, INDEX_STANDBY):
             continue  # no worker writes there
         most = min(int(spec.config[MAX_BYTES_CONFIG]), smaller.get(spec.name, 1 << 62))
         if most < LEAST_BYTES:

@@ -86,6 +86,9 @@ class Worker:
         """
         if self._lost and next(self._lost[-1], self) is self:
             self._lost.pop()
+        self.log.shards().caught_up(
+            frozenset(shard.number for shard in self.shards.values() if shard.state is ShardState.ANSWERING)
+        )
         for held in (shards := self.log.shards().poll()).lost:
             self._lose_shard(held.shard)
         for held in shards.gained:

@@ -11,14 +11,24 @@ from kafka import KafkaConsumer, TopicPartition, errors
 
 from worker.errors import Unavailable
 from worker.messages import Headers
+from worker.stream.kafka.assignors import TwoHolders
 from worker.stream.kafka.connection import Options, check_login, reaching
 from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
 from worker.stream.kafka.membership import KafkaPages, KafkaShards
 from worker.stream.kafka.producers import Appender, Job, KafkaTicket, TransactionTicket, Transactor
 from worker.stream.kafka.unpacking import unpack_bounded
-from worker.stream.log import Bounds, Committed, Log, Membership, Output, Reader, Record
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, OUTPUT_MARGIN_BYTES, PAGES, group_names, topic_name
+from worker.stream.log import Bounds, Committed, Log, Membership, Output, Reader, Record, Role
+from worker.topics import (
+    ANSWERS,
+    FINGERPRINTS,
+    INDEX,
+    INDEX_STANDBY,
+    OUTPUT_MARGIN_BYTES,
+    PAGES,
+    group_names,
+    topic_name,
+)
 
 Offsets = Mapping[TopicPartition, int]
 
@@ -113,7 +123,10 @@ def _topics_of(partitions: Sequence[TopicPartition]) -> str:
 
 
 class KafkaLog(Log):
-    """One worker's side of the broker."""
+    """One worker's side of the broker.
+
+    ``rack`` is where it runs; ``shards`` need be said only with two ``replicas``, the holders of each.
+    """
 
     def __init__(
         self,
@@ -124,6 +137,9 @@ class KafkaLog(Log):
         writer: str,
         generation: str = "",
         instance: str | None = None,
+        rack: str = "",
+        shards: int = 0,
+        replicas: int = 1,
         max_message_bytes: int = 8 << 20,
         session_seconds: float = 30,
         heartbeat_seconds: float = 3,
@@ -132,7 +148,7 @@ class KafkaLog(Log):
         patience_seconds: float = 60,
     ) -> None:
         self._patience = patience_seconds
-        self._options = dict(options)
+        self._options = reading = {**options, "client_rack": rack}
         self._prefix = prefix
         self._generation = generation
         page_group, shard_group = group_names(group, generation)
@@ -156,9 +172,9 @@ class KafkaLog(Log):
         )
         self.transactor.start()
         with reaching(options):
-            self._asker: Any = KafkaConsumer(**options, group_id=None, enable_auto_commit=False)
+            self._asker: Any = KafkaConsumer(**reading, group_id=None, enable_auto_commit=False)
         self._pages = KafkaPages(
-            options,
+            reading,
             prefix + PAGES,
             page_group,
             max_bytes,
@@ -169,7 +185,13 @@ class KafkaLog(Log):
             **timing,
         )
         name, shard_instance = topic_name(prefix, INDEX, generation), instance and f"{instance}-shards"
-        self._shards = KafkaShards(options, name, shard_group, max_bytes, instance=shard_instance, **timing)
+        two_holders = None
+        if replicas > 1:
+            roles = {name: Role.ACTIVE, topic_name(prefix, INDEX_STANDBY, generation): Role.STANDBY}
+            two_holders = TwoHolders(roles, shards, instance or writer, rack)
+        self._shards = KafkaShards(
+            reading, name, shard_group, max_bytes, instance=shard_instance, two_holders=two_holders, **timing
+        )
 
     def prepare(self) -> None:
         """Find the topics that a worker appends to before it begins, so that no page waits for that."""

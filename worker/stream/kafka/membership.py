@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition, errors
-from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.structs import MemberState, OffsetAndMetadata
 
+from worker.stream.kafka.assignors import Sticky, TwoHolders
 from worker.stream.kafka.connection import Options, reaching
 from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
@@ -41,31 +43,51 @@ SLICE_MS: Final = 100
 the broker, and joins anew: with shorter polls that happens more often. A poll goes on to its end although the group
 has come to rest, so with longer ones the worker hears later of what it has lost and gained."""
 CLOSE_SECONDS: Final = 5.0
-NOTHING: Final = Polled((), (), ())
+
+_log = logging.getLogger(__name__)
+
+
+class Heard(NamedTuple):
+    """What one poll of the client brought; ``assigned``: partitions are lost and gained by an assignment."""
+
+    lost: Sequence[TopicPartition] = ()
+    gained: Sequence[TopicPartition] = ()
+    assigned: bool = False
+    records: Sequence[Record] = ()
 
 
 class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
-    """What rebalances did since the last poll. The client's own thread writes it, the worker's reads it."""
+    """What rebalances did since the last poll, one assignment after the other.
+
+    The client's own thread writes it, the worker's reads it.
+    """
 
     def __init__(self, consumer: Any) -> None:
         self._consumer = consumer
         self._lock = threading.Lock()
-        self._owned: set[int] = set()
-        self._told: set[int] = set()
-        self._interrupted: set[int] = set()
+        self._owned: frozenset[TopicPartition] = frozenset()
+        self._told: frozenset[TopicPartition] = frozenset()
+        self._interrupted: frozenset[TopicPartition] = frozenset()
+        self._assignments: deque[tuple[frozenset[TopicPartition], frozenset[TopicPartition]]] = deque()
+
+    def assigned(self, partitions: frozenset[TopicPartition]) -> None:
+        """An assignment came: this is all that is owned from now on.
+
+        Pause the new ones, and give them a position, so that nobody looks for one: the worker says where to read.
+        """
+        with self._lock:
+            for partition in partitions - self._owned:
+                self._consumer.pause(partition)
+                self._consumer.seek(partition, 0)
+            self._assignments.append((partitions, self._interrupted | (self._owned - partitions)))
+            self._owned, self._interrupted = partitions, frozenset()
 
     def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """Pause the new ones, and give them a position, so that nobody looks for one: the worker says where to read."""
-        with self._lock:
-            for partition in assigned:
-                if partition.partition not in self._owned:
-                    self._consumer.pause(partition)
-                    self._consumer.seek(partition, 0)
-                    self._owned.add(partition.partition)
+        """The assignor has told it already, with what was revoked by the same assignment."""
 
     def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         with self._lock:
-            gone = {partition.partition for partition in revoked}
+            gone = self._owned.intersection(revoked)
             self._owned -= gone
             self._interrupted |= gone
 
@@ -75,22 +97,33 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
     def interrupt(self) -> None:
         """Count all that is owned as lost in between, although the client did not say so."""
         with self._lock:
-            self._interrupted |= self._owned
+            if self._assignments:
+                owned, interrupted = self._assignments[0]
+                self._assignments[0] = owned, interrupted | self._told
+            else:
+                self._interrupted |= self._owned
 
     @property
     def pending(self) -> bool:
         """Whether something happened that the worker has not heard of."""
         with self._lock:
-            return self._owned != self._told or bool(self._interrupted)
+            return bool(self._assignments or self._interrupted) or self._owned != self._told
 
-    def take(self) -> tuple[list[int], list[int]]:
-        """What was lost and what was gained since the last call; what was lost and came back is in both."""
+    def take(self) -> tuple[list[TopicPartition], list[TopicPartition], bool]:
+        """What was lost and gained since the last call, by one assignment or by none; whether it was by one.
+
+        What was lost and came back is in both.
+        """
         with self._lock:
-            lost = self._told & (self._interrupted | (self._told - self._owned))
-            gained = self._owned - (self._told - lost)
-            self._told = set(self._owned)
-            self._interrupted = set()
-            return sorted(lost), sorted(gained)
+            by_assignment = bool(self._assignments)
+            if by_assignment:
+                owned, interrupted = self._assignments.popleft()
+            else:
+                owned, interrupted, self._interrupted = self._owned, self._interrupted, frozenset()
+            lost = self._told & (interrupted | (self._told - owned))
+            gained = owned - (self._told - lost)
+            self._told = owned
+            return sorted(lost), sorted(gained), by_assignment
 
 
 class Joining:
@@ -156,7 +189,7 @@ class Joining:
 
 
 class Member:
-    """A consumer that has joined a group on one topic and delivers records only of partitions that were started.
+    """A consumer that has joined a group and delivers records only of partitions of ``topic`` that were started.
 
     While the group rebalances, a thread has the consumer (``Joining``): polls bring nothing, and what is started or
     held meanwhile takes effect when the thread gives it back.
@@ -167,8 +200,17 @@ class Member:
     """
 
     def __init__(
-        self, options: Options, topic: str, group: str, most_bytes: int, *, instance: str | None = None, **more: Any
+        self,
+        options: Options,
+        topic: str,
+        group: str,
+        most_bytes: int,
+        *,
+        instance: str | None = None,
+        two_holders: TwoHolders | None = None,
+        **more: Any,
     ) -> None:
+        assignors = [Sticky()] if two_holders is None else [two_holders, two_holders.sticky]
         self.topic = topic
         self.group = group
         with reaching(options):
@@ -181,12 +223,16 @@ class Member:
                 metrics_enabled=False,
                 auto_offset_reset="none",
                 isolation_level="read_committed",  # else a predecessor's pending offsets are not waited for
-                partition_assignment_strategy=[CooperativeStickyAssignor],
+                partition_assignment_strategy=assignors,
             )
         unpack_bounded(self.consumer, most_bytes)
         self._fetches = Fetches(self.consumer)
         self.changes = Changes(self.consumer)
-        self.consumer.subscribe([topic], listener=self.changes)
+        assignors[-1].heard = self.changes.assigned
+        if two_holders is not None:
+            two_holders.consumer = self.consumer
+        topics = [topic] if two_holders is None else list(two_holders.roles)
+        self.consumer.subscribe(topics, listener=self.changes)
         self._joining = Joining(self.consumer, f"joins {group}", lambda: self.changes.pending)
         self._starting: dict[int, int] = {}
         self._flowing: set[int] = set()
@@ -199,7 +245,7 @@ class Member:
         """Whether a thread has the consumer; only a poll takes it back."""
         return self._joining.under_way
 
-    def _poll(self, most: int) -> Polled:
+    def _poll(self, most: int) -> Heard:
         """Heartbeat, rebalance, ``most`` records; waits for nothing. With 0 the client is not asked for any.
 
         Raises:
@@ -209,31 +255,31 @@ class Member:
         was_lent = self.rebalancing
         with speaking(f"group {self.group} on {self.topic}"):
             if was_lent and not self._joining.ended():
-                return NOTHING
+                return Heard()
             if most and not was_lent and is_at_rest(self.consumer) and self._fetches.worth_a_poll():
                 with while_away():
                     fetched = self.consumer.poll(timeout_ms=0, max_records=most)
-        lost, gained = self._hear()
+        lost, gained, assigned = self._hear()
         if not is_at_rest(self.consumer):
             self.consumer.pause(*self.consumer.assignment())
             self._joining.begin()
         elif was_lent:
             self._let_flow()
         flowing = [here for here in sorted(fetched) if here.partition in self._flowing]
-        return Polled(lost, gained, [record for here in flowing for record in fetched[here]])
+        return Heard(lost, gained, assigned, [record for here in flowing for record in fetched[here]])
 
-    def _hear(self) -> tuple[list[int], list[int]]:
-        """What was lost and gained since the last time."""
+    def _hear(self) -> tuple[list[TopicPartition], list[TopicPartition], bool]:
+        """What was lost and gained since the last time, and whether by an assignment."""
         metadata = self.consumer.group_metadata()
         if self._id and metadata.member_id not in ("", self._id):
             self.changes.interrupt()
         self._id = metadata.member_id or self._id
         self._heard = metadata if metadata.state == MemberState.STABLE else self._heard
-        lost, gained = self.changes.take()
-        self._flowing -= set(lost)
-        for number in (*lost, *gained):
-            self._starting.pop(number, None)
-        return lost, gained
+        lost, gained, assigned = self.changes.take()
+        self._flowing.difference_update(here.partition for here in lost)
+        for here in (*lost, *gained):
+            self._starting.pop(here.partition, None)
+        return lost, gained, assigned
 
     def membership(self) -> Membership:
         """As of the last poll that found the group at rest; if anything has happened since, as good as evicted.
@@ -261,7 +307,7 @@ class Member:
 
     def _let_flow(self) -> None:
         """Do what was asked by ``start`` and ``hold``."""
-        owned = {here.partition: here for here in self.consumer.assignment()}
+        owned = {here.partition: here for here in self.consumer.assignment() if here.topic == self.topic}
         for number, offset in self._starting.items():
             if number in owned:
                 self.consumer.seek(owned[number], offset)
@@ -298,7 +344,8 @@ class KafkaPages(Member, PageGroup):
         self._unanswered: set[int] = set()
 
     def poll(self) -> Polled:
-        return self._poll(self._most_records)
+        lost, gained, _, records = self._poll(self._most_records)
+        return Polled([here.partition for here in lost], [here.partition for here in gained], records)
 
     def committed(self, partition: int) -> Committed | None:
         if self.rebalancing or time.monotonic() < self._not_before.get(partition, 0.0):
@@ -337,14 +384,28 @@ class KafkaPages(Member, PageGroup):
 
 
 class KafkaShards(Member, ShardGroup):
-    """The group on ``index``; it hands out shards and reads nothing.
+    """The group on ``index``, and on ``index-standby`` where shards have two holders; nothing is read there.
 
     So its consumer is asked ten times a second at most: asking takes the client as long as a page takes. Each poll
     sees all the same whether the group rebalances.
+
+    While workers that want one holder are in the group, too, the client's own assignor may give a member both roles of
+    a shard. Then it is told of the active one only.
     """
 
-    def __init__(self, *about: Any, clock: Callable[[], float] = time.monotonic, **more: Any) -> None:
-        super().__init__(*about, **more)
+    def __init__(
+        self,
+        *about: Any,
+        two_holders: TwoHolders | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        **more: Any,
+    ) -> None:
+        super().__init__(*about, two_holders=two_holders, **more)
+        self._two_holders = two_holders
+        self._roles = {self.topic: Role.ACTIVE} if two_holders is None else two_holders.roles
+        self._units: set[Held] = set()
+        self._told_of: set[Held] = set()
+        self._alone: frozenset[int] = frozenset()
         self._clock = clock
         self._asked = -math.inf
 
@@ -353,6 +414,47 @@ class KafkaShards(Member, ShardGroup):
         due = now - self._asked >= SHARDS_SECONDS
         if due:
             self._asked = now
-        lost, gained, _ = self._poll(int(due))
-        was, come = ([Held(shard, Role.ACTIVE) for shard in shards] for shards in (lost, gained))
-        return ShardsPolled(was, come, assigned=bool(lost or gained))
+        lost, gained, assigned, _ = self._poll(int(due))
+        gone, come = ({Held(here.partition, self._roles[here.topic]) for here in some} for some in (lost, gained))
+        self._units = (self._units - gone) | come
+        holds = {held for held in self._units if self._is_only_role(held)}
+        was, self._told_of = self._told_of, holds
+        if self._two_holders is not None and assigned:
+            self._say_who_is_alone(self._two_holders.alone)
+        return ShardsPolled(_in_order(gone & was | was - holds), _in_order(holds - (was - gone)), assigned)
+
+    def _is_only_role(self, held: Held) -> bool:
+        return held.role is Role.ACTIVE or Held(held.shard, Role.ACTIVE) not in self._units
+
+    def caught_up(self, shards: frozenset[int]) -> None:
+        """See the port. The member joins anew when it has caught up and the last assignment waits for that."""
+        here = self._two_holders
+        if here is None:
+            return
+        was_behind, here.caught_up = not here.caught_up >= self._shards, shards
+        if here.provisional and was_behind and shards >= self._shards and not self.rebalancing:
+            here.provisional = False
+            join_anew(self.consumer)
+
+    @property
+    def _shards(self) -> frozenset[int]:
+        return frozenset(held.shard for held in self._units)
+
+    @property
+    def alone(self) -> frozenset[int]:
+        return self._alone
+
+    def _say_who_is_alone(self, shards: frozenset[int]) -> None:
+        if shards != self._alone and shards:
+            _log.warning(
+                "shards %s have one holder: there is no other worker for the second. Start one, or set "
+                "index.replicas to 1",
+                ", ".join(map(str, sorted(shards))),
+            )
+        elif shards != self._alone:
+            _log.info("every shard has two holders")
+        self._alone = shards
+
+
+def _in_order(holds: Iterable[Held]) -> list[Held]:
+    return sorted(holds, key=lambda held: (held.shard, held.role.value))

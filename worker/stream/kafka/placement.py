@@ -194,7 +194,7 @@ class _Plan:
 
 
 def _active(eligible: Holders, ids: Iterable[str]) -> dict[int, str]:
-    """The active holder of each shard, one of those that are eligible: the present one, unless it would be it too often."""
+    """The active holder of each shard, one of those that are eligible: where shares allow it, the first of them."""
     active = {shard: able[0] for shard, able in eligible.items() if able}
 
     def moves(source: str) -> Iterator[_Move]:

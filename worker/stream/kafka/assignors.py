@@ -1,0 +1,127 @@
+"""How the members of a group agree on who owns what, in the client's protocol of consumer groups.
+
+With one holder a shard, and for pages, the client's own assignor serves. With two holders, ``TwoHolders`` tells the
+member that leads the group what ``worker.stream.kafka.placement`` has to know of each, and each what became of it.
+
+Both are cooperative (KIP-429): what a member keeps it goes on with while others are handed something. A member that
+wants two holders names both, so that it can work in one group with members that want one (while ``index.replicas`` is
+changed, a worker after the other): as long as there is one of those, the broker lets the client's own assignor decide,
+which keeps no holders apart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from kafka import TopicPartition
+from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+
+from worker.stream.kafka.placement import JoiningMember, place
+from worker.stream.log import Held, Role
+
+WITH_GENERATION_AND_RACK: Final = 3
+"""The version of a subscription that says as of which generation a member owns what, and on which rack it is."""
+
+
+class Sticky(CooperativeStickyAssignor):  # type: ignore[misc]
+    """The client's own assignor; ``heard`` is told of each assignment, in the client's thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: Callable[[frozenset[TopicPartition]], None] = lambda assigned: None
+
+    def on_assignment(self, assignment: Any, generation: int) -> None:
+        super().on_assignment(assignment, generation)
+        self.heard(frozenset(assignment.partitions()))
+
+
+class TwoHolders(AbstractPartitionAssignor):  # type: ignore[misc]
+    """Places an active holder and a standby of each shard on different workers, and racks.
+
+    ``roles`` has the names of the two topics whose partitions stand for the roles of the shards. ``consumer`` is the
+    member's own, to be set before it joins. ``caught_up``, the shards that could answer, is told when it joins next.
+    ``alone`` and ``provisional`` came with the last assignment, see ``Placement``. ``sticky`` is what the member names
+    besides; it has to know of each assignment, whoever made it.
+    """
+
+    name = "two-holders"
+
+    def __init__(self, roles: dict[str, Role], shards: int, worker: str, rack: str) -> None:
+        self.sticky = Sticky()
+        self.consumer: Any = None
+        self.caught_up: frozenset[int] = frozenset()
+        self.alone: frozenset[int] = frozenset()
+        self.provisional = False
+        self.roles = roles
+        self._shards = shards
+        self._worker = worker
+        self._rack = rack
+
+    def supported_protocols(self) -> list[RebalanceProtocol]:
+        return [RebalanceProtocol.COOPERATIVE]
+
+    def metadata(self, topics: set[str]) -> ConsumerProtocolSubscription:
+        """What this member says of itself when it joins."""
+        owned = sorted(self.consumer.assignment())
+        return ConsumerProtocolSubscription(
+            version=WITH_GENERATION_AND_RACK,
+            topics=sorted(topics),
+            user_data=json.dumps({"worker": self._worker, "caught_up": sorted(self.caught_up)}).encode(),
+            owned_partitions=[
+                ConsumerProtocolSubscription.TopicPartition(
+                    topic=topic, partitions=[here.partition for here in owned if here.topic == topic]
+                )
+                for topic in sorted({here.topic for here in owned})
+            ],
+            generation_id=self.consumer.group_metadata().generation_id,
+            rack_id=self._rack or None,
+        )
+
+    def assign(self, cluster: Any, members: Sequence[Any]) -> dict[str, ConsumerProtocolAssignment]:
+        """What each member gets; called in the member that leads the group."""
+        placed = place([self._joining(member.member_id, member.metadata) for member in members], self._shards)
+        user_data = json.dumps({"alone": sorted(placed.alone), "provisional": placed.provisional}).encode()
+        assigned = {}
+        for id_, units in placed.held.items():
+            by_topic = [
+                (topic, sorted(held.shard for held in units if held.role is role))
+                for topic, role in sorted(self.roles.items())
+            ]
+            assigned[id_] = ConsumerProtocolAssignment(1, [entry for entry in by_topic if entry[1]], user_data)
+        return assigned
+
+    def _joining(self, id_: str, metadata: Any) -> JoiningMember:
+        said = _parsed(metadata.user_data)
+        owns = frozenset(
+            Held(partition, self.roles[topic.topic])
+            for topic in metadata.owned_partitions or ()
+            for partition in topic.partitions
+            if topic.topic in self.roles and partition < self._shards
+        )
+        return JoiningMember(
+            id_,
+            str(said.get("worker", id_)),
+            metadata.rack_id or "",
+            owns,
+            frozenset(said.get("caught_up", ())),
+            metadata.generation_id,
+        )
+
+    def on_assignment(self, assignment: Any, generation: int) -> None:
+        said = _parsed(assignment.user_data)
+        self.alone = frozenset(said.get("alone", ()))
+        self.provisional = bool(said.get("provisional", False))
+        self.sticky.on_assignment(assignment, generation)
+
+
+def _parsed(user_data: bytes | None) -> dict[str, Any]:
+    """What a member of this program wrote; nothing of what another one did."""
+    try:
+        said = json.loads(bytes(user_data or b"{}"))
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
