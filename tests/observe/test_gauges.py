@@ -9,7 +9,7 @@ from weakref import ref
 import pytest
 
 from tests.observe.exposed import INFO, series
-from tests.simulation.memory_log import MemoryLog, World
+from tests.simulation.memory_log import MemoryLog, World, active
 from tests.stream.script import ANSWER, CLAIM, COMMIT, CRASH, FLUSH, Page, Stage, Straight, policy
 from worker.index.engine import TableSizes
 from worker.index.shard import Shard
@@ -156,7 +156,7 @@ def shard_worker(sizes: TableSizes | None = None) -> tuple[World, Worker]:
         MemoryLog(world, "w"), policy(shards=1), Straight(), lambda: Shard(k=1, sizes=sizes), lambda: next(keys)
     )
     worker.poll()
-    world.groups[INDEX].assign({0: "w"})
+    world.groups[INDEX].assign(active({0: "w"}))
     world.groups[PAGES].assign({0: "w"})
     return world, worker
 
@@ -185,7 +185,7 @@ def test_look_ups_go_on_when_a_shard_is_lost_and_restored() -> None:
     worker.poll()
     metrics.sample(worker, watch)
     assert series(metrics)["dedup_look_ups_total"] == 2
-    world.groups[INDEX].assign({0: "w"})
+    world.groups[INDEX].assign(active({0: "w"}))
     publish(world, C, A)
     commit(world, worker)
     metrics.sample(worker, watch)

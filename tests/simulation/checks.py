@@ -1,6 +1,7 @@
 """What a schedule must have left behind: the guarantees, and
 
-J6 a shard rebuilt from its blocks equals the live one, and so does one rebuilt from a snapshot;
+J6 a shard rebuilt from its blocks equals the live one, and so does one rebuilt from a snapshot; where everything that
+is decided has been written, the blocks leave no hole;
 J7 whoever owns a shard knows every block that is to be buried one day;
 J8 a claim carries the time of its page, within what the broker's time allows; a dead letter says why it is one, and
 what is too large is not passed on.
@@ -19,9 +20,10 @@ from tests.simulation.memory_log import MemoryLog, World
 from tests.simulation.mishaps import surviving
 from tests.simulation.schedule import Schedule
 from worker.errors import Stop
+from worker.index.blocks import cover as honest_cover
 from worker.messages import Batch, Block, Claim, VerdictRecord, decode, text_headers
 from worker.stream.barrier import Ends
-from worker.stream.log import Record
+from worker.stream.log import Record, Role
 from worker.stream.log_follower import Follower
 from worker.stream.observer import Observer
 from worker.stream.resources import WorkerResources
@@ -169,6 +171,20 @@ def check_same(schedule: Schedule, live: LiveShard, snapshots: SnapshotFolder | 
     if live_entries(live) != live_entries(again):
         raise Violation(f"J6: shard {live.number}: {live_entries(live)} {how} as {live_entries(again)}")
     check_known(schedule, live.number, known, schedule.world.topics[INDEX, live.number].end)
+
+
+def check_written(schedule: Schedule) -> None:
+    """J6: what an active holder has decided is in blocks, and so is what its predecessors have."""
+    for worker in schedule.workers.values():
+        for owned in worker.shards.values():
+            if owned.role is not Role.ACTIVE or owned.live is None:
+                continue
+            blocks = [decode(Block, r.value) for r in surviving(schedule.world.topics[INDEX, owned.number].records)]
+            found = honest_cover(blocks)
+            if found.end != owned.live.standing.to or found.damaged:
+                raise Violation(
+                    f"J6: shard {owned.number} has decided up to {owned.live.standing.to}, its blocks go to {found.end}"
+                )
 
 
 def check_known(schedule: Schedule, number: int, known: dict[bytes, int], before: int) -> None:

@@ -11,6 +11,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from worker.errors import Refused
 from worker.messages import Headers
@@ -94,15 +95,21 @@ class Transaction:
     accepted: bool = False
 
 
+Unit = TypeVar("Unit", int, Held)
+"""What a group hands out: partitions of ``pages``, or roles of shards."""
+
+
 @dataclass
-class Group:
+class Group(Generic[Unit]):
     """A consumer group: who is a member, who owns what, in which generation, and which one each member has heard of.
 
-    A member that misses a whole generation is evicted, since it did not join the rebalance in time.
+    A member that misses a whole generation is evicted, since it did not join the rebalance in time. ``assignments``
+    counts the rebalances: the generation grows with each eviction, too.
     """
 
     generation: int = 0
-    owners: dict[int, str] = field(default_factory=dict)
+    assignments: int = 0
+    owners: dict[Unit, str] = field(default_factory=dict)
     heard: dict[str, int] = field(default_factory=dict)
     evicted: set[str] = field(default_factory=set)
 
@@ -110,22 +117,28 @@ class Group:
     def members(self) -> list[str]:
         return sorted(self.heard)
 
-    def assign(self, owners: Mapping[int, str]) -> None:
+    def assign(self, owners: Mapping[Unit, str]) -> None:
         """A rebalance; members hear of it at their next poll."""
         for member in [member for member, heard in self.heard.items() if heard < self.generation]:
             self.evict(member)
         self.generation += 1
-        self.owners = {number: owner for number, owner in owners.items() if owner in self.heard}
+        self.assignments += 1
+        self.owners = {unit: owner for unit, owner in owners.items() if owner in self.heard}
 
     def evict(self, member: str) -> None:
         """The member is out and does not know it yet; what it owned has no owner until the next rebalance."""
         if self.heard.pop(member, None) is not None:
             self.evicted.add(member)
-            self.owners = {number: owner for number, owner in self.owners.items() if owner != member}
+            self.owners = {unit: owner for unit, owner in self.owners.items() if owner != member}
             self.generation += 1
 
-    def owned_by(self, member: str) -> frozenset[int]:
-        return frozenset(number for number, owner in self.owners.items() if owner == member)
+    def owned_by(self, member: str) -> frozenset[Unit]:
+        return frozenset(unit for unit, owner in self.owners.items() if owner == member)
+
+
+def active(owners: Mapping[int, str]) -> dict[Held, str]:
+    """Shards with their active holders, as the group on ``index`` is told."""
+    return {Held(shard, Role.ACTIVE): owner for shard, owner in owners.items()}
 
 
 class World:
@@ -141,7 +154,9 @@ class World:
         self.limbo: list[OnItsWay] = []
         self.transactions: list[Transaction] = []
         self.committed: dict[int, Committed] = {}
-        self.groups = {PAGES: Group(), INDEX: Group()}
+        self.page_group: Group[int] = Group()
+        self.shard_group: Group[Held] = Group()
+        self.groups: dict[str, Group[Any]] = {PAGES: self.page_group, INDEX: self.shard_group}
         self.barrier: int | None = None
         """Where a record of ``fingerprints`` is that nobody may decide."""
         self.meanwhile: Callable[[str], None] = lambda member: None
@@ -269,30 +284,35 @@ class MemoryReader(Reader):
         return None
 
 
-class MemoryMember:
+class MemoryMember(Generic[Unit]):
     """One member's view of one group, as of its last poll.
 
-    ``noticed``: its heartbeat has told the client that it is out, before any poll told the worker.
+    ``noticed``: its heartbeat has told the client that it is out, before any poll told the worker. ``assigned``: the
+    last poll told of an assignment, of which a member misses none without being evicted.
     """
 
-    def __init__(self, world: World, topic: str, name: str) -> None:
-        self.group = world.groups[topic]
+    def __init__(self, group: Group[Unit], name: str) -> None:
+        self.group: Group[Unit] = group
         self.name = name
         self.generation = -1
         self.noticed = False
-        self.owned: frozenset[int] = frozenset()
+        self.assigned = False
+        self.owned: frozenset[Unit] = frozenset()
+        self._assignments = 0
 
-    def hear(self) -> tuple[list[int], list[int]]:
+    def hear(self) -> tuple[list[Unit], list[Unit]]:
         """Take part in the latest rebalance, or join: what was lost, what was gained."""
         group = self.group
+        self.assigned, self._assignments = group.assignments > self._assignments, group.assignments
         if self.name in group.evicted or self.name not in group.heard:
-            lost = sorted(self.owned)
+            self.assigned = False
+            lost = sorted(self.owned, key=str)
             self.owned, self.generation, self.noticed = frozenset(), group.generation, False
             group.evicted.discard(self.name)
             group.heard[self.name] = group.generation
             return lost, []
         now = group.owned_by(self.name)
-        lost, gained = sorted(self.owned - now), sorted(now - self.owned)
+        lost, gained = sorted(self.owned - now, key=str), sorted(now - self.owned, key=str)
         self.owned, self.generation = now, group.generation
         group.heard[self.name] = group.generation
         return lost, gained
@@ -306,7 +326,7 @@ class MemoryPages(PageGroup):
 
     def __init__(self, world: World, name: str) -> None:
         self.world = world
-        self.member = MemoryMember(world, PAGES, name)
+        self.member = MemoryMember(world.page_group, name)
         self.positions: dict[int, int] = {}
         self.held: frozenset[int] = frozenset()
 
@@ -350,12 +370,11 @@ class MemoryShards(ShardGroup):
     """Membership on ``index``."""
 
     def __init__(self, world: World, name: str) -> None:
-        self.member = MemoryMember(world, INDEX, name)
+        self.member = MemoryMember(world.shard_group, name)
 
     def poll(self) -> ShardsPolled:
         lost, gained = self.member.hear()
-        was, now = ([Held(shard, Role.ACTIVE) for shard in shards] for shards in (lost, gained))
-        return ShardsPolled(was, now, assigned=bool(lost or gained))
+        return ShardsPolled(lost, gained, self.member.assigned)
 
     def membership(self) -> Membership:
         return self.member.membership()

@@ -15,7 +15,7 @@ from worker.index.blocks import NO_BATCH, Header, pack
 from worker.index.blocks import cover as honest_cover
 from worker.index.entries import Entries, Survivor
 from worker.messages import Block, Claim, Hit, decode, encode
-from worker.stream.log import Record
+from worker.stream.log import Held, Record, Role
 from worker.stream.policy import Note, ReplayPoint
 from worker.stream.shard import snapshot_file
 from worker.stream.shard.snapshot_file import Snapshot
@@ -86,6 +86,33 @@ def crash(schedule: Schedule) -> None:
         schedule.retired.append(schedule.workers.pop(name))
         schedule.world.crash(name)
         del schedule.backgrounds[name]
+
+
+def change_roles(schedule: Schedule) -> None:
+    """An assignment of roles: given, taken and swapped at any moment; apart, where there are two members.
+
+    Some are taken first, and given by another assignment only. In a healthy world every shard has its active holder.
+    """
+    chance, group = schedule.roles, schedule.world.shard_group
+    healthy = schedule.world.chance is None
+    if not (members := group.members):
+        return
+    kind = "sticky" if healthy else chance.choice(("sticky", "sticky", "sticky", "swap", "swap", "take", "anew"))
+    owners: dict[Held, str] = {}
+    for shard in range(schedule.world.shards):
+        active, standby = (Held(shard, role) for role in Role)
+        first, second = (None if kind == "anew" else group.owners.get(unit) for unit in (active, standby))
+        if kind == "swap" and chance.random() < 0.7:
+            first, second = second, first
+        if first is None and chance.random() < 0.7:
+            first = second
+        first = first or chance.choice(members)
+        others = [member for member in members if member != first]
+        if second not in others:
+            second = chance.choice(others) if others else None
+        both = {active: first} if second is None else {active: first, standby: second}
+        owners |= {unit: member for unit, member in both.items() if kind != "take" or chance.random() < 0.6}
+    group.assign(owners)
 
 
 def compact(schedule: Schedule) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.simulation import checks
 from tests.simulation.gap import Gap
-from tests.simulation.schedule import ACCURATE, REAL, REAL_ACCURATE, SMALL, Scale, Schedule
+from tests.simulation.schedule import ACCURATE, HOLDERS, REAL, REAL_ACCURATE, SMALL, Scale, Schedule
 from tests.simulation.succession import Succession
 
 Play = Callable[[int], None]
@@ -19,6 +19,7 @@ def schedule(scale: Scale, seed: int) -> None:
     played = Schedule(seed, scale).run()
     checks.check(played)
     checks.check_clocks(played)
+    checks.check_written(played)
 
 
 def succession(seed: int) -> None:
@@ -33,6 +34,7 @@ def gap(seed: int) -> None:
 
 PLAYS: Final[dict[str, Play]] = {
     "small": partial(schedule, SMALL),
+    "holders": partial(schedule, HOLDERS),
     "accurate": partial(schedule, ACCURATE),
     "succession": succession,
     "gap": gap,

@@ -7,17 +7,17 @@ so a failing one is replayed by its seed.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from tests.guarantees import Source, Violation
 from tests.oracle import Known
 from tests.simulation.crawl import Crawl, TableFingerprinting
 from tests.simulation.machine import Background, Machine
 from tests.simulation.memory_log import MemoryLog, Transaction, World, in_memory
-from tests.simulation.mishaps import MISHAPS, UPKEEP
+from tests.simulation.mishaps import MISHAPS, UPKEEP, change_roles
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.plain_index import PlainIndex
 from worker.errors import Stop
@@ -26,6 +26,7 @@ from worker.fingerprint.scoped import ScopedNear
 from worker.index.layout import Layout
 from worker.index.shard import Shard
 from worker.stream.barrier import Barred
+from worker.stream.log import Held, Role
 from worker.stream.policy import Policy
 from worker.stream.resources import WorkerResources
 from worker.stream.shard import restore
@@ -40,7 +41,7 @@ class Scale:
     """How large the world of a schedule may be. ``real_index``: the compiled shard in place of the plain one.
 
     ``accurate``: pages have sketches, bands and scopes, and are near by all of them. ``machines``: on how many of them
-    the workers run; each may have a folder for snapshots.
+    the workers run; each may have a folder for snapshots. ``replicas``: how many holders a shard may have, drawn once.
     """
 
     workers: int = 3
@@ -55,9 +56,11 @@ class Scale:
     real_index: bool = False
     accurate: bool = False
     machines: int = 2
+    replicas: tuple[int, ...] = (1, 2)
 
 
 SMALL = Scale()
+HOLDERS = replace(SMALL, replicas=(2,))
 ACCURATE = replace(SMALL, accurate=True)
 REAL = Scale(workers=4, shards=8, partitions=8, pages=600, bits=64, radius=3, flush_entries=40, claims_a_batch=32,
              steps=1500, real_index=True)  # fmt: skip
@@ -105,6 +108,7 @@ class Schedule:
         self.near = ScopedNear(AccurateNear(k) if scale.accurate else SimHashNear(k))
         self.ttl = chance.choice((None, chance.randint(3, 30), chance.randint(30, 90)))
         self.world: World = World(partitions=partitions, shards=shards, chance=chance)
+        self.roles = random.Random(f"roles {seed}")
         self.world.meanwhile = self._meanwhile
         self.interrupted = False
         self.policy = Policy(
@@ -114,6 +118,8 @@ class Schedule:
             near=self.near,
             writer=b"",
             ttl=self.ttl,
+            replicas=self.roles.choice(scale.replicas),
+            hedge=self.roles.choice((0.0, 1.0, 5.0, 1e9)),
             output=chance.choice(("tag", "verdicts", "drop")),
             claims_a_batch=chance.randint(1, scale.claims_a_batch),
             flush_entries=chance.randint(1, scale.flush_entries),
@@ -294,8 +300,13 @@ class Schedule:
                 self.new_index,
                 self.new_key,
                 resources=self._local(name),
+                clock=self.clock,
             )
             self.guarded(self.poll, self.workers[name])
+
+    def clock(self) -> float:
+        """What a worker takes the time to be: some clocks are late, and no verdict may depend on them."""
+        return self.world.clock - 3 * self.roles.random()
 
     def _local(self, name: str) -> WorkerResources:
         """What a worker has on the machine on which it happens to be started."""
@@ -324,12 +335,23 @@ class Schedule:
             self.world.advance(transaction)
 
     def rebalance(self, topic: str) -> None:
+        """Another assignment, in which most stay with their owners, unless a schedule's chance has it otherwise."""
+        if topic == INDEX and self.policy.replicas > 1:
+            change_roles(self)
+            return
         group = self.world.groups[topic]
-        numbers = range(self.world.partitions if topic == PAGES else self.world.shards)
         if members := group.members:
             sticky = self.chance.random() < 0.8
             kept = group.owners if sticky else {}
-            group.assign({number: kept.get(number) or self.chance.choice(members) for number in numbers})
+            owners = {unit: kept.get(unit) or self.chance.choice(members) for unit in self.units(topic)}
+            group.assign(owners)
+
+    def units(self, topic: str) -> Sequence[Any]:
+        """What is handed out among the members of a group."""
+        if topic == PAGES:
+            return range(self.world.partitions)
+        roles = list(Role)[: self.policy.replicas]
+        return [Held(shard, role) for role in roles for shard in range(self.world.shards)]
 
     def _hear_again(self) -> None:
         self.deaf.clear()
@@ -362,9 +384,15 @@ class Schedule:
         worker.commit()
         self.work(worker)
         worker.flush()
+        self.follow_index(worker)
 
     def flush(self, worker: Worker) -> None:
         worker.flush(seal=self.chance.random() < 0.3)
+
+    def follow_index(self, worker: Worker) -> None:
+        """Where shards have two holders, the second one lives on what the first one writes."""
+        if self.policy.replicas > 1:
+            worker.tidy()
 
     def commit(self, worker: Worker) -> None:
         worker.commit(refresh=self.chance.random() < 0.2)
@@ -456,4 +484,5 @@ HEALTHY_STEPS: tuple[Callable[[Schedule, Worker], object], ...] = (
     lambda _, worker: worker.commit(),
     Schedule.work,
     lambda _, worker: worker.flush(),
+    Schedule.follow_index,
 )

@@ -12,7 +12,7 @@ from functools import partial
 
 from tests.guarantees import Violation
 from tests.oracle import Known, verdicts
-from tests.simulation.checks import check, check_clocks, everything, recorded
+from tests.simulation.checks import check, check_clocks, check_written, everything, recorded
 from tests.simulation.memory_log import MemoryLog
 from tests.simulation.mishaps import forge
 from tests.simulation.mutations.mutation import replaced
@@ -70,6 +70,7 @@ class Succession:
         for generation in (self.old, self.new):
             check(generation)
             check_clocks(generation)
+            check_written(generation)
 
     def _another(self) -> Schedule:
         """The next generation, with nothing in its topics."""

@@ -16,7 +16,7 @@ from tests.columns import answer_of, batch_of
 from tests.simulation.checks import check, everything
 from tests.simulation.crawl import claim_of
 from tests.simulation.machine import Machine
-from tests.simulation.memory_log import MemoryLog, OnItsWay, Transaction, World
+from tests.simulation.memory_log import MemoryLog, OnItsWay, Transaction, World, active
 from tests.simulation.plain_index import PlainIndex
 from tests.simulation.schedule import SCHEME, Share
 from worker.fingerprint.near import SimHashNear
@@ -305,7 +305,7 @@ class Stage:
 
     def assign(self, owners: dict[int, str], topic: str) -> None:
         """A rebalance of one group; its members hear of it at their next poll."""
-        self.world.groups[topic].assign(owners)
+        self.world.groups[topic].assign(active(owners) if topic == INDEX else owners)
 
     def new_index(self) -> Index:
         return PlainIndex(self.near)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.simulation.memory_log import MemoryLog, Transaction, World, in_memory
+from tests.simulation.memory_log import MemoryLog, Transaction, World, active, in_memory
 from tests.stream.contract import PARTITIONS, SHARDS, LogUnderTest, Member, Seen
 from worker.stream.log import Committed
 from worker.topics import INDEX, PAGES
@@ -23,9 +23,9 @@ class Twin(LogUnderTest):
     def balance(self, *members: Member) -> None:
         for member in members:
             member.poll()
-        for topic, count in ((PAGES, PARTITIONS), (INDEX, SHARDS)):
-            owners = {number: members[number % len(members)].name for number in range(count)}
-            self.world.groups[topic].assign(owners)
+        names = [member.name for member in members]
+        self.world.page_group.assign({number: names[number % len(names)] for number in range(PARTITIONS)})
+        self.world.shard_group.assign(active({number: names[number % len(names)] for number in range(SHARDS)}))
         for member in members:
             member.poll()
 

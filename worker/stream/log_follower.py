@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -29,11 +31,12 @@ themselves would take a hundred megabytes where most pages are copies."""
 
 @dataclass(frozen=True, eq=False)
 class Pending:
-    """A batch that was read and is not decided."""
+    """A batch that was read, at this time in seconds by the worker's own clock, and is not decided."""
 
     offset: int
     writer: bytes
     claims: Claims
+    read_at: float = 0.0
     _asked: dict[bytes, Queries] = field(default_factory=dict, init=False, repr=False)
 
     def queries(self, asked: NDArray[np.bool_]) -> Queries:
@@ -80,8 +83,17 @@ class Follower:
     record that must not be decided (``worker.stream.barrier``) every worker ends, once all before it is decided.
     """
 
-    def __init__(self, log: Log, policy: Policy, start: ReplayPoint, observer: Observer, ends: Ends) -> None:
+    def __init__(
+        self,
+        log: Log,
+        policy: Policy,
+        start: ReplayPoint,
+        observer: Observer,
+        ends: Ends,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.policy = policy
+        self.clock = clock
         self.observer = observer
         self.subscribers: list[LogSubscriber] = []
         self.fingerprints = log.reader(FINGERPRINTS, 0, start.batch)
@@ -97,6 +109,7 @@ class Follower:
         self.answers_offset = start.answers_offset
         self.answers: dict[int, dict[int, tuple[Answer, int]]] = {}
         self.first_answers: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+        self._heard: dict[int, float] = {}
 
     @property
     def place(self) -> ReplayPoint:
@@ -146,6 +159,15 @@ class Follower:
         if not self.pending:
             return frozenset()
         return frozenset(range(self.policy.shards)) - self.answers.get(self.pending[0].offset, {}).keys()
+
+    def silent_for(self, shard: int) -> float:
+        """Seconds for which the first undecided batch, which must be there, has been here without a sign of life of
+        another worker that answers for this shard.
+
+        An answer to an earlier batch is one. So where others work off a backlog nobody need help them; and where they
+        are gone, the batches that have gathered need not wait one after the other.
+        """
+        return self.clock() - max(self.pending[0].read_at, self._heard.get(shard, self.pending[0].read_at))
 
     def decide(self, before: int | None = None) -> int:
         """Decide all batches that can be, up to the one at offset ``before``; returns how many.
@@ -217,7 +239,7 @@ class Follower:
         except UnreadableRecord as error:
             self.observer.unreadable(FINGERPRINTS, record.offset, str(error))
             return
-        self._unchecked.append(Pending(record.offset, batch.writer, claims))
+        self._unchecked.append(Pending(record.offset, batch.writer, claims, self.clock()))
 
     def _take_answer(self, record: Record) -> None:
         try:
@@ -227,6 +249,8 @@ class Follower:
             return
         if answer.scheme != self.policy.scheme or not 0 <= answer.shard < self.policy.shards:
             return
+        if answer.writer != self.policy.writer:
+            self._heard[answer.shard] = self.clock()
         first = self.first_answers.get((answer.batch, answer.shard))
         if first is None and answer.batch >= self.place.batch:
             of_batch = self.answers.setdefault(answer.batch, {})

@@ -48,6 +48,9 @@ class Observer:
     def answered(self, shard: int, claims: int) -> None:
         """A shard answered a batch."""
 
+    def stood_in(self, shard: int) -> None:
+        """A shard is about to answer a batch although it is not its active holder, which has been silent."""
+
     def decided(self, batches: int) -> None:
         """So many batches were decided, by all shards together: rounds of the protocol."""
 

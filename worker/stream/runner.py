@@ -108,6 +108,7 @@ class Runner:
         self.worker.flush(seal=True, keep=True)
         while not self.worker.flushed and self.clock() < deadline:
             self.worker.flush()
+            self.worker.tidy()  # who has just become active writes when it has read what its predecessor wrote
             self.worker.read(GATHER_SECONDS)  # a short wait that lets acknowledgements come
         return self.worker.drained
 
@@ -119,6 +120,7 @@ class Runner:
         while (worker.committing or worker.commit() or not worker.flushed) and self.clock() < deadline:
             worker.commit(begin=False)
             worker.flush()
+            worker.tidy()
             self.sleep(GATHER_SECONDS)
 
     def one_pass(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -47,11 +48,12 @@ class Worker:
     1. ``poll``: heartbeat; partitions lost and gained; pages consumed.
     2. ``take_up``: locate gained partitions, restore gained shards, let them join a follower.
     3. ``read``: both logs, by every follower.
-    4. ``answer``: the first undecided batch, by every shard that is owned.
+    4. ``answer``: the first undecided batch, by every shard that is active here, or whose active holder is silent.
     5. ``decide``: what all shards have answered; store survivors, collect decisions.
     6. ``claim``: fingerprinted pages as one batch. It comes after the answers, for which other workers wait.
     7. ``commit``: outputs and consumed offsets in one transaction.
     8. ``flush``: blocks of survivors to the topic, snapshots to the disk; bury what has expired.
+    9. ``tidy``, every second or so: read what other holders of a shard have written, remove what has expired.
 
     Every step may raise ``worker.errors.Stop``; the process then ends, and whoever owns its work next takes it up from
     the logs.
@@ -64,6 +66,8 @@ class Worker:
     new_key: Callable[[], bytes]
     observer: Observer = field(default_factory=Observer)
     resources: WorkerResources = field(default_factory=WorkerResources)
+    clock: Callable[[], float] = time.monotonic
+    """In seconds: what tells how long another holder of a shard has been silent, and nothing else."""
 
     def __post_init__(self) -> None:
         self.observer = contained(self.observer)
@@ -86,13 +90,7 @@ class Worker:
         """
         if self._lost and next(self._lost[-1], self) is self:
             self._lost.pop()
-        self.log.shards().caught_up(
-            frozenset(shard.number for shard in self.shards.values() if shard.state is ShardState.ANSWERING)
-        )
-        for held in (shards := self.log.shards().poll()).lost:
-            self._lose_shard(held.shard)
-        for held in shards.gained:
-            self._renew_shard(held.shard)
+        self._poll_shards()
         for number in (pages := self.log.pages().poll()).lost:
             self._lose_partition(number)
         for number in pages.gained:
@@ -106,6 +104,30 @@ class Worker:
                 self.fingerprinting.submit(record)
         self._hold_back()
         return len(pages.records)
+
+    def _poll_shards(self) -> None:
+        """Take in which roles of which shards were lost and gained.
+
+        Where a shard has two holders, one that is lost is kept until the next assignment has told that it does not come
+        back, in whatever role: so a change of roles costs no restore. Meanwhile it goes on as a standby.
+        """
+        kept = [number for number, shard in self.shards.items() if shard.role is None]
+        answering = frozenset(n for n, shard in self.shards.items() if shard.state is ShardState.ANSWERING)
+        self.log.shards().caught_up(answering)
+        polled = self.log.shards().poll()
+        for number, _ in polled.lost:
+            if self.policy.replicas == 1:
+                self._lose_shard(number)
+            elif number in self.shards:
+                self.shards[number].hold(None)
+        for number, role in polled.gained:
+            if number not in self.shards:
+                self._take_shard(number)
+            self.shards[number].hold(role)
+        if polled.assigned or self.resources.memory_limit.crowded:
+            for number in kept:
+                if self.shards[number].role is None:
+                    self._lose_shard(number)
 
     def drain(self) -> None:
         """Consume nothing more; what was consumed is still claimed and committed."""
@@ -130,11 +152,8 @@ class Worker:
 
     @property
     def flushed(self) -> bool:
-        """Whether every sealed block is acknowledged and every snapshot that was taken is written."""
-        owned = self.shards.values()
-        return all(shard.block_writer is None or shard.block_writer.idle for shard in owned) and all(
-            shard.snapshot_writer is None or shard.snapshot_writer.idle for shard in owned
-        )
+        """Whether every active shard has its sealed blocks acknowledged and its snapshot written."""
+        return all(shard.flushed for shard in self.shards.values())
 
     def _hold_back(self) -> None:
         held_bytes = sum(partition.held_bytes for partition in self.partitions.values())
@@ -154,8 +173,7 @@ class Worker:
             self._leave(partition)
             self.claimer.drop(number)
 
-    def _renew_shard(self, number: int) -> None:
-        self._lose_shard(number)
+    def _take_shard(self, number: int) -> None:
         self.shards[number] = OwnedShard(number, self.log, self.policy, self.observer, self.resources, self.ends)
 
     def _lose_shard(self, number: int) -> None:
@@ -194,7 +212,9 @@ class Worker:
                     self._join(live, live.replay_point)
             except Unavailable:
                 if shard.state is not ShardState.RESTORING:
-                    self._renew_shard(shard.number)
+                    self._lose_shard(shard.number)
+                    self._take_shard(shard.number)
+                    self.shards[shard.number].hold(shard.role)
                 return
 
     def _caught_up(self, partition: OwnedPartition) -> bool:
@@ -205,7 +225,7 @@ class Worker:
             if follower.place.batch == point.batch:
                 break
         else:
-            follower = Follower(self.log, self.policy, point, self.observer, self.ends)
+            follower = Follower(self.log, self.policy, point, self.observer, self.ends, self.clock)
             follower.subscribers.append(self.claimer)
             self.followers.append(follower)
         follower.join(subscriber)
@@ -334,6 +354,8 @@ class Worker:
         due = None
         taken = any(shard.snapshot_writer is not None and shard.snapshot_writer.holds for shard, _ in self._live())
         for shard, live in self._live():
+            if not shard.writes:
+                continue
             if shard.snapshot_writer is not None:
                 shard.snapshot_writer.due |= keep
                 if due is None and not taken and shard.snapshot_writer.due:
@@ -347,9 +369,13 @@ class Worker:
                 if shard.snapshot_writer is not None:
                     shard.snapshot_writer.step(live, shard.block_writer)
 
+    # 9
+
     def tidy(self) -> None:
-        """Remove what has expired from memory."""
+        """Take in what has landed on ``index``; remove what has expired from memory."""
         for shard, live in self._live():
+            if shard.index_follower is not None:
+                shard.index_follower.step()
             self.observer.expired(shard.number, live.tidy())
 
     def _live(self) -> list[tuple[OwnedShard, LiveShard]]:

@@ -28,8 +28,9 @@ class BlockWriter:
     """Writes the sealed blocks of one shard in their order.
 
     The next block is sent only when the one before it is acknowledged; after an error the same block is sent under a
-    new key, since both may land and a key must never be overwritten. ``block_keys`` maps keys on the topic to the last
-    batch of their block: of this owner's blocks, and of other owners' that lie before the offset ``block_keys_before``.
+    new key, since both may land and a key must never be overwritten. A block that is covered meanwhile by others' is
+    not sent again. ``block_keys`` maps keys on the topic to the last batch of their block: of this owner's blocks, and
+    of other owners' that lie before the offset ``block_keys_before``.
     ``replay_point`` is where the next owner reads the logs from, after the last block that is on the topic. A block is
     buried (its tombstone is written) only once a block on the topic has a floor at or above its end: if a crash came
     between the two, the cover would have no start.
@@ -68,22 +69,29 @@ class BlockWriter:
                 self.block_keys.pop(key, None)
             else:
                 self.block_keys[key] = to
-        self.block_keys_before = before
-        self._searched = NEVER
+        self.block_keys_before = max(before, self.block_keys_before)
+        if landed:
+            self._searched = NEVER
+
+    def covered(self, end: ReplayPoint, floor: int) -> None:
+        """Take in how far the blocks on the topic go, and their largest floor."""
+        self.replay_point = max(self.replay_point, end)
+        self.floor = max(self.floor, floor)
 
     def _acknowledge(self) -> None:
         if self.flight is None or self.flight.ticket.state is Sent.PENDING:
             return
-        block = self.flight.block
+        sealed, block = self.shard.sealed, self.flight.block
+        waits = bool(sealed) and sealed[0] is block
         again = self.flight.ticket.state is Sent.FAILED
         self.flight = None
         self.observer.flushed(self.shard.number, block.count, again)
-        if again:
+        if not again:
+            self.covered(ReplayPoint(block.to + 1, block.answers_offset), block.floor)
+        if again and waits:
             self._send(block)
-        else:
-            self.shard.sealed.popleft()
-            self.floor = max(self.floor, block.floor)
-            self.replay_point = ReplayPoint(block.to + 1, block.answers_offset)
+        elif waits:
+            sealed.popleft()
 
     def _send(self, block: Block) -> None:
         key = self.new_key()

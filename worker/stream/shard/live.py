@@ -151,8 +151,9 @@ class Frozen:
 class LiveShard(LogSubscriber):
     """A shard restored up to a batch, following the logs from there.
 
-    Everything that it answers, stores and seals is a function of its blocks and the logs. So two owners of a shard
-    differ only in where they cut their blocks.
+    Everything that it answers, stores and seals is a function of its blocks and the logs. So two holders of a shard
+    differ only in where they cut their blocks. It seals whether or not these are written: when the active holder is
+    gone, what it has left is written by another one in blocks that are small enough, each with its own header.
     """
 
     number: int
@@ -164,6 +165,7 @@ class LiveShard(LogSubscriber):
     def __post_init__(self) -> None:
         self.sealed: deque[Block] = deque()
         self._sealed_to = self.standing.to
+        """Up to this batch survivors are in sealed blocks, of this holder or of others."""
         self._open: list[Entries] = []
         self._open_count = 0
         self._open_clocks: list[Order] = []
@@ -233,10 +235,11 @@ class LiveShard(LogSubscriber):
             self.index.store(survivors)
             if self.policy.ttl is not None:
                 standing.clocks.append(decided.offset, standing.watermark)
-            self._open_clocks.append((decided.offset, standing.watermark))
-            self._open.append(survivors)
-            self._open_count += len(survivors)
-            self._open_bytes += sum(map(len, survivors.urls))
+            if decided.offset > self._sealed_to:
+                self._open_clocks.append((decided.offset, standing.watermark))
+                self._open.append(survivors)
+                self._open_count += len(survivors)
+                self._open_bytes += sum(map(len, survivors.urls))
         if self._open_count >= self.policy.flush_entries or self._open_bytes >= self.policy.flush_bytes:
             self.seal()
 
@@ -247,7 +250,7 @@ class LiveShard(LogSubscriber):
         sent again after an error it is the same block under another key.
         """
         standing = self.standing
-        if standing.to == self._sealed_to:
+        if standing.to <= self._sealed_to:
             return False
         standing.floor = standing.expired_up_to(self.policy.ttl)
         live = Entries.concatenate(self._open).after(standing.floor)
@@ -270,10 +273,25 @@ class LiveShard(LogSubscriber):
         self._open_count = self._open_bytes = 0
         return True
 
+    def forget(self, up_to: int) -> None:
+        """Blocks on the topic cover the batches up to this one: let go of their survivors that were to be written.
+
+        It may lie ahead of this shard; what is decided up to there will not have to be written. A sealed block that
+        goes beyond it stays as it is.
+        """
+        while self.sealed and self.sealed[0].to <= up_to:
+            self.sealed.popleft()
+        if up_to <= self._sealed_to:
+            return
+        left = Entries.concatenate(self._open).after(up_to)
+        self._sealed_to = up_to
+        self._open, self._open_clocks = [left], [clock for clock in self._open_clocks if clock[0] > up_to]
+        self._open_count, self._open_bytes = len(left), sum(map(len, left.urls))
+
     def frozen(self) -> Frozen | None:
         """The shard as of now, or None while survivors are in no sealed block yet, or nothing was ever decided."""
         standing = self.standing
-        if standing.to != self._sealed_to or standing.to == NEVER:
+        if standing.to > self._sealed_to or standing.to == NEVER:
             return None
         copy = replace(
             standing, claimed_up_to=dict(standing.claimed_up_to), clocks=standing.clocks.after(standing.floor)

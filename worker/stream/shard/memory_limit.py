@@ -63,6 +63,9 @@ class MemoryLimit:
         self._expected = expected_bytes(tables, sketched)
         self._empty = sketched * _EMPTY_BYTES
         self._shards: dict[int, _Taken] = {}
+        self._spare: set[int] = set()
+        self.crowded = False
+        """Whether shards that can be spared are in the way of others, so that the limit may be passed until they go."""
 
     @property
     def used(self) -> int:
@@ -87,9 +90,9 @@ class MemoryLimit:
         """
         if not self.limit:
             return
-        self.release(shard)
+        self._shards.pop(shard, None)
         coming = self._empty + int(entries * self.entry_bytes)
-        if self.used + coming > self.limit:
+        if not self._fits(coming):
             raise OverMemoryLimit(
                 f"shard {shard} has {entries:,} entries, about {_shown(coming)}; with the {_shown(self.used)} of the "
                 f"other shards here that is above index.memory_mb={self.limit // MIB}. {_NEXT_MOVE}"
@@ -113,7 +116,7 @@ class MemoryLimit:
             self.count(shard, index, beside)
             taken = self._shards[shard]
         coming = int(entries * self.entry_bytes)
-        if self.used + coming > self.limit:
+        if not self._fits(coming):
             raise OverMemoryLimit(
                 f"the index holds {self.entries:,} entries in "
                 f"{_shown(self.used)}, and {entries} more would take it above index.memory_mb={self.limit // MIB}. "
@@ -124,6 +127,19 @@ class MemoryLimit:
     def release(self, shard: int) -> None:
         """A shard is no longer here."""
         self._shards.pop(shard, None)
+        self.spare(shard, False)
+
+    def spare(self, shard: int, spared: bool) -> None:
+        """Whether a shard is kept only in case it is given back: it must not be why another one is refused."""
+        self._spare = self._spare | {shard} if spared else self._spare - {shard}
+        self.crowded &= bool(self._spare)
+
+    def _fits(self, coming: int) -> bool:
+        if self.used + coming <= self.limit:
+            return True
+        spared = sum(taken.bytes for shard, taken in tuple(self._shards.items()) if shard in self._spare)
+        self.crowded = spared > 0 and self.used - spared + coming <= self.limit
+        return self.crowded
 
     def __str__(self) -> str:
         """How much is held and how much more fits, in words."""

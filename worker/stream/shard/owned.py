@@ -1,4 +1,6 @@
-"""One shard in the hands of a worker: restored, then replaying, then answering, until it is lost."""
+"""One shard in the hands of a worker: restored, then replaying, then answering, in one role or another, until it is
+lost.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,13 @@ from dataclasses import dataclass
 from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.messages import Answer, encode
 from worker.stream.barrier import Ends, refuse_poisoned
-from worker.stream.log import Log, Sent, Ticket
+from worker.stream.log import Log, Role, Sent, Ticket
 from worker.stream.log_follower import Follower
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy
 from worker.stream.resources import WorkerResources
 from worker.stream.shard.block_writer import BlockWriter
+from worker.stream.shard.index_follower import IndexFollower
 from worker.stream.shard.live import IndexFactory, LiveShard
 from worker.stream.shard.restore import Restoration
 from worker.stream.shard.snapshots import SnapshotWriter
@@ -29,7 +32,9 @@ class OwnedShard:
     """One shard in the hands of this worker, from its first block to its loss.
 
     ``answer_from`` is where ``answers`` ended after the restore: below it stand answers given by earlier owners,
-    and only what they left unanswered is answered.
+    and only what they left unanswered is answered. ``role`` is None while no role is held, but may be given back. It
+    makes a difference in two places: ``answer`` gives another holder time, unless this is the active one, and only
+    the active one ``writes``. All else is the same for all holders, and a change of role moves nothing.
     """
 
     number: int
@@ -40,11 +45,13 @@ class OwnedShard:
     ends: Ends
 
     def __post_init__(self) -> None:
+        self.role: Role | None = Role.ACTIVE
         self.state = ShardState.RESTORING
         self.restoration = self._begin()
         self.live: LiveShard | None = None
         self.block_writer: BlockWriter | None = None
         self.snapshot_writer: SnapshotWriter | None = None
+        self.index_follower: IndexFollower | None = None
         self.answer_from = 0
         self.asked = -1
         self.ticket: Ticket | None = None
@@ -54,9 +61,34 @@ class OwnedShard:
         self.state = moved(SHARD_MOVES, self.state, to)
         self.observer.shard_state(self.number, to)
 
+    def hold(self, role: Role | None) -> None:
+        """Go on in this role.
+
+        A block in flight may still land; ``index`` says whether it has. What it holds is kept until then.
+        """
+        self.role = role
+        self.resources.memory_limit.spare(self.number, role is None)
+        if role is not Role.ACTIVE and self.snapshot_writer is not None:
+            self.snapshot_writer.let_go()
+        if self.index_follower is not None:
+            self.index_follower.ask_anew()
+
+    @property
+    def writes(self) -> bool:
+        """Whether blocks, tombstones and snapshots are written here."""
+        return self.role is Role.ACTIVE and (self.index_follower is None or self.index_follower.at_end)
+
+    @property
+    def flushed(self) -> bool:
+        """Whether every sealed block is acknowledged and every snapshot that was taken is written, if here they are."""
+        parts = self.block_writer, self.snapshot_writer
+        return self.role is not Role.ACTIVE or all(part is None or part.idle for part in parts)
+
     def close(self) -> None:
         """Stop reading blocks and writing a snapshot, whichever is under way, and give back its share of memory."""
         self._end_restoration()
+        if self.index_follower is not None:
+            self.index_follower.close()
         if self.snapshot_writer is not None:
             self.snapshot_writer.abandon()
         self.resources.memory_limit.release(self.number)
@@ -92,6 +124,8 @@ class OwnedShard:
         self.block_writer = BlockWriter(
             self.log, self.live, restored.block_keys, restored.position, restored.floor, new_key, self.observer
         )
+        if self.policy.replicas > 1:
+            self.index_follower = IndexFollower(self.log, self.live, self.block_writer, self.observer)
         if self.resources.snapshots is not None:
             self.snapshot_writer = SnapshotWriter(self.resources.snapshots, self.log, self.resources.background)
         _log.info("shard %d: %s", self.number, self.resources.memory_limit)
@@ -108,7 +142,9 @@ class OwnedShard:
     def answer(self, follower: Follower) -> Answer | None:
         """The answer to the first undecided batch, to be sent with ``send``; None if it was sent or is not due.
 
-        A later batch is never answered: a batch is compared with the survivors of all batches before it.
+        A later batch is never answered: a batch is compared with the survivors of all batches before it. Who is not
+        the active holder answers what another one has left unanswered for ``Policy.hedge`` seconds. Should both answer,
+        the first answer counts, and the other one is the same.
         """
         if self.live is None:
             return None
@@ -120,6 +156,10 @@ class OwnedShard:
         lost = self.ticket is not None and self.ticket.state is Sent.FAILED
         if self.asked == pending.offset and not lost:
             return None
+        if self.role is not Role.ACTIVE:
+            if follower.silent_for(self.number) < self.policy.hedge:
+                return None
+            self.observer.stood_in(self.number)
         try:
             answer = self.live.answer(pending)
         except UnreadableRecord as error:

@@ -31,6 +31,27 @@ _WAIT: Final = 0.005
 that answer already wait meanwhile, once for each shard that is being restored."""
 
 
+def read_block(record: Record, number: int, policy: Policy, observer: Observer) -> Block | None:
+    """The block that a record of a shard's partition holds; None for a tombstone, and for what is no such block.
+
+    Raises:
+        Refused: it is of another scheme.
+    """
+    if record.value is None:
+        return None
+    try:
+        block = decode(Block, record.value)
+    except UnreadableRecord as error:
+        observer.unreadable(INDEX, record.offset, str(error))
+        return None
+    if block.scheme != policy.scheme:
+        raise other_scheme(policy, block.scheme, record.headers, INDEX)
+    if block.shard != number:
+        observer.unreadable(INDEX, record.offset, f"a block of shard {block.shard} in partition {number}")
+        return None
+    return block
+
+
 class Restored(NamedTuple):
     """A shard from its blocks; ``block_keys`` maps the keys on the topic to the last batch of their block.
 
@@ -217,17 +238,8 @@ class Restoration:
         key = record.key or b""
         self.blocks.pop(key, None)
         self.block_keys.pop(key, None)
-        if record.value is None:
-            return
-        try:
-            block = decode(Block, record.value)
-        except UnreadableRecord as error:
-            self.observer.unreadable(INDEX, record.offset, str(error))
-            return
-        if block.scheme != self.policy.scheme:
-            raise other_scheme(self.policy, block.scheme, record.headers, INDEX)
-        if block.shard != self.number:
-            self.observer.unreadable(INDEX, record.offset, f"a block of shard {block.shard} in partition {self.number}")
+        block = read_block(record, self.number, self.policy, self.observer)
+        if block is None:
             return
         is_bridge = any(name == BRIDGE_HEADER for name, _ in record.headers)
         if is_bridge and self.snapshot is not None and block.after < self.snapshot.head.block.to:

@@ -207,9 +207,13 @@ class SnapshotWriter:
             partial(self._write, shard, frozen, position, block_writer.floor, keys, block_writer.block_keys_before)
         )
 
+    def let_go(self) -> None:
+        """Take no state, and write none that is not being written yet."""
+        self.due, self._captured = False, None
+
     def abandon(self) -> None:
         """Stop writing: nobody waits for it any more."""
-        self.due, self._captured = False, None
+        self.let_go()
         self._abandoned = True
 
     def _write(

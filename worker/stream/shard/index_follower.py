@@ -1,0 +1,124 @@
+"""Follows a shard's partition of ``index``, so that whoever may have to write its next block knows all blocks there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from worker.errors import Unavailable, UnreadableRecord
+from worker.index.blocks import unpack
+from worker.messages import Block
+from worker.stream.log import Log, Reader, Record
+from worker.stream.observer import Observer
+from worker.stream.policy import ReplayPoint
+from worker.stream.shard.block_writer import BlockWriter
+from worker.stream.shard.live import LiveShard
+from worker.stream.shard.restore import read_block
+from worker.topics import INDEX
+
+
+class Span(NamedTuple):
+    """The batches (``after``, ``to``] of a block, and where ``answers`` is read on behind them."""
+
+    after: int
+    to: int
+    answers_offset: int
+
+
+class GrowingCover:
+    """Where the cover of a shard's blocks ends, while more of them land; it begins at the ``end`` of those before.
+
+    It equals the end of ``worker.index.blocks.cover`` of them all. ``floor`` is the largest on the topic.
+    """
+
+    def __init__(self, end: ReplayPoint, floor: int) -> None:
+        self.to = end.batch - 1
+        self.answers_offset = end.answers_offset
+        self.floor = floor
+        self._above: list[Span] = []
+
+    @property
+    def end(self) -> ReplayPoint:
+        """Where the logs are read on behind the cover."""
+        return ReplayPoint(self.to + 1, self.answers_offset)
+
+    def take(self, block: Block) -> None:
+        """One more block has landed. A block above a hole does not count before the hole is filled.
+
+        Up to the floor there is no hole: what lies there has expired.
+        """
+        self.floor = max(self.floor, block.floor)
+        self._above.append(Span(block.after, block.to, block.answers_offset))
+        while furthest := max(filter(self._extends, self._above), key=lambda span: span.to, default=None):
+            _, self.to, self.answers_offset = furthest
+        self._above = [span for span in self._above if span.to > self.to]
+
+    def _extends(self, span: Span) -> bool:
+        return span.to > self.to and (span.after <= max(self.to, self.floor) or span.to <= self.floor)
+
+
+@dataclass(eq=False)
+class IndexFollower:
+    """Reads what lands on a shard's partition of ``index`` after its restore, whoever has written it.
+
+    Where a shard has two holders, each of them follows: the standby lets go of what the blocks of the active holder
+    cover, and either of them knows what is to be buried one day. An active holder writes only when it has read as far
+    as the partition was when it became that: its predecessor's last block is no longer its to write.
+    """
+
+    log: Log
+    shard: LiveShard
+    writer: BlockWriter
+    observer: Observer
+
+    def __post_init__(self) -> None:
+        self.cover = GrowingCover(self.writer.replay_point, self.writer.floor)
+        self._reader: Reader | None = None
+        self._end: int | None = None
+
+    def ask_anew(self) -> None:
+        """From here on ``at_end`` speaks of an end that is asked for later than now."""
+        self._end = None
+
+    @property
+    def at_end(self) -> bool:
+        """Whether all was read that was there when this was last asked anew."""
+        return self._end is not None and self.writer.block_keys_before >= self._end
+
+    def step(self) -> None:
+        """Take in what has landed; while the broker does not answer, nothing.
+
+        Raises:
+            Refused: a block of another scheme has landed, or what comes next is not on the broker any more.
+        """
+        number = self.shard.number
+        try:
+            if self._reader is None:
+                self._reader = self.log.reader(INDEX, number, self.writer.block_keys_before)
+            if self._end is None:
+                self._end = self.log.bounds(INDEX, number).end
+            records = self._reader.read()
+        except Unavailable:
+            return
+        landed = {record.key or b"": self._take(record) for record in records}
+        self.writer.learn(landed, self._reader.position)
+        self.writer.covered(self.cover.end, self.cover.floor)
+        self.shard.forget(self.cover.to)
+
+    def _take(self, record: Record) -> int | None:
+        """The last batch of the block; None if there is none."""
+        block = read_block(record, self.shard.number, self.shard.policy, self.observer)
+        if block is None:
+            return None
+        try:
+            unpack(block)
+        except UnreadableRecord as error:
+            self.observer.unreadable(INDEX, record.offset, str(error))
+        else:
+            self.cover.take(block)
+        return block.to
+
+    def close(self) -> None:
+        """Read no more."""
+        if self._reader is not None:
+            self._reader.close()
