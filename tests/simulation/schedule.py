@@ -432,6 +432,7 @@ class Schedule:
             world.settle_down()
             self.work_healthily((lambda _, worker: worker.flush(), lambda _, worker: worker.tidy()))
         world.settle_down()
+        self.work_healthily((Schedule.follow_index,))
 
     def work_healthily(self, steps: Iterable[Callable[[Schedule, Worker], object]]) -> None:
         """Every worker makes these steps, and all that it has given to its background is done."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.stream.pair import HEDGE, ONE, OTHER, Pair
 from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, Page
 from worker.stream.log import Role
+from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.topics import ANSWERS, INDEX, PAGES
 
 A, B, C, D = (Page(f"http://{name}/", bits) for name, bits in (("a", 0b0), ("b", 0b111), ("c", 0b111000), ("d", 0b1)))
@@ -220,7 +223,10 @@ def test_a_shard_that_is_kept_makes_room_for_one_that_comes() -> None:
     pair.play(A, B, C, COMMIT)
     limit.limit = limit.used  # type: ignore[misc]
     pair.give({Role.ACTIVE: ONE})
-    limit.reserve(7, 2)
+    try:
+        limit.reserve(7, 2)
+    except OverMemoryLimit as error:
+        pytest.fail(str(error))
     assert limit.crowded
     pair.other.poll()
     assert pair.other.shards == {}

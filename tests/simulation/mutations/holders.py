@@ -58,6 +58,15 @@ def block_covers_the_batch_after_it(stack: ExitStack) -> None:
     stack.enter_context(replaced(LiveShard, "forget", forget))
 
 
+def standby_forgets_nothing(stack: ExitStack) -> None:
+    """What blocks cover is kept for writing: memory grows, and who is promoted writes all of it a second time."""
+
+    def forget(self: LiveShard, up_to: int) -> None:
+        return None
+
+    stack.enter_context(replaced(LiveShard, "forget", forget))
+
+
 def standby_keeps_no_sealed_blocks(stack: ExitStack) -> None:
     """What is full and is not to be written is let go: when the active holder is gone, nobody can write it."""
     honest = OwnedShard.answer
@@ -170,6 +179,7 @@ OF_HOLDERS: tuple[Mutation, ...] = (
     promoted_one_writes_before_it_has_read_the_index,
     block_above_a_hole_counts,
     block_covers_the_batch_after_it,
+    standby_forgets_nothing,
     standby_keeps_no_sealed_blocks,
     demoted_one_takes_its_block_for_written,
     blocks_of_the_other_holder_are_not_learnt_of,
