@@ -77,6 +77,12 @@ class Pair(Stage):
         """The first shard in its hands."""
         return self.workers[name].shards[0]
 
+    def unwritten(self, name: str) -> int:
+        """Survivors of its first shard that it may yet have to write."""
+        live = self.held(name).live
+        assert live is not None
+        return live.unflushed + sum(block.count for block in live.sealed)
+
     def answers(self) -> list[tuple[int, str]]:
         """Batch and writer of each answer that has landed, for the first shard."""
         found = [decode(Answer, record.value) for record in self.world.topics[ANSWERS, 0].records]
