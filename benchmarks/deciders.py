@@ -9,6 +9,7 @@ the other. Claims come at random moments of the reckoned time; a worker has one 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import secrets
 import time
@@ -19,24 +20,27 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.senders import BEGIN, MOST_PAGES, Waits, senders_of, table, waits_of
+from benchmarks.claim_cost import filled
+from benchmarks.senders import MOST_PAGES, Waits, senders_of, table, waits_of
 from worker.compose import parts
 from worker.compose.step import policy
 from worker.config import Settings
 from worker.errors import UsageError
-from worker.index.shard import Shard
 from worker.messages import encode
 from worker.stream.barrier import Ends
 from worker.stream.log import Bounds, Readable, Reader, Record, Sent, Ticket
 from worker.stream.log_follower import Follower
 from worker.stream.observer import Observer
-from worker.stream.policy import Policy
+from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.live import LiveShard, Standing
 from worker.topics import ANSWERS, FINGERPRINTS
 
 HOP_MS: Final = 1.2
 """From one worker's append to another's reading of it, by default: half of what two hops took over a real broker that
 had nothing else to do."""
+ENTRIES: Final = 10_000
+"""In each shard at the beginning."""
+EMPTY: Final = Record(0, 0, None, b"", (), 0)
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,9 @@ class ListReader(Reader):
 
 @dataclass(eq=False)
 class ListLog(Readable):
-    """Both logs as lists."""
+    """Both logs as lists. What the shards hold at the beginning came in batches that nobody reads again."""
 
-    topics: dict[str, list[Record]] = field(default_factory=lambda: {FINGERPRINTS: [], ANSWERS: []})
+    topics: dict[str, list[Record]] = field(default_factory=lambda: {FINGERPRINTS: [EMPTY] * ENTRIES, ANSWERS: []})
 
     def reader(self, topic: str, partition: int, offset: int) -> ListReader:
         """A new reader."""
@@ -135,13 +139,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     scheme = parts.scheme(settings, parts.recipe(settings))
     rules = replace(policy(settings, scheme, secrets.token_bytes(8)), partitions=1 << 20)
     waits = [
-        measure(
-            replace(rules, shards=number),
-            arguments.pages_a_second,
-            arguments.batches,
-            arguments.hop_ms / 1000,
-            parts.new_index(settings),
-        )
+        measure(replace(rules, shards=number), arguments.pages_a_second, arguments.batches, arguments.hop_ms / 1000)
         for number in numbers
     ]
     for each in waits if arguments.json else ():
@@ -151,19 +149,20 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     return 0
 
 
-def measure(rules: Policy, pages_a_second: float, batches: int, hop: float, new_index: Callable[[], Shard]) -> Waits:
+def measure(rules: Policy, pages_a_second: float, batches: int, hop: float) -> Waits:
     """As many workers as shards, ``hop`` seconds apart; the first quarter of the batches does not count."""
     count = rules.shards
     chance = np.random.default_rng(count)
     log = ListLog()
-    deciders = [Decider(_follower(log, rules), LiveShard(number, rules, new_index(), Standing()), log.append)
-                for number in range(count)]  # fmt: skip
+    deciders = [decider(log, rules, number, chance) for number in range(count)]
     watching = _follower(log, rules)
     now = since = begun = 0.0
     senders = senders_of(rules, count, pages_a_second, chance, partial(log.append, FINGERPRINTS), lambda: now)
     for sender in senders:
         watching.join(sender)
     decided = 0
+    gc.collect()
+    gc.disable()  # each worker has a process of its own elsewhere, and collects no other worker's objects
     while decided < batches:
         for sender in senders:
             sender.step(now, since, rules.claims_a_batch)
@@ -180,8 +179,17 @@ def measure(rules: Policy, pages_a_second: float, batches: int, hop: float, new_
             begun = now
             for sender in senders:
                 sender.forget()
+    gc.enable()
     return waits_of(senders, now - begun)
 
 
+def decider(log: ListLog, rules: Policy, number: int, chance: np.random.Generator) -> Decider:
+    """One whose shard has its memory: the first entries of a shard take longer than all later ones."""
+    shard = filled(chance.integers(0, 1 << 64, ENTRIES, np.uint64), rules, chance)
+    return Decider(_follower(log, rules), LiveShard(number, rules, shard, Standing()), log.append)
+
+
 def _follower(log: ListLog, rules: Policy) -> Follower:
-    return Follower(log, rules, BEGIN, Observer(), Ends(lambda places: [Bounds(0, MOST_PAGES) for _ in places]))
+    return Follower(
+        log, rules, ReplayPoint(ENTRIES, 0), Observer(), Ends(lambda places: [Bounds(0, MOST_PAGES) for _ in places])
+    )
