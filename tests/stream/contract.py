@@ -479,6 +479,6 @@ class RolesContract:
         one.changes.clear()
         world.cut_off(one)
         world.balance(one, other)
-        first = [what for _, what, _ in one.changes[: len(held)]]
-        assert first == ["lost"] * len(held)
-        assert {role for _, _, role in one.changes[: len(held)]} == held
+        assert {role for _, what, role in one.changes[: len(held)] if what == "lost"} == held
+        told = max(number for number, _, _ in one.changes[: len(held)])
+        assert all(number > told for number, _, _ in one.changes[len(held) :]), "told by the assignment that gives"
