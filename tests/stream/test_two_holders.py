@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.stream.pair import HEDGE, ONE, OTHER, Pair
 from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, Page
 from worker.stream.log import Role
+from worker.stream.resources import WorkerResources
 from worker.stream.shard.memory_limit import OverMemoryLimit
+from worker.stream.shard.snapshots import SnapshotFolder
 from worker.topics import ANSWERS, INDEX, PAGES
 
 A, B, C, D = (Page(f"http://{name}/", bits) for name, bits in (("a", 0b0), ("b", 0b111), ("c", 0b111000), ("d", 0b1)))
@@ -172,6 +176,47 @@ def test_two_that_take_themselves_for_active_write_the_same_and_no_hole_is_left(
     pair.follow_index()
     pair.play(FLUSH, B, ANSWER, FLUSH, COMMIT)
     assert pair.blocks() == [(-1, 0, ONE), (-1, 0, OTHER), (0, 1, ONE), (0, 1, OTHER)]
+    pair.check()
+
+
+class OnMachines(Pair):
+    """Each worker has a folder for snapshots on a machine of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folders = [SnapshotFolder(folder, name) for name in (ONE, OTHER)]
+        self.given = iter(self.folders)
+        super().__init__()
+
+    def local(self) -> WorkerResources:
+        return WorkerResources(snapshots=next(self.given))
+
+    def keep(self) -> None:
+        """Whoever takes snapshots takes one, and writes it."""
+        self.follow_index()
+        for keep in (True, False, False):
+            for worker in self.workers.values():
+                worker.flush(keep=keep)
+            self.land(INDEX)
+
+    @property
+    def written(self) -> list[bool]:
+        """Whether there is a snapshot on the machine of the one and the other."""
+        return [folder.file(0).exists() for folder in self.folders]
+
+
+def test_only_the_active_holder_takes_snapshots_and_lets_go_of_a_state_when_it_is_demoted(tmp_path: Path) -> None:
+    pair = OnMachines(tmp_path).play(A, COMMIT)
+    pair.keep()
+    assert pair.written == [True, False]
+    pair.folders[0].file(0).unlink()
+    pair.play(B, COMMIT)
+    pair.one.flush(keep=True)
+    pair.swap()
+    writer = pair.held(ONE).snapshot_writer
+    assert writer is not None
+    assert writer.idle
+    pair.keep()
+    assert pair.written == [False, True]
     pair.check()
 
 
