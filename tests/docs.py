@@ -16,6 +16,7 @@ from typing import Final
 from crawler_plugin.catalogue import SETTINGS
 from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import STATS
+from tests.deploy import plays
 from tests.quality import published
 from worker.cli.main import COMMANDS, PROGRAM
 from worker.config.catalogue import Entry, catalogue, sections
@@ -118,6 +119,7 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "plugin-stats": (HANDBOOK / "reference" / "plugin.md", plugin_stats),
     "metrics": (HANDBOOK / "reference" / "metrics.md", metrics_table),
     "spider-metrics": (HANDBOOK / "reference" / "metrics.md", spider_metrics_table),
+    "plays": (HANDBOOK / "how-to" / "watch.md", plays.table),
     "topics": (HANDBOOK / "reference" / "topics.md", topics),
     "quality": (HANDBOOK / "quality" / "index.md", published.methods),
     "quality-languages": (HANDBOOK / "quality" / "index.md", published.languages),

@@ -30,6 +30,10 @@ UNIT_FILE: Final = DEPLOY / "systemd" / "crawl-dedup@.service"
 KUBERNETES: Final = {
     path.stem: yaml.safe_load(path.read_text()) for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 }
+PROMETHEUS: Final = {
+    name: yaml.safe_load((DEPLOY / "prometheus" / f"{name}.yml").read_text())
+    for name in ("prometheus", "compose", "alertmanager")
+}
 PROCESSES: Final = "DEDUP_PAGE__PROCESSES"
 KUBERNETES_VERSION: Final = "1.31"
 NOT_KUBERNETES_OWN: Final = {"kustomization", "servicemonitor"}
@@ -134,7 +138,8 @@ def test_the_entrypoint_copies_what_was_compiled_once_and_becomes_the_worker(tmp
 
 
 def test_the_compose_file_is_one() -> None:
-    compose = compose_spec.PyCompose.from_json(json.dumps(COMPOSE))
+    # host-gateway is Docker's name for the address of the machine, which this check takes for a wrong one.
+    compose = compose_spec.PyCompose.from_json(json.dumps(COMPOSE).replace(":host-gateway", ":172.17.0.1"))
     compose.validate()
     compose.to_spec()
     for service in COMPOSE["services"].values():
@@ -264,3 +269,32 @@ def test_promtool_finds_nothing_wrong_with_the_configurations(name: str) -> None
         ["promtool", "check", "config", DEPLOY / "prometheus" / name], capture_output=True, text=True, check=False
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.prometheus
+@pytest.mark.skipif(
+    not shutil.which("amtool"), reason="amtool is not on PATH (Debian's package prometheus-alertmanager)"
+)
+def test_amtool_finds_nothing_wrong_with_the_configuration_of_alertmanager() -> None:
+    file = DEPLOY / "prometheus" / "alertmanager.yml"
+    checked = subprocess.run(["amtool", "check-config", file], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("name", ["prometheus", "compose"])
+def test_prometheus_loads_all_rules_sends_alerts_and_gives_spiders_the_job_of_their_workers(name: str) -> None:
+    config = PROMETHEUS[name]
+    assert config["rule_files"] == ["thresholds.yml", "recording.yml", "alerts.yml"]
+    ((target,),) = [each["targets"] for each in config["alerting"]["alertmanagers"][0]["static_configs"]]
+    assert target.endswith(":9093")
+    if name == "compose":
+        assert target.split(":")[0] in COMPOSE["services"]
+    workers, spiders = config["scrape_configs"]
+    assert workers["job_name"].startswith("dedup"), "it is what alerts look at"
+    assert not spiders["job_name"].startswith("dedup"), "a spider that has ended is no worker that is absent"
+    assert spiders["metric_relabel_configs"] == [{"target_label": "job", "replacement": workers["job_name"]}]
+
+
+def test_logs_of_containers_cannot_fill_the_disk() -> None:
+    for service in COMPOSE["services"].values():
+        assert service["logging"]["options"].keys() == {"max-size", "max-file"}

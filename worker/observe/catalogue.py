@@ -113,6 +113,14 @@ CRAWL_PAGES: Final = _counter(
     "crawl",
     "outcome",
 )
+SECTION_PAGES: Final = _counter(
+    "dedup_section_pages_total",
+    "pages",
+    "Committed pages by section of a site, which is the host and the first part of the path, # in place of numbers: up "
+    "to 20 sections that bring little but duplicates, and no others.",
+    "section",
+    "outcome",
+)
 DEAD_LETTERS: Final = _counter(
     "dedup_dead_letters_total",
     "pages",
