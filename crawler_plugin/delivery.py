@@ -11,7 +11,7 @@ from scrapy.crawler import Crawler
 from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.judging.verdicts import ComingVerdict, FoundItems
 from crawler_plugin.metrics import server
-from crawler_plugin.metrics.declared import CrawlNumbers, Gauges
+from crawler_plugin.metrics.declared import CrawlNumbers, CrawlGauges
 from crawler_plugin.record import Origin, PageRecord, cut_to
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.wanted import Wanted
@@ -49,7 +49,7 @@ class Delivery(ABC):
         """Wait while pages of ``hand_over_at_once`` wait."""
 
     @abstractmethod
-    def gauges(self) -> Gauges | None:
+    def gauges(self) -> CrawlGauges | None:
         """What is held now; None where there is no Kafka. May be called in any thread."""
 
     def show(self) -> None:

@@ -21,7 +21,7 @@ class SpiderMetric(NamedTuple):
     """One declared metric.
 
     ``label`` is what it has besides spider and crawl. ``sources`` are the stats that a counter shows, by the value of
-    that label, which is empty where there is none; gauges have no sources, but one of the names of ``Gauges``.
+    that label, which is empty where there is none; gauges have no sources, but one of the names of ``CrawlGauges``.
     """
 
     name: str
@@ -32,7 +32,7 @@ class SpiderMetric(NamedTuple):
     sources: Mapping[str, str] = {}
 
 
-class Gauges(NamedTuple):
+class CrawlGauges(NamedTuple):
     """What a crawl holds at one moment, by the names of its gauges without ``dedup_spider_``."""
 
     waiting_pages: int
@@ -48,7 +48,7 @@ class CrawlNumbers(NamedTuple):
     spider: str
     crawl: str
     stats: Mapping[str, object]
-    gauges: Gauges | None
+    gauges: CrawlGauges | None
 
 
 def _by(prefix: str) -> dict[str, str]:

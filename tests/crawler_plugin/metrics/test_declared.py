@@ -18,11 +18,11 @@ from crawler_plugin.metrics.declared import (
     PREFIX,
     SPIDER_METRICS,
     CrawlNumbers,
-    Gauges,
+    CrawlGauges,
     exposition,
 )
 
-GAUGES = Gauges(
+GAUGES = CrawlGauges(
     waiting_pages=1, unconfirmed_pages=2, unconfirmed_bytes=3_000_000_001, spool_pages=4, silence_seconds=0.5
 )
 
@@ -44,7 +44,7 @@ def test_names_and_units_keep_to_prometheus_conventions_and_nothing_is_declared_
         assert metric.text.endswith(".")
         assert (len(metric.sources) > 1) == bool(metric.label)
     gauges = {metric.name.removeprefix(PREFIX) for metric in SPIDER_METRICS if metric.kind != COUNTER}
-    assert gauges == set(Gauges._fields)
+    assert gauges == set(CrawlGauges._fields)
 
 
 def test_counters_are_stats_of_the_plugin_or_scrapys_own() -> None:
