@@ -11,7 +11,7 @@ from scrapy.crawler import Crawler
 from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.judging.verdicts import ComingVerdict, FoundItems
 from crawler_plugin.metrics import server
-from crawler_plugin.metrics.declared import CrawlNumbers, CrawlGauges
+from crawler_plugin.metrics.declared import CrawlGauges, CrawlNumbers
 from crawler_plugin.record import Origin, PageRecord, cut_to
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.wanted import Wanted

@@ -45,7 +45,7 @@ class Play:
 
     def input_series(self) -> Iterator[dict[str, str]]:
         """As ``promtool test rules`` takes them; two workers answer scrapes where the play says nothing else."""
-        for name, wave in (WORKING | self.series).items():
+        for name, wave in {**WORKING, **self.series}.items():
             metric, _, labels = name.partition("{")
             inside = ", ".join(['job="dedup-worker"', *([labels.rstrip("}")] if labels else [])])
             times = range(-self.begins, self.ends + 1, self.step)

@@ -68,7 +68,7 @@ class Alertmanager:
     def _answers(self) -> bool:
         assert self.process.poll() is None, self._log.read_text()
         try:
-            return self.ask("GET", "/api/v2/alerts") == []
+            return bool(self.ask("GET", "/api/v2/alerts") == [])
         except (OSError, http.client.HTTPException):
             return False
 

@@ -41,7 +41,7 @@ def pages(lap: int) -> Iterator[tuple[PageMeta, bytes]]:
 def spider_at_work(bootstrap: str, prefix: str, folder: Path) -> Iterator[str]:
     """A spider that has published some pages and waits for another one: ``host:port`` of its metrics."""
     go_on = threading.Event()
-    site = Site(numbered(12), before_page={"/page/11": lambda: bool(go_on.wait())})
+    site = Site(numbered(12), before_page={"/page/11": partial(_wait, go_on)})
     with serve(site):
         settings = to_kafka(bootstrap, prefix) | {"DEDUP_STATS_PORT": 0, "DEDUP_JOB": "watched"}
         crawl = Crawl(folder, "site", site.url("/"), settings)
@@ -73,6 +73,10 @@ def watched_crawl(bootstrap: str, prefix: str, folder: Path, workers: int = 1) -
             cluster.publish(pages(1))
             cluster.wait_until_committed()
             yield cluster, prometheus
+
+
+def _wait(event: threading.Event) -> None:
+    event.wait()
 
 
 def _has_said_or_ended(worker: WorkerProcess) -> bool:

@@ -151,7 +151,7 @@ def test_the_table_begins_with_the_largest_and_counts_what_is_too_many_together(
     ],
 )
 def test_a_pages_section(url: str, section: str) -> None:
-    assert section_of(url) == section
+    assert section_of(host_of(url), url) == section
 
 
 def crawled(metrics: Metrics, pages: int) -> None:

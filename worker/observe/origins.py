@@ -43,10 +43,11 @@ def host_of(url: str) -> str:
     return authority.rpartition("@")[2][:_LONGEST_HOST] or NO_HOST
 
 
-def section_of(url: str) -> str:
-    """Host and first part of the path of a canonical URL, numbers written as #: ``news.example/print#``."""
-    path = url.partition("://")[2].partition("?")[0].partition("/")[2]
-    return f"{host_of(url)}/{_NUMBER.sub('#', path.partition('/')[0][:_LONGEST])}"
+def section_of(host: str, url: str) -> str:
+    """The host and the first part of the path of a canonical URL, numbers written as #: ``news.example/print#``."""
+    parts = url.split("/", 4)
+    first = parts[3].partition("?")[0][:_LONGEST] if len(parts) > 3 and "?" not in parts[2] else ""
+    return f"{host}/{first if first.isalpha() else _NUMBER.sub('#', first)}"
 
 
 class HostTable:
@@ -122,7 +123,7 @@ class Origins:
         self._by_crawl[(*(crawl if named else (OTHER, OTHER)), outcome)] += 1
 
     def _look_for_traps(self, top: TopValues[str], host: str, decision: Decision) -> None:
-        is_duplicate, section = decision.outcome == DUPLICATE, section_of(decision.claim.url)
+        is_duplicate, section = decision.outcome == DUPLICATE, section_of(host, decision.claim.url)
         freed = self._trapped_hosts.see(host, is_duplicate=is_duplicate, now=self._now)
         if freed is not None and not top.names(freed):
             _forget(self._by_host, (freed,))

@@ -17,8 +17,8 @@ from crawler_plugin.metrics.declared import (
     LONGEST,
     PREFIX,
     SPIDER_METRICS,
-    CrawlNumbers,
     CrawlGauges,
+    CrawlNumbers,
     exposition,
 )
 

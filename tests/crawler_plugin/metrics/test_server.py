@@ -105,7 +105,11 @@ def test_a_crawl_is_seen_while_it_runs_and_its_numbers_end_with_it(
 ) -> None:
     make_topic(broker, topic_prefix)
     go_on = threading.Event()
-    site = Site(numbered(20), before_page={"/page/19": lambda: bool(go_on.wait(120))})
+
+    def wait() -> None:
+        go_on.wait(120)
+
+    site = Site(numbered(20), before_page={"/page/19": wait})
     with serve(site):
         settings = to_kafka(broker, topic_prefix) | {"DEDUP_STATS_PORT": 0, "DEDUP_JOB": "may"}
         crawl = Crawl(tmp_path, "site", site.url("/"), settings)
