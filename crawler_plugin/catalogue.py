@@ -156,6 +156,12 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         "How pages are compressed on their way and on the broker. gzip makes HTML several times smaller and costs "
         "about a millisecond a page.",
     ),
+    "DEDUP_STATS_PORT": Setting(
+        None,
+        "a port from 0 to 65535 (0: any free one), host:port, or None",
+        "Where Prometheus finds what the running crawl counts, as `/metrics`: this port of 127.0.0.1 or of the host "
+        "named, or the next free one; the crawl's log says which. Without it nobody listens.",
+    ),
     "DEDUP_KAFKA_OPTIONS": Setting(
         {},
         "a mapping with keys of kafka-python's KafkaProducer for security, proxy and timeouts",

@@ -16,6 +16,7 @@ from scrapy.statscollectors import StatsCollector
 
 from crawler_plugin import stats
 from crawler_plugin.judging.verdicts import LATE, SPOOLED, TOO_LARGE
+from crawler_plugin.metrics.server import ListenAddress
 from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.record import PageRecord
 from crawler_plugin.settings import PluginSettings
@@ -247,6 +248,22 @@ class CrawlLog:
     def not_written(self, error: Exception) -> None:
         """The state does not hold what was judged last."""
         self.say(logging.ERROR, f"the next crawl will not know all pages of this one: {error}")
+
+    def shows(self, address: ListenAddress) -> None:
+        """Prometheus may ask there."""
+        self.say(logging.INFO, f"metrics of this crawl: http://{address}/metrics")
+
+    def cannot_show(self, asked: ListenAddress, error: OSError) -> None:
+        """Nothing can listen there."""
+        self.say(
+            logging.ERROR,
+            f"DEDUP_STATS_PORT: nothing can listen on {asked} ({error.strerror or error}), so nobody can watch this "
+            "crawl, which goes on; name a free port, and an address of this machine if any",
+        )
+
+    def counts(self) -> dict[str, object]:
+        """All stats at one moment. May be called in any thread: a copy of a dict is made in one step."""
+        return dict(self._stats.get_stats())
 
     def failed(self) -> None:
         """Pages were lost: let nobody take the crawl for a success."""

@@ -10,6 +10,8 @@ from scrapy.crawler import Crawler
 
 from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.judging.verdicts import ComingVerdict, FoundItems
+from crawler_plugin.metrics import server
+from crawler_plugin.metrics.declared import CrawlGauges, CrawlNumbers
 from crawler_plugin.record import Origin, PageRecord, cut_to
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.wanted import Wanted
@@ -45,6 +47,28 @@ class Delivery(ABC):
     @abstractmethod
     async def room(self) -> None:
         """Wait while pages of ``hand_over_at_once`` wait."""
+
+    @abstractmethod
+    def gauges(self) -> CrawlGauges | None:
+        """What is held now; None where there is no Kafka. May be called in any thread."""
+
+    def show(self) -> None:
+        """Let Prometheus ask for what this crawl counts, if that is wanted; ``open`` comes first."""
+        asked = self._settings.metrics
+        if asked is None:
+            return
+        try:
+            self.log.shows(server.show(asked, self._numbers))
+        except OSError as error:  # a crawl that nobody can look at is better than none
+            self.log.cannot_show(asked, error)
+
+    def hide(self) -> None:
+        """The crawl has ended."""
+        if self._settings.metrics is not None:
+            server.hide(self._settings.metrics, self._numbers)
+
+    def _numbers(self) -> CrawlNumbers:
+        return CrawlNumbers(self.origin.spider or "", self.origin.job or "", self.log.counts(), self.gauges())
 
     @property
     def origin(self) -> Origin:

@@ -19,6 +19,7 @@ class Pipeline(Component):
     async def open_spider(self) -> None:
         """Begin to connect to Kafka, or open the state."""
         await self._delivery.open()
+        self._delivery.show()
 
     async def process_item(self, item: Any) -> Any:
         """Hand the item's page over, if it has one, and return the item; waits while there is no room.
@@ -44,7 +45,10 @@ class Pipeline(Component):
 
     async def close_spider(self) -> None:
         """Wait for what Kafka has not confirmed, or write the state."""
-        await self._delivery.close()
+        try:
+            await self._delivery.close()
+        finally:
+            self._delivery.hide()
 
     def _tell(self, item: Any, told: Told | None) -> None:
         if told is not None and told["verdict"] in self._delivery.drop:

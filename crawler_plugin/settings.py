@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 from scrapy.settings import BaseSettings
 
 from crawler_plugin.catalogue import KAFKA_OPTIONS, OUR_FIELDS, PREFIX, SETTINGS
+from crawler_plugin.metrics.server import LOCAL, ListenAddress
 from crawler_plugin.publishing.connection import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed
 from crawler_plugin.wanted import Wanted, media_types, status_ranges
 from worker.errors import UsageError
@@ -85,6 +86,8 @@ class PluginSettings:
     config: str | None = None
     drop: frozenset[str] = frozenset()
     """The verdicts whose items are dropped."""
+    metrics: ListenAddress | None = None
+    """Where the crawl's metrics are asked for; None: nowhere."""
 
     @classmethod
     def read(cls, settings: BaseSettings) -> PluginSettings:
@@ -125,6 +128,7 @@ class PluginSettings:
             state=reader.state("DEDUP_STATE"),
             config=reader.path("DEDUP_CONFIG"),
             drop=reader.drop(),
+            metrics=reader.listen_address("DEDUP_STATS_PORT"),
         )
         if read.mode != "local":
             reader.refuse_without_effect(("DEDUP_STATE", "DEDUP_CONFIG"), "DEDUP_MODE = 'local'")
@@ -193,6 +197,16 @@ class _Reader:
         if not servers or any(match is None or not 0 < int(match[2]) < 65536 for match in matches):
             return self._wrong(name, value, ())
         return servers
+
+    def listen_address(self, name: str) -> ListenAddress | None:
+        value = self._value(name)
+        if value is None:
+            return None
+        host, _, port = str(value).rpartition(":")
+        is_port = not isinstance(value, bool) and re.fullmatch(r"[0-9]{1,5}", port) and int(port) < 65536
+        if not is_port or (str(value).startswith(":")):
+            return self._wrong(name, value, None)
+        return ListenAddress(host.strip("[]") or LOCAL, int(port))
 
     def topic_prefix(self, name: str) -> str:
         value = self._value(name)

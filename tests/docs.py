@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from crawler_plugin.catalogue import SETTINGS
+from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import STATS
+from tests.deploy import plays
 from tests.quality import published
 from worker.cli.main import COMMANDS, PROGRAM
 from worker.config.catalogue import Entry, catalogue, sections
@@ -100,6 +102,15 @@ def metrics_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def spider_metrics_table() -> str:
+    """The metrics of a running crawl as a Markdown table."""
+    rows = ["| Metric | Type | Labels | Unit | Meaning |", "|---|---|---|---|---|"]
+    for metric in SPIDER_METRICS:
+        labels = ", ".join(f"`{label}`" for label in ("spider", "crawl", metric.label) if label)
+        rows.append(f"| `{metric.name}` | {metric.kind} | {labels} | {metric.unit} | {metric.text} |")
+    return "\n".join(rows) + "\n"
+
+
 PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "quality-headline": (README, published.headline),
     "commands": (HANDBOOK / "reference" / "commands.md", commands),
@@ -107,6 +118,8 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "plugin-settings": (HANDBOOK / "reference" / "plugin.md", plugin_settings),
     "plugin-stats": (HANDBOOK / "reference" / "plugin.md", plugin_stats),
     "metrics": (HANDBOOK / "reference" / "metrics.md", metrics_table),
+    "spider-metrics": (HANDBOOK / "reference" / "metrics.md", spider_metrics_table),
+    "plays": (HANDBOOK / "how-to" / "watch.md", plays.table),
     "topics": (HANDBOOK / "reference" / "topics.md", topics),
     "quality": (HANDBOOK / "quality" / "index.md", published.methods),
     "quality-languages": (HANDBOOK / "quality" / "index.md", published.languages),

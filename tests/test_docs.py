@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from crawler_plugin.catalogue import SETTINGS
+from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import FINISH_REASONS
 from tests import docs
 from tests.docs import HANDBOOK, PAGES, PARTS, README, ROOT
@@ -216,6 +217,7 @@ class TestNames:
     @ON_EVERY_PAGE
     def test_metrics_exist(self, page: Path) -> None:
         exposed = {f"{metric.name}{part}" for metric in CATALOGUE for part in ("", "_bucket", "_sum", "_count")}
+        exposed |= {metric.name for metric in SPIDER_METRICS}
         others = {*FINISH_REASONS, "dedup_runbook"}
         assert set(re.findall(r"(?<![\w:/.])dedup_\w+", text_of(page))) <= exposed | others
         recorded = set(re.findall(r"record: (\S+)", text_of(ROOT / "deploy" / "prometheus" / "recording.yml")))

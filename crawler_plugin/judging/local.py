@@ -92,6 +92,9 @@ class LocalDelivery(Delivery):
             self._held_back.append(turn)
             await maybe_deferred_to_future(turn)
 
+    def gauges(self) -> None:
+        """Nothing waits for Kafka."""
+
     def _hear(self, page: PageRecord, coming: ComingVerdict, future: Future[Verdict]) -> None:
         self._under_way -= page.size + PAGE_COST
         if self._under_way <= self._settings.buffer_bytes:

@@ -33,6 +33,7 @@ from crawler_plugin import stats
 from crawler_plugin.delivery import Delivery
 from crawler_plugin.judging.followed import FollowedVerdicts
 from crawler_plugin.judging.verdicts import SPOOLED, TOO_LARGE, ComingVerdict, Told
+from crawler_plugin.metrics.declared import CrawlGauges
 from crawler_plugin.publishing.budget import Budget
 from crawler_plugin.publishing.connection import producer_options
 from crawler_plugin.publishing.publisher import Publisher
@@ -150,6 +151,17 @@ class KafkaDelivery(Delivery):
             turn: Deferred[None] = Deferred()
             self._held_back.append(turn)
             await maybe_deferred_to_future(turn)
+
+    def gauges(self) -> CrawlGauges | None:
+        """Asked by the thread that serves metrics: each number is read in one step, or under its owner's lock."""
+        publisher, spool = self._publisher, self._storage.spool
+        return CrawlGauges(
+            waiting_pages=len(self._waiting),
+            unconfirmed_pages=0 if publisher is None else publisher.unconfirmed,
+            unconfirmed_bytes=self._budget.held,
+            spool_pages=0 if spool is None else spool.left,
+            silence_seconds=0.0 if publisher is None else publisher.silence,
+        )
 
     async def _catch_up(self, page: PageRecord, cost: int, coming: ComingVerdict | None) -> None:
         try:

@@ -240,3 +240,14 @@ def test_a_file_that_is_no_certificate_is_refused_at_the_start(tmp_path: Path) -
     pem.write_text("no certificate")
     with pytest.raises(UsageError, match="cannot use the TLS files"):
         read(DEDUP_KAFKA_OPTIONS={"security_protocol": "SSL", "ssl_certfile": str(pem)})
+
+
+def test_the_port_of_the_metrics_may_stand_alone_or_behind_an_address_of_this_machine() -> None:
+    assert read().metrics is None
+    assert read(DEDUP_STATS_PORT=9564).metrics == ("127.0.0.1", 9564)
+    assert read(DEDUP_STATS_PORT="0").metrics == ("127.0.0.1", 0)
+    assert read(DEDUP_STATS_PORT="0.0.0.0:9564").metrics == ("0.0.0.0", 9564)
+    assert read(DEDUP_STATS_PORT="[::1]:9564").metrics == ("::1", 9564)
+    for wrong in (65536, -1, "9564:", ":9564", "spiders", True, "1_0"):
+        with pytest.raises(UsageError, match="DEDUP_STATS_PORT"):
+            read(DEDUP_STATS_PORT=wrong)

@@ -129,9 +129,36 @@ def _panel(panel: Panel, number: int, place: dict[str, int]) -> dict[str, Any]:
         "datasource": DATASOURCE,
         "gridPos": place,
         "targets": targets,
-        "fieldConfig": {"defaults": defaults, "overrides": []},
+        "fieldConfig": {"defaults": defaults, "overrides": _overrides(panel)},
+        "transformations": _transformations(panel),
         "options": _options(panel.kind),
     }
+
+
+def _overrides(panel: Panel) -> list[dict[str, Any]]:
+    """A column of shares in a table of counts."""
+    shares = [legend for legend, _ in panel.expressions() if panel.kind == "table" and legend == "duplicates"]
+    return [
+        {
+            "matcher": {"id": "byName", "options": legend},
+            "properties": [{"id": "unit", "value": "percentunit"}, {"id": "max", "value": 1}],
+        }
+        for legend in shares
+    ]
+
+
+def _transformations(panel: Panel) -> list[dict[str, Any]]:
+    """The queries of a table are its columns, named as their legends; times are left out."""
+    if panel.kind != "table" or not panel.by:
+        return []
+    values = {
+        "Value" if len(panel.queries) == 1 else f"Value #{chr(ord('A') + index)}": legend
+        for index, (legend, _) in enumerate(panel.expressions())
+        if legend
+    }
+    left_out = {"Time": True} | ({} if values else {"Value": True, "__name__": True, "job": True})
+    merged = [{"id": "merge", "options": {}}] if len(panel.queries) > 1 else []
+    return [*merged, {"id": "organize", "options": {"excludeByName": left_out, "renameByName": values}}]
 
 
 def _options(kind: str) -> dict[str, Any]:

@@ -13,6 +13,8 @@ BYTES: Final = "bytes"
 COUNT: Final = "short"
 CORES: Final = "suffix: cores"
 
+CRAWL: Final = 'job="$job"'
+"""Spiders are no instances of a worker."""
 HERE: Final = 'job="$job", instance=~"$instance"'
 RATE: Final = "[$__rate_interval]"
 PARSERS: Final = "start|extract|segment|fingerprint|pipes"
@@ -31,6 +33,8 @@ class Panel:
     text: str = ""
     stacked: bool = False
     most: float | None = None
+    by: str = ""
+    """Of a table with several queries: the label by which their rows are put together."""
 
     def expressions(self) -> Iterator[tuple[str, str]]:
         """Legend and PromQL of each query, with Grafana's variables in it."""
@@ -63,11 +67,11 @@ def stat(title: str, unit: str, query: str, text: str = "") -> Panel:
 
 
 def share(by: str, metric: str, window: str) -> str:
-    """Duplicates among pages with a verdict, by some labels."""
-    duplicates, judged = (
-        f"sum{by} (rate({metric}{{@, outcome{which}}}{window}))" for which in ('="duplicate"', '!="dead"')
+    """Duplicates among pages with a verdict, by some labels; 0 where there is none."""
+    duplicates, judged, every = (
+        f"sum{by} (rate({metric}{{@{which}}}{window}))" for which in (', outcome="duplicate"', ', outcome!="dead"', "")
     )
-    return f"{duplicates} / {judged}"
+    return f"({duplicates} or 0 * {every}) / {judged}"
 
 
 def quantile(q: float, metric: str) -> str:
@@ -105,15 +109,29 @@ OVERVIEW: Final = Dashboard(
                     most=1,
                 ),
                 Panel(
-                    "Share of duplicates by host, last hour",
-                    SHARE,
+                    "Hosts, last hour",
+                    COUNT,
                     {
-                        "{{host}}": f"({share(' by (host)', 'dedup_host_pages_total', '[1h]')}) and "
-                        "topk(20, sum by (host) (rate(dedup_host_pages_total{@}[1h])))"
+                        "pages": "sum by (host) (increase(dedup_host_pages_total{@}[1h]))",
+                        "copies": 'sum by (host) (increase(dedup_host_pages_total{@, outcome="duplicate"}[1h])) '
+                        "or 0 * sum by (host) (increase(dedup_host_pages_total{@}[1h]))",
+                        "duplicates": share(" by (host)", "dedup_host_pages_total", "[1h]"),
                     },
-                    kind="bargauge",
-                    most=1,
-                    text="The twenty hosts with most pages; `/hosts` of each worker has all of them.",
+                    kind="table",
+                    by="host",
+                    text="Those with most pages, and those that bring little but duplicates; `/hosts` of each worker "
+                    "has all of them.",
+                ),
+                Panel(
+                    "Sections of sites that bring little but copies, last hour",
+                    COUNT,
+                    {
+                        "pages": "sum by (section) (increase(dedup_section_pages_total{@}[1h]))",
+                        "duplicates": share(" by (section)", "dedup_section_pages_total", "[1h]"),
+                    },
+                    kind="table",
+                    by="section",
+                    text="Host and first part of the path, # in place of numbers.",
                 ),
                 Panel(
                     "Share of duplicates by spider and crawl",
@@ -137,12 +155,28 @@ OVERVIEW: Final = Dashboard(
                     text="Bits that differ from the page that is kept.",
                 ),
                 Panel(
+                    "From response to new page, last hour",
+                    COUNT,
+                    {
+                        "responses": f"sum by (spider, crawl) (increase(dedup_spider_responses_total{{{CRAWL}}}[1h]))",
+                        "published": "sum by (spider, crawl) "
+                        f"(increase(dedup_spider_published_pages_total{{{CRAWL}}}[1h]))",
+                        "with verdict": "sum by (spider, crawl) (increase(dedup_crawl_pages_total{@}[1h]))",
+                        "unique": 'sum by (spider, crawl) (increase(dedup_crawl_pages_total{@, outcome="unique"}[1h]))',
+                    },
+                    kind="table",
+                    by="crawl",
+                    width=12,
+                    text="The first two where the spiders' metrics are scraped.",
+                ),
+                Panel(
                     "Dead letters by reason",
                     PAGES,
                     {
                         "{{reason}}": f"sum by (reason) (rate(dedup_dead_letters_total{{@}}{RATE}))",
                         "all": f'sum(rate(dedup_pages_total{{@, outcome="dead"}}{RATE}))',
                     },
+                    width=12,
                 ),
             ),
         ),
@@ -169,9 +203,12 @@ OVERVIEW: Final = Dashboard(
                     text="From sending a batch of claims to its being decided by all shards.",
                 ),
                 Panel(
-                    "CPU time by step, parsers included",
+                    "Cores by worker, parsers included",
                     CORES,
-                    {"{{stage}}": f"sum by (stage) (rate(dedup_stage_seconds_total{{@}}{RATE}))"},
+                    {
+                        "{{instance}}": f"sum by (instance) (rate(process_cpu_seconds_total{{@}}{RATE})) + "
+                        f'sum by (instance) (rate(dedup_stage_seconds_total{{@, stage=~"{PARSERS}"}}{RATE}))'
+                    },
                     stacked=True,
                 ),
             ),
@@ -216,6 +253,54 @@ OVERVIEW: Final = Dashboard(
                     SHARE,
                     {"{{shard}}": "min by (shard) (dedup_restore_progress_ratio{@})"},
                     most=1,
+                ),
+            ),
+        ),
+        Row(
+            "Spiders",
+            (
+                Panel(
+                    "Pages that spiders publish",
+                    PAGES,
+                    {
+                        "published": f"sum(rate(dedup_spider_published_pages_total{{{CRAWL}}}{RATE}))",
+                        "confirmed": f"sum(rate(dedup_spider_confirmed_pages_total{{{CRAWL}}}{RATE}))",
+                        "to the spool": f"sum(rate(dedup_spider_spooled_pages_total{{{CRAWL}}}{RATE}))",
+                        "skipped": f"sum(rate(dedup_spider_skipped_pages_total{{{CRAWL}}}{RATE}))",
+                    },
+                    text="Where `DEDUP_STATS_PORT` is set and scraped.",
+                ),
+                Panel(
+                    "Bytes that Kafka has not confirmed",
+                    BYTES,
+                    {"{{spider}} {{crawl}}": f"sum by (spider, crawl) (dedup_spider_unconfirmed_bytes{{{CRAWL}}})"},
+                ),
+                Panel(
+                    "Pages in spools, pages that wait for room",
+                    COUNT,
+                    {
+                        "spool": f"sum(dedup_spider_spool_pages{{{CRAWL}}})",
+                        "waiting": f"sum(dedup_spider_waiting_pages{{{CRAWL}}})",
+                    },
+                ),
+            ),
+        ),
+        Row(
+            "Who holds what",
+            (
+                Panel(
+                    "Shards: 1 for the state in which its holder has it",
+                    COUNT,
+                    {"": "dedup_shard_state{@} == 1"},
+                    kind="table",
+                    by="shard",
+                    width=12,
+                ),
+                Panel(
+                    "The broker's last answer",
+                    SECONDS,
+                    {"{{instance}}": "dedup_broker_silence_seconds{@}"},
+                    width=12,
                 ),
             ),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -13,20 +14,27 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+import matplotlib.image
 import pytest
 
+from tests.cluster.cluster import Cluster
 from tests.deploy import grafana
 from tests.deploy.panels import DASHBOARDS, PARSERS, Dashboard
+from tests.deploy.test_rules import EXPOSED, RECORDED
 from tests.deploy.test_runbook import CODE
-from tests.deploy.watched import CRAWLS, HOSTS, watched_crawl
+from tests.deploy.watched import CRAWLS, HOSTS, TRAP, watched_crawl
 from tests.observe.prometheus import DEPLOY, Prometheus, needs_prometheus
 from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT
-from worker.observe.catalogue import CATALOGUE, STAGE_SECONDS, Kind
+from worker.observe.catalogue import STAGE_SECONDS
 from worker.pool.stopwatch import PIPES, START
 
 live = [pytest.mark.cluster, pytest.mark.prometheus, needs_prometheus]
 UNITS: Final = {"none", "short", "percentunit", "s", "bytes", "bool_yes_no"}
 JOB: Final = "dedup-worker"
+CONSOLES: Final = ("dedup.html", "dedup-worker.html")
+BROWSER: Final = pytest.mark.skipif(
+    not shutil.which("chromium"), reason="chromium is not on PATH (Debian's package chromium)"
+)
 PANELS: Final = [
     pytest.param(expression, id=f"{dashboard.uid}: {panel.title} {legend}")
     for dashboard in DASHBOARDS
@@ -62,30 +70,35 @@ def test_dashboards_keep_to_grafanas_conventions(dashboard: Dashboard) -> None:
             assert "[5m]" not in target["expr"], "a rate takes $__rate_interval, or a window that its title names"
 
 
-def test_panels_ask_for_metrics_that_there_are() -> None:
-    exposed = {metric.name for metric in CATALOGUE} | {
-        f"{metric.name}_{part}"
-        for metric in CATALOGUE
-        if metric.kind is Kind.HISTOGRAM
-        for part in ("bucket", "sum", "count")
-    }
-    asked = {name for panel in PANELS for name in re.findall(r"\bdedup_\w+", str(panel.values[0]))}
-    assert asked <= exposed
+def test_panels_and_consoles_ask_for_metrics_that_there_are() -> None:
+    panels = {name for panel in PANELS for name in re.findall(r"\bdedup_\w+", str(panel.values[0]))}
+    assert panels <= EXPOSED
+    for console in CONSOLES:
+        text = re.sub(r'template "\w+"', "", (DEPLOY / "consoles" / console).read_text())
+        asked = {name for name in re.findall(r"(?<![\w:-])dedup_\w+", text) if not name.endswith("_")}
+        assert asked <= EXPOSED, console
+        assert set(re.findall(r"[a-z_]+:dedup_[\w:]+", text)) <= RECORDED
 
 
 def test_the_stages_of_parsers_are_told_from_the_steps_of_the_loop() -> None:
     assert sorted(PARSERS.split("|")) == sorted((START, EXTRACT, SEGMENT, FINGERPRINT, PIPES))
     assert PARSERS.replace("|", ", ") in STAGE_SECONDS.text
-    assert f'$parsers := "{PARSERS}"' in (DEPLOY / "consoles" / "dedup-worker.html").read_text()
+    for console in CONSOLES:
+        assert f'$parsers := "{PARSERS}"' in (DEPLOY / "consoles" / console).read_text()
 
 
 @pytest.fixture(scope="module")
-def prometheus(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """It has seen a crawl's pages arrive."""
+def watched(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Prometheus]]:
+    """A crawl, and what has seen its pages arrive."""
     prefix = f"test-{uuid.uuid4().hex[:12]}."
     with watched_crawl(broker, prefix, tmp_path_factory.mktemp("watched")) as (cluster, running):
-        yield running
-        assert cluster.stop() == [0]
+        yield cluster, running
+        assert set(cluster.stop()) <= {0}
+
+
+@pytest.fixture(scope="module")
+def prometheus(watched: tuple[Cluster, Prometheus]) -> Prometheus:
+    return watched[1]
 
 
 @pytest.mark.parametrize("expression", PANELS)
@@ -112,7 +125,7 @@ class TestPrometheus:
         groups = json.loads(prometheus.get("/api/v1/rules")[1])["data"]["groups"]
         rules = [rule for group in groups for rule in group["rules"]]
         assert {rule["health"] for rule in rules} == {"ok"}, rules
-        assert sorted(group["name"] for group in groups) == ["dedup-alerts", "dedup-recording"]
+        assert sorted(group["name"] for group in groups) == ["dedup-alerts", "dedup-recording", "dedup-thresholds"]
 
     def test_the_worker_itself_shows_what_promtool_takes_and_all_hosts(self, prometheus: Prometheus) -> None:
         instance = prometheus.query("dedup_ready")[0]["metric"]["instance"]
@@ -122,7 +135,7 @@ class TestPrometheus:
             )
         assert (checked.returncode, checked.stdout + checked.stderr) == (0, b"")
         with urllib.request.urlopen(f"http://{instance}/hosts", timeout=30) as answer:
-            assert {row["host"] for row in json.load(answer)["hosts"]} == {*HOSTS, "files.example"}
+            assert {row["host"] for row in json.load(answer)["hosts"]} >= {*HOSTS, TRAP, "files.example"}
 
     def test_no_alert_fires_while_all_is_well(self, prometheus: Prometheus) -> None:
         prometheus.query("job:dedup_duplicates:ratio_rate5m")
@@ -141,31 +154,147 @@ class TestPrometheus:
         answer = prometheus.ask(expression)
         assert answer["status"] == "success", answer
 
-    @pytest.mark.parametrize("console", ["dedup.html", "dedup-worker.html"])
-    def test_consoles_are_made_without_an_error(self, prometheus: Prometheus, console: str) -> None:
+    @pytest.mark.parametrize("console", CONSOLES)
+    def test_consoles_are_made_without_an_error_and_each_of_their_queries_has_data(
+        self, prometheus: Prometheus, console: str
+    ) -> None:
         prometheus.query("job_host:dedup_duplicates:ratio_rate1h")
-        status, page = prometheus.get(f"/consoles/{console}?job={JOB}")
+        status, page = prometheus.get(
+            f"/consoles/{console}?job={JOB}" if console == "dedup.html" else f"/consoles/{console}"
+        )
         assert status == 200
-        assert "error" not in re.sub(r"(?s)<script>.*</script>", "", page).lower()
+        body = re.sub(r"(?s)<script>.*</script>", "", page)
+        assert "error" not in body.lower()
+        queries = [html.unescape(query) for query in re.findall(r'data-(?:query|number|of)="([^"]*)"', body)]
+        assert len(queries) > 30
+        for query in queries:
+            asked = query.replace("[$range]", "[1h]").replace("[$rate]", "[10m]")
+            assert prometheus.query(f"({asked}) > -2"), "a share of nothing, which is no number, is no data"
 
     @pytest.mark.browser
-    @pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not on PATH (Debian's package chromium)")
-    @pytest.mark.parametrize("console", ["dedup.html", "dedup-worker.html"])
-    def test_a_browser_draws_all_charts_of_a_console(
-        self, prometheus: Prometheus, console: str, tmp_path: Path
+    @BROWSER
+    def test_a_browser_fills_all_of_a_console_at_any_width_and_sorts_and_tells_what_is_pointed_at(
+        self, prometheus: Prometheus, tmp_path: Path
     ) -> None:
         prometheus.query("job_spider_crawl:dedup_duplicates:ratio_rate1h")
-        page = rendered(f"http://{prometheus.address}/consoles/{console}", tmp_path)
-        charts = (DEPLOY / "consoles" / console).read_text().count('template "dedup_chart"')
-        assert f'data-drawn="{charts}"' in page
-        assert page.count("<path ") >= charts, "each chart has a line at least"
-        assert "Error" not in re.sub(r"(?s)<script>.*</script>", "", page)
-        if console == "dedup.html":
-            assert all(word in page for word in (*HOSTS, *(name for crawl in CRAWLS for name in crawl)))
+        for console, widths in (("dedup-worker.html", [390]), ("dedup.html", [1280, 390])):
+            text = (DEPLOY / "consoles" / console).read_text()
+            for width in widths:
+                seen = probed(prometheus, console, tmp_path, width)
+                assert seen["numbers"] == text.count('template "dedup_number"')
+                assert seen["charts"] == text.count("data-label=") + text.count('template "dedup_chart"')
+                assert seen["tables"] == text.count("data-table=")
+                assert seen["errors"] == []
+                assert seen["empty"] == [], "each chart has a line at least, and each table a row"
+                assert seen["scrolls"] <= seen["width"], "there is nothing to scroll sideways"
+                assert seen["cut"] == [], "all columns of a table are seen"
+                assert re.fullmatch(r"[\d:]+", seen["pointed_at"])
+            if console == "dedup.html":
+                assert all(
+                    word in seen["text"] for word in (*HOSTS, TRAP, *(name for crawl in CRAWLS for name in crawl))
+                )
+                assert seen["by_pages"] != seen["by_share"], "the small trap comes before large hosts"
+                assert next(host for host in seen["by_share"] if host in (*HOSTS, TRAP)) == TRAP
+
+    @pytest.mark.browser
+    @BROWSER
+    @pytest.mark.parametrize("scheme", [0, 1], ids=["dark", "light"])
+    def test_a_console_is_drawn_by_day_and_by_night(self, prometheus: Prometheus, scheme: int, tmp_path: Path) -> None:
+        prometheus.query("job:dedup_pages:rate5m")
+        picture = tmp_path / "console.png"
+        browsed(
+            f"http://{prometheus.address}/consoles/dedup.html",
+            tmp_path / "profile",
+            f"--screenshot={picture}",
+            f"--blink-settings=preferredColorScheme={scheme}",
+            "--window-size=1280,1400",
+        )
+        drawn = matplotlib.image.imread(picture)[:, :, :3]
+        paper = drawn[0, 0]
+        assert (paper.mean() > 0.9) == (scheme == 1)
+        assert 0.02 < (abs(drawn - paper).sum(axis=2) > 0.3).mean() < 0.6, (
+            "there is much to be seen, and paper around it"
+        )
 
 
-def rendered(address: str, folder: Path) -> str:
-    """The page as chromium has it after its scripts ran."""
+class TestWithoutWorkers:
+    """The last: all workers are killed, which is when somebody looks at the console."""
+
+    pytestmark = live
+
+    @pytest.mark.browser
+    @BROWSER
+    def test_the_console_says_so_and_shows_what_was(self, watched: tuple[Cluster, Prometheus], tmp_path: Path) -> None:
+        cluster, prometheus = watched
+        prometheus.query("job:dedup_shards_owned:count")
+        for worker in cluster.workers:
+            worker.kill()
+        prometheus.query('absent(dedup_ready) and on () (up{job="dedup-worker"} == 0)')
+        seen = probed(prometheus, "dedup.html", tmp_path, 1280)
+        assert "0 of 2" in seen["text"] and "0 of 1" in seen["text"]
+        assert "down" in seen["text"]
+        assert all(host in seen["text"] for host in HOSTS)
+        assert JOB in seen["text"]
+        prometheus.list_workers()
+        prometheus.query('absent(up{job="dedup-worker"})')
+        seen = probed(prometheus, "dedup.html", tmp_path, 1280)
+        assert "gone" in seen["text"] and JOB in seen["text"]
+
+
+PROBE: Final = """<script>
+const timer = setInterval(() => {
+  if (!document.body.dataset.drawn) return;
+  clearInterval(timer);
+  const every = (selector) => [...document.querySelectorAll(selector)];
+  const title = (figure) => figure.querySelector("h3").textContent;
+  const hosts = document.querySelector("[data-table^=host]");
+  const order = () => [...hosts.querySelectorAll("td.name")].map((cell) => cell.textContent);
+  const seen = {};
+  seen.numbers = every("[data-number]").length;
+  seen.charts = every("figure[data-label]").length;
+  seen.tables = every("figure[data-table]").length;
+  seen.errors = every("p.bad").map((told) => told.textContent);
+  seen.empty = every("figure").filter((figure) => figure.textContent.includes("nothing yet")).map(title);
+  seen.scrolls = document.documentElement.scrollWidth;
+  seen.width = document.documentElement.clientWidth;
+  const cut = every(".scroll").filter((part) => part.scrollWidth > part.clientWidth + 1);
+  seen.cut = cut.map((part) => title(part.parentElement));
+  seen.text = document.body.innerText.replace(/\\s+/g, " ");
+  const svg = document.querySelector("svg"), box = svg.getBoundingClientRect();
+  svg.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + 0.9 * box.width, clientY: box.top + 9 }));
+  seen.pointed_at = svg.closest("figure").querySelector("time").textContent;
+  if (hosts) {
+    seen.by_pages = order();
+    [...hosts.querySelectorAll("button")].find((button) => button.textContent === "duplicates").click();
+    seen.by_share = order();
+  }
+  const told = parent.document.createElement("pre");
+  told.id = "seen";
+  told.textContent = JSON.stringify(seen);
+  parent.document.body.append(told);
+}, 20);
+</script>"""
+"""Waits until the page is filled, looks at it as a reader would, and leaves what it saw."""
+
+
+def probed(prometheus: Prometheus, console: str, folder: Path, width: int) -> dict[str, Any]:
+    """What the probe saw of a console in a window of this width."""
+    page = prometheus.get(f"/consoles/{console}")[1]
+    page = page.replace("<head>", f'<head><base href="http://{prometheus.address}/consoles/">', 1)
+    page = html.escape(page.replace("</body>", f"{PROBE}</body>"))
+    file = folder / "console.html"  # in a frame, as the browser's window is never narrower than 500 pixels
+    file.write_text(
+        f'<!doctype html><meta charset="utf-8"><iframe width="{width}" height="2000" srcdoc="{page}"></iframe>'
+    )
+    shown = browsed(file.as_uri(), folder / "profile", "--dump-dom", "--window-size=1400,2100")
+    found = re.search(r'<pre id="seen">(.*?)</pre>', shown, re.DOTALL)
+    assert found is not None, shown[-3000:]
+    seen: dict[str, Any] = json.loads(html.unescape(found[1]))
+    return seen
+
+
+def browsed(address: str, profile: Path, *options: str) -> str:
+    """What chromium writes of a page after its scripts ran."""
     shown = subprocess.run(
         [
             "chromium",
@@ -173,9 +302,10 @@ def rendered(address: str, folder: Path) -> str:
             "--no-sandbox",
             "--disable-gpu",
             "--disable-dev-shm-usage",
-            f"--user-data-dir={folder}",
+            "--hide-scrollbars",
+            f"--user-data-dir={profile}",
             "--virtual-time-budget=20000",
-            "--dump-dom",
+            *options,
             quote(address, safe=":/?=&"),
         ],
         capture_output=True,

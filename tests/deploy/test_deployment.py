@@ -16,6 +16,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from tests.deploy import prometheus_operator
 from worker.cli.main import COMMANDS
 from worker.compose.machine import MachineMemory, index_memory
 from worker.config import Settings, load_settings
@@ -30,10 +31,15 @@ UNIT_FILE: Final = DEPLOY / "systemd" / "crawl-dedup@.service"
 KUBERNETES: Final = {
     path.stem: yaml.safe_load(path.read_text()) for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 }
+PROMETHEUS: Final = {
+    name: yaml.safe_load((DEPLOY / "prometheus" / f"{name}.yml").read_text())
+    for name in ("prometheus", "compose", "alertmanager")
+}
 PROCESSES: Final = "DEDUP_PAGE__PROCESSES"
 KUBERNETES_VERSION: Final = "1.31"
-NOT_KUBERNETES_OWN: Final = {"kustomization", "servicemonitor"}
-PODS: Final = {name: KUBERNETES[name]["spec"]["template"]["spec"] for name in ("statefulset", "topics")}
+NOT_KUBERNETES_OWN: Final = {"kustomization", "servicemonitor", "podmonitor", "prometheusrule", "alertmanagerconfig"}
+POD: Final = KUBERNETES["statefulset"]["spec"]["template"]["spec"]
+CONTAINERS: Final = {container["name"]: container for container in [*POD["initContainers"], *POD["containers"]]}
 
 
 def unit() -> dict[str, dict[str, list[str]]]:
@@ -57,12 +63,17 @@ def environments() -> Iterator[Any]:
             yield pytest.param(given, id=f"compose {name}")
     literals = KUBERNETES["kustomization"]["configMapGenerator"][0]["literals"]
     shared = dict(literal.split("=", 1) for literal in literals)
-    for name, pod in PODS.items():
-        own = {entry["name"]: entry.get("value", "a-name-0") for entry in pod["containers"][0].get("env", [])}
+    for name, container in CONTAINERS.items():
+        own = {entry["name"]: entry.get("value", "a-name-0") for entry in container.get("env", [])}
         yield pytest.param(shared | own, id=f"kubernetes {name}")
     assigned = [value.split("=", 1) for value in unit()["Service"]["Environment"]]
     yield pytest.param(
-        {key: value.replace("%H-%i", "host-1") for key, value in assigned if key.startswith("DEDUP_")}, id="systemd"
+        {
+            key: value.replace("%H-%i", "host-1").replace("%S/crawl-dedup", "/tmp")
+            for key, value in assigned
+            if key.startswith("DEDUP_")
+        },
+        id="systemd",
     )
 
 
@@ -91,7 +102,9 @@ def test_what_the_dockerfile_copies_is_there_and_not_ignored() -> None:
 def test_what_is_built_and_started_exists() -> None:
     assert set(re.findall(r"python -m worker (\w+)", DOCKERFILE)) == {"warmup"}
     assert "warmup" in COMMANDS
-    assert {COMPOSE["services"]["topics"]["command"][0], PODS["topics"]["containers"][0]["args"][0]} <= COMMANDS.keys()
+    program, command, *_ = CONTAINERS["topics"]["command"][2].split()
+    assert f"/usr/local/bin/{program}\n" in DOCKERFILE
+    assert {COMPOSE["services"]["topics"]["command"][0], command} <= COMMANDS.keys()
 
 
 def test_the_image_runs_as_nobody_in_particular_and_can_live_on_a_read_only_root() -> None:
@@ -103,12 +116,11 @@ def test_the_image_runs_as_nobody_in_particular_and_can_live_on_a_read_only_root
         if service["image"] == "crawl-dedup":
             assert service["read_only"] is True
             assert service["tmpfs"] == ["/tmp"]
-    for pod in PODS.values():
-        (container,) = pod["containers"]
+    for container in CONTAINERS.values():
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
         written = [mount for mount in container["volumeMounts"] if not mount.get("readOnly")]
         assert written == [{"name": "tmp", "mountPath": "/tmp"}]
-        assert str(pod["securityContext"]["runAsUser"]) == user[0][0]
+    assert str(POD["securityContext"]["runAsUser"]) == user[0][0]
 
 
 def test_the_entrypoint_copies_what_was_compiled_once_and_becomes_the_worker(tmp_path: Path) -> None:
@@ -134,7 +146,8 @@ def test_the_entrypoint_copies_what_was_compiled_once_and_becomes_the_worker(tmp
 
 
 def test_the_compose_file_is_one() -> None:
-    compose = compose_spec.PyCompose.from_json(json.dumps(COMPOSE))
+    # host-gateway is Docker's name for the address of the machine, which this check takes for a wrong one.
+    compose = compose_spec.PyCompose.from_json(json.dumps(COMPOSE).replace(":host-gateway", ":172.17.0.1"))
     compose.validate()
     compose.to_spec()
     for service in COMPOSE["services"].values():
@@ -168,25 +181,64 @@ def test_the_manifests_belong_together() -> None:
     assert KUBERNETES["service"]["metadata"]["name"].startswith("dedup"), "it is the Prometheus job that alerts look at"
 
 
+def test_another_release_can_be_applied_over_this_one() -> None:
+    """Kubernetes changes a StatefulSet's pods in place, and no Job."""
+    assert "Job" not in {manifest["kind"] for manifest in KUBERNETES.values()}
+    (topics,) = POD["initContainers"]
+    assert topics["image"] == CONTAINERS["worker"]["image"]
+    assert topics["command"][2].endswith("|| test $? -eq 1"), "topics that differ are told, and end no worker"
+
+
+def test_only_prometheus_reaches_a_worker_which_reaches_names_and_kafka() -> None:
+    policy = KUBERNETES["networkpolicy"]["spec"]
+    assert policy["podSelector"]["matchLabels"] == KUBERNETES["service"]["spec"]["selector"]
+    ((entry,), ports) = policy["ingress"], [rule["ports"] for rule in policy["egress"]]
+    assert [port["port"] for port in entry["ports"]] == [port["name"] for port in CONTAINERS["worker"]["ports"]]
+    assert {(port["port"], port.get("endPort")) for rule in ports for port in rule} == {(53, None), (9092, 9094)}
+
+
+def test_what_the_operator_is_told_is_what_prometheus_and_alertmanager_read() -> None:
+    assert prometheus_operator.main([]) == 0
+    monitor = KUBERNETES["podmonitor"]["spec"]
+    (endpoint,) = monitor["podMetricsEndpoints"]
+    assert endpoint["metricRelabelings"] == [
+        {"targetLabel": "job", "replacement": KUBERNETES["service"]["metadata"]["name"]}
+    ]
+
+
+def test_passwords_and_certificates_are_mounted_where_they_are_said_to_be() -> None:
+    security = (ROOT / "docs" / "how-to" / "security.md").read_text()
+    (secret,) = [volume["secret"] for volume in POD["volumes"] if volume["name"] == "kafka"]
+    assert secret["optional"] is True
+    assert f"kubectl create secret generic {secret['secretName']} --from-file=password --from-file=ca.crt" in security
+    for container in CONTAINERS.values():
+        (mount,) = [mount for mount in container["volumeMounts"] if mount["name"] == "kafka"]
+        for key, file in (("kafka.sasl_password_file", "password"), ("kafka.ssl_cafile", "ca.crt")):
+            assert f"{catalogue()[key].environment}: {mount['mountPath']}/{file}" in security
+    (by_others,) = [each["secretRef"] for each in CONTAINERS["topics"]["envFrom"] if "secretRef" in each]
+    assert f"`{by_others['name']}`" in security and by_others["optional"] is True
+    setting = catalogue()["kafka.sasl_password_file"].environment
+    assert f"#Environment={setting}=%d/kafka-password\n" in UNIT_FILE.read_text()
+
+
 def test_variables_of_services_do_not_reach_the_worker() -> None:
-    for pod in PODS.values():
-        assert pod["enableServiceLinks"] is False
+    assert POD["enableServiceLinks"] is False
 
 
 def test_a_pod_has_its_name_as_a_member_and_time_to_drain() -> None:
-    (container,) = PODS["statefulset"]["containers"]
+    container = CONTAINERS["worker"]
     assert {"name": "DEDUP_KAFKA__INSTANCE_ID", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}} in container[
         "env"
     ]
     grace = Settings().shutdown.seconds
-    assert PODS["statefulset"]["terminationGracePeriodSeconds"] > grace
+    assert POD["terminationGracePeriodSeconds"] > grace
     assert int(COMPOSE["services"]["worker"]["stop_grace_period"].rstrip("s")) > grace
     assert int(unit()["Service"]["TimeoutStopSec"][0]) > grace
 
 
 def limits() -> Iterator[Any]:
     """Every worker that is deployed here: bytes of memory that it may take, and parsers."""
-    (container,) = PODS["statefulset"]["containers"]
+    container = CONTAINERS["worker"]
     by_name = {entry["name"]: entry.get("value") for entry in container["env"]}
     pod = container["resources"]["limits"]["memory"]
     yield pytest.param(int(pod.removesuffix("Gi")) << 30, by_name[PROCESSES], id="kubernetes")
@@ -209,7 +261,7 @@ def test_a_worker_has_a_limit_that_leaves_its_index_room_beside_the_parsers(memo
 
 
 def test_probes_ask_for_paths_that_are_served() -> None:
-    (container,) = PODS["statefulset"]["containers"]
+    container = CONTAINERS["worker"]
     probes = {kind: container[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")}
     assert {kind: probe["path"] for kind, probe in probes.items()} == {
         "startup": "/livez",
@@ -225,9 +277,8 @@ def test_probes_ask_for_paths_that_are_served() -> None:
 
 def test_the_secret_of_the_fingerprints_is_mounted_where_it_is_said_to_be() -> None:
     security = (ROOT / "docs" / "how-to" / "security.md").read_text()
-    pod = PODS["statefulset"]
-    (secret,) = [volume["secret"] for volume in pod["volumes"] if volume["name"] == "fingerprint-key"]
-    (mount,) = [mount for mount in pod["containers"][0]["volumeMounts"] if mount["name"] == "fingerprint-key"]
+    (secret,) = [volume["secret"] for volume in POD["volumes"] if volume["name"] == "fingerprint-key"]
+    (mount,) = [mount for mount in CONTAINERS["worker"]["volumeMounts"] if mount["name"] == "fingerprint-key"]
     assert mount["readOnly"] is True
     assert secret["optional"] is True, "a crawl may have none"
     assert secret["defaultMode"] == 0o440
@@ -264,3 +315,32 @@ def test_promtool_finds_nothing_wrong_with_the_configurations(name: str) -> None
         ["promtool", "check", "config", DEPLOY / "prometheus" / name], capture_output=True, text=True, check=False
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.prometheus
+@pytest.mark.skipif(
+    not shutil.which("amtool"), reason="amtool is not on PATH (Debian's package prometheus-alertmanager)"
+)
+def test_amtool_finds_nothing_wrong_with_the_configuration_of_alertmanager() -> None:
+    file = DEPLOY / "prometheus" / "alertmanager.yml"
+    checked = subprocess.run(["amtool", "check-config", file], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("name", ["prometheus", "compose"])
+def test_prometheus_loads_all_rules_sends_alerts_and_gives_spiders_the_job_of_their_workers(name: str) -> None:
+    config = PROMETHEUS[name]
+    assert config["rule_files"] == ["thresholds.yml", "recording.yml", "alerts.yml"]
+    ((target,),) = [each["targets"] for each in config["alerting"]["alertmanagers"][0]["static_configs"]]
+    assert target.endswith(":9093")
+    if name == "compose":
+        assert target.split(":")[0] in COMPOSE["services"]
+    workers, spiders = config["scrape_configs"]
+    assert workers["job_name"].startswith("dedup"), "it is what alerts look at"
+    assert not spiders["job_name"].startswith("dedup"), "a spider that has ended is no worker that is absent"
+    assert spiders["metric_relabel_configs"] == [{"target_label": "job", "replacement": workers["job_name"]}]
+
+
+def test_logs_of_containers_cannot_fill_the_disk() -> None:
+    for service in COMPOSE["services"].values():
+        assert service["logging"]["options"].keys() == {"max-size", "max-file"}

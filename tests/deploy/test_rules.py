@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from crawler_plugin.metrics.declared import SPIDER_METRICS
 from worker.observe.catalogue import CATALOGUE, Kind
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -31,6 +32,18 @@ def rules(file: str) -> list[dict[str, Any]]:
 
 ALERTS: Final = {rule["alert"]: rule for rule in rules("alerts.yml")}
 RECORDED: Final = {rule["record"] for rule in rules("recording.yml")}
+THRESHOLDS: Final = {rule["record"] for rule in rules("thresholds.yml")}
+EXPOSED: Final = (
+    {metric.name for metric in CATALOGUE}
+    | {
+        f"{metric.name}_{part}"
+        for metric in CATALOGUE
+        if metric.kind is Kind.HISTOGRAM
+        for part in ("bucket", "sum", "count")
+    }
+    | {metric.name for metric in SPIDER_METRICS}
+)
+"""All that Prometheus may be asked for: what workers and spiders show."""
 
 
 def promtool(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -39,7 +52,7 @@ def promtool(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.prometheus
 @needs_promtool
-@pytest.mark.parametrize("file", ["recording.yml", "alerts.yml"])
+@pytest.mark.parametrize("file", ["thresholds.yml", "recording.yml", "alerts.yml"])
 def test_promtool_finds_nothing_wrong_with_the_rules(file: str) -> None:
     checked = promtool("check", "rules", RULES / file)
     assert checked.returncode == 0, checked.stdout + checked.stderr
@@ -73,12 +86,16 @@ def test_every_alert_says_what_it_is_about_and_leads_to_its_part_of_the_runbook(
 @pytest.mark.parametrize("name", sorted({*ALERTS, *RECORDED}))
 def test_rules_ask_for_metrics_that_there_are(name: str) -> None:
     (rule,) = [rule for rule in [*rules("alerts.yml"), *rules("recording.yml")] if name in rule.values()]
-    exposed = {metric.name for metric in CATALOGUE} | {
-        f"{metric.name}_{part}"
-        for metric in CATALOGUE
-        if metric.kind is Kind.HISTOGRAM
-        for part in ("bucket", "sum", "count")
-    }
     asked = set(re.findall(r"(?<![\w:])dedup_\w+", rule["expr"]))
-    assert asked <= exposed
+    assert asked <= EXPOSED
     assert set(re.findall(r"[a-z_]+:dedup_[\w:]+", rule["expr"])) <= RECORDED
+
+
+def test_every_threshold_stands_in_its_file_and_nowhere_else() -> None:
+    asked = {name for rule in ALERTS.values() for name in re.findall(r"scalar\(([\w:]+)\)", rule["expr"])}
+    assert asked == THRESHOLDS
+    for name, rule in ALERTS.items():
+        numbers = set(re.findall(r"(?:[<>*/]=?|==) *([\d.]+)", rule["expr"]))
+        assert numbers <= {"0", "1", "65536"}, f"{name} compares with a number of its own"
+    for rule in rules("thresholds.yml"):
+        assert re.fullmatch(r"vector\([\d.]+\)", rule["expr"]), "one number, which is all that is to be changed there"

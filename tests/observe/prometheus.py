@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
@@ -29,14 +30,30 @@ needs_prometheus = pytest.mark.skipif(
 
 
 class Prometheus:
-    """A running server that scrapes workers (``host:port``) and looks at its rules every second."""
+    """A running server that scrapes workers (``host:port``) and looks at its rules every second.
 
-    def __init__(self, folder: Path, *workers: str) -> None:
+    ``at_its_pace`` leaves their times as ``deploy/`` has them. ``alertmanager`` (``host:port``) is told of alerts.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *workers: str,
+        spiders: Sequence[str] = (),
+        at_its_pace: bool = False,
+        alertmanager: str | None = None,
+    ) -> None:
         shutil.copytree(CONFIG.parent, folder / "prometheus")
         config = yaml.safe_load(CONFIG.read_text())
-        config["global"] = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
-        (scrape,) = config["scrape_configs"]
-        scrape["static_configs"] = [{"targets": list(workers)}]
+        if not at_its_pace:
+            config["global"] = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
+        config["alerting"]["alertmanagers"][0]["static_configs"] = [{"targets": [alertmanager] if alertmanager else []}]
+        of_workers, of_spiders = config["scrape_configs"]
+        del of_workers["static_configs"]
+        of_workers["file_sd_configs"] = [{"files": ["workers.json"], "refresh_interval": "1s"}]
+        of_spiders["static_configs"] = [{"targets": list(spiders)}]
+        self._workers = folder / "prometheus" / "workers.json"
+        self.list_workers(*workers)
         (folder / "prometheus" / "prometheus.yml").write_text(yaml.safe_dump(config))
         with socket.socket() as probe:
             probe.bind((LOCAL, 0))
@@ -55,6 +72,10 @@ class Prometheus:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
+
+    def list_workers(self, *workers: str) -> None:
+        """Scrape these from now on, as where discovery finds them and no others."""
+        self._workers.write_text(json.dumps([{"targets": list(workers)}]))
 
     def __enter__(self) -> Self:
         return self

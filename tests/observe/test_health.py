@@ -96,6 +96,14 @@ def test_what_is_missing_is_listed_until_nothing_is(server: HealthServer, health
     assert verdict(server, "/readyz") == (200, ["ready"])
 
 
+def test_the_silence_of_the_broker_counts_from_its_last_answer_or_from_the_start(health: Health, clock: Clock) -> None:
+    clock.now += 7
+    assert health.silence == 7
+    health.heard()
+    clock.now += 2
+    assert health.silence == 2
+
+
 def test_a_broker_that_falls_silent_is_missing(server: HealthServer, health: Health, clock: Clock) -> None:
     ready(health, clock)
     clock.now += HEARD_SECONDS

@@ -142,7 +142,7 @@ def test_labels_from_the_log_cannot_become_many() -> None:
 )
 def test_each_thing_told_changes_its_own_number_and_no_other(told: tuple[Any, ...], changed: dict[str, float]) -> None:
     def counted(seen: dict[str, float]) -> dict[str, float]:
-        timed = ("dedup_loop_age", "process_", "python_")
+        timed = ("dedup_loop_age", "dedup_broker_silence", "process_", "python_")
         return {key: value for key, value in seen.items() if not key.startswith(timed)}
 
     before, seen = counted(after()), counted(after(told))

@@ -12,7 +12,7 @@ from tests.observe.exposed import INFO, series
 from tests.stream.script import claim
 from worker.messages import Hit
 from worker.observe.metrics import Metrics
-from worker.observe.origins import CRAWLS, HostTable, crawl_of, host_of, hosts_json
+from worker.observe.origins import CRAWLS, TRAPS, HostTable, crawl_of, host_of, hosts_json, section_of
 from worker.stream.log import Record
 from worker.verdict.decide import Decision
 
@@ -53,7 +53,7 @@ def test_a_pages_spider_and_crawl(headers: list[tuple[str, bytes]], expected: tu
 
 
 def committed(
-    url: str, outcome: Literal["unique", "duplicate"] = "unique", headers: tuple[tuple[str, bytes], ...] = ()
+    url: str, outcome: Literal["unique", "duplicate", "refetch"] = "unique", headers: tuple[tuple[str, bytes], ...] = ()
 ) -> tuple[Record, Decision]:
     original = (
         Hit(place=0, order=(0, 0), url="http://a/", distance=1, reason="hamming") if outcome != "unique" else None
@@ -136,3 +136,65 @@ def test_the_table_begins_with_the_largest_and_counts_what_is_too_many_together(
     for host in ("a", "b", "b", "c", "d", "d"):
         table.count(host, "unique")
     assert list(rows(table)) == [("other", 3), ("b", 2), ("a", 1)]
+
+
+@pytest.mark.parametrize(
+    ("url", "section"),
+    [
+        ("http://news.example/", "news.example/"),
+        ("http://news.example", "news.example/"),
+        ("http://news.example/print/2026/05", "news.example/print"),
+        ("http://news.example/item12.html?sid=3", "news.example/item#.html"),
+        ("https://u:p@news.example:81/2026/x", "news.example:81/#"),
+        ("http://news.example?sid=3/4", "news.example/"),
+        (f"http://news.example/{'a' * 200}/b", f"news.example/{'a' * 100}"),
+    ],
+)
+def test_a_pages_section(url: str, section: str) -> None:
+    assert section_of(host_of(url), url) == section
+
+
+def crawled(metrics: Metrics, pages: int) -> None:
+    """A thousand hosts with one duplicate in three, and one small trap; a third of a larger host is a trap."""
+    for number in range(pages):
+        metrics.committed(
+            [
+                committed(f"http://h{number % 1000}.example/{number}", "duplicate" if number % 3 == 0 else "unique"),
+                *([committed(f"http://trap.example/{number}", "duplicate")] if number % 100 == 0 else []),
+                *([committed(f"http://h1.example/print/{number}", "duplicate")] if number % 100 == 0 else []),
+            ]
+        )
+
+
+def test_a_trap_among_a_thousand_hosts_has_a_series_although_all_others_bring_as_many_pages() -> None:
+    metrics = Metrics(INFO, hosts=50)
+    crawled(metrics, 10_000)
+    hosts, sections = numbers(metrics, "dedup_host_pages_total"), numbers(metrics, "dedup_section_pages_total")
+    assert hosts["trap.example duplicate"] >= 70
+    assert len({key.split(" ")[0] for key in hosts}) <= 50 + TRAPS + 1
+    assert sum(hosts.values()) <= 10_200, "each page once"
+    assert {"trap.example/# duplicate", "h1.example/print duplicate"} == sections.keys()
+
+
+def test_a_trap_that_ends_loses_its_series_unless_the_host_is_one_of_the_largest() -> None:
+    for largest, kept in ((0, False), (100, True)):
+        metrics = Metrics(INFO, hosts=1)
+        metrics.committed([committed(f"http://large.example/{number}") for number in range(100 - largest)])
+        metrics.committed([committed(f"http://trap.example/{number}", "duplicate") for number in range(40)])
+        assert numbers(metrics, "dedup_host_pages_total")["trap.example duplicate"] > 0
+        metrics.committed([committed(f"http://trap.example/{number}") for number in range(40)])
+        assert ("trap.example unique" in numbers(metrics, "dedup_host_pages_total")) == kept
+        assert numbers(metrics, "dedup_section_pages_total") == {}
+
+
+def test_pages_without_a_host_and_those_fetched_again_are_no_trap() -> None:
+    metrics = Metrics(INFO, hosts=1)
+    metrics.committed([committed("http://large.example/") for _ in range(200)])
+    metrics.committed([committed("file:///etc/hosts", "duplicate") for _ in range(90)])
+    metrics.committed([committed("http://again.example/", "refetch") for _ in range(90)])
+    assert numbers(metrics, "dedup_host_pages_total").keys() == {
+        "large.example unique",
+        "other duplicate",
+        "other refetch",
+    }
+    assert numbers(metrics, "dedup_section_pages_total") == {}

@@ -48,6 +48,7 @@ PLUGIN_NAMES: Final = (
     "DEDUP_DROP",
     "DEDUP_DROP_REFETCHES",
     "DEDUP_GENERATION",
+    "DEDUP_STATS_PORT",
 )
 """Settings of the Scrapy plugin, which spiders that run beside a worker may take from the same environment."""
 

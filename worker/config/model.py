@@ -473,8 +473,8 @@ class MetricsSettings(Section):
     )
     hosts: int = setting(
         50,
-        "Hosts whose pages are counted under their name, those with most pages of late; the rest together, as other. "
-        "0: none by host. The whole table is at /hosts all the same.",
+        "Hosts whose pages are counted under their name, those with most pages of late, beside up to 20 that bring "
+        "little but duplicates; the rest is other. 0: none by host. The whole table is at /hosts all the same.",
         unit="hosts",
         ge=0,
         le=1000,

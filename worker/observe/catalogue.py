@@ -97,8 +97,9 @@ DUPLICATES: Final = _counter(
 HOST_PAGES: Final = _counter(
     "dedup_host_pages_total",
     "pages",
-    "Committed pages by the host of their URL: the metrics.hosts hosts with most pages of late, the others together as "
-    "other, none for pages without a host. A host that falls out of them ends its series; /hosts has all of them.",
+    "Committed pages by the host of their URL: the metrics.hosts hosts with most pages of late, and 20 more that bring "
+    "little but duplicates; the others together as other, none for pages without a host. A host that falls out of them "
+    "ends its series; /hosts has all of them.",
     "host",
     "outcome",
 )
@@ -110,6 +111,14 @@ CRAWL_PAGES: Final = _counter(
     "job of its own.",
     "spider",
     "crawl",
+    "outcome",
+)
+SECTION_PAGES: Final = _counter(
+    "dedup_section_pages_total",
+    "pages",
+    "Committed pages by section of a site, which is the host and the first part of the path, # in place of numbers: up "
+    "to 20 sections that bring little but duplicates, and no others.",
+    "section",
     "outcome",
 )
 DEAD_LETTERS: Final = _counter(
@@ -292,6 +301,11 @@ OBSERVER_ERRORS: Final = _counter(
 )
 LOOP_AGE: Final = _gauge(
     "dedup_loop_age_seconds", "seconds", "Time since the loop's last pass, as of the scrape; /livez judges by it."
+)
+BROKER_SILENCE: Final = _gauge(
+    "dedup_broker_silence_seconds",
+    "seconds",
+    "Time since the broker last answered this worker, as of the scrape; it is asked every five seconds.",
 )
 READY: Final = _gauge("dedup_ready", "truth value", "1 when /readyz says 200, as of the scrape.")
 SHARDS: Final = _gauge("dedup_shards", "shards", "Shards of the index of all workers together: topics.shards.")

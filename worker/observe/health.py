@@ -47,7 +47,7 @@ class Health:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._passed = clock()
+        self._passed = self._begun = clock()
         self._heard: float | None = None
         self._missing: tuple[str, ...] = ("the worker has not begun",)
 
@@ -67,6 +67,11 @@ class Health:
     def age(self) -> float:
         """Seconds since the last pass; before the first one, since the start."""
         return max(0.0, self._clock() - self._passed)
+
+    @property
+    def silence(self) -> float:
+        """Seconds since the broker last answered; before it has, since the start."""
+        return max(0.0, self._clock() - (self._begun if self._heard is None else self._heard))
 
     def not_alive(self) -> list[str]:
         """Why the worker should be started anew; empty while it lives."""

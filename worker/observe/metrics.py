@@ -222,6 +222,7 @@ class _Families(Collector):
     def collect(self) -> Iterator[Family]:
         with self._counters.lock:
             self._counters.tally(catalogue.LOOP_AGE)[()] = self._health.age
+            self._counters.tally(catalogue.BROKER_SILENCE)[()] = self._health.silence
             self._counters.tally(catalogue.READY)[()] = not self._health.not_ready()
         tallies, distributions = self._counters.copy()
         for metric in CATALOGUE:

@@ -6,17 +6,21 @@ Prometheus gets few of these names; the table of all hosts is shown at ``/hosts`
 from __future__ import annotations
 
 import json
+import re
 from typing import Final
 
 from worker.messages import Headers
 from worker.observe import catalogue
 from worker.observe.counters import OTHER, Counters, Tally
 from worker.observe.top import TopValues
+from worker.observe.traps import Traps
 from worker.stream.log import Record
-from worker.verdict.decide import Decision
+from worker.verdict.decide import DUPLICATE, UNIQUE, Decision
 
 CRAWLS: Final = 20
 """Pairs of spider and crawl that are told apart: those with most pages of late."""
+TRAPS: Final = 20
+"""Hosts, and sections of hosts, that have series since they bring little but duplicates, however few pages."""
 UNNAMED: Final = "none"
 """Spider or crawl of a page that came without the header."""
 
@@ -30,12 +34,20 @@ _LONGEST: Final = 100
 """Characters of a spider's or crawl's name: they come from outside."""
 _LONGEST_HOST: Final = 253
 """Characters of a name in the DNS; a host is cut after so many."""
+_NUMBER: Final = re.compile(r"\d+")
 
 
 def host_of(url: str) -> str:
     """Host, and the port where one is given, of a canonical URL; ``none`` where there is none."""
     authority = url.partition("://")[2].partition("/")[0].partition("?")[0]
     return authority.rpartition("@")[2][:_LONGEST_HOST] or NO_HOST
+
+
+def section_of(host: str, url: str) -> str:
+    """The host and the first part of the path of a canonical URL, numbers written as #: ``news.example/print#``."""
+    parts = url.split("/", 4)
+    first = parts[3].partition("?")[0][:_LONGEST] if len(parts) > 3 and "?" not in parts[2] else ""
+    return f"{host}/{first if first.isalpha() else _NUMBER.sub('#', first)}"
 
 
 class HostTable:
@@ -82,12 +94,16 @@ class Origins:
     def __init__(self, counters: Counters, hosts: int) -> None:
         self.table: Final = HostTable()
         self._by_host = counters.tally(catalogue.HOST_PAGES)
+        self._by_section = counters.tally(catalogue.SECTION_PAGES)
         self._by_crawl = counters.tally(catalogue.CRAWL_PAGES)
         self._hosts = TopValues[str](hosts) if hosts else None
+        self._trapped_hosts, self._trapped_sections = Traps[str](TRAPS), Traps[str](TRAPS)
+        self._now = 0.0
         self._crawls = TopValues[tuple[str, str]](CRAWLS)
 
     def at(self, now: float) -> None:
         """Let what is counted from here on be committed at ``now``, in seconds since 1970."""
+        self._now = now
         self._crawls.at(now)
         if self._hosts is not None:
             self._hosts.at(now)
@@ -97,15 +113,32 @@ class Origins:
         host, outcome = host_of(decision.claim.url), decision.outcome
         self.table.count(host, outcome)
         if self._hosts is not None:
-            named, loser = self._hosts.name(host)
-            if loser is not None:
-                _forget(self._by_host, (loser,))
-            self._by_host[host if named else OTHER, outcome] += 1
+            if host != NO_HOST and outcome in (DUPLICATE, UNIQUE):  # others say nothing of a trap
+                self._look_for_traps(self._hosts, host, decision)
+            self._count_host(self._hosts, host, outcome)
         crawl = crawl_of(record.headers)
         named, gone = self._crawls.name(crawl)
         if gone is not None:
             _forget(self._by_crawl, gone)
         self._by_crawl[(*(crawl if named else (OTHER, OTHER)), outcome)] += 1
+
+    def _look_for_traps(self, top: TopValues[str], host: str, decision: Decision) -> None:
+        is_duplicate, section = decision.outcome == DUPLICATE, section_of(host, decision.claim.url)
+        freed = self._trapped_hosts.see(host, is_duplicate=is_duplicate, now=self._now)
+        if freed is not None and not top.names(freed):
+            _forget(self._by_host, (freed,))
+        gone = self._trapped_sections.see(section, is_duplicate=is_duplicate, now=self._now)
+        if gone is not None:
+            _forget(self._by_section, (gone,))
+        if self._trapped_sections.names(section):
+            self._by_section[section, decision.outcome] += 1
+
+    def _count_host(self, top: TopValues[str], host: str, outcome: str) -> None:
+        named, displaced = top.name(host)
+        if displaced is not None and not self._trapped_hosts.names(displaced):
+            _forget(self._by_host, (displaced,))
+        is_told_apart = named or self._trapped_hosts.names(host)
+        self._by_host[host if is_told_apart else OTHER, outcome] += 1
 
 
 def crawl_of(headers: Headers) -> tuple[str, str]:

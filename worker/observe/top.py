@@ -46,6 +46,10 @@ class TopValues(Generic[Value]):
             self._begun, exponent = now, 0.0
         self._unit = 2.0 ** max(exponent, 0.0)
 
+    def names(self, value: Value) -> bool:
+        """Whether it is one of the top."""
+        return value in self._named
+
     def name(self, value: Value) -> tuple[bool, Value | None]:
         """Take note that it occurred: whether it is one of the top, and which value lost its place to it, if any."""
         weight = self._named.get(value)
