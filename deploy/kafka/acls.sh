@@ -26,6 +26,7 @@ $WORKER topic literal ${PREFIX}pages Read Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}fingerprints$SUFFIX Read Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}answers$SUFFIX Read Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}index$SUFFIX Read Write Describe DescribeConfigs
+$WORKER topic literal ${PREFIX}index-standby$SUFFIX Read Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}deduplicated$SUFFIX Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}verdicts$SUFFIX Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}dead-letters$SUFFIX Write Describe DescribeConfigs

@@ -126,6 +126,17 @@ SPIDERS: Final = {
 }
 PAGES: Final = f'dedup_pages_total{{{W1}, outcome="unique"}}'
 
+TWICE_HELD: Final[Mapping[str, Wave]] = {
+    f"dedup_shard_holders{{{W1}}}": level(2, 2),
+    f"dedup_shard_holders{{{W2}}}": level(2, 2),
+    **{
+        f'{name}{{{worker}, shard="{shard}", {label}}}': level(1, 1)
+        for worker, shard, role in ((W1, 0, "active"), (W2, 0, "standby"), (W1, 1, "active"), (W2, 1, "standby"))
+        for name, label in (("dedup_shard_role", f'role="{role}"'), ("dedup_shard_state", 'state="answering"'))
+    },
+}
+"""Two shards with two holders each, all of which answer."""
+
 PLAYS: Final = (
     Play(
         "The broker is killed; workers end after `kafka.patience_seconds`",
@@ -169,6 +180,16 @@ PLAYS: Final = (
         "DedupShardWithoutOwner",
         120,
         step=SHORT_STEP,
+    ),
+    Play(
+        "Of two holders of a shard one goes, and nobody takes its place (`index.replicas: 2`)",
+        TWICE_HELD
+        | {
+            f'dedup_shard_role{{{W2}, shard="1", role="standby"}}': level(1, GONE),
+            f'dedup_shard_state{{{W2}, shard="1", state="answering"}}': level(1, GONE),
+        },
+        "DedupShardWithOneHolder",
+        600,
     ),
     Play(
         "A partition of `pages` loses its owner",

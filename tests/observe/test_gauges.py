@@ -18,7 +18,7 @@ from worker.observe.counters import Counters
 from worker.observe.gauges import Gauges, missing_for_readiness
 from worker.observe.metrics import Metrics
 from worker.pool.process_pool import PoolUsage
-from worker.stream.log import Bounds
+from worker.stream.log import Bounds, Role
 from worker.stream.watchdog import Watch
 from worker.stream.worker import Worker
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
@@ -83,6 +83,14 @@ def test_a_shard_is_in_one_state_and_the_others_are_0() -> None:
         ["0 replaying"],
         ["0 answering"],
     ]
+
+
+@pytest.mark.parametrize("role", [Role.ACTIVE, Role.STANDBY, None])
+def test_a_shard_is_held_in_one_role_or_kept_in_none(role: Role | None) -> None:
+    stage = Stage(shards=1).play(A, COMMIT)
+    stage.worker.shards[0].hold(role)
+    held = named(sampled(stage), "dedup_shard_role")
+    assert held == {"0 active": role is Role.ACTIVE, "0 standby": role is Role.STANDBY}
 
 
 def test_a_restored_shard_has_progress_1_and_one_that_begins_less() -> None:

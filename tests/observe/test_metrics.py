@@ -127,6 +127,7 @@ def test_labels_from_the_log_cannot_become_many() -> None:
     [
         (("claimed", [claim(0), claim(1)], True), {"dedup_resent_claims_total": 2}),
         (("answered", 3, 40), {"dedup_answers_total": 1}),
+        (("stood_in", 3), {"dedup_stood_in_answers_total": 1}),
         (("decided", 4), {"dedup_rounds_total": 4}),
         (("stage", "poll", 0.25), {"dedup_stage_seconds_total poll": 0.25}),
         (("committed", []), {"dedup_commits_total": 1}),

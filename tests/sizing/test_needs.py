@@ -53,6 +53,12 @@ def test_a_small_crawl_needs_one_core_and_the_defaults() -> None:
     assert SMALL.shards == Settings().topics.shards
 
 
+def test_two_holders_of_each_shard_take_twice_the_memory_and_nothing_more_on_the_brokers() -> None:
+    twice = replace(SMALL, holders=2)
+    assert twice.index_bytes == 2 * SMALL.index_bytes
+    assert (twice.log_bytes, twice.index_topic_bytes) == (SMALL.log_bytes, SMALL.index_topic_bytes)
+
+
 def test_cores_do_the_busiest_hour_with_something_to_spare() -> None:
     for pages in (1, 20, 100, 1000, 5000):
         crawl = replace(SMALL, pages_a_day=pages * 86_400)

@@ -106,6 +106,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             replicas=settings.topics.replication_factor,
             speed=arguments.pages_a_second or PAGES_A_SECOND_AND_CORE * (1 if copies else WITHOUT_COPIES),
             copies=copies,
+            holders=settings.index.replicas,
         )
         print("", *plan(crawl, settings), sep="\n")
     return 0
@@ -193,7 +194,10 @@ def plan(crawl: Crawl, settings: Settings) -> Iterator[str]:
         ),
         ("topics.partitions, at least; chosen once", f"{crawl.partitions:,}"),
         ("topics.shards, at least; chosen once", f"{crawl.shards:,}"),
-        ("memory of the index with URLs, divided by the workers", in_units(crawl.index_bytes)),
+        (
+            f"memory of the index with URLs{', held twice' * (crawl.holders - 1)}, divided by the workers",
+            in_units(crawl.index_bytes),
+        ),
         (
             f"memory of parsers, one a core: {in_units(PARSER_BYTES)} and page.memory_mb",
             in_units(crawl.parser_bytes),

@@ -181,6 +181,11 @@ ROUND_SECONDS: Final = _histogram(
 )
 CLAIMS_RESENT: Final = _counter("dedup_resent_claims_total", "claims", "Claims sent again after a send error.")
 ANSWERS: Final = _counter("dedup_answers_total", "answers", "Answers that this worker's shards gave to batches.")
+STOOD_IN: Final = _counter(
+    "dedup_stood_in_answers_total",
+    "answers",
+    "Those among them that a standby gave, because the shard's active holder had been silent for index.hedge_ms.",
+)
 COMMITS: Final = _counter("dedup_commits_total", "transactions", "Transactions that are through.")
 COMMIT_FAILURES: Final = _counter(
     "dedup_commit_failures_total",
@@ -274,6 +279,14 @@ SHARD_STATE: Final = _gauge(
     "shard",
     "state",
 )
+SHARD_ROLE: Final = _gauge(
+    "dedup_shard_role",
+    "truth value",
+    "1 for the role in which this worker holds an owned shard, 0 for the other: active, standby. Neither is 1 while a "
+    "shard that was taken away may still be given back.",
+    "shard",
+    "role",
+)
 PARTITION_STATE: Final = _gauge(
     "dedup_partition_state",
     "truth value",
@@ -309,6 +322,7 @@ BROKER_SILENCE: Final = _gauge(
 )
 READY: Final = _gauge("dedup_ready", "truth value", "1 when /readyz says 200, as of the scrape.")
 SHARDS: Final = _gauge("dedup_shards", "shards", "Shards of the index of all workers together: topics.shards.")
+HOLDERS: Final = _gauge("dedup_shard_holders", "workers", "Workers that are to hold each shard: index.replicas.")
 PARTITIONS: Final = _gauge(
     "dedup_partitions", "partitions", "Partitions of pages of all workers together: topics.partitions."
 )

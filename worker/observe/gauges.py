@@ -12,7 +12,7 @@ from worker.observe import catalogue
 from worker.observe.catalogue import Gauge, Labels
 from worker.observe.counters import Counters
 from worker.pool.process_pool import PoolUsage
-from worker.stream.log import Bounds
+from worker.stream.log import Bounds, Role
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.shard.live import Index
 from worker.stream.shard.owned import OwnedShard
@@ -85,6 +85,7 @@ class Gauges:
         for shard in shards:
             name = str(shard.number)
             gauges[catalogue.SHARD_STATE] |= {(name, state.value): shard.state is state for state in SHARD_STATES}
+            gauges[catalogue.SHARD_ROLE] |= {(name, role.value): shard.role is role for role in Role}
             progress = 1.0 if shard.restoration is None else shard.restoration.progress
             gauges[catalogue.RESTORE_PROGRESS][name,] = progress
             if shard.live is None:

@@ -102,6 +102,7 @@ class Metrics(Observer):
         for constant in (catalogue.BUILD_INFO, catalogue.SETTINGS_INFO):
             self._counters.tally(constant)[info.labels(constant)] = 1
         self._counters.tally(catalogue.SHARDS)[()] = info.shards
+        self._counters.tally(catalogue.HOLDERS)[()] = info.replicas
         self._counters.tally(catalogue.PARTITIONS)[()] = info.partitions
         self._registry = CollectorRegistry()
         self._registry.register(_Families(self._counters, self.health))
@@ -182,6 +183,9 @@ class Metrics(Observer):
 
     def answered(self, shard: int, claims: int) -> None:
         self._add(catalogue.ANSWERS)
+
+    def stood_in(self, shard: int) -> None:
+        self._add(catalogue.STOOD_IN)
 
     def decided(self, batches: int) -> None:
         self._add(catalogue.ROUNDS, batches)

@@ -63,8 +63,9 @@ class Crawl:
     """What is known before: pages a day, different pages the index holds at last, bytes of a page's body.
 
     ``growth`` is that of the index's memory, and ``sketched`` says whether entries have sketches; ``copies`` whether
-    pages go out with their verdicts; ``retention_days`` and ``replicas`` are the topics'; ``speed`` is in pages a
-    second and core; ``page_memory`` is what a page may take in its parser, in bytes.
+    pages go out with their verdicts; ``retention_days`` and ``replicas`` are the topics'; ``holders`` are the workers
+    that hold each shard; ``speed`` is in pages a second and core; ``page_memory`` is what a page may take in its
+    parser, in bytes.
     """
 
     pages_a_day: int
@@ -77,6 +78,7 @@ class Crawl:
     replicas: int
     speed: float = PAGES_A_SECOND_AND_CORE
     copies: bool = True
+    holders: int = 1
 
     @property
     def mean(self) -> float:
@@ -100,8 +102,8 @@ class Crawl:
 
     @property
     def index_bytes(self) -> int:
-        """Memory of the index in all workers together."""
-        return self.growth.of(self.distinct, self.shards) + self.distinct * URL_BYTES
+        """Memory of the index in all workers together, in both roles where shards have two holders."""
+        return self.holders * (self.growth.of(self.distinct, self.shards) + self.distinct * URL_BYTES)
 
     @property
     def parser_bytes(self) -> int:
