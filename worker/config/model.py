@@ -395,11 +395,13 @@ class IndexSettings(Section):
     flush_seconds: float = setting(
         60, "A block is written after this time even when it is not full.", unit="seconds", gt=0, le=86400
     )
-    replicas: Literal[1, 2] = setting(
+    replicas: int = setting(
         1,
         "Workers that hold each shard. With 2 another one answers as soon as the first does not, so a worker that dies "
         "holds up the verdicts on its own pages only; the index takes twice the memory of all workers together. Give "
         "all workers of a crawl the same. With 2 the topic index-standby is needed.",
+        ge=1,
+        le=2,
     )
     hedge_ms: float = setting(
         50,
