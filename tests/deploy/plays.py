@@ -126,7 +126,7 @@ SPIDERS: Final = {
 }
 PAGES: Final = f'dedup_pages_total{{{W1}, outcome="unique"}}'
 
-TWICE_HELD: Final[Mapping[str, Wave]] = {
+TWICE_HELD: Final[dict[str, Wave]] = {
     f"dedup_shard_holders{{{W1}}}": level(2, 2),
     f"dedup_shard_holders{{{W2}}}": level(2, 2),
     **{
