@@ -18,6 +18,8 @@ class Pipeline(Component):
 
     async def open_spider(self) -> None:
         """Begin to connect to Kafka, or open the state."""
+        if self._delivery.learning is not None:
+            self._delivery.learning.open()
         await self._delivery.open()
 
     async def process_item(self, item: Any) -> Any:
@@ -45,6 +47,8 @@ class Pipeline(Component):
     async def close_spider(self) -> None:
         """Wait for what Kafka has not confirmed, or write the state."""
         await self._delivery.close()
+        if self._delivery.learning is not None:
+            self._delivery.learning.close()
 
     def _tell(self, item: Any, told: Told | None) -> None:
         if told is not None and told["verdict"] in self._delivery.drop:
