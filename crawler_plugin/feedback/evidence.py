@@ -77,6 +77,8 @@ def weigh(groups: Sequence[GroupCounts | None], least: int) -> Evidence | None:
     speaker = groups[depth]
     assert speaker is not None
     share = speaker.new / speaker.weight
+    if depth:  # a wider group has to have given copies always: the last young ones in it may all have been of one trap
+        share = max(share, speaker.found / speaker.verdicts)
     for counts in reversed(groups[:depth]):
         if counts is not None:
             share = (counts.new + share * (least - counts.weight)) / least

@@ -38,4 +38,5 @@ def groups_of(url: str) -> UrlGroups:
     combinations = (path[-1] + "?…",) if len(address.query) > 1 else ()
     anywhere = (f"{address.host}/…?{'&'.join(address.query)}",) if address.query else ()
     folders = tuple(folder + "/…" for folder in reversed(path[:-1]))
-    return UrlGroups((address.template, *combinations), anywhere + folders)
+    wider = tuple(group for group in anywhere + folders if group != address.template)  # a long path ends like a folder
+    return UrlGroups((address.template, *combinations), wider)

@@ -36,6 +36,8 @@ FILTERS: Final = {
 PER_INDEX: Final = 10
 """Articles that a page of a section's index links to."""
 ARCHIVE_PAGES: Final = 4
+WIDGET_LINKS: Final = 10
+"""Months that the small calendar on each page links to, and choices of filters beside it."""
 TAKEN_EVERY: Final = 8
 """Of the sections that take articles from others: one in so many."""
 
@@ -134,7 +136,7 @@ class TrapSite:
         if self.has_traps:
             session = _session(f"{section} {number}")
             links += [f"/print/{section}/{number}", f"/{section}/{number}?sid={session}"]
-            links += [f"/s/{session}/{section}/{number}", f"/calendar/{_month(number)}"]
+            links += [f"/s/{session}/{section}/{number}", *self._doors(f"{section} {number}")]
         return Shown(self._article(section, number), f"/{section}/N", tuple(links))
 
     def _article(self, section: str, number: int) -> str:
@@ -148,9 +150,12 @@ class TrapSite:
         if not self.has_traps:
             return ()
         chance = random.Random(f"{self.seed} doors {where}")
-        chosen = chance.sample(sorted(FILTERS), 2)
-        filters = "&".join(f"{name}={chance.choice(FILTERS[name])}" for name in chosen)
-        return ("/shop", f"/shop?{filters}", f"/calendar/{_month(chance.randrange(99))}", "/archive?page=1")
+        doors = ["/shop", "/archive?page=1"]
+        for _ in range(WIDGET_LINKS):
+            chosen = chance.sample(sorted(FILTERS), chance.randint(1, 3))
+            doors.append("/shop?" + "&".join(f"{name}={chance.choice(FILTERS[name])}" for name in sorted(chosen)))
+            doors.append(f"/calendar/{_month(chance.randrange(240))}")
+        return tuple(doors)
 
     def _calendar(self, when: list[str]) -> Shown:
         if len(when) == 1:
@@ -182,7 +187,7 @@ def _session(of: str) -> str:
 
 
 def _month(number: int) -> str:
-    return f"{2000 + number % 20}/{number % 12 + 1}"
+    return f"{2000 + number // 12}/{number % 12 + 1}"
 
 
 @cache
