@@ -5,8 +5,9 @@ of those before it fade by a ``MEMORY``-th: by verdicts and not by time, so that
 one. A new page halves the weight of the copies before it besides: two of them among those that are explored bring a
 template back that turned out to have new content after all.
 
-A group passes its first verdicts on to the next wider one, until it has enough to speak for itself. So a wider group
-knows what *young* groups inside it give, and a trap of ten thousand pages counts no more there than any other.
+A group passes its first verdicts on to the next wider one, a quarter of those that are enough to speak. So a wider
+group knows what *young* groups inside it give, it speaks for four of them at least, and a trap of ten thousand pages
+counts no more there than any other group.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Final, NamedTuple
 
 MEMORY: Final = 60
 """Verdicts. Smaller, and chance brings traps back; larger, and new content takes longer to do so."""
+PASSED_ON: Final = 4
+"""The part of the least number of verdicts that a group passes on: by that many narrower ones a wider one speaks."""
 Z: Final = 1.96
 """Of the 95 % interval, as is usual."""
 
@@ -59,7 +62,7 @@ class Evidence(NamedTuple):
 def count_verdict(groups: Sequence[GroupCounts], least: int, *, is_new: bool) -> None:
     """Count a verdict in a page's groups, the narrowest first, as far as it is passed on."""
     for counts in groups:
-        is_young = counts.verdicts < least
+        is_young = counts.verdicts < least // PASSED_ON
         counts.count(is_new=is_new)
         if not is_young:
             return

@@ -51,8 +51,7 @@ class FeedbackMiddleware(Component):
         """
         if request.method != "GET" or request.callback is NO_CALLBACK:  # a form; robots.txt or a media pipeline's
             return None
-        mark = request.meta.get(MARK_KEY)
-        state, dont_filter = mark[::2] if isinstance(mark, list) and mark[1:2] == [request.url] else (None, False)
+        state, dont_filter = _mark_of(request)
         if state == _MADE:  # it is tried again
             return None
         memory = self._learning.memory
@@ -75,3 +74,11 @@ class FeedbackMiddleware(Component):
         memory.let_go(request.url)
         request.meta[MARK_KEY] = [_MADE, request.url, request.dont_filter]
         return None
+
+
+def _mark_of(request: Request) -> tuple[str | None, bool]:
+    """What was decided on this very request, and whether it was not to be filtered."""
+    match request.meta.get(MARK_KEY):
+        case [str(state), url, bool(dont_filter)] if url == request.url:
+            return state, dont_filter
+    return None, False

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_plugin.feedback.decision import LOW
-from crawler_plugin.feedback.evidence import MEMORY, GroupCounts, Z, count_verdict, weigh, wilson_upper_bound
+from crawler_plugin.feedback.evidence import MEMORY, PASSED_ON, GroupCounts, Z, count_verdict, weigh, wilson_upper_bound
 
 LEAST = 20
 HISTORY = st.lists(st.booleans(), max_size=120)
@@ -80,7 +80,8 @@ def test_a_group_passes_on_its_first_verdicts_only() -> None:
         for _ in range(100):
             count_verdict([narrow, wide], LEAST, is_new=child == 2)
         assert narrow.verdicts == 100
-    assert (wide.verdicts, wide.found) == (3 * LEAST, LEAST)
+    assert (wide.verdicts, wide.found) == (3 * LEAST / PASSED_ON, LEAST / PASSED_ON)
+    assert weigh([None, wide], LEAST) is None, "three groups are too few"
 
 
 def test_a_young_group_borrows_from_the_next_wider_one_what_it_has_not_seen_itself() -> None:

@@ -55,13 +55,9 @@ def test_a_template_that_gives_copies_is_postponed_and_one_beside_it_goes_on() -
     "traps",
     [
         [f"/shop?{one}=1&{other}=2" for one in "abcdefgh" for other in "ijk"],
-        [
-            f"/{section}/{number}?sid=9f8e7d6c{number:04}"
-            for section in ("news", "sport", "wood")
-            for number in range(8)
-        ],
+        [f"/{section}/{page}?sid=9f8e7d6c{page:04}" for page in range(6) for section in ("news", "sea", "wood", "go")],
         [f"/s/{session * 3}/{page}" for session in "abcdefgh" for page in ("news", "wood", "sport")],
-        [f"/print/{section}/{number}" for section in ("news", "sport", "wood") for number in range(8)],
+        [f"/print/{section}/{page}" for page in range(6) for section in ("news", "sea", "wood", "go")],
     ],
     ids=["facets", "session in the query", "session that looks like a word", "print views"],
 )
@@ -72,6 +68,14 @@ def test_traps_of_which_each_template_has_few_pages_are_seen_by_a_wider_group(tr
     assert known.decide(SITE + traps[-1]) is Decision.POSTPONED
     assert known.decide(f"{SITE}/news/77") is Decision.LET_GO
     assert known.decide(f"{SITE}/news/77?page=2") is Decision.LET_GO
+
+
+def test_one_trap_alone_says_nothing_of_the_rest_of_its_host() -> None:
+    known = memory()
+    learn(known, numbered("/calendar/2026/", 500), "duplicate")
+    assert known.decide(f"{SITE}/calendar/2027/1") is Decision.POSTPONED
+    for path in ("/news/7", "/", "/about?id=7", "/calendar/about"):
+        assert known.decide(SITE + path) is Decision.LET_GO
 
 
 def test_new_content_in_what_is_explored_brings_a_template_back() -> None:

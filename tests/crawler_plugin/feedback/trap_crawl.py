@@ -1,7 +1,7 @@
 """Crawls of the site with traps and of the honest one, with feedback and without.
 
-``python -m tests.crawler_plugin.feedback.trap_crawl --out docs/how-to/learn.md`` renews the tables of that page, with five
-seeds; it takes some minutes of an idle machine.
+``python -m tests.crawler_plugin.feedback.trap_crawl --out docs/how-to/learn.md`` renews the table of that page, with
+five seeds; it takes some minutes of an idle machine.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tests.cluster.nemesis import around, machine
 from tests.crawler_plugin.crawling import Crawl, Ended
 from tests.crawler_plugin.feedback.trap_site import TrapSite, serve_traps
 
@@ -19,6 +20,12 @@ FIFO: Final = {"SCHEDULER_DISK_QUEUE": "PickleFifoDiskQueue", "SCHEDULER_MEMORY_
 BREADTH_FIRST: Final = {name: f"scrapy.squeues.{queue}" for name, queue in FIFO.items()} | {"DEPTH_PRIORITY": 1}
 """As Scrapy's documentation says."""
 MOST_S: Final = 900.0
+SEEDS: Final = range(5)
+BUDGET: Final = 2_000
+ARTICLES: Final = 50
+"""A section of the site with traps: 2,206 honest pages."""
+HONEST_ARTICLES: Final = 113
+"""A section of the honest one: 5,001 pages."""
 
 
 class Crawled(NamedTuple):
@@ -64,3 +71,57 @@ def crawl_traps(folder: Path, site: TrapSite, budget: int = 0, **settings: Any) 
         ended = Crawl(folder, "follow", site.url("/"), told | settings).end(MOST_S)
     assert ended.returncode == 0, ended.log
     return Crawled(site, site.asked[:budget] if budget else site.asked[:], ended)
+
+
+def compare(folder: Path) -> tuple[list[str], bool]:
+    """The table in Markdown, and whether all that is promised holds."""
+    lines = [
+        f"| Seed | First {BUDGET:,} pages: unique without feedback | with it | times as many |",
+        "|---:|---:|---:|---:|",
+    ]
+    is_good = True
+    for seed in SEEDS:
+        site = TrapSite(ARTICLES, seed)
+        plain = crawl_traps(folder, site, BUDGET)
+        learned = crawl_traps(folder, site, BUDGET, DEDUP_FEEDBACK=True, DEDUP_FEEDBACK_SEED=seed)
+        times = len(learned.contents) / len(plain.contents)
+        is_good &= times >= 2 and plain.copies >= 0.65
+        lines.append(
+            f"| {seed} | {len(plain.contents):,} ({plain.copies:.0%} copies) | {len(learned.contents):,} "
+            f"({learned.copies:.0%}) | {times:.2f} |"
+        )
+    ends = {"DEDUP_FEEDBACK": True, "DEDUP_FEEDBACK_ACTION": "drop"}
+    lines += ["", "| To its end, `drop` | Honest pages | of these lost | Templates that lost any | Requests in all |"]
+    lines.append("|---|---:|---:|---:|---:|")
+    for name, site in (("with traps", TrapSite(ARTICLES)), ("honest", TrapSite(HONEST_ARTICLES, has_traps=False))):
+        crawled = crawl_traps(folder, site, **ends)
+        lost = crawled.lost()
+        missed = len(site.honest_pages.keys() - set(crawled.asked))
+        is_good &= max(lost.values()) <= (0.01 if site.has_traps else 0)
+        lines.append(
+            f"| {name} | {len(site.honest_pages):,} | {missed} | {sum(map(bool, lost.values()))} of {len(lost)} | "
+            f"{len(crawled.asked):,} |"
+        )
+    return lines, is_good
+
+
+def main(arguments: list[str]) -> int:
+    """0 if all that is promised holds."""
+    parser = argparse.ArgumentParser(prog="python -m tests.crawler_plugin.feedback.trap_crawl", description=__doc__)
+    parser.add_argument("--out", type=Path, help="put the tables into this file, too, between its markers")
+    options = parser.parse_args(arguments)
+    if options.out:
+        around(options.out, "traps")  # fails now, not after the crawls
+    with tempfile.TemporaryDirectory(prefix="trap-crawl-") as folder:
+        lines, is_good = compare(Path(folder))
+    command = "python -m tests.crawler_plugin.feedback.trap_crawl"
+    text = "\n".join([f"`{command}`: {machine()}.", "", *lines]) + "\n"
+    print(text)
+    if options.out:
+        before, after = around(options.out, "traps")
+        options.out.write_text(before + text + after, encoding="utf-8")
+    return 0 if is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
