@@ -6,10 +6,15 @@ five seeds; it takes some minutes of an idle machine.
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+import scrapy
 
 from tests.cluster.nemesis import around, machine
 from tests.crawler_plugin.crawling import Crawl, Ended
@@ -115,7 +120,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="trap-crawl-") as folder:
         lines, is_good = compare(Path(folder))
     command = "python -m tests.crawler_plugin.feedback.trap_crawl"
-    text = "\n".join([f"`{command}`: {machine()}.", "", *lines]) + "\n"
+    text = "\n".join([f"`{command}`: {machine()}, Scrapy {scrapy.__version__}.", "", *lines]) + "\n"
     print(text)
     if options.out:
         before, after = around(options.out, "traps")
