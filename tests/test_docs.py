@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from crawler_plugin.catalogue import SETTINGS
+from crawler_plugin.feedback.middleware import KEEP_KEY
 from crawler_plugin.stats import FINISH_REASONS
 from tests import docs
 from tests.docs import HANDBOOK, PAGES, PARTS, README, ROOT
@@ -216,7 +217,7 @@ class TestNames:
     @ON_EVERY_PAGE
     def test_metrics_exist(self, page: Path) -> None:
         exposed = {f"{metric.name}{part}" for metric in CATALOGUE for part in ("", "_bucket", "_sum", "_count")}
-        others = {*FINISH_REASONS, "dedup_runbook"}
+        others = {*FINISH_REASONS, "dedup_runbook", KEEP_KEY}
         assert set(re.findall(r"(?<![\w:/.])dedup_\w+", text_of(page))) <= exposed | others
         recorded = set(re.findall(r"record: (\S+)", text_of(ROOT / "deploy" / "prometheus" / "recording.yml")))
         assert set(re.findall(r"\b[a-z_]+:dedup_[\w:]+", text_of(page))) <= recorded

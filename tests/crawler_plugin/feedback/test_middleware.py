@@ -120,7 +120,7 @@ def test_a_crawl_that_learns_sees_more_within_a_budget_leaves_traps_by_itself_an
     """The small version of ``trap_crawl``, with Scrapy's queues on disk."""
     site, budget = TrapSite(articles=6), 450
     plain = crawl_traps(tmp_path, site, budget)
-    told = {"DEDUP_FEEDBACK": True, "DEDUP_FEEDBACK_ACTION": "drop", "JOBDIR": str(tmp_path / "job")}
+    told: dict[str, Any] = {"DEDUP_FEEDBACK": True, "DEDUP_FEEDBACK_ACTION": "drop", "JOBDIR": str(tmp_path / "job")}
     first = crawl_traps(tmp_path, site, budget, **told)
     assert len(first.contents) >= 1.2 * len(plain.contents)
     assert first.ended.dedup["feedback/dropped"] > 100

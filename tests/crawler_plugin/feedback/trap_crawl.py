@@ -95,7 +95,7 @@ def compare(folder: Path) -> tuple[list[str], bool]:
             f"| {seed} | {len(plain.contents):,} ({plain.copies:.0%} copies) | {len(learned.contents):,} "
             f"({learned.copies:.0%}) | {times:.2f} |"
         )
-    ends = {"DEDUP_FEEDBACK": True, "DEDUP_FEEDBACK_ACTION": "drop"}
+    ends: dict[str, Any] = {"DEDUP_FEEDBACK": True, "DEDUP_FEEDBACK_ACTION": "drop"}
     lines += ["", "| To its end, `drop` | Honest pages | of these lost | Templates that lost any | Requests in all |"]
     lines.append("|---|---:|---:|---:|---:|")
     for name, site in (("with traps", TrapSite(ARTICLES)), ("honest", TrapSite(HONEST_ARTICLES, has_traps=False))):

@@ -95,8 +95,7 @@ class TrapSite:
             case ["print", section, number] if self.has_traps:
                 return Shown(self._article(section, int(number)), None, (f"/{section}/{number}",))
             case ["s", session, section, number] if self.has_traps:
-                number = int(number)
-                return self._in_session(section, number, f"path {session}", f"/s/{{}}/{section}/")
+                return self._in_session(section, int(number), f"path {session}", f"/s/{{}}/{section}/")
             case [section] if section in SECTIONS:
                 return self._section(section, int(query.get("page", "0")))
             case [section, number] if section in SECTIONS and int(number) < self.articles:

@@ -74,7 +74,8 @@ def verdicts(cluster: Cluster, job: str) -> dict[str, list[str]]:
 
 def rows_of(cluster: Cluster, job: str) -> dict[str, list[str]]:
     """What ``verdicts --job`` tells, dead letters too; its sum is right."""
-    account, found = JobAccount(job), defaultdict(list)
+    account = JobAccount(job)
+    found: dict[str, list[str]] = defaultdict(list)
     rows = list(JobTopics(cluster.options, cluster.prefix, "", job, None).rows(account, follow=False))
     assert account.problem() is None
     for row in sorted(rows, key=lambda row: (row.partition, row.offset)):
