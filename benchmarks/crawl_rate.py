@@ -84,9 +84,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             title="What a crawl feels of the plugin",
             how=f"`python -m benchmarks crawl-rate --pages {arguments.pages} --paced-pages {arguments.paced_pages} "
             f"--runs {arguments.runs}`: pages of 20 kB from a site on the same machine, each with links and an item; "
-            "runs of both kinds in turn, each a process of its own; the rate is Scrapy's, from opening the spider "
-            "until Kafka has confirmed the last page. Broker, site and worker are on the same cores. First the crawl goes "
-            f"as fast as it can, with `DEDUP_CAPTURE`; then at {PACED:.0f} pages a second, where items wait "
+            "runs of both kinds in turn, each a process of its own. The rate is Scrapy's, from opening the spider "
+            "until Kafka has confirmed the last page. Broker, site and worker are on the same cores. First the crawl "
+            f"goes as fast as it can, with `DEDUP_CAPTURE`; then at {PACED:.0f} pages a second, where items wait "
             f"(`DEDUP_AWAIT={PATIENCE_S}`, `DEDUP_DROP`) or do not. {late} items passed without their verdict.",
             versions=VERSIONS,
             absent=(),
