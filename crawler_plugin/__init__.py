@@ -8,6 +8,7 @@ from __future__ import annotations
 from crawler_plugin.addon import Addon
 from crawler_plugin.body import PageBody
 from crawler_plugin.capture import CaptureMiddleware
+from crawler_plugin.feedback.middleware import FeedbackMiddleware
 from crawler_plugin.pipeline import Pipeline
 
-__all__ = ["Addon", "CaptureMiddleware", "PageBody", "Pipeline"]
+__all__ = ["Addon", "CaptureMiddleware", "FeedbackMiddleware", "PageBody", "Pipeline"]

@@ -8,6 +8,7 @@ from typing import Final
 from scrapy.settings import BaseSettings
 
 from crawler_plugin.capture import BackPressureMiddleware, CaptureMiddleware, FoundItemsMiddleware
+from crawler_plugin.feedback.middleware import FeedbackMiddleware
 from crawler_plugin.pipeline import Pipeline
 from crawler_plugin.refusal import EarlyRefusal
 from crawler_plugin.settings import PluginSettings, is_enabled
@@ -21,6 +22,8 @@ FOUND_ITEMS_ORDER: Final = CAPTURE_ORDER + 1
 """Nearer to the spider still: it meets items as the callback made them."""
 BACK_PRESSURE_ORDER: Final = 75
 """Among the downloader middlewares: after the filter of other sites, before robots.txt is asked for."""
+FEEDBACK_ORDER: Final = BACK_PRESSURE_ORDER - 5
+"""Before a request waits for room, so that one that is not made waits for nothing."""
 
 
 class Addon:
@@ -50,7 +53,11 @@ class Addon:
                 return
             read = PluginSettings.read(settings)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", Pipeline, PIPELINE_ORDER)
-        if read is None or read.captured is None:
+        if read is None:
+            return
+        if read.feedback is not None:
+            settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", FeedbackMiddleware, FEEDBACK_ORDER)
+        if read.captured is None:
             return
         if read.tells:
             settings.setdefault_in_component_priority_dict(

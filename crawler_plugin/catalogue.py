@@ -65,6 +65,40 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         "True or False; True needs DEDUP_DROP",
         "Whether items of refetches are dropped, too: pages near to an earlier one of the same URL.",
     ),
+    "DEDUP_FEEDBACK": Setting(
+        False,
+        "True or False; True needs the add-on",
+        "Whether requests are decided by the verdicts on earlier pages of their URL template. With DEDUP_MODE kafka "
+        "the workers' verdicts are followed for it, whether items wait for theirs or not.",
+    ),
+    "DEDUP_FEEDBACK_ACTION": Setting(
+        "deprioritise",
+        "deprioritise, sample or drop",
+        "What becomes of a request whose template gives only copies: `deprioritise` puts it behind all others, `drop` "
+        "drops it, `sample` drops as large a share of them as is surely copies.",
+    ),
+    "DEDUP_FEEDBACK_MIN": Setting(
+        20, "a whole number from 20 to 1000000", "Verdicts below which nothing is decided by them."
+    ),
+    "DEDUP_FEEDBACK_EXPLORE": Setting(
+        0.05,
+        "a number above 0, up to 1",
+        "Share of such requests that is made all the same, by which the crawl sees that new content has come.",
+    ),
+    "DEDUP_FEEDBACK_BUDGET": Setting(
+        0,
+        "a whole number from 0 to 1000000000",
+        "Requests of one template, or of all combinations of two parameters or more at one path, after which further "
+        "ones are dropped, whatever they give: against traps whose pages look new. 0: any number.",
+    ),
+    "DEDUP_FEEDBACK_DRY_RUN": Setting(
+        False, "True or False", "True makes every request, and only counts what would have become of it."
+    ),
+    "DEDUP_FEEDBACK_SEED": Setting(
+        0,
+        "a whole number from 0 to 9223372036854775807",
+        "Which requests are explored: with the same number the same ones.",
+    ),
     "DEDUP_CAPTURE": Setting(
         False,
         "True or False; True needs the add-on",

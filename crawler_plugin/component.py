@@ -33,12 +33,18 @@ class Component:
         """Called by Scrapy before the first request.
 
         Raises:
-            NotConfigured: the plugin is switched off.
-            Refusal: a setting is wrong, or responses are captured without the add-on.
+            NotConfigured: the plugin, or what the component is for, is switched off.
+            Refusal: a setting is wrong, or responses are captured, or requests decided, without the add-on.
         """
         from crawler_plugin.addon import Addon  # here, since it imports the components
 
         delivery = _delivery_of(crawler)
+        if delivery.learning is not None and crawler.get_addon(Addon) is None:
+            with said_alone(crawler):
+                raise UsageError(
+                    "requests are decided by a component that the add-on puts in its place; write "
+                    'ADDONS = {"crawler_plugin.Addon": 500} with DEDUP_FEEDBACK = True in the Scrapy settings'
+                )
         if cls.is_of_capture or delivery.captured is not None:
             with said_alone(crawler):
                 if delivery.captured is None or crawler.get_addon(Addon) is None:

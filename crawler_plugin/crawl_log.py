@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,8 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
 from crawler_plugin import stats
+from crawler_plugin.feedback.decision import Decision
+from crawler_plugin.feedback.evidence import GroupCounts
 from crawler_plugin.judging.verdicts import LATE, SPOOLED, TOO_LARGE
 from crawler_plugin.metrics.server import ListenAddress
 from crawler_plugin.publishing.outbox import Report
@@ -24,6 +27,8 @@ from crawler_plugin.spool.file import Appended, Spool, named
 from worker.messages import JobMark
 
 NAMED_PAGES: Final = 5
+TOLD_GROUPS: Final = 20
+"""Of which log and stats tell what became of their requests."""
 _UNREADABLE: Final = "unreadable verdicts"
 _log = logging.getLogger(__name__)
 
@@ -264,6 +269,46 @@ class CrawlLog:
     def counts(self) -> dict[str, object]:
         """All stats at one moment. May be called in any thread: a copy of a dict is made in one step."""
         return dict(self._stats.get_stats())
+
+    def feedback_not_read(self, path: Path, error: Exception) -> None:
+        """What an earlier run has learned is of no use."""
+        self.say(
+            logging.WARNING,
+            f"{path.absolute()} cannot be used ({error}): the crawl learns anew which templates give copies. The file "
+            "is written again when the crawl ends",
+        )
+
+    def feedback_not_written(self, path: Path, error: OSError) -> None:
+        """The next run will have to learn it again."""
+        self.say(
+            logging.WARNING,
+            f"{path.absolute()} cannot be written ({error.strerror}): if this crawl is resumed, it learns anew which "
+            "templates give copies. See that its JOBDIR can be written and has room",
+        )
+
+    def fed_back(self, told: Sequence[tuple[str, GroupCounts, Counter[Decision]]], *, is_dry_run: bool) -> None:
+        """The crawl has ended: what became of requests by what which group knew."""
+        if not told:
+            return
+        would = "would have been " if is_dry_run else ""
+        for group, counts, decisions in told[:TOLD_GROUPS]:
+            explored = decisions[Decision.EXPLORED]
+            left = decisions.total() - explored
+            if left:
+                self._stats.set_value(stats.FEEDBACK_BY + group, left)
+            became = ", ".join(
+                f"{number} {decision.value.replace('_', ' ')}"
+                for decision, number in decisions.most_common()
+                if decision is not Decision.EXPLORED
+            )
+            self.say(
+                logging.INFO,
+                f"DEDUP_FEEDBACK: {group}: requests {would}{became or 'left out: none'}, {explored} explored; of "
+                f"{counts.verdicts} pages with a verdict {counts.found} were new",
+            )
+        if len(told) > TOLD_GROUPS:
+            rest = sum(decisions.total() for _, _, decisions in told[TOLD_GROUPS:])
+            self.say(logging.INFO, f"DEDUP_FEEDBACK: and {rest} requests of {len(told) - TOLD_GROUPS} other templates")
 
     def failed(self) -> None:
         """Pages were lost: let nobody take the crawl for a success."""

@@ -7,8 +7,10 @@ from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 
 from scrapy.crawler import Crawler
+from scrapy.utils.job import job_dir
 
 from crawler_plugin.crawl_log import CrawlLog
+from crawler_plugin.feedback.learning import Learning
 from crawler_plugin.judging.verdicts import ComingVerdict, FoundItems
 from crawler_plugin.metrics import server
 from crawler_plugin.metrics.declared import CrawlGauges, CrawlNumbers
@@ -27,6 +29,9 @@ class Delivery(ABC):
         self.log = CrawlLog(crawler, settings)
         self.items = FoundItems()
         """Which items were found on which captured page."""
+        policy = settings.feedback
+        self.learning = None if policy is None else Learning(policy, job_dir(crawler.settings), self.log)
+        """What requests are decided by; None: they are not."""
 
     @abstractmethod
     async def open(self) -> None:

@@ -18,6 +18,8 @@ class Pipeline(Component):
 
     async def open_spider(self) -> None:
         """Begin to connect to Kafka, or open the state."""
+        if self._delivery.learning is not None:
+            self._delivery.learning.open()
         await self._delivery.open()
         self._delivery.show()
 
@@ -49,6 +51,8 @@ class Pipeline(Component):
             await self._delivery.close()
         finally:
             self._delivery.hide()
+        if self._delivery.learning is not None:
+            self._delivery.learning.close()
 
     def _tell(self, item: Any, told: Told | None) -> None:
         if told is not None and told["verdict"] in self._delivery.drop:

@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 from scrapy.settings import BaseSettings
 
 from crawler_plugin.catalogue import KAFKA_OPTIONS, OUR_FIELDS, PREFIX, SETTINGS
+from crawler_plugin.feedback.decision import FeedbackAction, FeedbackPolicy
 from crawler_plugin.metrics.server import LOCAL, ListenAddress
 from crawler_plugin.publishing.connection import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed
 from crawler_plugin.wanted import Wanted, media_types, status_ranges
@@ -43,6 +44,7 @@ _TLS_OPTIONS: Final = (
 _OVERSIZE: Final[tuple[Oversize, ...]] = get_args(Oversize)
 _ON_FULL: Final[tuple[OnFull, ...]] = get_args(OnFull)
 _MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+_ACTIONS: Final[tuple[FeedbackAction, ...]] = get_args(FeedbackAction)
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _MECHANISMS: Final = (*_PASSWORD_MECHANISMS, "GSSAPI", "OAUTHBEARER", "AWS_MSK_IAM")
@@ -88,6 +90,8 @@ class PluginSettings:
     """The verdicts whose items are dropped."""
     metrics: ListenAddress | None = None
     """Where the crawl's metrics are asked for; None: nowhere."""
+    feedback: FeedbackPolicy | None = None
+    """How requests are decided by what their templates gave; None: they are not."""
 
     @classmethod
     def read(cls, settings: BaseSettings) -> PluginSettings:
@@ -129,6 +133,7 @@ class PluginSettings:
             config=reader.path("DEDUP_CONFIG"),
             drop=reader.drop(),
             metrics=reader.listen_address("DEDUP_STATS_PORT"),
+            feedback=reader.feedback(),
         )
         if read.mode != "local":
             reader.refuse_without_effect(("DEDUP_STATE", "DEDUP_CONFIG"), "DEDUP_MODE = 'local'")
@@ -276,6 +281,23 @@ class _Reader:
         if drops_refetches and not drops:
             self._problems.append("DEDUP_DROP_REFETCHES: it has no effect without DEDUP_DROP = True, add that")
         return frozenset(("duplicate", "refetch") if drops_refetches else ("duplicate",) if drops else ())
+
+    def feedback(self) -> FeedbackPolicy | None:
+        policy = FeedbackPolicy(
+            action=self.choice("DEDUP_FEEDBACK_ACTION", _ACTIONS),
+            least=self.whole_number("DEDUP_FEEDBACK_MIN", 20, 10**6),
+            explore=self.share("DEDUP_FEEDBACK_EXPLORE"),
+            budget=self.whole_number("DEDUP_FEEDBACK_BUDGET", 0, 10**9),
+            seed=self.whole_number("DEDUP_FEEDBACK_SEED", 0, 2**63 - 1),
+            is_dry_run=self.yes_or_no("DEDUP_FEEDBACK_DRY_RUN"),
+        )
+        return policy if self.yes_or_no("DEDUP_FEEDBACK") else None
+
+    def share(self, name: str) -> float:
+        value = self._number(name, float)
+        if value is None or not 0 < value <= 1:
+            return self._wrong(name, self._value(name), 1.0)
+        return float(value)
 
     def yes_or_no(self, name: str) -> bool:
         """As Scrapy reads it, so that ``-s NAME=False`` and ``-s NAME=0`` are no."""

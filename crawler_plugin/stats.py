@@ -38,6 +38,8 @@ WITHOUT_VERDICT: Final = "dedup/without_verdict/"
 UNJUDGED: Final = "dedup/unjudged"
 DROPPED: Final = "dedup/dropped/"
 UNTOLD: Final = "dedup/untold"
+FEEDBACK: Final = "dedup/feedback/"
+FEEDBACK_BY: Final = "dedup/feedback_by/"
 
 STATS: Final[Mapping[str, str]] = {
     PUBLISHED: "pages handed over, for sending or to the spool",
@@ -80,6 +82,13 @@ STATS: Final[Mapping[str, str]] = {
     UNJUDGED: "pages that could not be judged, as the index or the disk was full; their items pass with `dedup` None",
     DROPPED + "REASON": "items dropped by `DEDUP_DROP`, by the reason of the verdict, as `exact-text`",
     UNTOLD: "items that have no field for the verdict, or a captured page that is unknown; they pass without it",
+    FEEDBACK + "postponed": "requests put behind all others by `DEDUP_FEEDBACK`, as their template gave only copies; "
+    "with `DEDUP_FEEDBACK_DRY_RUN` here and below those that would have been",
+    FEEDBACK + "dropped": "requests dropped for it",
+    FEEDBACK + "explored": "requests made in spite of it",
+    FEEDBACK + "over_budget": "requests dropped by `DEDUP_FEEDBACK_BUDGET`",
+    FEEDBACK_BY + "TEMPLATE": "of the postponed and dropped ones those of a template or a group of them, of at most 20 "
+    "with the most",
     MOST_BUFFERED: "the most bytes that were unconfirmed at a time, with 1 KiB added a page",
 }
 """Every stat and what it counts."""

@@ -84,4 +84,4 @@ def _must_run_in_ci(item: pytest.Item) -> bool:
     data = item.get_closest_marker("data")
     if LABELLED_PAGES and data and not data.args:  # which sets are named is the caller's choice
         return True
-    return any(item.get_closest_marker(name) for name in ("cluster", "prometheus", "browser"))
+    return any(item.get_closest_marker(name) for name in ("cluster", "prometheus", "redis", "browser"))

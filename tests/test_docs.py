@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from crawler_plugin.catalogue import SETTINGS
+from crawler_plugin.feedback.middleware import KEEP_KEY
 from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import FINISH_REASONS
 from tests import docs
@@ -218,7 +219,7 @@ class TestNames:
     def test_metrics_exist(self, page: Path) -> None:
         exposed = {f"{metric.name}{part}" for metric in CATALOGUE for part in ("", "_bucket", "_sum", "_count")}
         exposed |= {metric.name for metric in SPIDER_METRICS}
-        others = {*FINISH_REASONS, "dedup_runbook"}
+        others = {*FINISH_REASONS, "dedup_runbook", KEEP_KEY}
         assert set(re.findall(r"(?<![\w:/.])dedup_\w+", text_of(page))) <= exposed | others
         recorded = set(re.findall(r"record: (\S+)", text_of(ROOT / "deploy" / "prometheus" / "recording.yml")))
         assert set(re.findall(r"\b[a-z_]+:dedup_[\w:]+", text_of(page))) <= recorded

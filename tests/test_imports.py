@@ -65,6 +65,7 @@ def test_what_a_verdict_depends_on_is_handed_in_and_not_looked_up(path: Path) ->
     [
         ("errors", set()),
         ("topics", set()),
+        ("url_templates", set()),
         ("urls", set()),
         ("messages", {"worker.errors"}),
     ],

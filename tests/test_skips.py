@@ -18,6 +18,10 @@ import pytest
 def test_needs_prometheus():
     pytest.skip("promtool is not on PATH")
 
+@pytest.mark.redis
+def test_needs_redis():
+    pytest.skip("redis-server is not on PATH")
+
 @pytest.mark.browser
 @pytest.mark.skipif(True, reason="chromium is not on PATH")
 def test_needs_a_browser():
@@ -37,10 +41,10 @@ def test_needs_another_system():
 
 
 def outcomes(folder: Path, **environ: str) -> str:
-    """pytest's last line for the five tests above."""
-    (folder / "test_five.py").write_text(PROGRAM)
+    """pytest's last line for the six tests above."""
+    (folder / "test_six.py").write_text(PROGRAM)
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-c", ROOT / "pyproject.toml", "test_five.py"],
+        [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-c", ROOT / "pyproject.toml", "test_six.py"],
         capture_output=True,
         text=True,
         check=False,
@@ -51,20 +55,20 @@ def outcomes(folder: Path, **environ: str) -> str:
 
 
 def test_elsewhere_all_are_skipped(tmp_path: Path) -> None:
-    assert "5 skipped" in outcomes(tmp_path)
-    assert "5 skipped" in outcomes(tmp_path, CI="false")
+    assert "6 skipped" in outcomes(tmp_path)
+    assert "6 skipped" in outcomes(tmp_path, CI="false")
 
 
 def test_in_ci_only_what_ci_cannot_install_is_skipped(tmp_path: Path) -> None:
-    assert "1 failed, 3 skipped, 1 error" in outcomes(tmp_path, CI="true")
+    assert "2 failed, 3 skipped, 1 error" in outcomes(tmp_path, CI="true")
 
 
 def test_in_ci_a_set_of_labelled_pages_that_is_not_named_beside_others_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl.xz").touch()
-    assert "1 failed, 1 passed, 2 skipped, 1 error" in outcomes(tmp_path, CI="true", DEDUP_TEST_DATA=str(tmp_path))
+    assert "2 failed, 1 passed, 2 skipped, 1 error" in outcomes(tmp_path, CI="true", DEDUP_TEST_DATA=str(tmp_path))
 
 
 @pytest.mark.parametrize("ci", ["", "true"])
 def test_a_folder_of_labelled_pages_that_is_named_and_empty_is_a_failure(tmp_path: Path, ci: str) -> None:
     wrong = outcomes(tmp_path, CI=ci, DEDUP_TEST_DATA=str(tmp_path / "none"))
-    assert ("1 failed, 1 skipped, 3 errors" if ci else "3 skipped, 2 errors") in wrong
+    assert ("2 failed, 1 skipped, 3 errors" if ci else "4 skipped, 2 errors") in wrong

@@ -1,4 +1,4 @@
-"""Verdicts of workers on their way back to the crawl that published the pages: ``DEDUP_AWAIT``.
+"""Verdicts of workers on their way back to the crawl that published the pages: ``DEDUP_AWAIT``, ``DEDUP_FEEDBACK``.
 
 A thread of its own reads ``verdicts`` and ``dead-letters``, committed records only and in no group, so that it disturbs
 nobody. Of a page this happens, in this order:
@@ -8,6 +8,8 @@ nobody. Of a page this happens, in this order:
 2. the page *arrives*: Kafka says at which partition and offset of ``pages`` it is. That pair is what tells its verdict
    from all others, those on an earlier fetch of the same URL included;
 3. its verdict is *heard*, and told to whoever waits. Should that come before Kafka's word on the page, it is kept.
+
+A crawl that only learns from its verdicts waits for none: it hears those of its job, other processes' included.
 
 After an error a new reader goes on where the last one stood. Workers that die and come back are no error: their
 verdicts come later.
@@ -45,8 +47,9 @@ PAUSE_S: Final = 1.0
 class FollowedVerdicts:
     """Those on the pages of one crawl. ``options`` are those of ``producer_options``; nothing runs before ``start``.
 
-    ``hear`` is called in the event loop's thread with each verdict that is waited for, ``complain`` with what keeps
-    verdicts from being read. ``call`` reaches that thread.
+    Called in the event loop's thread, which ``call`` reaches, are: ``hear`` with each verdict that is waited for, where
+    items wait at all; ``learn``, where there is one, with URL and verdict of each page of the job and spider;
+    ``complain`` with what keeps verdicts from being read.
     """
 
     def __init__(
@@ -57,7 +60,8 @@ class FollowedVerdicts:
         origin: Origin,
         *,
         call: Call,
-        hear: Callable[[ComingVerdict, Told], None],
+        hear: Callable[[ComingVerdict, Told], None] | None,
+        learn: Callable[[str, str], None] | None = None,
         complain: Callable[[Exception], None],
     ) -> None:
         self._options = options
@@ -66,6 +70,7 @@ class FollowedVerdicts:
         self._whose = [None if name is None else name.encode() for name in (origin.job, origin.spider)]
         self._call = call
         self._hear = hear
+        self._learn = learn
         self._complain = complain
         self._lock = threading.Lock()
         self._awaited: WeakValueDictionary[Place, ComingVerdict] = WeakValueDictionary()
@@ -90,7 +95,7 @@ class FollowedVerdicts:
             if told is None:
                 self._awaited[place] = coming
         if told is not None:
-            self._call(lambda: self._hear(coming, told))
+            self._call(lambda: self._tell([(coming, told)], []))
 
     def finish(self) -> None:
         """Nobody waits any more."""
@@ -121,13 +126,18 @@ class FollowedVerdicts:
     def take(self, records: list[Any]) -> None:
         """Records of both topics, in their order."""
         heard: list[tuple[ComingVerdict, Told]] = []
+        learned: list[tuple[str, str]] = []
         for record in records:
             headers = dict(record.headers)
             if [headers.get("job"), headers.get("spider")] != self._whose:
                 continue
             try:
-                place, told = _read(record.value, headers, is_dead=record.topic == self._dead_letters)
+                place, url, told = _read(record.value, headers, is_dead=record.topic == self._dead_letters)
             except (UnreadableRecord, KeyError, ValueError):  # not written by a worker
+                continue
+            if url is not None and self._learn is not None:
+                learned.append((url, told["verdict"]))
+            if self._hear is None:
                 continue
             with self._lock:
                 coming = self._awaited.pop(place, None)
@@ -137,19 +147,23 @@ class FollowedVerdicts:
                 self._early[place] = told
                 if len(self._early) > MOST_EARLY:
                     self._early.popitem(last=False)
-        if heard:
-            self._call(lambda: self._hear_all(heard))
+        if heard or learned:
+            self._call(lambda: self._tell(heard, learned))
 
-    def _hear_all(self, heard: list[tuple[ComingVerdict, Told]]) -> None:
+    def _tell(self, heard: list[tuple[ComingVerdict, Told]], learned: list[tuple[str, str]]) -> None:
+        for url, verdict in learned:
+            assert self._learn is not None
+            self._learn(url, verdict)
         for coming, told in heard:
+            assert self._hear is not None
             self._hear(coming, told)
 
 
-def _read(value: bytes | None, headers: Mapping[str, bytes], *, is_dead: bool) -> tuple[Place, Told]:
+def _read(value: bytes | None, headers: Mapping[str, bytes], *, is_dead: bool) -> tuple[Place, str | None, Told]:
     if is_dead:
         partition, offset = headers["dedup-source"].split(b":")
         reason = headers["dedup-reason"].decode()
         told = {"verdict": "dead", "duplicate_of": None, "distance": None, "similarity": None, "reason": reason}
-        return (int(partition), int(offset)), told
+        return (int(partition), int(offset)), None, told
     record = VerdictRecord.decode(value)
-    return record.source, {name: getattr(record, name) for name in TOLD}
+    return record.source, record.url, {name: getattr(record, name) for name in TOLD}

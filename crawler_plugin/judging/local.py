@@ -109,6 +109,8 @@ class LocalDelivery(Delivery):
             return
         verdict = future.result()
         self.log.judged(page, verdict.kind, f"{verdict.reason}: {verdict.detail}")
+        if self.learning is not None:
+            self.learning.memory.learn(page.url, verdict.kind)
         coming.tell(_told(verdict))
 
     def _flush_at_exit(self) -> None:

@@ -178,7 +178,7 @@ class KafkaDelivery(Delivery):
                     turn.callback(None)
 
     def _coming(self) -> ComingVerdict | None:
-        return None if self._verdicts is None else ComingVerdict()
+        return ComingVerdict() if self._settings.patience else None
 
     def _submit(self, page: PageRecord, cost: int, coming: ComingVerdict | None) -> None:
         publisher, verdicts, call = self._publisher, self._verdicts, self._call
@@ -208,14 +208,15 @@ class KafkaDelivery(Delivery):
             compression=settings.compression,
             connection=settings.connection,
         )
-        if settings.patience:
+        if settings.patience or self.learning is not None:
             self._verdicts = FollowedVerdicts(
                 options,
                 settings.verdicts,
                 settings.dead_letters,
                 self.origin,
                 call=call,
-                hear=self._hear_verdict,
+                hear=self._hear_verdict if settings.patience else None,
+                learn=None if self.learning is None else self.learning.memory.learn,
                 complain=self.log.unreadable_verdicts,
             )
             self._verdicts.start()

@@ -191,6 +191,16 @@ class JudgedSpider(SiteSpider):
             yield {"url": response.url, "body": PageBody(response.body)}
 
 
+class FollowSpider(SiteSpider):
+    """Follows every link of every page."""
+
+    name = "follow"
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        assert isinstance(response, TextResponse)
+        yield from response.follow_all(css="a")
+
+
 class TitleSpider(SiteSpider):
     """Items without the page: three from each, the last out of a callback that is asynchronous."""
 
@@ -237,6 +247,7 @@ SPIDERS = (
     CapturedSpider,
     RaisingSpider,
     FeedSpider,
+    FollowSpider,
     JudgedSpider,
     LongSpider,
     ManySpider,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from crawler_plugin import Addon, CaptureMiddleware, Pipeline
-from crawler_plugin.addon import BACK_PRESSURE_ORDER, CAPTURE_ORDER, PIPELINE_ORDER
+from crawler_plugin import Addon, CaptureMiddleware, FeedbackMiddleware, Pipeline
+from crawler_plugin.addon import BACK_PRESSURE_ORDER, CAPTURE_ORDER, FEEDBACK_ORDER, PIPELINE_ORDER
 from crawler_plugin.capture import BackPressureMiddleware
 from crawler_plugin.refusal import EarlyRefusal
 from tests.crawler_plugin.crawling import Site, crawl, make_topic, numbered, records, serve, to_kafka
@@ -42,6 +42,14 @@ def test_with_capture_all_three_components_are() -> None:
         "ITEM_PIPELINES": {Pipeline: PIPELINE_ORDER},
         "SPIDER_MIDDLEWARES": {CaptureMiddleware: CAPTURE_ORDER},
         "DOWNLOADER_MIDDLEWARES": {BackPressureMiddleware: BACK_PRESSURE_ORDER},
+    }
+
+
+def test_with_feedback_its_middleware_is_whether_responses_are_captured_or_not() -> None:
+    assert places(updated(DEDUP_FEEDBACK=True))["DOWNLOADER_MIDDLEWARES"] == {FeedbackMiddleware: FEEDBACK_ORDER}
+    assert places(updated(DEDUP_FEEDBACK=True, DEDUP_CAPTURE=True))["DOWNLOADER_MIDDLEWARES"] == {
+        FeedbackMiddleware: FEEDBACK_ORDER,
+        BackPressureMiddleware: BACK_PRESSURE_ORDER,
     }
 
 

@@ -11,7 +11,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.test import get_crawler
 
-from crawler_plugin import CaptureMiddleware, Pipeline
+from crawler_plugin import CaptureMiddleware, FeedbackMiddleware, Pipeline
 from crawler_plugin.capture import BackPressureMiddleware
 from crawler_plugin.refusal import Refusal
 from tests.crawler_plugin.crawling import Site, crawl, numbered, serve
@@ -41,6 +41,13 @@ def test_a_component_of_capture_is_refused_where_responses_are_not_captured(comp
 def test_no_component_is_made_where_the_plugin_is_switched_off(component: type[Pipeline]) -> None:
     with pytest.raises(NotConfigured):
         component.from_crawler(crawler(DEDUP_ENABLED=False))
+
+
+def test_feedback_without_the_addon_is_refused_and_its_middleware_without_feedback_is_not_made() -> None:
+    with pytest.raises(Refusal, match="with DEDUP_FEEDBACK = True"):
+        Pipeline.from_crawler(crawler(DEDUP_FEEDBACK=True))
+    with pytest.raises(NotConfigured, match="DEDUP_FEEDBACK is False"):
+        FeedbackMiddleware.from_crawler(crawler(ADDONS=CAPTURE["ADDONS"]))
 
 
 @pytest.mark.parametrize(

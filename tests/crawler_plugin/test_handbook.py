@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
+from crawler_plugin import Addon, FeedbackMiddleware
+from crawler_plugin.feedback.decision import FeedbackPolicy
 from crawler_plugin.settings import PluginSettings
 from tests.crawler_plugin.crawling import ROOT, make_topic, published, serve
 from tests.crawler_plugin.odd_site import odd_site
@@ -26,6 +28,7 @@ def shown(page: str) -> list[str]:
 
 (README_SETTINGS,) = shown("README.md")
 SETTINGS, SPIDER, AWAITING = shown("docs/how-to/crawl.md")
+(LEARNING,) = shown("docs/how-to/learn.md")
 
 
 def test_readme_and_handbook_tell_the_same_settings() -> None:
@@ -39,6 +42,15 @@ def test_who_awaits_verdicts_as_the_handbook_says_drops_copies() -> None:
     assert read.tells
     assert read.patience == 10
     assert read.drop == {"duplicate"}
+
+
+def test_a_crawl_that_learns_as_the_handbook_says_puts_requests_behind_all_others() -> None:
+    told: dict[str, object] = {}
+    exec(LEARNING, told)
+    settings = Settings({name: told[name] for name in told if name.startswith("DEDUP_")})
+    assert PluginSettings.read(settings).feedback == FeedbackPolicy("deprioritise", least=20, explore=0.05)
+    Addon().update_settings(settings)
+    assert FeedbackMiddleware in settings.getdict("DOWNLOADER_MIDDLEWARES")
 
 
 @pytest.mark.parametrize("captures", [True, False])

@@ -11,6 +11,7 @@ import pytest
 from scrapy.settings import Settings
 
 from crawler_plugin.catalogue import SETTINGS
+from crawler_plugin.feedback.decision import FeedbackPolicy
 from crawler_plugin.settings import PluginSettings, is_enabled
 from crawler_plugin.wanted import Wanted
 from worker.errors import UsageError
@@ -48,6 +49,23 @@ def test_the_state_of_a_crawl_that_judges_its_pages_is_where_it_is_told_or_in_it
     assert read(DEDUP_MODE="local").state is None
     assert read(DEDUP_MODE="local", JOBDIR="jobs/1").state == "jobs/1/dedup"
     assert read(DEDUP_MODE="local", JOBDIR="jobs/1", DEDUP_STATE=Path("seen")).state == "seen"
+
+
+def test_feedback_is_off_by_default_and_what_it_is_told_is_read_from_text_too() -> None:
+    assert read().feedback is None
+    assert read(DEDUP_FEEDBACK=True).feedback == FeedbackPolicy()
+    told = {"ACTION": "drop", "MIN": "50", "EXPLORE": "0.1", "BUDGET": "500", "DRY_RUN": "1", "SEED": "7"}
+    assert read(DEDUP_FEEDBACK="1", **{f"DEDUP_FEEDBACK_{name}": value for name, value in told.items()}).feedback == (
+        FeedbackPolicy("drop", least=50, explore=0.1, budget=500, seed=7, is_dry_run=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("ACTION", "delay"), ("MIN", 19), ("EXPLORE", 0), ("EXPLORE", 1.01), ("BUDGET", -1)]
+)
+def test_feedback_that_cannot_work_is_refused_though_it_is_off(name: str, value: object) -> None:
+    with pytest.raises(UsageError, match=f"DEDUP_FEEDBACK_{name}={value!r}: write "):
+        read(**{f"DEDUP_FEEDBACK_{name}": value})
 
 
 def test_what_is_dropped_are_duplicates_and_if_it_is_said_refetches() -> None:

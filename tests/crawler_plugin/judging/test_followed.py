@@ -14,6 +14,7 @@ import pytest
 from kafka.consumer.fetcher import ConsumerRecord
 from msgspec.structs import replace
 
+from crawler_plugin.feedback.state_file import FILE, read_groups
 from crawler_plugin.judging.followed import MOST_EARLY, FollowedVerdicts
 from crawler_plugin.judging.verdicts import ComingVerdict, Told
 from crawler_plugin.record import Origin
@@ -33,6 +34,8 @@ from tests.crawler_plugin.crawling import (
 from tests.jobs.test_rows import COPY
 from tests.local.crawled import WORDS
 from tests.waiting import wait_for
+from worker.jobs.account import JobAccount
+from worker.jobs.from_topics import JobTopics
 from worker.messages import VerdictRecord
 from worker.topics import VERDICTS
 
@@ -69,6 +72,17 @@ def verdicts(cluster: Cluster, job: str) -> dict[str, list[str]]:
     return of_job
 
 
+def rows_of(cluster: Cluster, job: str) -> dict[str, list[str]]:
+    """What ``verdicts --job`` tells, dead letters too; its sum is right."""
+    account = JobAccount(job)
+    found: dict[str, list[str]] = defaultdict(list)
+    rows = list(JobTopics(cluster.options, cluster.prefix, "", job, None).rows(account, follow=False))
+    assert account.problem() is None
+    for row in sorted(rows, key=lambda row: (row.partition, row.offset)):
+        found[row.url].append(row.verdict)
+    return found
+
+
 @pytest.mark.cluster
 def test_feeds_of_two_crawls_at_once_hold_what_verdicts_keep_though_the_worker_is_killed_meanwhile(
     broker: str, topic_prefix: str, tmp_path: Path
@@ -80,10 +94,11 @@ def test_feeds_of_two_crawls_at_once_hold_what_verdicts_keep_though_the_worker_i
         folders = {job: tmp_path / job for job in ("one", "two")}
         for folder in folders.values():
             folder.mkdir()
-        waits = to_kafka(broker, topic_prefix) | {"DEDUP_AWAIT": 120, "DEDUP_DROP": True}
+        waits = to_kafka(broker, topic_prefix) | {"DEDUP_AWAIT": 120, "DEDUP_DROP": True, "DEDUP_FEEDBACK": True}
 
         def start(job: str, spider: str, **more: Any) -> Crawl:
-            return Crawl(folders[job], spider, site.url("/"), waits | feed(folders[job]) | {"DEDUP_JOB": job} | more)
+            more |= feed(folders[job]) | {"DEDUP_JOB": job, "JOBDIR": str(folders[job] / "job")}
+            return Crawl(folders[job], spider, site.url("/"), waits | more)
 
         worker = cluster.start_worker()
         one, two = start("one", "judged"), start("two", "title", DEDUP_CAPTURE=True)
@@ -95,11 +110,22 @@ def test_feeds_of_two_crawls_at_once_hold_what_verdicts_keep_though_the_worker_i
         ended = one.end(), two.end()
         of_items, of_pages = verdicts(cluster, "one"), verdicts(cluster, "two")
 
+        # As python -m worker verdicts --job tells: of each crawl its own pages, as many as it has published.
+        paper = site.url("/paper")
+        assert rows_of(cluster, "one") == of_items | {paper: ["dead"]}
+        assert rows_of(cluster, "two") == of_pages | {paper: ["dead"] * 2}
+
         found = {item["url"]: item["dedup"]["verdict"] for item in items(folders["one"])}
         dead = {site.url("/paper"): "dead"}
         assert found == {url: told for url, (told,) in of_items.items() if told in KEPT} | dead
         assert len(of_items) == 24
         assert ended[0].dedup["verdict/duplicate"] + len(found) == 25
+
+        # What the crawls have learned are the verdicts on their own pages, and no others.
+        learned = read_groups(folders["one"] / "job" / FILE)
+        of_copies = [told for url, (told,) in of_items.items() if "/copy/" in url]
+        counts = learned["127.0.0.1/copy/{number}"]
+        assert (counts.verdicts, counts.found) == (12, sum(told in KEPT for told in of_copies))
 
         # Captured responses: two items of each page's first fetch, one of its second. The start page is a page, too.
         kept: dict[str, list[str]] = defaultdict(list)
@@ -189,6 +215,23 @@ def test_a_verdict_that_comes_before_kafkas_word_on_the_page_is_kept(
     followed.arrive(ComingVerdict(), (0, 3))
     assert [coming for coming, _ in heard] == [second, first]
     assert [told["duplicate_of"] for _, told in heard] == [COPY.duplicate_of] * 2
+
+
+def test_a_crawl_that_only_learns_hears_all_verdicts_of_its_job_and_keeps_none() -> None:
+    learned: list[tuple[str, str]] = []
+    told: dict[str, Any] = {"hear": None, "learn": lambda url, verdict: learned.append((url, verdict))}
+    only = FollowedVerdicts(
+        {},
+        "verdicts",
+        "dead-letters",
+        Origin({}, "news", "7"),
+        call=lambda function: function(),
+        complain=print,
+        **told,
+    )
+    only.take([verdict(1), verdict(2, job="8"), verdict(3)])
+    assert learned == [(COPY.url, "duplicate")] * 2
+    assert not only._early
 
 
 def test_verdicts_that_nobody_waits_for_take_bounded_memory(

@@ -1,0 +1,148 @@
+"""What the plugin costs a crawl: its rate with the plugin beside that without, and with items that wait beside those
+that do not. Pages of 20 kB from a site on the same machine, runs of both kinds in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, NamedTuple
+
+from benchmarks import report
+from worker.broker.server import LocalBroker
+from worker.compose.topology import specs
+from worker.config import Settings
+from worker.demo.children import DemoProcess
+from worker.errors import Unavailable, UsageError
+from worker.sizing.scaling import at_broker
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.topic_admin import create_topics
+
+PACED: Final = 50.0
+"""Pages a second at which items wait."""
+PATIENCE_S: Final = 10
+MOST_S: Final = 300.0
+VERSIONS: Final = ("scrapy", "twisted", "kafka-python", "crc32c")
+
+
+class Rate(NamedTuple):
+    """Of one crawl."""
+
+    pages_a_second: float
+    cpu_us: float
+    """Microseconds of CPU time a page in the crawl's process, its start and end included."""
+    stats: Mapping[str, Any]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of this benchmark."""
+    parser.add_argument("--pages", type=int, default=3000, help="of a crawl as fast as it can (default: 3000)")
+    parser.add_argument("--paced-pages", type=int, default=750, help="of one at 50 pages a second (default: 750)")
+    parser.add_argument("--runs", type=int, default=5, help="of each kind (default: 5)")
+    parser.add_argument("--out", type=Path, help="write the tables into this file")
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """Measure and print.
+
+    Raises:
+        UsageError: a number that is none of pages or runs.
+    """
+    for name in ("pages", "paced_pages", "runs"):
+        if getattr(arguments, name) < 1:
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(arguments, name)}: give a whole number from 1")
+    with ExitStack() as running:
+        folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="crawl-dedup-bench-")))
+        here = at_broker(load(), running.enter_context(LocalBroker(data_dir=folder / "kafka")))
+        create_topics(client_options(here.kafka), specs(here), 1)
+        to_kafka = {
+            "ADDONS": {"crawler_plugin.Addon": 500},
+            "DEDUP_BOOTSTRAP_SERVERS": here.kafka.bootstrap_servers,
+            "DEDUP_CAPTURE": True,
+            "DEDUP_SPOOL": "none",
+        }
+        fast = alternate(folder, arguments.pages, arguments.runs, {"without": {}, "with": to_kafka})
+        overrides = (f"kafka.bootstrap_servers={here.kafka.bootstrap_servers}", "metrics.port=0", "page.processes=1")
+        flags = [word for pair in overrides for word in ("--set", pair)]
+        running.enter_context(DemoProcess("worker", "worker", flags, folder))
+        paced = {"DOWNLOAD_DELAY": 1 / PACED, "RANDOMIZE_DOWNLOAD_DELAY": False, **to_kafka}
+        waits = paced | {"DEDUP_AWAIT": PATIENCE_S, "DEDUP_DROP": True}
+        alternate(folder, 200, 1, {"warm": waits})
+        slow = alternate(folder, arguments.paced_pages, arguments.runs, {"without": paced, "with": waits})
+    sections = (("The plugin", table(fast)), (f"Waiting, at {PACED:.0f} pages a second", table(slow)))
+    late = sum(rate.stats.get("dedup/without_verdict/late", 0) for rate in slow["with"])
+    print(*(f"{heading}\n\n{text}\n" for heading, text in sections), f"late: {late}", sep="\n")
+    if arguments.out:
+        report.write(
+            arguments.out,
+            title="What a crawl feels of the plugin",
+            how=f"`python -m benchmarks crawl-rate --pages {arguments.pages} --paced-pages {arguments.paced_pages} "
+            f"--runs {arguments.runs}`: pages of 20 kB from a site on the same machine, each with links and an item; "
+            "runs of both kinds in turn, each a process of its own. The rate is Scrapy's, from opening the spider "
+            "until Kafka has confirmed the last page. Broker, site and worker are on the same cores. First the crawl "
+            f"goes as fast as it can, with `DEDUP_CAPTURE`; then at {PACED:.0f} pages a second, where items wait "
+            f"(`DEDUP_AWAIT={PATIENCE_S}`, `DEDUP_DROP`) or do not. {late} items passed without their verdict.",
+            versions=VERSIONS,
+            absent=(),
+            sections=sections,
+        )
+    return 0
+
+
+def alternate(folder: Path, pages: int, runs: int, kinds: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Rate]]:
+    """Crawls of all kinds, one after the other, so many times; a run that comes first is the last one the next time."""
+    found: dict[str, list[Rate]] = {name: [] for name in kinds}
+    names = list(kinds)
+    with DemoProcess("site", "benchmarks.crawled_site", [str(pages)], folder) as site:
+        port = _said(site, "port ")
+        for _ in range(runs):
+            for name in names:
+                found[name].append(crawl(folder, f"http://127.0.0.1:{port}/0", kinds[name]))
+            names.reverse()
+    return found
+
+
+def crawl(folder: Path, start: str, settings: Mapping[str, Any]) -> Rate:
+    """One crawl in a process of its own."""
+    common = {"LOG_LEVEL": "INFO", "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "TELNETCONSOLE_ENABLED": False}
+    told = json.dumps(common | dict(settings))
+    with DemoProcess("crawl", "benchmarks.crawl_spider", [start, told], folder) as spider:
+        return Rate(**json.loads(_said(spider, "rate ")))
+
+
+def _said(process: DemoProcess, start: str) -> str:
+    """The rest of the line that begins so.
+
+    Raises:
+        Unavailable: the process has ended without it, or takes too long.
+    """
+    deadline = time.monotonic() + MOST_S
+    while (said := process.find(start)) is None:
+        if process.status is not None or time.monotonic() > deadline:
+            raise Unavailable(f"the {process.name} does not work:\n{process.last_lines()}")
+        time.sleep(0.1)
+    return said
+
+
+def table(measured: Mapping[str, list[Rate]]) -> str:
+    """A row a pair of runs and one of the medians, as Markdown."""
+    pairs = list(zip(measured["without"], measured["with"], strict=True))
+    rows = [_row(str(number), *pair) for number, pair in enumerate(pairs, start=1)]
+    middle = [
+        Rate(median(rate.pages_a_second for rate in rates), median(rate.cpu_us for rate in rates), {})
+        for rates in (measured["without"], measured["with"])
+    ]
+    columns = ("run", "pages/s without", "with", "share", "CPU µs a page without", "with")
+    return report.table(columns, [*rows, _row("median", *middle)])
+
+
+def _row(name: str, without: Rate, with_it: Rate) -> tuple[str, ...]:
+    share = with_it.pages_a_second / without.pages_a_second
+    rates = (f"{without.pages_a_second:.1f}", f"{with_it.pages_a_second:.1f}", f"{share:.1%}")
+    return (name, *rates, f"{without.cpu_us:.0f}", f"{with_it.cpu_us:.0f}")

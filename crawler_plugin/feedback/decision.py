@@ -1,0 +1,62 @@
+"""What becomes of a request, by evidence, settings and one random number. Pure.
+
+1. Where there are too few verdicts, or its page may well be new, it is let go.
+2. An exploring share is let go all the same: else nobody would see that new content has come.
+3. The rest is postponed, dropped, or dropped but for a sample, as the settings say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from hashlib import blake2b
+from typing import Final, Literal, TypeAlias
+
+from crawler_plugin.feedback.evidence import Evidence
+
+FeedbackAction: TypeAlias = Literal["deprioritise", "sample", "drop"]
+LOW: Final = 0.2
+"""An upper bound of the share of new pages up to which a group is said to give only copies. Twenty copies and no new
+page are needed to come below it: some 16 % are possible then."""
+
+
+@dataclass(frozen=True)
+class FeedbackPolicy:
+    """What the settings say. ``budget`` is the most requests of a template; 0: any number."""
+
+    action: FeedbackAction = "deprioritise"
+    least: int = 20
+    explore: float = 0.05
+    budget: int = 0
+    seed: int = 0
+    is_dry_run: bool = False
+
+
+class Decision(Enum):
+    """What becomes of a request. One whose template has had its budget is dropped, whatever the action."""
+
+    LET_GO = "let_go"
+    EXPLORED = "explored"
+    POSTPONED = "postponed"
+    DROPPED = "dropped"
+    OVER_BUDGET = "over_budget"
+
+
+def decide(evidence: Evidence | None, policy: FeedbackPolicy, draw: float) -> Decision:
+    """Decide on a request within its budgets; ``draw`` is in [0, 1)."""
+    if evidence is None or evidence.upper_bound > LOW:
+        return Decision.LET_GO
+    share = max(policy.explore, evidence.upper_bound) if policy.action == "sample" else policy.explore
+    if draw < share:
+        return Decision.EXPLORED
+    return Decision.POSTPONED if policy.action == "deprioritise" else Decision.DROPPED
+
+
+def draw_of(url: str, seed: int) -> float:
+    """A number in [0, 1) that seems random and is always the same for a URL and a seed.
+
+    A generator that goes on from call to call would give a page that is linked often many chances, and another result
+    whenever answers come in another order.
+    """
+    hashed = blake2b(url.encode(errors="replace"), digest_size=6, salt=seed.to_bytes(8, "big"))
+    return int.from_bytes(hashed.digest(), "big") / 2**48

@@ -1,0 +1,152 @@
+"""What becomes of requests on their way out of the queue, and of crawls that learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy import FormRequest, Request, Spider
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.test import get_crawler
+
+from crawler_plugin import FeedbackMiddleware
+from crawler_plugin.feedback.middleware import BEHIND, MARK_KEY
+from crawler_plugin.feedback.state_file import FILE, read_groups
+from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.crawler_plugin.crawling import to_kafka
+from tests.crawler_plugin.feedback.trap_crawl import crawl_traps
+from tests.crawler_plugin.feedback.trap_site import TrapSite
+
+TRAP = "https://a.example/calendar/{}"
+NEWS = "https://a.example/news/{}"
+
+
+def middleware(**settings: Any) -> FeedbackMiddleware:
+    """One that has seen twenty copies of a calendar, and explores nothing."""
+    told = {"ADDONS": {"crawler_plugin.Addon": 500}, "DEDUP_FEEDBACK": True, "DEDUP_FEEDBACK_EXPLORE": 1e-12}
+    made = FeedbackMiddleware.from_crawler(get_crawler(Spider, told | settings))
+    for number in range(20):
+        made._learning.memory.learn(TRAP.format(number), "duplicate")
+    return made
+
+
+def counted(made: FeedbackMiddleware) -> dict[str, int]:
+    stats = made._delivery._crawler.stats
+    assert stats is not None
+    return {name.removeprefix("dedup/feedback/"): value for name, value in stats.get_stats().items()}
+
+
+def test_a_postponed_request_comes_back_behind_all_others_and_passes_then() -> None:
+    made = middleware()
+    request = Request(TRAP.format(99), priority=3, meta={"depth": 2}, cb_kwargs={"a": 1})
+    later = made.process_request(request)
+    assert later is not None
+    assert (later.priority, later.dont_filter, later.meta["depth"], later.cb_kwargs) == (3 - BEHIND, True, 2, {"a": 1})
+    assert made.process_request(later) is None
+    assert later.dont_filter is False, "what a redirect leads to is filtered as ever"
+    assert counted(made) == {"postponed": 1}
+
+
+def test_a_request_of_a_template_that_is_not_known_goes_its_way() -> None:
+    made = middleware()
+    assert made.process_request(Request(NEWS.format(1))) is None
+    assert counted(made) == {}
+
+
+def test_a_dropped_request_is_ignored() -> None:
+    made = middleware(DEDUP_FEEDBACK_ACTION="drop")
+    with pytest.raises(IgnoreRequest, match="DEDUP_FEEDBACK"):
+        made.process_request(Request(TRAP.format(99)))
+    assert counted(made) == {"dropped": 1}
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        lambda url: Request(url, meta={"dedup_keep": True}),
+        lambda url: Request(url, callback=NO_CALLBACK),
+        lambda url: FormRequest(url, formdata={"a": "1"}),
+    ],
+    ids=["kept", "of a media pipeline", "a form"],
+)
+def test_what_is_exempt_is_made_even_beyond_its_budget(request_of: Callable[[str], Request]) -> None:
+    made = middleware(DEDUP_FEEDBACK_ACTION="drop", DEDUP_FEEDBACK_BUDGET=1)
+    for _ in range(3):
+        assert made.process_request(request_of(TRAP.format(99))) is None
+    assert counted(made) == {}
+
+
+def test_a_dry_run_makes_every_request_and_counts() -> None:
+    made = middleware(DEDUP_FEEDBACK_ACTION="drop", DEDUP_FEEDBACK_DRY_RUN=True, DEDUP_FEEDBACK_BUDGET=2)
+    for number in range(3):
+        assert made.process_request(Request(TRAP.format(90 + number))) is None
+    assert counted(made) == {"dropped": 2, "over_budget": 1}
+
+
+def test_a_request_that_is_tried_again_is_decided_and_counted_once_and_one_with_its_meta_anew() -> None:
+    made = middleware(DEDUP_FEEDBACK_BUDGET=2)
+    first = Request(NEWS.format(1))
+    assert made.process_request(first) is None
+    for again in (first.copy(), first.replace(dont_filter=True)):
+        assert made.process_request(again) is None
+    assert made.process_request(Request(NEWS.format(2), meta=first.meta)) is None
+    with pytest.raises(IgnoreRequest):
+        made.process_request(Request(NEWS.format(3), meta=first.meta))
+    assert counted(made) == {"over_budget": 1}
+
+
+def test_a_postponed_request_is_dropped_where_the_budget_is_spent_meanwhile() -> None:
+    made = middleware(DEDUP_FEEDBACK_BUDGET=1)
+    later = made.process_request(Request(TRAP.format(98)))
+    assert later is not None
+    assert made.process_request(Request(TRAP.format(97), meta={"dedup_keep": True})) is None
+    with pytest.raises(IgnoreRequest):
+        made.process_request(later)
+
+
+@pytest.mark.parametrize(
+    "mark", [7, [], ["made"], ["made", "https://b.example/", False], ["made", TRAP.format(99)], "made"]
+)
+def test_a_mark_that_is_not_of_this_request_says_nothing(mark: object) -> None:
+    assert middleware().process_request(Request(TRAP.format(99), meta={MARK_KEY: mark})) is not None
+
+
+def test_a_crawl_that_learns_sees_more_within_a_budget_leaves_traps_by_itself_and_goes_on_with_what_it_knew(
+    tmp_path: Path,
+) -> None:
+    """The small version of ``trap_crawl``, with Scrapy's queues on disk."""
+    site, budget = TrapSite(articles=6), 450
+    plain = crawl_traps(tmp_path, site, budget)
+    told: dict[str, Any] = {"DEDUP_FEEDBACK": True, "DEDUP_FEEDBACK_ACTION": "drop", "JOBDIR": str(tmp_path / "job")}
+    first = crawl_traps(tmp_path, site, budget, **told)
+    assert len(first.contents) >= 1.2 * len(plain.contents)
+    assert first.ended.dedup["feedback/dropped"] > 100
+    assert first.ended.dedup["feedback_by/127.0.0.1/shop?…"] > 20
+    assert "DEDUP_FEEDBACK: 127.0.0.1/shop?…: requests " in first.ended.log.partition("Closing spider")[2]
+    known = read_groups(tmp_path / "job" / FILE)
+    rest = crawl_traps(tmp_path, site, **told)
+    assert rest.ended.stats["finish_reason"] == "finished", "without feedback it has no end"
+    after = read_groups(tmp_path / "job" / FILE)
+    assert all(after[group].verdicts >= counts.verdicts for group, counts in known.items())
+    both = rest._replace(asked=first.asked + rest.asked)
+    assert not any(both.lost().values())
+
+
+@pytest.mark.long
+@pytest.mark.cluster
+def test_a_crawl_into_kafka_learns_from_the_workers_verdicts_though_no_item_waits_for_them(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    small = ("topics.partitions=2", "topics.shards=2", "output.mode=verdicts", "commit.seconds=0.2", NO_DICTIONARY)
+    site = TrapSite(articles=1)
+    with Cluster(broker, topic_prefix, tmp_path, small) as cluster:
+        cluster.start_worker()
+        told = {"DEDUP_MODE": "kafka", "DEDUP_CONFIG": None, "CONCURRENT_REQUESTS": 2, **to_kafka(broker, topic_prefix)}
+        learned = crawl_traps(tmp_path, site, DEDUP_FEEDBACK=True, DEDUP_FEEDBACK_ACTION="drop", **told)
+        assert cluster.stop() == [0]
+    assert learned.ended.stats["finish_reason"] == "finished", "without feedback it has no end"
+    assert learned.ended.dedup["feedback/dropped"] > 50
+    assert not any(learned.lost().values())
