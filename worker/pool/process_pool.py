@@ -52,6 +52,7 @@ GATHER_SECONDS: Final = 0.002
 """Whoever waits for results sleeps so long while each child has pages enough: results that come meanwhile are taken in
 together. To be woken for each takes as long as a fifth of the page."""
 
+_ENOUGH_AHEAD: Final = 8
 _SENT_TOGETHER: Final = 8
 """Pages that go down a pipe in one write, where the child has others to work on."""
 
@@ -199,7 +200,7 @@ class ProcessPool(Generic[K, T]):
         give_up = self._clock() + timeout
         self._send_held()
         while True:
-            if timeout and all(len(child.ahead) > LARGE_PAGES_AHEAD for child in self._children):
+            if timeout and all(len(child.ahead) > _ENOUGH_AHEAD for child in self._children):
                 time.sleep(min(GATHER_SECONDS, max(0.0, give_up - self._clock())))
             for ready, events in self._selector.select(self._patience(give_up)):
                 if ready.data not in self._children:
