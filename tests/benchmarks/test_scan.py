@@ -138,3 +138,13 @@ def test_parts_that_are_measured_one_by_one_stand_on_one_page(tmp_path: Path) ->
     assert "more than 5" in page
     assert "not run: no such package" in page
     assert "Small run" not in page
+
+
+def test_what_is_not_run_and_why_sizes_are_smaller_stands_on_the_page(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scan.md"
+    command = ["scan", "--docs", str(folder), "--part", "peers", "--contenders", "datasketch", "--out", str(out)]
+    assert main([*command, "--sizes", "1000", "--not-run", "it takes a day", "--note", "Others used the cores."]) == 0
+    page = out.read_text()
+    assert "| datasketch, MinHash LSH | 1,000 | not run: it takes a day |" in page
+    assert page.strip().endswith("Others used the cores.")
+    assert "Small run" not in page
