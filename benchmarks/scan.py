@@ -218,14 +218,18 @@ class Measured:
             for text in texts[:_FEW]:  # dictionaries are loaded, and kernels
                 deduplicator.look_up("https://planted.example/first", text=text)
             for name in ("HTML pages", "texts of 3 to 5 kB"):
-                taken = []
+                taken, computed = [], []
                 for number, content in enumerate(pages if name == "HTML pages" else texts):
                     about = {"body": content} if isinstance(content, bytes) else {"text": content}
-                    begun = time.perf_counter()
+                    begun, begun_cpu = time.perf_counter(), time.thread_time()
                     deduplicator.judge(f"https://judged.example/{name[:4]}/{number}", **about)
                     taken.append((time.perf_counter() - begun) * 1e6)
-                middle, slowest = np.percentile(taken, (50, 99))
-                yield {"name": name, "size": count, "judged": len(taken), "p50": float(middle), "p99": float(slowest)}
+                    computed.append((time.thread_time() - begun_cpu) * 1e6)
+                row: Row = {"name": name, "size": count, "judged": len(taken)}
+                for ending, times in ("", taken), ("_cpu", computed):
+                    middle, slowest = np.percentile(times, (50, 99))
+                    row |= {f"p50{ending}": float(middle), f"p99{ending}": float(slowest)}
+                yield row
 
     def _scan(self, texts: Path, *more: str) -> ProcessTree:
         return scan(self._workshop, texts, self._out(), _NO_END, *more)

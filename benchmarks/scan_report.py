@@ -148,7 +148,7 @@ def _large(rows: Sequence[dict[str, Any]]) -> str:
 
 def _judge(rows: Sequence[dict[str, Any]]) -> str:
     table = report.table(
-        ("`Deduplicator.judge`, one by one", "judged", "survivors", "p50", "p99"),
+        ("`Deduplicator.judge`, one by one", "judged", "survivors", "p50", "p99", "CPU time, p50", "p99"),
         [
             (
                 row["name"],
@@ -156,13 +156,15 @@ def _judge(rows: Sequence[dict[str, Any]]) -> str:
                 f"{row['size']:,}",
                 f"{row['p50']:,.0f} µs",
                 f"{row['p99']:,.0f} µs",
+                f"{row['p50_cpu']:,.0f} µs",
+                f"{row['p99_cpu']:,.0f} µs",
             )
             for row in rows
         ],
     )
     return (
-        "In one process and one thread, by the clock, with a state on disk whose survivors are random as above. What "
-        "is written to the disk now and then is in it.\n\n" + table
+        "In one process and one thread, by the clock and by the CPU time of the thread, with a state on disk whose "
+        "survivors are random as above. What is written to the disk now and then is in it.\n\n" + table
     )
 
 
