@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,6 +83,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--survivors", type=int, default=1_000_000, metavar="N", help="judge: in the index (default: 1000000)"
     )
+    parser.add_argument("--not-run", metavar="WHY", help="peers: run none of them, say on the page why not")
+    parser.add_argument(
+        "--note", metavar="TEXT", help="stands on the page below the figures: what else ran, why sizes are smaller"
+    )
     parser.add_argument("--work", type=Path, metavar="DIR", help="keep what is made for measuring (default: nothing)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the page of the handbook, and its JSON beside")
     parser.add_argument("--json", action="store_true", help="an object a figure and line")
@@ -127,7 +132,8 @@ class Measured:
     def part(self, name: str) -> Iterator[Row]:
         """The figures of one."""
         for row in getattr(self, f"_{name}")():
-            yield {"part": name, **row, "day": f"{datetime.now(UTC):%Y-%m-%d}"}
+            note = {"note": self._asked.note} if self._asked.note else {}
+            yield {"part": name, **row, "day": f"{datetime.now(UTC):%Y-%m-%d}", **note}
 
     def _html(self) -> Iterator[Row]:
         once = pages_of(self._asked.docs, self._asked.pages)
@@ -162,6 +168,10 @@ class Measured:
         yield {"name": "scan", "size": count, "runs": self._asked.runs, **speed}
 
     def _peers(self) -> Iterator[Row]:
+        if self._asked.not_run:
+            for name, count in product(self._asked.contenders, self._asked.sizes):
+                yield {"name": name, "size": count, "why_not": self._asked.not_run}
+            return
         for count in self._asked.sizes:
             texts = self._planted(count, _SHORTER)
             for name in self._asked.contenders:
@@ -208,14 +218,18 @@ class Measured:
             for text in texts[:_FEW]:  # dictionaries are loaded, and kernels
                 deduplicator.look_up("https://planted.example/first", text=text)
             for name in ("HTML pages", "texts of 3 to 5 kB"):
-                taken = []
+                taken, computed = [], []
                 for number, content in enumerate(pages if name == "HTML pages" else texts):
                     about = {"body": content} if isinstance(content, bytes) else {"text": content}
-                    begun = time.perf_counter()
+                    begun, begun_cpu = time.perf_counter(), time.thread_time()
                     deduplicator.judge(f"https://judged.example/{name[:4]}/{number}", **about)
                     taken.append((time.perf_counter() - begun) * 1e6)
-                middle, slowest = np.percentile(taken, (50, 99))
-                yield {"name": name, "size": count, "judged": len(taken), "p50": float(middle), "p99": float(slowest)}
+                    computed.append((time.thread_time() - begun_cpu) * 1e6)
+                row: Row = {"name": name, "size": count, "judged": len(taken)}
+                for ending, times in ("", taken), ("_cpu", computed):
+                    middle, slowest = np.percentile(times, (50, 99))
+                    row |= {f"p50{ending}": float(middle), f"p99{ending}": float(slowest)}
+                yield row
 
     def _scan(self, texts: Path, *more: str) -> ProcessTree:
         return scan(self._workshop, texts, self._out(), _NO_END, *more)

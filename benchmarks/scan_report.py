@@ -28,9 +28,10 @@ def write(out: Path, rows: Sequence[dict[str, Any]], versions: Sequence[str]) ->
         if own:
             text = text_of(own)
             days = sorted({row["day"] for row in own})
-            note = f"Measured on {' and '.join(days)}."
-            if any(row["size"] < _FULL[part] for row in own):
-                note += " **Small run**: it shows that the measurement works; look for its sizes in the table."
+            notes = list(dict.fromkeys(row["note"] for row in own if "note" in row))
+            if any(row["size"] < _FULL[part] and "note" not in row for row in own):
+                notes.append("**Small run**: it shows that the measurement works; look for its sizes in the table.")
+            note = " ".join([f"Measured on {' and '.join(days)}.", *notes])
             sections.append((heading, f"{text}\n\n{note}"))
     report.write(out, title="Scans of files", how=_HOW, versions=versions, absent=(), sections=sections)
 
@@ -40,7 +41,7 @@ def line_of(row: dict[str, Any]) -> str:
     shown = {
         name: f"{value:,.1f}" if isinstance(value, float) else value
         for name, value in row.items()
-        if name not in ("part", "name", "day", "recall")
+        if name not in ("part", "name", "day", "recall", "note")
     }
     shares = {f"{float(share):.0%}": f"{found:.3f}" for share, found in row.get("recall", {}).items()}
     return f"{row['part']}: {row['name']}: " + ", ".join(f"{name} {value}" for name, value in (shown | shares).items())
@@ -147,7 +148,7 @@ def _large(rows: Sequence[dict[str, Any]]) -> str:
 
 def _judge(rows: Sequence[dict[str, Any]]) -> str:
     table = report.table(
-        ("`Deduplicator.judge`, one by one", "judged", "survivors", "p50", "p99"),
+        ("`Deduplicator.judge`, one by one", "judged", "survivors", "p50", "p99", "CPU time, p50", "p99"),
         [
             (
                 row["name"],
@@ -155,13 +156,15 @@ def _judge(rows: Sequence[dict[str, Any]]) -> str:
                 f"{row['size']:,}",
                 f"{row['p50']:,.0f} µs",
                 f"{row['p99']:,.0f} µs",
+                f"{row['p50_cpu']:,.0f} µs",
+                f"{row['p99_cpu']:,.0f} µs",
             )
             for row in rows
         ],
     )
     return (
-        "In one process and one thread, by the clock, with a state on disk whose survivors are random as above. What "
-        "is written to the disk now and then is in it.\n\n" + table
+        "In one process and one thread, by the clock and by the CPU time of the thread, with a state on disk whose "
+        "survivors are random as above. What is written to the disk now and then is in it.\n\n" + table
     )
 
 

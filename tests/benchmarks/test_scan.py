@@ -130,11 +130,22 @@ def test_parts_that_are_measured_one_by_one_stand_on_one_page(tmp_path: Path) ->
     day = {"day": "2026-11-23"}
     late = {"part": "peers", "name": "datasketch", "size": 1_000_000, "most_minutes": 5, "ended": False, **day}
     absent = {"part": "peers", "name": "text-dedup-minhash", "size": 1_000_000, "why_not": "no such package", **day}
-    judge = {"part": "judge", "name": "HTML pages", "size": 1_000_000, "judged": 10, "p50": 1.0, "p99": 2.0, **day}
+    judge = {"part": "judge", "name": "HTML pages", "size": 1_000_000, "judged": 10, **day}
+    judge |= {"p50": 1.0, "p99": 2.0, "p50_cpu": 0.5, "p99_cpu": 1.5}
     took = {"wall": 300.0, "cpu": 290.0, "peak_mib": 10.0}
     scan_report.write(tmp_path / "scan.md", [absent, late | took, judge], [])
     page = tmp_path.joinpath("scan.md").read_text()
     assert page.index("## Beside other packages") < page.index("## Page by page")
     assert "more than 5" in page
     assert "not run: no such package" in page
+    assert "Small run" not in page
+
+
+def test_what_is_not_run_and_why_sizes_are_smaller_stands_on_the_page(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scan.md"
+    command = ["scan", "--docs", str(folder), "--part", "peers", "--contenders", "datasketch", "--out", str(out)]
+    assert main([*command, "--sizes", "1000", "--not-run", "it takes a day", "--note", "Others used the cores."]) == 0
+    page = out.read_text()
+    assert "| datasketch, MinHash LSH | 1,000 | not run: it takes a day |" in page
+    assert page.strip().endswith("Others used the cores.")
     assert "Small run" not in page

@@ -74,7 +74,7 @@ def test_a_generation_that_was_used_is_refused_and_so_is_a_second_seed(tmp_path:
         local.judge("http://a.example/", text="a text of its own")
     workers = without_workers()
     seeded(tmp_path, workers)
-    with pytest.raises(Refused, match="topics delete"):
+    with pytest.raises(Refused, match="topics delete --generation ''`"):
         seeded(tmp_path, workers)
     workers.take_over()
     with pytest.raises(Refused, match="are running"):

@@ -22,7 +22,7 @@ from worker.errors import PageError, Stop, Unavailable, UsageError
 from worker.messages import PageMeta
 from worker.pool import process_pool
 from worker.pool.frames import OUTCOME, FrameKind
-from worker.pool.process_pool import PAGES_AHEAD, ProcessPool
+from worker.pool.process_pool import LARGE_PAGES_AHEAD, PAGES_AHEAD, SMALL_BYTES, ProcessPool
 from worker.pool.stopwatch import PIPES, START
 
 MIB = 1024 * 1024
@@ -371,6 +371,34 @@ def test_capacity_bounds_what_is_under_way(shared_pool: Pool) -> None:
         collected += shared_pool.results(PATIENCE)
     assert {key for key, _ in collected} == set(range(2 * PAGES_AHEAD))
     assert shared_pool.capacity == 2 * PAGES_AHEAD
+
+
+def filled(pool: Pool, body: bytes) -> int:
+    """How often it takes this page."""
+    count = 0
+    while pool.capacity:
+        pool.submit(count, body, META)
+        count += 1
+    return count
+
+
+def test_of_large_pages_a_child_is_given_fewer_ahead(impatient_pool: Pool) -> None:
+    large = b"length " + b"x" * (SMALL_BYTES // 8)
+    assert filled(impatient_pool, large) == LARGE_PAGES_AHEAD + 1, "one more waits in line"
+    (child,) = impatient_pool._children
+    assert len(child.ahead) == LARGE_PAGES_AHEAD
+    assert {result for _, result in run_out(impatient_pool)} == {len(large) - len(b"length ")}
+    assert impatient_pool.capacity == PAGES_AHEAD
+    assert child.bytes_ahead == 0
+
+
+def test_pages_are_sent_together_and_none_is_kept_back_from_who_waits(impatient_pool: Pool) -> None:
+    assert run(impatient_pool, [b"length x"]) == [1]
+    for place in range(5):
+        impatient_pool.submit(place, b"length xy", META)
+    (child,) = impatient_pool._children
+    assert child.held == 4, "the first is sent at once: the child has nothing else to do"
+    assert sorted(run_out(impatient_pool)) == [(place, 2) for place in range(5)]
 
 
 def test_asking_without_patience_returns_at_once_with_what_there_is(shared_pool: Pool) -> None:

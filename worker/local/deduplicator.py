@@ -33,11 +33,11 @@ from worker.stream.partition.fingerprint_pool import FingerprintPool, PageReader
 from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.topics import OUTPUT_MARGIN_BYTES
 
-_WAIT: Final = 0.02
+_WAIT: Final = 0.05
 """Seconds for which results of the processes gather, and pages that are judged together: to ask for each of them would
 cost more than what is done with it."""
-_LOOK: Final = 8
-"""Pages that are taken between two looks at the processes, none of which has finished so many meanwhile."""
+_LOOK: Final = 32
+"""Pages that are taken between two looks at the processes, which have more than that ahead, or larger ones."""
 _AHEAD: Final = 4
 """So many times what the processes hold is read ahead of the verdicts, so that a slow page does not idle the others."""
 _TOGETHER: Final = 256

@@ -120,7 +120,7 @@ def refuse_used(target: Place, name: str, policy: Policy) -> None:
     if used := [topic for topic, end in ends.items() if end]:
         raise Refused(
             f"the topics {', '.join(used)} of topics.generation={name!r} are not empty: take another name, or, if "
-            f"nothing in them is needed, `python -m worker topics delete --generation {name}` and run this again"
+            f"nothing in them is needed, `python -m worker topics delete --generation {name!r}` and run this again"
         )
 
 
@@ -191,7 +191,7 @@ def _planted(
     if ends != (result.markers, 0):
         raise Refused(
             f"somebody else wrote to {FINGERPRINTS} or {ANSWERS} of topics.generation={name!r} meanwhile: stop "
-            f"it, `python -m worker topics delete --generation {name}` and run this again"
+            f"it, `python -m worker topics delete --generation {name!r}` and run this again"
         )
     return result
 

@@ -26,6 +26,7 @@ START_SECONDS: Final = 300.0
 
 _PIPE_BYTES: Final = 1024 * 1024  # what Linux grants without privileges: about 26 pages of 39 kB
 _READ_BYTES: Final = 256 * 1024
+_PARTS: Final = 2  # of a page: what is said of it, and its body
 _PARTS_AT_ONCE: Final = 64  # POSIX promises 16, Linux and macOS take 1,024
 _KEPT_NAMES: Final = re.compile(
     "PATH|HOME|LANG|LANGUAGE|TZ|TMPDIR|VIRTUAL_ENV|XDG_CACHE_HOME|GLIBC_TUNABLES|"
@@ -146,8 +147,19 @@ class ParserProcess(Generic[K]):
         self._unsent = deque([memoryview(LENGTH.pack(len(spec))), memoryview(spec)])
         self._given = LENGTH.size + len(spec)
         self._sent = 0
+        self._answered = self._given  # all up to the end of the last page that was answered
         self._ends: deque[int] = deque()  # of the pages ahead: where each ends in what was given
         self._received = bytearray()
+
+    @property
+    def bytes_ahead(self) -> int:
+        """Of the pages ahead."""
+        return self._given - self._answered
+
+    @property
+    def held(self) -> int:
+        """Pages, or what is left of them, that were given and not sent."""
+        return (len(self._unsent) + 1) // _PARTS
 
     def give(self, page: SubmittedPage[K]) -> None:
         """Put a page behind those ahead; ``send`` sends it."""
@@ -210,7 +222,7 @@ class ParserProcess(Generic[K]):
         """
         if not self.ready or not self._first_is_sent() or self.ahead[0].number != outcome.number:
             raise Malformed(f"an answer to page {outcome.number}, which is not the one it was to answer")
-        self._ends.popleft()
+        self._answered = self._ends.popleft()
         self.alone = False
         return self.ahead.popleft()
 

@@ -48,6 +48,9 @@ class FrameKind(IntEnum):
     """``Spent``: CPU seconds by stage since the last of these. It belongs to no page."""
 
 
+_KINDS: Final = {kind.value: kind for kind in FrameKind}
+
+
 class Frame(NamedTuple):
     """One frame from a parsing process."""
 
@@ -101,10 +104,9 @@ def head_of(received: bytearray, start: int, result_bytes: int) -> tuple[FrameKi
     if len(received) - start < OUTCOME.size:
         return None
     code, number, length = OUTCOME.unpack_from(received, start)
-    try:
-        kind = FrameKind(code)
-    except ValueError as error:
-        raise Malformed(f"a frame of kind {code}, which there is not") from error
+    kind = _KINDS.get(code)
+    if kind is None:
+        raise Malformed(f"a frame of kind {code}, which there is not")
     if length > most_bytes(kind, result_bytes):
         raise Malformed(
             f"a frame of kind {kind.name} with {length} bytes, at most {most_bytes(kind, result_bytes)} are allowed"

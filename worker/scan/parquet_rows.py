@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, Self
 
@@ -45,6 +46,7 @@ def write_parquet(lines: Path, target: Path, kind: type[Decodable] = VerdictRow)
         UnreadableRecord: a line is no such row.
     """
     names = kind.__struct_fields__
+    values = attrgetter(*names)
     schema = pa.schema([(name, _TYPES.get(name, pa.string())) for name in names])
     with (
         lines.open("rb") as source,
@@ -52,5 +54,5 @@ def write_parquet(lines: Path, target: Path, kind: type[Decodable] = VerdictRow)
         pq.ParquetWriter(beside, schema, compression="zstd") as writer,
     ):
         while rows := [kind.decode(line) for line in islice(source, _GROUP_ROWS)]:
-            columns = {name: [getattr(row, name) for row in rows] for name in names}
-            writer.write_table(pa.table(columns, schema=schema))
+            columns = zip(*map(values, rows), strict=True)
+            writer.write_table(pa.table(dict(zip(names, columns, strict=True)), schema=schema))

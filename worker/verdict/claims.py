@@ -42,7 +42,8 @@ class Claims(Sequence[Claim]):
 
     ``partition`` int64, ``offset`` int64, ``clock`` int64 (milliseconds since 1970 UTC), ``language`` uint8, a place in
     ``languages``; ``pages`` is what ``near`` reads of them, with all its columns. ``dead`` holds places and reasons.
-    ``ends`` int64 says where in ``urls`` each URL ends. Do not write to columns.
+    ``ends`` int64 says where in ``urls`` each URL ends. ``rows`` are the claims that the columns were made of, if they
+    were. Do not write to columns.
     """
 
     partition: NDArray[np.int64]
@@ -54,6 +55,7 @@ class Claims(Sequence[Claim]):
     pages: Queries
     urls: bytes
     ends: NDArray[np.int64]
+    rows: Sequence[Claim] | None = None
 
     @classmethod
     def of(cls, rows: Sequence[Claim]) -> Claims:
@@ -90,6 +92,7 @@ class Claims(Sequence[Claim]):
             ),
             urls=b"".join(urls),
             ends=np.cumsum(np.fromiter(map(len, urls), np.int64, count)),
+            rows=rows,
         )
 
     @classmethod
@@ -168,6 +171,8 @@ class Claims(Sequence[Claim]):
     def __getitem__(self, place: int | slice) -> Claim | Sequence[Claim]:
         if isinstance(place, slice):
             return [self[number] for number in range(len(self))[place]]
+        if self.rows is not None:
+            return self.rows[place]
         place = range(len(self))[place]
         pages = self.pages
         assert pages.tokens is not None

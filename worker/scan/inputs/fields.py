@@ -111,7 +111,7 @@ class Chosen:
 
     def page(self, row: Row, place: RecordPlace) -> ArchivedPage | BrokenRecord:
         """The page that a row is."""
-        said = {role: _reach(row, way) for role, way in self._ways.items()}
+        said = {role: row.get(way[0]) if len(way) == 1 else _reach(row, way) for role, way in self._ways.items()}
         body, text = said.get("body"), said.get("text")
         if isinstance(body, memoryview | bytearray):
             body = bytes(body)
@@ -236,9 +236,11 @@ def _word(said: object) -> str | None:
     nothing, and for what is neither characters nor a whole number."""
     if isinstance(said, bytes):
         said = said.decode(errors="replace")
+    if isinstance(said, str):
+        return (said if said.isascii() else said.encode(errors="replace").decode()).strip() or None
     if isinstance(said, int) and not isinstance(said, bool) and said.bit_length() <= _ID_BITS:
         return str(said)
-    return said.encode(errors="replace").decode().strip() or None if isinstance(said, str) else None
+    return None
 
 
 def _stand_in(id_: str | None, place: RecordPlace) -> str:

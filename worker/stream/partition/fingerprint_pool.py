@@ -87,17 +87,17 @@ class FingerprintPool:
 
     def submit(self, record: Record) -> None:
         """Take a page; never blocks."""
-        source = Source(record.partition, record.offset, bounded_clock(None, record.timestamp, self.ttl), "")
+        clock, url = bounded_clock(None, record.timestamp, self.ttl), ""
         try:
             meta, body = self._page(record)
-            source = source._replace(clock=bounded_clock(meta.fetched, record.timestamp, self.ttl))
-            source = source._replace(url=_identity(meta.url))
-            meta = meta.at(source.url)  # stands for an empty page, however it was spelled
-            source = source._replace(scope=self.scope_of(source.url, record.headers))
+            clock = bounded_clock(meta.fetched, record.timestamp, self.ttl)
+            url = _identity(meta.url)
+            scope = self.scope_of(url, record.headers)
         except PageError as error:
-            self._dead.append(_dead_claim(source, error))
+            self._dead.append(_dead_claim(Source(record.partition, record.offset, clock, url), error))
         else:
-            self._line.append((source, body, meta))
+            source = Source(record.partition, record.offset, clock, url, scope)
+            self._line.append((source, body, meta.at(url)))  # it stands for an empty page, however it was spelled
             self._feed()
 
     def claims(self, wait: float = 0.0) -> Sequence[Claim]:
