@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.config.giving import LOGIN, PASSWORD, loaded, refusal, written
 from tests.docs import default_yaml
 from worker.config import Settings, load_settings
-from worker.config.model import REDACTED
+from worker.config.section import REDACTED
 from worker.config.show import effective_yaml
 
 ROOT = Path(__file__).resolve().parents[2]

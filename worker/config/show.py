@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from worker.config.catalogue import Entry, catalogue, sections
 from worker.config.load import DEFAULT, Loaded
-from worker.config.model import REDACTED
+from worker.config.section import REDACTED
 
 
 def effective_yaml(loaded: Loaded, notes: Mapping[str, str] = MappingProxyType({})) -> str:
