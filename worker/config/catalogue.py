@@ -49,6 +49,13 @@ PLUGIN_NAMES: Final = (
     "DEDUP_DROP_REFETCHES",
     "DEDUP_GENERATION",
     "DEDUP_STATS_PORT",
+    "DEDUP_FEEDBACK",
+    "DEDUP_FEEDBACK_ACTION",
+    "DEDUP_FEEDBACK_BUDGET",
+    "DEDUP_FEEDBACK_DRY_RUN",
+    "DEDUP_FEEDBACK_EXPLORE",
+    "DEDUP_FEEDBACK_MIN",
+    "DEDUP_FEEDBACK_SEED",
 )
 """Settings of the Scrapy plugin, which spiders that run beside a worker may take from the same environment."""
 
