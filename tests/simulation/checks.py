@@ -174,10 +174,14 @@ def check_same(schedule: Schedule, live: LiveShard, snapshots: SnapshotFolder | 
 
 
 def check_written(schedule: Schedule) -> None:
-    """J6: what an active holder has decided is in blocks, and so is what its predecessors have."""
+    """J6: what an active holder and its predecessors have decided is in blocks, and the other holder knows."""
     for worker in schedule.workers.values():
         for owned in worker.shards.values():
-            if owned.role is not Role.ACTIVE or owned.live is None:
+            if owned.live is None:
+                continue
+            if owned.live.sealed or owned.live.unflushed:
+                raise Violation(f"J6: {owned.role} of shard {owned.number} keeps for writing what is written")
+            if owned.role is not Role.ACTIVE:
                 continue
             blocks = [decode(Block, r.value) for r in surviving(schedule.world.topics[INDEX, owned.number].records)]
             found = honest_cover(blocks)

@@ -186,7 +186,7 @@ def damage_snapshot(schedule: Schedule) -> None:
     files = [file for machine in schedule.machines for file in machine.files()]
     if files:
         file = schedule.chance.choice(files)
-        good = file.read_bytes()
+        good = file.read_bytes() or b"\0"
         place = schedule.chance.randrange(len(good))
         torn = schedule.chance.random() < 0.3
         file.write_bytes(good[:place] if torn else good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])

@@ -428,10 +428,15 @@ class Schedule:
         else:
             raise Violation(f"the world does not come to rest: {consumed} of {pages} pages are committed")
         self.work_healthily((_seal_all,))
-        while not all(worker.flushed for worker in self.workers.values()):
+        for _ in range(40 + 8 * pages):
+            if all(worker.flushed for worker in self.workers.values()):
+                break
             world.settle_down()
             self.work_healthily((lambda _, worker: worker.flush(), lambda _, worker: worker.tidy()))
+        else:
+            raise Violation("the world does not come to rest: blocks are still to be written")
         world.settle_down()
+        self.work_healthily((Schedule.follow_index,))
 
     def work_healthily(self, steps: Iterable[Callable[[Schedule, Worker], object]]) -> None:
         """Every worker makes these steps, and all that it has given to its background is done."""

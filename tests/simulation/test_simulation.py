@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,18 +11,22 @@ import pytest
 
 from tests.columns import answer_of, void_of
 from tests.simulation.__main__ import main, violation
-from tests.simulation.checks import everything, recorded
+from tests.simulation.checks import check, everything, recorded
 from tests.simulation.crawl import TEXTS, Shown
 from tests.simulation.gap import Gap
 from tests.simulation.mishaps import OTHER
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.options import SCHEDULES
-from tests.simulation.schedule import ACCURATE, SMALL, Schedule
+from tests.simulation.schedule import ACCURATE, HOLDERS, SMALL, Schedule
 from tests.simulation.succession import Succession
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Claim, VerdictRecord
 from worker.stream import log_follower as follower_module
+from worker.stream.log import Role
+from worker.stream.observer import Observer
+from worker.stream.shard.live import LiveShard
+from worker.stream.shard.owned import OwnedShard
 from worker.stream.shard.snapshots import SnapshotFolder
 from worker.topics import ANSWERS, DAY_MS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from worker.verdict.decide import decide
@@ -58,6 +63,39 @@ def test_in_a_world_with_sketches_every_rule_is_the_reason_of_some_verdict() -> 
         seen.update(VerdictRecord.decode(record.value).reason for record in everything(world, VERDICTS))
     rules = ("first", "exact-text", "exact-bytes", "hamming", "sketch", "same-url", "no-features")
     assert all(seen[reason] > 3 for reason in rules), seen
+
+
+@pytest.mark.parametrize("hedge", [0.0, 1e9])
+def test_no_verdict_depends_on_when_a_standby_answers(hedge: float) -> None:
+    for seed in range(20):
+        schedule = Schedule(seed, HOLDERS)
+        schedule.policy = replace(schedule.policy, hedge=hedge)
+        check(schedule.run())
+
+
+def test_in_a_few_schedules_roles_are_given_taken_and_swapped_and_both_holders_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: Counter[str] = Counter()
+    honest_hold, honest_forget = OwnedShard.hold, LiveShard.forget
+
+    def hold(self: OwnedShard, role: Role | None) -> None:
+        seen[f"{self.role} to {role}" if self.live is not None else "while restoring"] += 1
+        honest_hold(self, role)
+
+    def forget(self: LiveShard, up_to: int) -> None:
+        seen["forgets"] += bool(self.sealed or self.unflushed) and up_to >= 0
+        seen["is behind the blocks"] += up_to > self.standing.to
+        honest_forget(self, up_to)
+
+    monkeypatch.setattr(OwnedShard, "hold", hold)
+    monkeypatch.setattr(LiveShard, "forget", forget)
+    monkeypatch.setattr(Observer, "stood_in", lambda self, shard: seen.update(["stands in"]))
+    for seed in range(30):
+        Schedule(seed, HOLDERS).run()
+    changes = [change for role in Role for change in (f"{role} to None", f"None to {role}")]
+    wanted = [*changes, "while restoring", "forgets", "is behind the blocks", "stands in"]
+    assert all(seen[what] > 5 for what in wanted), seen
 
 
 def test_in_that_world_to_be_near_is_not_transitive() -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from worker.messages import Headers
-from worker.stream.log import Committed, Held, Log, NotYet, Output, Reader, Record, Sent, Ticket
+from worker.stream.log import Committed, Held, Log, NotYet, Output, Reader, Record, Role, Sent, Ticket
 from worker.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 PARTITIONS = 2
@@ -22,19 +22,29 @@ SHARDS = 2
 
 
 class Member:
-    """One worker's side, and what its polls have told it so far."""
+    """One worker's side, and what its polls have told it so far.
+
+    ``assignments`` counts those of the group on ``index``; ``changes`` has each role that was lost or gained there, and
+    the number of the assignment as of which that was told.
+    """
 
     def __init__(self, name: str, log: Log) -> None:
         self.name = name
         self.log = log
         self.pages: set[int] = set()
         self.held: set[Held] = set()
+        self.assignments = 0
+        self.changes: list[tuple[int, str, Held]] = []
         self.records: list[Record] = []
         self.ever_lost: set[int] = set()
 
     def poll(self) -> None:
         """Poll both groups once; each poll must tell of changes only, and of losses before gains."""
         shards = self.log.shards().poll()
+        self.assignments += shards.assigned
+        self.changes += [(self.assignments, "lost", held) for held in shards.lost]
+        self.changes += [(self.assignments, "gained", held) for held in shards.gained]
+        assert shards.assigned or not shards.gained, "gained without an assignment"
         assert set(shards.lost) <= self.held, "lost what it did not hold"
         self.held -= set(shards.lost)
         assert not self.held & set(shards.gained), "gained what it holds"
@@ -67,7 +77,9 @@ class Seen(NamedTuple):
 
 
 class LogUnderTest(ABC):
-    """A world with two partitions of ``pages`` and two shards, empty at first."""
+    """A world with two partitions of ``pages`` and two shards, empty at first. Its shards have ``replicas`` holders."""
+
+    replicas: int = 1
 
     @abstractmethod
     def member(self, name: str) -> Member:
@@ -75,10 +87,15 @@ class LogUnderTest(ABC):
 
     @abstractmethod
     def balance(self, *members: Member) -> None:
-        """Poll these members until each partition of both groups is owned by exactly one of them, and all know it.
+        """Poll these members until each partition of ``pages`` is owned by exactly one of them, each shard has one
+        active holder and, with two ``replicas`` and two members, one standby, and all know it.
 
-        Each of two gets one partition of each group.
+        Each of two gets one partition of ``pages`` and is the active holder of one shard.
         """
+
+    def joined(self, member: Member) -> bool:
+        """Let a rebalance come for a member that has joined, where it does not come by itself; true once it may."""
+        return True
 
     @abstractmethod
     def cut_off(self, member: Member) -> None:
@@ -414,3 +431,54 @@ class LogContract:
             return member.ever_lost == {0, 1}
 
         world.until("the evicted member is told", told)
+
+
+class RolesContract:
+    """What the group on ``index`` promises where each shard has two holders; the fixture ``world`` has two replicas."""
+
+    def test_a_lone_member_is_the_active_holder_of_everything_and_nobodys_standby(self, world: LogUnderTest) -> None:
+        member = world.started()
+        assert member.held == {Held(shard, Role.ACTIVE) for shard in range(SHARDS)}
+
+    def test_two_members_hold_each_shard_in_different_roles(self, world: LogUnderTest) -> None:
+        one, other = world.started(), world.member("other")
+        world.balance(one, other)
+        assert one.shards == other.shards == set(range(SHARDS))
+        assert not one.held & other.held
+        assert [sum(held.role is Role.ACTIVE for held in member.held) for member in (one, other)] == [1, 1]
+
+    def test_a_standby_becomes_active_and_loses_its_old_role_at_once_or_one_assignment_before_or_after(
+        self, world: LogUnderTest
+    ) -> None:
+        one, other = world.started(), world.member("other")
+        world.balance(one, other)
+        (stood_by,) = (held.shard for held in one.held if held.role is Role.STANDBY)
+        world.cut_off(other)
+        world.balance(one)
+        assert one.held == {Held(shard, Role.ACTIVE) for shard in range(SHARDS)}
+        last = {(what, held): number for number, what, held in one.changes}
+        lost, gained = last["lost", Held(stood_by, Role.STANDBY)], last["gained", Held(stood_by, Role.ACTIVE)]
+        assert abs(lost - gained) <= 1
+
+    def test_an_assignment_that_changes_nothing_for_a_member_is_told_all_the_same(self, world: LogUnderTest) -> None:
+        one, other, third = world.started(), world.member("other"), world.member("third")
+        world.balance(one, other)
+        before = one.assignments, other.assignments
+
+        def told() -> bool:
+            for member in (one, other, third):
+                member.poll()
+            return one.assignments > before[0] and other.assignments > before[1]
+
+        world.until("both hear that a third member came", lambda: world.joined(third) and told())
+
+    def test_who_is_cut_off_hears_of_the_loss_of_each_role_before_any_is_given_back(self, world: LogUnderTest) -> None:
+        one, other = world.started(), world.member("other")
+        world.balance(one, other)
+        held = set(one.held)
+        one.changes.clear()
+        world.cut_off(one)
+        world.balance(one, other)
+        assert {role for _, what, role in one.changes[: len(held)] if what == "lost"} == held
+        told = max(number for number, _, _ in one.changes[: len(held)])
+        assert all(number > told for number, _, _ in one.changes[len(held) :]), "told by the assignment that gives"

@@ -159,8 +159,11 @@ def write(world: World, message: Batch | Answer | bytes, topic: str | None = Non
 
 
 class Stage:
-    """Workers over one world; the one that was started last owns everything. ``resources`` is their machine."""
+    """Workers over one world; the one that was started last owns everything. ``resources`` is their machine, ``now``
+    what their clocks show.
+    """
 
+    now: float = 0.0
     resources: WorkerResources = WorkerResources()
     new_listener: Callable[[], Listener] = Listener
     new_fingerprinting: Callable[[], Fingerprinting] = Straight
@@ -247,9 +250,8 @@ class Stage:
         self.deaf.clear()
         self._all("poll")
 
-    def take_over(self) -> None:
-        self._all("poll")
-        self.deaf |= self.workers.keys()
+    def start(self) -> str:
+        """A new worker, which owns nothing yet; returns its name."""
         name = next(self._names)
         self.observers[name] = self.new_listener()
         self.workers[name] = Worker(
@@ -259,8 +261,19 @@ class Stage:
             self.new_index,
             lambda: next(self._keys),
             self.observers[name],
-            self.resources,
+            self.local(),
+            lambda: self.now,
         )
+        return name
+
+    def local(self) -> WorkerResources:
+        """What the next worker has on its machine."""
+        return self.resources
+
+    def take_over(self) -> None:
+        self._all("poll")
+        self.deaf |= self.workers.keys()
+        name = self.start()
         self._all("poll")
         self.assign(dict.fromkeys(range(self.world.partitions), name), PAGES)
         self.assign(dict.fromkeys(range(self.world.shards), name), INDEX)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.stream.contract import LogContract, LogUnderTest, Member, output
+from tests.stream.contract import LogContract, LogUnderTest, Member, RolesContract, output
 from tests.stream.kafka.under_test import KafkaUnderTest
 from tests.stream.twin import Twin
 from worker.stream.log import Committed, NotYet, Sent
@@ -19,6 +19,14 @@ class TestTwin(LogContract):
     @pytest.fixture
     def world(self) -> LogUnderTest:
         return Twin()
+
+
+class TestRolesOfTwin(RolesContract):
+    """The same, with two holders of each shard."""
+
+    @pytest.fixture
+    def world(self) -> LogUnderTest:
+        return Twin(replicas=2)
 
 
 @pytest.mark.cluster

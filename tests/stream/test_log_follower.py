@@ -51,7 +51,8 @@ class Following:
             self.world.topics[PAGES, partition].end = 10**6  # claims are of pages that are there
         self.observer = Listener()
         log = MemoryLog(self.world, "w")
-        self.follower = Follower(log, policy(), start, self.observer, Ends(log.all_bounds))
+        self.now = 0.0
+        self.follower = Follower(log, policy(), start, self.observer, Ends(log.all_bounds), lambda: self.now)
         self.told = Told()
         self.follower.join(self.told)
 
@@ -111,6 +112,21 @@ def test_an_answer_that_is_read_before_its_batch_is_kept() -> None:
     assert at.on() == []
     write(at.world, batch(claim(0)))
     assert at.on() == [0]
+
+
+def test_another_is_silent_from_the_reading_of_a_batch_or_from_its_last_answer_on() -> None:
+    at = Following()
+    write(at.world, batch(claim(0)))
+    write(at.world, batch(claim(1)))
+    at.now = 10.0
+    at.on()
+    at.now = 12.0
+    assert [at.follower.silent_for(shard) for shard in range(2)] == [2.0, 2.0]
+    write(at.world, answer(0, 0, writer=b"other"))
+    write(at.world, answer(0, 1, writer=policy().writer))
+    at.on()
+    at.now = 15.0
+    assert [at.follower.silent_for(shard) for shard in range(2)] == [3.0, 5.0], "its own answer is no sign of another"
 
 
 def test_it_waits_for_what_must_come_next_and_never_with_a_batch_in_hand_that_is_to_be_answered(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.simulation.memory_log import MemoryLog, Transaction, World, active, in_memory
+from tests.simulation.memory_log import MemoryLog, Transaction, World, in_memory
 from tests.stream.contract import PARTITIONS, SHARDS, LogUnderTest, Member, Seen
-from worker.stream.log import Committed
+from worker.stream.log import Committed, Held, Role
 from worker.topics import INDEX, PAGES
 
 
 class Twin(LogUnderTest):
     """Everything happens at once, where it is asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, replicas: int = 1) -> None:
+        self.replicas = replicas
         self.world = World(partitions=PARTITIONS, shards=SHARDS)
         self.hanging: list[Transaction] = []
 
@@ -25,9 +26,15 @@ class Twin(LogUnderTest):
             member.poll()
         names = [member.name for member in members]
         self.world.page_group.assign({number: names[number % len(names)] for number in range(PARTITIONS)})
-        self.world.shard_group.assign(active({number: names[number % len(names)] for number in range(SHARDS)}))
+        roles = list(Role)[: min(self.replicas, len(names))]
+        held = [(Held(shard, role), shard + place) for shard in range(SHARDS) for place, role in enumerate(roles)]
+        self.world.shard_group.assign({unit: names[place % len(names)] for unit, place in held})
         for member in members:
             member.poll()
+
+    def joined(self, member: Member) -> bool:
+        self.world.shard_group.assign(dict(self.world.shard_group.owners))
+        return True
 
     def cut_off(self, member: Member) -> None:
         for topic in (PAGES, INDEX):

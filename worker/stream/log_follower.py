@@ -17,7 +17,7 @@ from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.index.shard import Queries
 from worker.messages import Answer, Batch, decode
 from worker.stream.barrier import Barrier, Ends, impossible_or_beyond, unreadable
-from worker.stream.log import Log, Record
+from worker.stream.log import Readable, Record
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint, other_scheme
 from worker.topics import ANSWERS, FINGERPRINTS
@@ -85,7 +85,7 @@ class Follower:
 
     def __init__(
         self,
-        log: Log,
+        log: Readable,
         policy: Policy,
         start: ReplayPoint,
         observer: Observer,

@@ -364,7 +364,7 @@ class Worker:
                 live.seal()
             if due is not None and shard.snapshot_writer is due:
                 due.capture(live)
-            if shard.block_writer is not None:
+            if shard.block_writer is not None and shard.knows_its_blocks:
                 shard.block_writer.step()
                 if shard.snapshot_writer is not None:
                     shard.snapshot_writer.step(live, shard.block_writer)

@@ -8,6 +8,7 @@ from typing import Final
 from tests.guarantees import Violation
 from tests.simulation.mutations.barriers import OF_BARRIERS
 from tests.simulation.mutations.generations import OF_COPYING, OF_SWITCHING
+from tests.simulation.mutations.holders import OF_HOLDERS
 from tests.simulation.mutations.mutation import Mutation
 from tests.simulation.mutations.odd_input import OF_ODD_INPUT
 from tests.simulation.mutations.protocol import MUTATIONS, OF_ACCURATE
@@ -17,6 +18,7 @@ from tests.simulation.plays import PLAYS
 
 PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {
     "small": (*MUTATIONS, *OF_SNAPSHOTS, *OF_ODD_INPUT),
+    "holders": OF_HOLDERS,
     "accurate": OF_ACCURATE,
     "succession": (*OF_COPYING, *OF_SWITCHING, *OF_BARRIERS),
     "gap": OF_REPAIRS,

@@ -47,6 +47,27 @@ BY_A_TEST: Final = {
         "tests.operations.test_repair",
         "test_a_bridge_to_a_batch_that_nobody_knows_is_never_where_a_restore_ends",
     ),
+    "standby_writes": ("tests.stream.test_two_holders", "test_only_the_active_holder_writes"),
+    "promoted_one_writes_before_it_has_read_the_index": (
+        "tests.stream.test_two_holders",
+        "test_who_becomes_active_reads_its_predecessors_last_block_before_it_writes",
+    ),
+    "block_above_a_hole_counts": (
+        "tests.stream.shard.test_index_follower",
+        "test_a_block_above_a_hole_counts_when_the_hole_is_filled",
+    ),
+    "kept_shard_is_never_dropped": (
+        "tests.stream.test_two_holders",
+        "test_what_the_next_assignment_does_not_give_back_is_dropped",
+    ),
+    "role_that_comes_back_is_restored_anew": (
+        "tests.stream.test_two_holders",
+        "test_a_change_of_roles_costs_no_restore",
+    ),
+    "spared_shard_refuses_another": (
+        "tests.stream.test_two_holders",
+        "test_a_shard_that_is_kept_makes_room_for_one_that_comes",
+    ),
 }
 """What no play notices soon enough, by the module and the test that does; it takes a folder at most."""
 
@@ -59,11 +80,12 @@ test does, which is named.
 
 The plays: `small` is one generation from its first page to its last, with crashes, paused workers, lost and late
 records, compaction, retention, snapshots on disks that are torn or of other logs, batches of other settings, pages that
-are too large and times that cannot be; `accurate` is the same for pages with sketches and scopes; in `succession` the
-index is copied into another generation, perhaps up to a forged record that nobody may decide, or the outputs pass to
-one that has counted beside it, while commands break off; in `gap` logs, blocks and consumed offsets are lost, and a
-repair goes on. J1 to J10 are the promises, as `tests/guarantees.py` and `tests/simulation/`
-number them.
+are too large and times that cannot be, and in every second one with two holders of each shard, whose roles are given,
+taken and swapped at any moment; `holders` is the same with two holders always, `accurate` with pages that have sketches
+and scopes; in `succession` the index is copied into another generation, perhaps up to a forged record that nobody may
+decide, or the outputs pass to one that has counted beside it, while commands break off; in `gap` logs, blocks and
+consumed offsets are lost, and a repair goes on. J1 to J10 are the promises, as `tests/guarantees.py` and
+`tests/simulation/` number them.
 
 `python -m tests.simulation --play small --seed 5` plays one schedule again. This file is renewed by
 `python -m tests.simulation --mutations --out docs/mutations.md`.

@@ -91,6 +91,31 @@ def test_growing_is_refused_before_the_limit_is_passed_and_not_much_earlier() ->
     assert 30 * MIB - 60 * 1000 - 60 <= index.nbytes + index.url_bytes <= 30 * MIB
 
 
+def test_what_can_be_spared_is_no_reason_to_refuse_and_is_in_the_way_until_it_goes() -> None:
+    memory_limit = MemoryLimit(30 * MIB)
+    for shard in range(2):
+        memory_limit.count(shard, Index(15 * MIB // 60))
+    memory_limit.spare(0, True)
+    memory_limit.reserve(2, 1000)
+    crowded = [memory_limit.crowded]
+    memory_limit.release(0)
+    crowded.append(memory_limit.crowded)
+    memory_limit.reserve(2, 1000)
+    assert [*crowded, memory_limit.crowded] == [True, False, False]
+
+
+def test_what_does_not_fit_beside_the_others_is_refused_whatever_can_be_spared() -> None:
+    memory_limit = MemoryLimit(30 * MIB)
+    for shard in range(2):
+        memory_limit.count(shard, Index(15 * MIB // 60))
+    memory_limit.spare(0, True)
+    with pytest.raises(OverMemoryLimit):
+        memory_limit.reserve(2, 16 * MIB // 60)
+    memory_limit.spare(0, False)
+    with pytest.raises(OverMemoryLimit):
+        memory_limit.grow(1, 1000, Index(15 * MIB // 60))
+
+
 def test_a_worker_ends_before_its_index_takes_more_than_it_may() -> None:
     class Tight(Stage):
         resources = WorkerResources(memory_limit=MemoryLimit(MIB))

@@ -82,7 +82,7 @@ class BlockWriter:
         if self.flight is None or self.flight.ticket.state is Sent.PENDING:
             return
         sealed, block = self.shard.sealed, self.flight.block
-        waits = bool(sealed) and sealed[0] is block
+        waits = bool(sealed) and sealed[0].to == block.to
         again = self.flight.ticket.state is Sent.FAILED
         self.flight = None
         self.observer.flushed(self.shard.number, block.count, again)

@@ -28,7 +28,7 @@ class Span(NamedTuple):
 class GrowingCover:
     """Where the cover of a shard's blocks ends, while more of them land; it begins at the ``end`` of those before.
 
-    It equals the end of ``worker.index.blocks.cover`` of them all. ``floor`` is the largest on the topic.
+    It is where ``worker.index.blocks.cover`` of them all ends. ``floor`` is the largest on the topic.
     """
 
     def __init__(self, end: ReplayPoint, floor: int) -> None:
@@ -73,6 +73,7 @@ class IndexFollower:
 
     def __post_init__(self) -> None:
         self.cover = GrowingCover(self.writer.replay_point, self.writer.floor)
+        self._begin = self.writer.block_keys_before
         self._reader: Reader | None = None
         self._end: int | None = None
 
@@ -83,7 +84,7 @@ class IndexFollower:
     @property
     def at_end(self) -> bool:
         """Whether all was read that was there when this was last asked anew."""
-        return self._end is not None and self.writer.block_keys_before >= self._end
+        return self._reader is not None and self._end is not None and self._reader.position >= self._end
 
     def step(self) -> None:
         """Take in what has landed; while the broker does not answer, nothing.
@@ -94,7 +95,7 @@ class IndexFollower:
         number = self.shard.number
         try:
             if self._reader is None:
-                self._reader = self.log.reader(INDEX, number, self.writer.block_keys_before)
+                self._reader = self.log.reader(INDEX, number, self._begin)
             if self._end is None:
                 self._end = self.log.bounds(INDEX, number).end
             records = self._reader.read()

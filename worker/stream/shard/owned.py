@@ -76,13 +76,18 @@ class OwnedShard:
     @property
     def writes(self) -> bool:
         """Whether blocks, tombstones and snapshots are written here."""
-        return self.role is Role.ACTIVE and (self.index_follower is None or self.index_follower.at_end)
+        return self.role is Role.ACTIVE
+
+    @property
+    def knows_its_blocks(self) -> bool:
+        """Whether all is known that was on ``index`` when it got its role: before, nothing is sent there."""
+        return self.index_follower is None or self.index_follower.at_end
 
     @property
     def flushed(self) -> bool:
         """Whether every sealed block is acknowledged and every snapshot that was taken is written, if here they are."""
         parts = self.block_writer, self.snapshot_writer
-        return self.role is not Role.ACTIVE or all(part is None or part.idle for part in parts)
+        return not self.writes or all(part is None or part.idle for part in parts)
 
     def close(self) -> None:
         """Stop reading blocks and writing a snapshot, whichever is under way, and give back its share of memory."""
