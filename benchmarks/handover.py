@@ -191,14 +191,14 @@ def _all(log: Log, topic: str, begin: int) -> list[Record]:
 
 
 def _publish(settings: Settings, stop: threading.Event) -> None:
-    publish_pages(client_options(settings.kafka), settings.topics.prefix, _pages(stop))
+    publish_pages(client_options(settings.kafka), settings.topics.prefix, random_pages(stop, PAGES_A_SECOND))
 
 
-def _pages(stop: threading.Event) -> Iterator[tuple[PageMeta, bytes]]:
+def random_pages(stop: threading.Event, a_second: float) -> Iterator[tuple[PageMeta, bytes]]:
     """Texts of random words, so many a second."""
     chance = random.Random(7)
     number = 0
-    while not stop.wait(1 / PAGES_A_SECOND):
+    while not stop.wait(1 / a_second):
         words = (f"word{chance.randrange(20_000)}" for _ in range(_WORDS))
         number += 1
         yield PageMeta(url=f"http://handover.example/{number}", form="text"), " ".join(words).encode()
