@@ -17,7 +17,8 @@ DEDUPLICATED: Final = "deduplicated"
 VERDICTS: Final = "verdicts"
 DEAD_LETTERS: Final = "dead-letters"
 JOBS: Final = "jobs"
-ALL: Final = (PAGES, FINGERPRINTS, ANSWERS, INDEX, DEDUPLICATED, VERDICTS, DEAD_LETTERS, JOBS)
+FINDINGS: Final = "findings"
+ALL: Final = (PAGES, FINGERPRINTS, ANSWERS, INDEX, DEDUPLICATED, VERDICTS, DEAD_LETTERS, JOBS, FINDINGS)
 OF_CRAWLS: Final = (PAGES, JOBS)
 """Written by crawls, and the same in all generations."""
 
@@ -64,7 +65,7 @@ def topic_specs(
     max_message_bytes: int = 8 * 1024 * 1024,
     copies: bool = True,
 ) -> tuple[TopicSpec, ...]:
-    """All eight topics of a generation; without ``deduplicated`` where no page is copied.
+    """All nine topics of a generation; without ``deduplicated`` where no page is copied.
 
     ``retention_days`` is for the topics that are not compacted; what a worker can replay ends there.
     ``max_message_bytes`` bounds one record batch as the broker counts it.
@@ -89,4 +90,5 @@ def topic_specs(
         spec(VERDICTS, partitions, kept),
         spec(DEAD_LETTERS, partitions, kept),
         spec(JOBS, 1, {"cleanup.policy": "compact"}),
+        spec(FINDINGS, 1, kept),
     )

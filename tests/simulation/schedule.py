@@ -114,6 +114,7 @@ class Schedule:
             near=self.near,
             writer=b"",
             ttl=self.ttl,
+            track_changes=True,
             output=chance.choice(("tag", "verdicts", "drop")),
             claims_a_batch=chance.randint(1, scale.claims_a_batch),
             flush_entries=chance.randint(1, scale.flush_entries),
@@ -306,7 +307,7 @@ class Schedule:
     def new_index(self) -> PlainIndex | Shard:
         """An empty index for one shard."""
         if self.scale.real_index:
-            return Shard.by(self.near, layout=Layout.L4x16)
+            return Shard.by(self.near, layout=Layout.L4x16, by_url=True)
         return PlainIndex(self.near)
 
     def new_key(self) -> bytes:

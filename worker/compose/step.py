@@ -14,6 +14,7 @@ from worker.pool.process_pool import ProcessPool
 from worker.stream.partition.fingerprint_pool import Source
 from worker.stream.policy import Policy, within
 from worker.topics import DAY_MS
+from worker.verdict.findings import FindingRules
 
 
 def fingerprinters(settings: Settings, made: Recipe, processes: int) -> ProcessPool[Source, Fingerprinted]:
@@ -38,6 +39,8 @@ def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | N
         near=parts.near(settings),
         writer=writer,
         ttl=None if ttl is None else int(ttl * DAY_MS),
+        track_changes=settings.near.track_changes,
+        findings=FindingRules(settings.findings.soft_404_places, settings.findings.groups),
         output=settings.output.mode,
         **within(log_bytes or settings.topics.max_message_bytes, settings.index.flush_entries),
         held_bytes=settings.commit.megabytes * MIB,

@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.groups.grouping import Grouping, Rows, SameSurvivor
 from worker.groups.verdict_lines import VerdictLines
-from worker.report.path_templates import address_of
+from worker.verdict.path_templates import address_of
 
 LARGEST: Final = 200
 """Groups that are looked at."""

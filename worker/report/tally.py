@@ -10,8 +10,8 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from worker.report.path_templates import address_of
 from worker.scan.rows import DeadRow, VerdictRow
+from worker.verdict.path_templates import address_of
 
 KINDS: Final = ("unique", "duplicate", "refetch", "dead")
 SHORT: Final = 20

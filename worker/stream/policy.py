@@ -10,6 +10,7 @@ from worker.errors import Refused, UnreadableRecord
 from worker.fingerprint.scheme import Scheme
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Headers
+from worker.verdict.findings import FindingRules
 
 OutputMode: TypeAlias = Literal["tag", "drop", "verdicts", "count"]
 """The setting ``output.mode``."""
@@ -49,6 +50,9 @@ class Policy:
     partitions: int = 1 << 31
     """Of ``pages``."""
     ttl: int | None = None
+    track_changes: bool = False
+    """Whether a page is compared with the latest survivor of its URL, too."""
+    findings: FindingRules = field(default_factory=FindingRules)
     output: OutputMode = "tag"
     claims_a_batch: int = 1024
     """Each claim is compared with the survivors before it in its batch, so the time grows with their number squared:

@@ -14,6 +14,7 @@ from worker.stream.log_follower import Follower
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy
 from worker.stream.resources import WorkerResources
+from worker.stream.shard.announcer import Announcer
 from worker.stream.shard.block_writer import BlockWriter
 from worker.stream.shard.live import IndexFactory, LiveShard
 from worker.stream.shard.restore import Restoration
@@ -44,6 +45,7 @@ class OwnedShard:
         self.restoration = self._begin()
         self.live: LiveShard | None = None
         self.block_writer: BlockWriter | None = None
+        self.announcer: Announcer | None = None
         self.snapshot_writer: SnapshotWriter | None = None
         self.answer_from = 0
         self.asked = -1
@@ -92,6 +94,8 @@ class OwnedShard:
         self.block_writer = BlockWriter(
             self.log, self.live, restored.block_keys, restored.position, restored.floor, new_key, self.observer
         )
+        if self.policy.output != "count":
+            self.announcer = Announcer(self.log, self.live, self.observer)
         if self.resources.snapshots is not None:
             self.snapshot_writer = SnapshotWriter(self.resources.snapshots, self.log, self.resources.background)
         _log.info("shard %d: %s", self.number, self.resources.memory_limit)

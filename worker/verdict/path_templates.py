@@ -34,14 +34,16 @@ def address_of(url: str) -> Address:
     except ValueError:
         return Address("", "(no URL)")
     segments = parts.path.split("/")
-    shown = "/".join(map(_segment, segments[: _MOST_SEGMENTS + 1])) + "/…" * (len(segments) > _MOST_SEGMENTS + 1)
+    shown = "/".join(map(segment_template, segments[: _MOST_SEGMENTS + 1])) + "/…" * (
+        len(segments) > _MOST_SEGMENTS + 1
+    )
     names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True, max_num_fields=None)})
     query = "?" + "&".join(names[:_MOST_NAMES]) + "&…" * (len(names) > _MOST_NAMES) if names else ""
     return Address(host, host + shown + query)
 
 
 @lru_cache(1 << 16)
-def _segment(segment: str) -> str:
+def segment_template(segment: str) -> str:
     """``{date}``, ``{id}``, ``{number}`` or ``{words}`` in place of what differs, an ending such as .html behind it."""
     ending = _ENDING.search(segment)
     stem, end = (segment[: ending.start()], ending[0]) if ending else (segment, "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.report.path_templates import Address, address_of
+from worker.verdict.path_templates import Address, address_of
 
 
 @pytest.mark.parametrize(
