@@ -21,6 +21,7 @@ BENCHMARKS: Final = {
     "ceiling": "how many pages a second any number of workers can order",
     "senders": "how long claims wait while many workers send them, over a real broker",
     "extraction-rules": "what each rule of extraction does to labelled pages",
+    "soft-404": "which pages are called none that are some, and the other way",
     "chains": "what chains of near pairs would throw away that is near to no page that is kept",
     "scan": "verdicts on files, beside the workers on Kafka and other packages",
     "restore": "rebuild the index from a real topic, and from snapshots",

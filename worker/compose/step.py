@@ -40,7 +40,7 @@ def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | N
         writer=writer,
         ttl=None if ttl is None else int(ttl * DAY_MS),
         track_changes=settings.near.track_changes,
-        findings=FindingRules(settings.findings.soft_404_places, settings.findings.groups),
+        findings=FindingRules(**settings.findings.model_dump()),
         output=settings.output.mode,
         **within(log_bytes or settings.topics.max_message_bytes, settings.index.flush_entries),
         held_bytes=settings.commit.megabytes * MIB,

@@ -429,12 +429,20 @@ class FindingsSettings(Section):
     """What copies tell of the page that they are copies of, on the topic findings."""
 
     soft_404_places: int = setting(
-        6,
+        8,
         "At so many unrelated addresses of one host the same text with status 200 is no page (kind soft-404): fewer "
         "find more such pages, and call a page so that is only reached in many ways. 0: never.",
         unit="addresses",
         ge=0,
         le=1000,
+    )
+    soft_404_tokens: int = setting(
+        250,
+        "Only a text of so many words at most can be no page: error pages are short, and what is shown in many places "
+        "of a site is mostly longer.",
+        unit="words",
+        ge=1,
+        le=1_000_000,
     )
     groups: int = setting(
         4096,

@@ -5,9 +5,11 @@ on it, and it is in memory only: a shard that is restored begins anew with the c
 
 - *preferred*: a page that came later is the one that the survivor itself, or a copy of it, names as canonical. Whoever
   names itself says nothing of the others. Of the survivor that is known for as long as its group is remembered.
-- *soft-404*: the same text, with status 200, at addresses of one host that have nothing to do with each other. Two
-  addresses have where both lie in the same top folder, by its template, or end in the same segment: pages of one
-  template, the pages of a calendar, a product in many categories, one page in many languages.
+- *soft-404*: the same short text, with status 200, at addresses of the survivor's host that have nothing to do with
+  each other. Two addresses have where both lie in the same top folder, by its template, or end in the same segment:
+  pages of one template, the pages of a calendar, a product in many categories, one page in many languages. Where more
+  than a few end alike it is a page that is reached in many ways. Other hosts do not count: else whoever copies a page
+  could make it none.
 """
 
 from __future__ import annotations
@@ -30,17 +32,21 @@ _MEMBERS: Final = 16
 """URLs that are remembered of a group, so that a page that came before one that names it is recognised."""
 _EXAMINED: Final = 256
 """Of a group so many copies are looked at; of a page that is none, far fewer are enough."""
+_OWN_ENDINGS: Final = 0.8
+"""Least share of different endings among the addresses of what is no page. Real paths seldom end alike (index.html); of
+a page that is shown in many places, most end with its name."""
 _LANGUAGE: Final = re.compile(r"[a-z]{2}(?:[-_][a-z]{2,4})?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class FindingRules:
-    """``soft_404_places``: at so many unrelated addresses the same text is no page; 0: it is never said.
+    """``soft_404_places``: at so many unrelated addresses a text of at most ``soft_404_tokens`` is no page; 0: never.
 
     ``groups``: so many groups of copies are remembered for each shard, those that grew last; 0: nothing is looked for.
     """
 
-    soft_404_places: int = 6
+    soft_404_places: int = 8
+    soft_404_tokens: int = 250
     groups: int = 4096
 
 
@@ -57,6 +63,7 @@ class _Group:
     folders: set[str] = field(default_factory=set)
     endings: set[str] = field(default_factory=set)
     places: int = 0
+    examined: int = 0
     no_page: bool = False
 
     @classmethod
@@ -130,7 +137,9 @@ class Groups:
         for page, named_by in _preferred(group, url, int(claims.canonical[place])):
             yield Finding(kind=PREFERRED, url=group.url, order=order, copies=group.copies, page=page, named_by=named_by)
         least = self.rules.soft_404_places
-        if least and not group.no_page and group.copies <= _EXAMINED and claims.status[place] == OK:
+        assert claims.pages.tokens is not None
+        counts = claims.status[place] == OK and claims.pages.tokens[place] <= self.rules.soft_404_tokens
+        if least and counts and not group.no_page and group.copies <= _EXAMINED:
             group.no_page = _unrelated(group, url, least) >= least
             if group.no_page:
                 yield Finding(kind=SOFT_404, url=group.url, order=order, copies=group.copies, places=group.places)
@@ -153,22 +162,23 @@ def _preferred(group: _Group, url: str, canonical: int) -> Iterator[tuple[str, s
 def _unrelated(group: _Group, url: str, least: int) -> int:
     """At how many addresses the text was found that have nothing to do with each other, the survivor's among them.
 
-    Templates are only made where there are enough addresses.
+    0 where they cannot be enough yet, or too many end alike. Templates are only made where they may be enough.
     """
     host = _host(group.url)
     if _host(url) != host:
-        return group.places
+        return 0
     group.waiting.append(url)
     if len(group.waiting) + max(1, group.places) < least:
-        return group.places
+        return 0
     for one in [*([] if group.places else [group.url]), *group.waiting]:
         folder, ending = _address(one)
         if folder not in group.folders and ending not in group.endings:
             group.places += 1
         group.folders.add(folder)
         group.endings.add(ending)
+        group.examined += 1
     group.waiting.clear()
-    return group.places
+    return group.places if len(group.endings) >= _OWN_ENDINGS * group.examined else 0
 
 
 def _host(url: str) -> str:
