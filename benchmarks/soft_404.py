@@ -2,9 +2,9 @@
 
 Error pages and articles in the templates of the same sites, of a set of labelled pages (``not-404-and-article``), are
 put on the sites' hosts, and a short page besides. An error page is what a site answers at addresses that are gone:
-real paths of other sites' pages. The others are reached in the ways in which sites show one page at many addresses: sessions,
-print and AMP, categories, tags, authors, archives by date, languages, versions, mirrors. All are read, judged and
-counted as a worker does it.
+real paths of other sites' pages. The others are reached in the ways in which sites show one page at many addresses:
+sessions, print and AMP, categories, tags, authors, archives by date, languages, versions, mirrors. All are read, judged
+and counted as a worker does it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         )
         print(
             f"soft_404_places={count.places}: {count.called} called no page, {count.right} of them rightly (precision "
-            f"{count.right / max(1, count.called):.3f}); of {count.errors} error pages {count.right / count.errors:.2f} "
+            f"{count.right / max(1, count.called):.3f}); of {count.errors} error ones {count.right / count.errors:.2f} "
             f"found; {count.articles} other pages"
         )
     return 0
