@@ -467,6 +467,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         """UTF-8 JSON, one object."""
         return msgspec.json.encode(self)
 
+    def of_scheme(self, scheme: str) -> Finding:
+        """The same of another scheme, in 16 hex digits."""
+        return msgspec.structs.replace(self, scheme=scheme)
+
     def to_headers(self) -> list[tuple[str, bytes]]:
         """The kind: who waits for one kind need not decode the other."""
         return [("kind", self.kind.encode())]

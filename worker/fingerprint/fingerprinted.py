@@ -41,6 +41,10 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
                 f"a sketch of {len(self.sketch)} and bands of {len(self.bands)} bytes: each has {SKETCH_BYTES} or none"
             )
 
+    def calling_itself(self, canonical: int) -> Fingerprinted:
+        """The same of a page that names this canonical URL, by its hash."""
+        return msgspec.structs.replace(self, canonical=canonical)
+
 
 @dataclass(frozen=True, slots=True)
 class Explained:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
-import msgspec
 import numpy as np
 
 from worker.fingerprint.fast import TextReader, sketch_and_bands
@@ -134,7 +133,7 @@ class Fingerprinter:
         page = self.read(body, meta)
         canonical = 0 if meta.form == "text" else _hash_of_canonical(body, meta.url)
         found = self.of_text(page.text, meta.url, body, page.bare, page.bound_to)
-        return msgspec.structs.replace(found, canonical=canonical) if canonical else found
+        return found.calling_itself(canonical) if canonical else found
 
     def of_text(
         self, text: str, url: str, body: bytes | None = None, bare: str | None = None, title: str | None = None

@@ -18,7 +18,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from worker.fingerprint.hashing import hash_bytes
 from worker.messages import PREFERRED, SOFT_404, Finding, Order
@@ -26,6 +26,7 @@ from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision, Decisions
 from worker.verdict.path_templates import segment_template
 
+NamedBy: TypeAlias = Literal["survivor", "copy"]
 OK: Final = 200
 _NAMED: Final = 8
 _MEMBERS: Final = 16
@@ -57,7 +58,7 @@ class _Group:
     url: str
     url_hash: int
     copies: int = 0
-    named: dict[int, str] = field(default_factory=dict)
+    named: dict[int, NamedBy] = field(default_factory=dict)
     members: dict[int, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     folders: set[str] = field(default_factory=set)
@@ -104,7 +105,8 @@ class Groups:
         """Count the copies of this shard's survivors in a batch; returns what was found out."""
         if not self.rules.groups:
             return []
-        claims, found = decisions.claims, []
+        claims = decisions.claims
+        found: list[Finding] = []
         for place in decisions.survivors(shard, shards).tolist():
             self._begin(claims, place, (decisions.batch, place))
         for place, order, url in decisions.copies(shard, shards):
@@ -145,7 +147,7 @@ class Groups:
                 yield Finding(kind=SOFT_404, url=group.url, order=order, copies=group.copies, places=group.places)
 
 
-def _preferred(group: _Group, url: str, canonical: int) -> Iterator[tuple[str, str]]:
+def _preferred(group: _Group, url: str, canonical: int) -> Iterator[tuple[str, NamedBy]]:
     """The pages of a group that turn out to be its canonical ones with this copy, each once, with who named it."""
     own = hash_bytes(url.encode())
     if own in group.named and own not in group.members:

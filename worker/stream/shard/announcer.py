@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import msgspec
-
 from worker.messages import Finding
 from worker.stream.log import Log, Sent, Ticket
 from worker.stream.observer import Observer
@@ -38,7 +36,7 @@ class Announcer:
         while self.shard.findings:
             finding = self.shard.findings.popleft()
             self.observer.found(finding.kind)
-            self._send(msgspec.structs.replace(finding, scheme=scheme))
+            self._send(finding.of_scheme(scheme))
 
     def _send(self, finding: Finding) -> None:
         ticket = self.log.append(FINDINGS, 0, finding.url.encode(), finding.encode(), finding.to_headers())
