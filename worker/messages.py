@@ -11,7 +11,7 @@ topic             key                                      value
 ``verdicts``      canonical URL                            ``VerdictRecord`` as JSON; whose page it is as headers
 ``dead-letters``  as on ``pages``                          as on ``pages``; reason headers added
 ``jobs``          job, spider and run                      ``JobMark`` as JSON; job and spider as headers
-``findings``      the survivor's URL                       ``Finding`` as JSON; its kind as a header
+``findings``      the survivor's URL                       ``SurvivorFinding`` as JSON; its kind as a header
 ================  =======================================  ==========================================
 
 The envelope of the three binary topics is 12 bytes, little endian: two magic bytes that name the topic, one byte
@@ -446,7 +446,7 @@ NO_PAGE_HEADER: Final = ("dedup-finding", SOFT_404.encode())
 """On ``deduplicated``, of a page whose original was found to be none."""
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class SurvivorFinding(msgspec.Struct, frozen=True, kw_only=True):
     """A record of ``findings``, as JSON: what the copies of a survivor tell of it (``worker.verdict.findings``).
 
     ``url`` and ``order`` are the survivor's; ``copies`` were counted so far. Of the kind ``preferred``, ``page`` is the
@@ -467,7 +467,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         """UTF-8 JSON, one object."""
         return msgspec.json.encode(self)
 
-    def of_scheme(self, scheme: str) -> Finding:
+    def of_scheme(self, scheme: str) -> SurvivorFinding:
         """The same of another scheme, in 16 hex digits."""
         return msgspec.structs.replace(self, scheme=scheme)
 
@@ -476,7 +476,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return [("kind", self.kind.encode())]
 
     @classmethod
-    def decode(cls, value: bytes | None) -> Finding:
+    def decode(cls, value: bytes | None) -> SurvivorFinding:
         """Raises ``UnreadableRecord`` for anything else than a finding."""
         try:
             return msgspec.json.decode(value or b"", type=cls)

@@ -11,7 +11,7 @@ import pytest
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.outside import read
 from tests.waiting import wait_for
-from worker.messages import Finding, PageMeta, VerdictRecord, text_headers
+from worker.messages import PageMeta, SurvivorFinding, VerdictRecord, text_headers
 from worker.topics import DEDUPLICATED, FINDINGS, VERDICTS
 
 pytestmark = pytest.mark.cluster
@@ -43,10 +43,10 @@ def page(path: str, text: list[str], link: str | None = None) -> tuple[PageMeta,
     return PageMeta(url=HOST + path, status=200, content_type="text/html"), html.encode()
 
 
-def findings(cluster: Cluster) -> dict[str, Finding]:
+def findings(cluster: Cluster) -> dict[str, SurvivorFinding]:
     """By kind; a repeated one counts once."""
     records = read(cluster.bootstrap, cluster.prefix + FINDINGS)
-    found = [Finding.decode(record.value) for record in records]
+    found = [SurvivorFinding.decode(record.value) for record in records]
     assert [record.key for record in records] == [finding.url.encode() for finding in found]
     return {finding.kind: finding for finding in found}
 

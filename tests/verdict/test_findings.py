@@ -10,10 +10,10 @@ from tests.columns import answer_of
 from worker.fingerprint.hashing import hash_bytes
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import Answer, Claim, Finding, Hit
+from worker.messages import Answer, Claim, Hit, SurvivorFinding
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide
-from worker.verdict.findings import FindingRules, Groups, canonical_of
+from worker.verdict.findings import CopyGroups, FindingRules, canonical_of
 
 NEAR = ScopedNear(SimHashNear(1))
 HOST = "http://a.example/"
@@ -31,16 +31,16 @@ class Told:
     """One shard of several, fed with batches in turn."""
 
     def __init__(self, shards: int = 1, **rules: int) -> None:
-        self.groups = Groups(FindingRules(**rules))
+        self.groups = CopyGroups(FindingRules(**rules))
         self.shards = shards
         self.batch = 0
 
-    def take(self, *pages: Claim, answers: Sequence[Answer] | None = None) -> list[Finding]:
+    def take(self, *pages: Claim, answers: Sequence[Answer] | None = None) -> list[SurvivorFinding]:
         decisions = decide(self.batch, Claims.of(pages), answers or [answer_of()], NEAR)
         self.batch += 1
         return self.groups.take(decisions, 0, self.shards)
 
-    def copies_of(self, survivor: str, *pages: Claim) -> list[Finding]:
+    def copies_of(self, survivor: str, *pages: Claim) -> list[SurvivorFinding]:
         """Of a survivor that was stored long ago."""
         hits = [
             Hit(place=number, order=(-1, 0), url=HOST + survivor, distance=0, reason="exact-text")
@@ -49,7 +49,7 @@ class Told:
         return self.take(*pages, answers=[answer_of(hits)])
 
 
-def preferred(findings: Sequence[Finding]) -> list[tuple[str | None, str | None]]:
+def preferred(findings: Sequence[SurvivorFinding]) -> list[tuple[str | None, str | None]]:
     return [(finding.page, finding.named_by) for finding in findings if finding.kind == "preferred"]
 
 
@@ -59,7 +59,7 @@ def test_a_later_page_that_the_survivor_names_is_preferred() -> None:
     assert told.take(page("2", text=1 << 40)) == []
     stored = Hit(place=0, order=(0, 0), url=HOST + "1?from=feed", distance=0, reason="exact-text")
     (found,) = told.take(page("1"), answers=[answer_of([stored])])
-    assert found == Finding(
+    assert found == SurvivorFinding(
         kind="preferred", url=HOST + "1?from=feed", order=(0, 0), copies=1, page=HOST + "1", named_by="survivor"
     )
 

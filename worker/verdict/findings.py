@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from worker.fingerprint.hashing import hash_bytes
-from worker.messages import PREFERRED, SOFT_404, Finding, Order
+from worker.messages import PREFERRED, SOFT_404, Order, SurvivorFinding
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision, Decisions
 from worker.verdict.path_templates import segment_template
@@ -86,7 +86,7 @@ def canonical_of(decision: Decision) -> str | None:
     return "original" if original is not None and claim.canonical == hash_bytes(original.url.encode()) else "other"
 
 
-class Groups:
+class CopyGroups:
     """The groups of copies of one shard's survivors."""
 
     def __init__(self, rules: FindingRules) -> None:
@@ -101,12 +101,12 @@ class Groups:
         group = self._groups.get(survivor)
         return group is not None and group.no_page
 
-    def take(self, decisions: Decisions, shard: int, shards: int) -> list[Finding]:
+    def take(self, decisions: Decisions, shard: int, shards: int) -> list[SurvivorFinding]:
         """Count the copies of this shard's survivors in a batch; returns what was found out."""
         if not self.rules.groups:
             return []
         claims = decisions.claims
-        found: list[Finding] = []
+        found: list[SurvivorFinding] = []
         for place in decisions.survivors(shard, shards).tolist():
             self._begin(claims, place, (decisions.batch, place))
         for place, order, url in decisions.copies(shard, shards):
@@ -127,7 +127,7 @@ class Groups:
         if len(self._groups) > self.rules.groups:
             self._groups.popitem(last=False)
 
-    def _count(self, claims: Claims, place: int, order: Order, survivor: str) -> Iterator[Finding]:
+    def _count(self, claims: Claims, place: int, order: Order, survivor: str) -> Iterator[SurvivorFinding]:
         group = self._groups.get(order)
         if group is None:
             group = _Group.of(survivor)
@@ -137,14 +137,18 @@ class Groups:
         group.copies += 1
         url = claims.url(place)
         for page, named_by in _preferred(group, url, int(claims.canonical[place])):
-            yield Finding(kind=PREFERRED, url=group.url, order=order, copies=group.copies, page=page, named_by=named_by)
+            yield SurvivorFinding(
+                kind=PREFERRED, url=group.url, order=order, copies=group.copies, page=page, named_by=named_by
+            )
         least = self.rules.soft_404_places
         assert claims.pages.tokens is not None
         counts = claims.status[place] == OK and claims.pages.tokens[place] <= self.rules.soft_404_tokens
         if least and counts and not group.no_page and group.copies <= _EXAMINED:
             group.no_page = _unrelated(group, url, least) >= least
             if group.no_page:
-                yield Finding(kind=SOFT_404, url=group.url, order=order, copies=group.copies, places=group.places)
+                yield SurvivorFinding(
+                    kind=SOFT_404, url=group.url, order=order, copies=group.copies, places=group.places
+                )
 
 
 def _preferred(group: _Group, url: str, canonical: int) -> Iterator[tuple[str, NamedBy]]:

@@ -6,12 +6,12 @@ from tests.simulation.memory_log import MemoryLog, World
 from tests.simulation.plain_index import PlainIndex
 from tests.stream.script import Listener, policy
 from worker.fingerprint.near import SimHashNear
-from worker.messages import Finding
+from worker.messages import SurvivorFinding
 from worker.stream.shard.announcer import Announcer
 from worker.stream.shard.live import LiveShard, Standing
 from worker.topics import FINDINGS
 
-FOUND = Finding(kind="soft-404", url="http://a.example/", order=(1, 2), copies=9, places=8)
+FOUND = SurvivorFinding(kind="soft-404", url="http://a.example/", order=(1, 2), copies=9, places=8)
 
 
 def announcer(world: World) -> tuple[Announcer, Listener]:
@@ -34,8 +34,10 @@ def test_a_finding_is_sent_under_the_survivors_url_until_it_arrives_and_then_no_
     one.step()
     one.step()
     records = world.topics[FINDINGS, 0].records
-    assert [(record.key, Finding.decode(record.value).places) for record in records] == [(b"http://a.example/", 8)]
-    assert Finding.decode(records[0].value).scheme == one.shard.policy.scheme.hex()
+    assert [(record.key, SurvivorFinding.decode(record.value).places) for record in records] == [
+        (b"http://a.example/", 8)
+    ]
+    assert SurvivorFinding.decode(records[0].value).scheme == one.shard.policy.scheme.hex()
     assert dict(records[0].headers) == {"kind": b"soft-404"}
     assert listener.told["found"] == [("soft-404",)]
     assert not world.sends

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from worker.messages import Finding
+from worker.messages import SurvivorFinding
 from worker.stream.log import Log, Sent, Ticket
 from worker.stream.observer import Observer
 from worker.stream.shard.live import LiveShard
@@ -22,7 +22,7 @@ class Announcer:
     log: Log
     shard: LiveShard
     observer: Observer
-    in_flight: list[tuple[Finding, Ticket]] = field(default_factory=list)
+    in_flight: list[tuple[SurvivorFinding, Ticket]] = field(default_factory=list)
 
     def step(self) -> None:
         """Send what was found out, and once more what failed."""
@@ -38,6 +38,6 @@ class Announcer:
             self.observer.found(finding.kind)
             self._send(finding.of_scheme(scheme))
 
-    def _send(self, finding: Finding) -> None:
+    def _send(self, finding: SurvivorFinding) -> None:
         ticket = self.log.append(FINDINGS, 0, finding.url.encode(), finding.encode(), finding.to_headers())
         self.in_flight.append((finding, ticket))

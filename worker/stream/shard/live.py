@@ -16,13 +16,13 @@ from worker.index.blocks import Header, pack
 from worker.index.entries import OPTIONAL, Entries, Survivor
 from worker.index.in_batch import void_claims
 from worker.index.shard import Queries
-from worker.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Block, Finding, Order
+from worker.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Block, Order, SurvivorFinding
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
 from worker.stream.shard.memory_limit import Measured, MemoryLimit
 from worker.verdict.clock import NO_WATERMARK, watermark_after
-from worker.verdict.findings import Groups
+from worker.verdict.findings import CopyGroups
 
 _MOST_FINDINGS: Final = 1000
 """So many wait to be told; then the oldest are dropped: they are hints."""
@@ -179,8 +179,8 @@ class LiveShard(LogSubscriber):
     memory_limit: MemoryLimit = field(default_factory=MemoryLimit)
 
     def __post_init__(self) -> None:
-        self.groups = Groups(self.policy.findings)
-        self.findings: deque[Finding] = deque(maxlen=_MOST_FINDINGS)
+        self.groups = CopyGroups(self.policy.findings)
+        self.findings: deque[SurvivorFinding] = deque(maxlen=_MOST_FINDINGS)
         self.sealed: deque[Block] = deque()
         self._sealed_to = self.standing.to
         self._open: list[Entries] = []
