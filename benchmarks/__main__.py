@@ -24,6 +24,7 @@ BENCHMARKS: Final = {
     "crawl-rate": "what a crawl feels of the plugin, and of waiting for verdicts",
     "failover": "how long verdicts stand still when a worker dies or comes, with one holder a shard and with two",
     "extraction-rules": "what each rule of extraction does to labelled pages",
+    "soft-404": "which pages are called none that are some, and the other way",
     "chains": "what chains of near pairs would throw away that is near to no page that is kept",
     "scan": "verdicts on files, beside the workers on Kafka and other packages",
     "restore": "rebuild the index from a real topic, and from snapshots",

@@ -106,7 +106,7 @@ def measure(rules: Policy, entries: int, batches: int) -> ClaimCost:
         for answer in answers:
             xxhash.xxh3_128_digest(answer.gist())
         marks.append(time.process_time())
-        decisions = decide(offset, claims, answers, rules.near)
+        decisions = decide(offset, claims, answers, rules.near, track_changes=rules.track_changes)
         before, after = ReplayPoint(offset, 0), ReplayPoint(offset + 1, 0)
         shard.on_decided(DecidedBatch(offset, rules.writer, decisions, before, after))
         marks.append(time.process_time())
@@ -129,7 +129,7 @@ def line_of(measured: ClaimCost) -> str:
 
 def filled(codes: U64, rules: Policy, chance: np.random.Generator) -> Shard:
     """A shard of these fingerprints, with random sketches where the predicate wants some."""
-    shard = Shard.by(rules.near)
+    shard = Shard.by(rules.near, by_url=rules.track_changes)
     for number, start in enumerate(range(0, len(codes), PORTION)):
         entries = as_entries(codes[start : start + PORTION], number)
         if isinstance(rules.near.near, AccurateNear):
@@ -163,6 +163,8 @@ def claims_of(
             tokens=200,
             sketch=sketches[place].tobytes() if accurate else b"",
             bands=bands[place].tobytes() if accurate else b"",
+            canonical=code * 0xD6E8FEB86659FD93 & MAX_U64,
+            status=200,
         )
         for place, ((partition, offset), code) in enumerate(zip(sources, codes.tolist(), strict=True))
     ]
@@ -189,5 +191,6 @@ def _answer(rules: Policy, offset: int, shard: int, homes: NDArray[np.int64]) ->
         distance=bytes(count),
         agreement=bytes(count),
         reason=bytes(count),
+        no_page=bytes(count),
         urls=tuple(f"https://www.example-{place % 97}.com/articles/2025/{place}.html" for place in places.tolist()),
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from worker.messages import NEAR_REASONS, NOT_KNOWN, Answer, Batch, Claim, Hit
+from worker.messages import NEAR_REASONS, NOT_KNOWN, Answer, Batch, Claim, Hit, Order
 from worker.stream.log_follower import Pending
 from worker.verdict.claims import Claims
 
@@ -24,7 +24,16 @@ def pending(offset: int, *claims: Claim, writer: bytes = b"w") -> Pending:
     return Pending(offset, writer, Claims.of(claims))
 
 
-def answer_of(hits: Iterable[Hit] = (), void: Sequence[int] = (), **fields: Any) -> Answer:
+class Seen(NamedTuple):
+    """What an answer says of the latest survivor of a claim's URL."""
+
+    place: int
+    order: Order
+    tokens: int
+    agreement: int
+
+
+def answer_of(hits: Iterable[Hit] = (), void: Sequence[int] = (), seen: Sequence[Seen] = (), **fields: Any) -> Answer:
     hits = list(hits)
 
     def column(letter: str, values: Iterable[int]) -> bytes:
@@ -40,13 +49,34 @@ def answer_of(hits: Iterable[Hit] = (), void: Sequence[int] = (), **fields: Any)
         distance=bytes(NOT_KNOWN if hit.distance is None else hit.distance for hit in hits),
         agreement=bytes(NOT_KNOWN if hit.agreement is None else hit.agreement for hit in hits),
         reason=bytes(NEAR_REASONS.index(hit.reason) for hit in hits),
+        no_page=bytes(hit.no_page for hit in hits),
         urls=tuple(hit.url for hit in hits),
+        seen_at=column("I", (one.place for one in seen)),
+        seen_batch=column("q", (one.order[0] for one in seen)),
+        seen_place=column("I", (one.order[1] for one in seen)),
+        seen_tokens=column("I", (one.tokens for one in seen)),
+        seen_agreement=bytes(one.agreement for one in seen),
         **given,
     )
 
 
 def hits_of(answer: Answer) -> list[Hit]:
     return [answer.hit(number) for number in range(len(answer.urls))]
+
+
+def seen_of(answer: Answer) -> list[Seen]:
+    columns = (
+        struct.iter_unpack(f"<{letter}", column)
+        for letter, column in (
+            ("I", answer.seen_at), ("q", answer.seen_batch), ("I", answer.seen_place), ("I", answer.seen_tokens),
+            ("B", answer.seen_agreement),
+        )
+    )  # fmt: skip
+    rows = zip(*columns, strict=True)
+    return [
+        Seen(place, (batch, place_there), tokens, alike)
+        for (place,), (batch,), (place_there,), (tokens,), (alike,) in rows
+    ]
 
 
 def void_of(answer: Answer) -> list[int]:

@@ -94,8 +94,9 @@ def check_verdicts(committed: dict[Source, VerdictRecord | None], expected: dict
             found = Expected(wanted.order, "dead", wanted.reason)
         else:
             found = Expected(
-                record.order, record.verdict, record.reason, record.duplicate_of, record.distance, wanted.original
-            )
+                record.order, record.verdict, record.reason, record.duplicate_of, record.distance, wanted.original,
+                wanted.previous if record.previous is None else record.previous,
+            )  # fmt: skip
         if found != wanted:
             raise Violation(f"J5: {source} was committed as {found}, the oracle says {wanted}")
 

@@ -16,7 +16,8 @@ Near: TypeAlias = Callable[[ScopedRecord, ScopedRecord], Match | None]
 
 
 class Expected(NamedTuple):
-    """The verdict of one page; ``original`` is the order of the survivor that it is near to."""
+    """The verdict of one page; ``original`` is the order of the survivor that it is near to, ``previous`` says whether
+    the text is that of the latest survivor of the page's URL."""
 
     order: Order
     outcome: str
@@ -24,6 +25,7 @@ class Expected(NamedTuple):
     duplicate_of: str | None = None
     distance: int | None = None
     original: Order | None = None
+    previous: str | None = None
 
 
 @dataclass
@@ -41,6 +43,16 @@ class Known:
         if ttl is None:
             return self.survivors
         return [kept for kept in self.survivors if self.watermark_after[kept[0][0]] >= self.watermark - ttl]
+
+
+def same_text(one: Claim | Survivor, other: Claim | Survivor) -> bool:
+    """Whether two pages have equal texts."""
+    return one.text_hash == other.text_hash and (one.fingerprint is None) == (other.fingerprint is None)
+
+
+def _previous(claim: Claim, survivors: list[tuple[Order, Claim | Survivor]]) -> str:
+    own = [one for _, one in survivors if (one.url, one.scope) == (claim.url, claim.scope)]
+    return "none" if not own else "same" if same_text(claim, own[-1]) else "changed"
 
 
 def verdicts(
@@ -66,14 +78,16 @@ def verdicts(
             if claim.dead is not None:
                 found[source] = Expected(order, "dead", claim.dead)
                 continue
+            previous = _previous(claim, known.survivors)
             kept = next(((kept, match) for kept in known.survivors if (match := near(claim, kept[1]))), None)
             if kept is None:
                 known.survivors.append((order, claim))
-                found[source] = Expected(order, "unique", "first" if claim.fingerprint is not None else "no-features")
+                reason = "first" if claim.fingerprint is not None else "no-features"
+                found[source] = Expected(order, "unique", reason, previous=previous)
             else:
                 (earlier, original), match = kept
                 refetch = original.url == claim.url
                 outcome, reason = ("refetch", "same-url") if refetch else ("duplicate", match.reason)
-                found[source] = Expected(order, outcome, reason, original.url, match.distance, earlier)
+                found[source] = Expected(order, outcome, reason, original.url, match.distance, earlier, previous)
         known.watermark_after[offset] = known.watermark
     return found

@@ -27,7 +27,7 @@ from tests.docs import HANDBOOK, PAGES, PARTS, README, ROOT
 from worker import __version__, errors
 from worker.cli.main import COMMANDS, main
 from worker.config.catalogue import catalogue, sections
-from worker.messages import JobMark, PageMeta, VerdictRecord, dead_letter_headers
+from worker.messages import NO_PAGE_HEADER, JobMark, PageMeta, SurvivorFinding, VerdictRecord, dead_letter_headers
 from worker.observe.catalogue import CATALOGUE
 
 FENCE: Final = re.compile(r"^```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -126,6 +126,7 @@ class TestTables:
             ("page-headers", PageMeta.__struct_fields__),
             ("verdict-fields", VerdictRecord.__struct_fields__),
             ("job-fields", JobMark.__struct_fields__),
+            ("finding-fields", SurvivorFinding.__struct_fields__),
             ("dead-letter-headers", [header for header, _ in dead_letter_headers("", "", (0, 0))]),
             (
                 "verdict-headers",
@@ -143,7 +144,8 @@ class TestTables:
                         fetched=0,
                         scheme="",
                     ).to_headers()
-                ],
+                ]
+                + [NO_PAGE_HEADER[0]],
             ),
         ],
     )

@@ -143,7 +143,7 @@ def test_what_no_reader_can_follow_to_its_depth_is_refused() -> None:
     deep = b"\x91" * 100_000
     batch = encode(Batch(scheme=b"", writer=b"", count=0))
     with pytest.raises(UnreadableRecord, match="recursion"):  # as a field more than this version reads
-        decode(Batch, with_payload(batch, b"\x9d" + batch[13:] + deep))
+        decode(Batch, with_payload(batch, b"\x9e" + batch[13:] + deep))
     with pytest.raises(UnreadableRecord, match="recursion"):
         VerdictRecord.decode(VERDICT.encode()[:-1] + b',"more":' + b"[" * 100_000)
 
@@ -326,6 +326,8 @@ VERDICT = VerdictRecord(
     status=200,
     language="zh",
     tokens=321,
+    previous="changed",
+    changed=0.25,
 )
 
 
@@ -348,6 +350,8 @@ def test_a_verdict_is_json_with_the_documented_names() -> None:
         "status": 200,
         "language": "zh",
         "tokens": 321,
+        "previous": "changed",
+        "changed": 0.25,
     }
     assert VerdictRecord.decode(VERDICT.encode()) == VERDICT
 

@@ -20,9 +20,9 @@ def specs(**changes: object) -> dict[str, TopicSpec]:
     return {spec.topic: spec for spec in topic_specs(**changes)}  # type: ignore[arg-type]
 
 
-def test_there_are_eight_in_a_fixed_order() -> None:
+def test_there_are_nine_in_a_fixed_order() -> None:
     assert tuple(specs()) == topics.ALL
-    assert len(topics.ALL) == 8
+    assert len(topics.ALL) == 9
 
 
 def test_where_no_page_is_copied_there_is_no_topic_for_copies_and_the_others_are_the_same() -> None:
@@ -47,6 +47,7 @@ def test_a_generation_has_topics_and_groups_of_its_own_and_shares_what_crawls_wr
         "dedup.verdicts.b",
         "dedup.dead-letters.b",
         "dedup.jobs",
+        "dedup.findings.b",
     ]
     assert group_names("dedup") == ("dedup-pages", "dedup-shards")
     assert group_names("dedup", "b") == ("dedup-pages.b", "dedup-shards.b")
@@ -63,6 +64,7 @@ def test_the_logs_have_one_partition_since_their_order_is_the_order_of_the_world
         "verdicts": 5,
         "dead-letters": 5,
         "jobs": 1,
+        "findings": 1,
     }
 
 

@@ -11,6 +11,7 @@ topic             key                                      value
 ``verdicts``      canonical URL                            ``VerdictRecord`` as JSON; whose page it is as headers
 ``dead-letters``  as on ``pages``                          as on ``pages``; reason headers added
 ``jobs``          job, spider and run                      ``JobMark`` as JSON; job and spider as headers
+``findings``      the survivor's URL                       ``SurvivorFinding`` as JSON; its kind as a header
 ================  =======================================  ==========================================
 
 The envelope of the three binary topics is 12 bytes, little endian: two magic bytes that name the topic, one byte
@@ -36,6 +37,8 @@ Order = tuple[int, int]
 VERSION: Final = 2
 _ENVELOPE: Final = struct.Struct("<2sBBII")
 MAX_U64: Final = 2**64 - 1
+MOST_STATUS: Final = 1 << 16
+"""A claim's status is less."""
 SKETCH_BYTES: Final = 32
 """Of a page's sketch, and of its bands."""
 
@@ -97,7 +100,8 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     is empty: emptiness makes no two pages alike. ``language`` is a label for metrics. A claim with ``dead`` set is a
     page that cannot be fingerprinted, with the reason. ``sketch`` and ``bands`` are 32 bytes each, for the predicate
     ``accurate``; empty without it, and for pages that have none. ``scope`` is 64 bits that stand for what the page is
-    compared within, 0 for all pages.
+    compared within, 0 for all pages. ``canonical`` is the 64-bit hash of the URL that the page calls its own, 0 where
+    it says nothing; ``status`` that of HTTP, 0 where it is not known.
     """
 
     partition: int
@@ -112,6 +116,8 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     sketch: bytes = b""
     bands: bytes = b""
     scope: int = 0
+    canonical: int = 0
+    status: int = 0
 
     def __post_init__(self) -> None:
         if len(self.sketch) not in (0, SKETCH_BYTES) or len(self.bands) not in (0, SKETCH_BYTES):
@@ -128,11 +134,11 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """A record of ``fingerprints``: claims in order, column by column, little endian, ``count`` entries each.
 
     ``scheme`` is the 8-byte id of all that a verdict depends on. ``fingerprint`` and ``text_hash`` are uint64;
-    ``scope`` uint64, ``bands`` 8 x uint32 and ``sketch`` 32 bytes are empty where no claim has any, and zeros for a
-    claim without. ``packed`` holds the columns of ``PACKED_WIDTHS``, one after the other: of each the lowest bytes of
-    all entries, then the next higher ones, and zlib over all, as neighbours differ little. ``language`` there is a
-    place in ``languages``. ``dead`` are (place, reason). ``urls`` are the URLs in UTF-8, one after the other, under
-    zlib; ``url_bytes`` says where each ends. ``worker.verdict.claims`` reads and writes all this.
+    ``scope`` and ``canonical`` uint64, ``bands`` 8 x uint32 and ``sketch`` 32 bytes are empty where no claim has any,
+    and zeros for a claim without. ``packed`` holds the columns of ``PACKED_WIDTHS``, one after the other: of each the
+    lowest bytes of all entries, then the next higher ones, and zlib over all, as neighbours differ little. ``language``
+    there is a place in ``languages``. ``dead`` are (place, reason). ``urls`` are the URLs in UTF-8, one after the
+    other, under zlib; ``url_bytes`` says where each ends. ``worker.verdict.claims`` reads and writes all this.
     """
 
     scheme: bytes
@@ -147,11 +153,13 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     scope: bytes = b""
     bands: bytes = b""
     sketch: bytes = b""
+    canonical: bytes = b""
 
     def __post_init__(self) -> None:
-        for name, width in {"fingerprint": 8, "text_hash": 8, **OPTIONAL_WIDTHS}.items():
+        optional = OPTIONAL_WIDTHS | {"canonical": 8}
+        for name, width in {"fingerprint": 8, "text_hash": 8, **optional}.items():
             found = len(getattr(self, name))
-            if found != self.count * width and (found or name not in OPTIONAL_WIDTHS):
+            if found != self.count * width and (found or name not in optional):
                 raise ValueError(f"column {name} has {found} bytes, {self.count} claims of {width} were announced")
 
 
@@ -161,6 +169,7 @@ PACKED_WIDTHS: Final = {
     "clock": 8,
     "tokens": 4,
     "url_bytes": 4,
+    "status": 2,
     "bare": 1,
     "language": 1,
 }
@@ -171,7 +180,8 @@ class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """The earliest live survivor of one shard that is near to the claim at ``place`` of the batch.
 
     ``distance`` is the Hamming distance in bits; None where one side has no fingerprint. ``agreement`` is how many of
-    the 128 slots of their sketches agree; None where one side has none.
+    the 128 slots of their sketches agree; None where one side has none. ``no_page`` says that the survivor was
+    found to be none, as far as was known then.
     """
 
     place: int
@@ -180,15 +190,22 @@ class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     distance: int | None
     reason: str
     agreement: int | None = None
+    no_page: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """A record of ``answers``: what ``shard`` says of the batch at offset ``batch``, column by column, little endian.
 
-    ``void`` lists the places, uint32, of claims that are not the first of their page, ascending. The other columns are
-    of the hits, which ascend by place: ``place`` uint32; ``original_batch`` int64 and ``original_place`` uint32, the
+    ``void`` lists the places, uint32, of claims that are not the first of their page, ascending. Then come columns of
+    the hits, which ascend by place: ``place`` uint32; ``original_batch`` int64 and ``original_place`` uint32, the
     survivor's order; ``distance`` uint8 in bits and ``agreement`` uint8 in slots, 255 for none; ``reason`` uint8, a
-    place in ``NEAR_REASONS``; and the survivors' ``urls``.
+    place in ``NEAR_REASONS``; ``no_page`` uint8, 1 for a survivor that the shard has found to be no page
+    (``worker.verdict.findings``), a hint that is not the same in each answer; and the survivors' ``urls``.
+
+    The last columns are of claims whose URL has left an earlier text (``near.track_changes``), ascending by place:
+    ``seen_at`` uint32, the claim's place; ``seen_batch`` int64 and ``seen_place`` uint32, the order of the latest live
+    survivor of that URL; ``seen_tokens`` uint32, that survivor's; and ``seen_agreement`` uint8, as ``agreement`` or 254
+    for equal texts.
     """
 
     scheme: bytes
@@ -202,13 +219,20 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     distance: bytes = b""
     agreement: bytes = b""
     reason: bytes = b""
+    no_page: bytes = b""
     urls: tuple[str, ...] = ()
+    seen_at: bytes = b""
+    seen_batch: bytes = b""
+    seen_place: bytes = b""
+    seen_tokens: bytes = b""
+    seen_agreement: bytes = b""
 
     def __post_init__(self) -> None:
-        count = len(self.urls)
-        for name, width in _HIT_WIDTHS.items():
-            if len(getattr(self, name)) != count * width:
-                raise ValueError(f"column {name} of an answer has {len(getattr(self, name))} bytes for {count} hits")
+        columns = (len(self.urls), "hits", _HIT_WIDTHS), (len(self.seen_agreement), "earlier texts", _SEEN_WIDTHS)
+        for count, what, widths in columns:
+            for name, width in widths.items():
+                if (found := len(getattr(self, name))) != count * width:
+                    raise ValueError(f"column {name} of an answer has {found} bytes for {count} {what}")
         if len(self.void) % 4 or max(self.reason, default=0) >= len(NEAR_REASONS):
             raise ValueError("an answer with half a place, or with a reason of no rule")
 
@@ -225,18 +249,33 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
             distance=None if distance == NOT_KNOWN else distance,
             reason=NEAR_REASONS[self.reason[number]],
             agreement=None if agreement == NOT_KNOWN else agreement,
+            no_page=bool(self.no_page[number]),
         )
 
     def gist(self) -> bytes:
-        """What is the same in two answers that say the same: void claims and earliest survivors; writers may differ."""
-        return b"%d %b%b%b%b" % (len(self.void), self.void, self.place, self.original_batch, self.original_place)
+        """What is the same in two answers that say the same: void claims, earliest survivors, latest ones of the same
+        URL; writers and what was found out about survivors may differ."""
+        said = self.void, self.place, self.original_batch, self.original_place
+        seen = self.seen_at, self.seen_batch, self.seen_place
+        return b"%d %d %b" % (len(self.void), len(self.seen_at), b"".join(said + seen))
 
 
 _U32: Final = struct.Struct("<I")
 _I64: Final = struct.Struct("<q")
-_HIT_WIDTHS: Final = {"place": 4, "original_batch": 8, "original_place": 4, "distance": 1, "agreement": 1, "reason": 1}
+_HIT_WIDTHS: Final = {
+    "place": 4,
+    "original_batch": 8,
+    "original_place": 4,
+    "distance": 1,
+    "agreement": 1,
+    "reason": 1,
+    "no_page": 1,
+}
+_SEEN_WIDTHS: Final = {"seen_at": 4, "seen_batch": 8, "seen_place": 4, "seen_tokens": 4, "seen_agreement": 1}
 NOT_KNOWN: Final = 255
 """Stands for no distance and no agreement."""
+SAME_TEXT: Final = 254
+"""Stands for the agreement of equal texts."""
 NEAR_REASONS: Final = ("exact-text", "exact-bytes", "hamming", "sketch")
 """The reasons of ``worker.fingerprint.near``, by which a survivor is near to a page."""
 
@@ -311,6 +350,10 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``url_as_given``, ``spider``, ``job`` and ``status`` are what the crawler said of the page (``PageMeta``), None
     where it said nothing. ``language`` is a label, empty where it is not known; ``tokens`` counts words of its text.
+
+    ``previous`` says whether the text is that of the latest survivor of this URL, and ``changed`` is the estimated
+    share of the page's pairs of neighbouring words that are new, 0 to 1, None where nothing tells. Both are None where
+    nobody looks (``near.track_changes``).
     """
 
     url: str
@@ -330,6 +373,8 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
     status: Int64 | None = None
     language: str = ""
     tokens: int = 0
+    previous: Literal["same", "changed", "none"] | None = None
+    changed: float | None = None
 
     def encode(self) -> bytes:
         """UTF-8 JSON, one object."""
@@ -393,6 +438,50 @@ class JobMark(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(value or b"", type=cls)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise UnreadableRecord(f"not a mark of a job: {error}") from error
+
+
+PREFERRED: Final = "preferred"
+SOFT_404: Final = "soft-404"
+NO_PAGE_HEADER: Final = ("dedup-finding", SOFT_404.encode())
+"""On ``deduplicated``, of a page whose original was found to be none."""
+
+
+class SurvivorFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A record of ``findings``, as JSON: what the copies of a survivor tell of it (``worker.verdict.findings``).
+
+    ``url`` and ``order`` are the survivor's; ``copies`` were counted so far. Of the kind ``preferred``, ``page`` is the
+    URL of the later page that is canonical, and ``named_by`` says who named it: the ``survivor``, or a ``copy``. Of the
+    kind ``soft-404``, ``places`` is at how many unrelated addresses of the host the text was found.
+    """
+
+    kind: Literal["preferred", "soft-404"]
+    url: str
+    order: Order
+    copies: int
+    page: str | None = None
+    named_by: Literal["survivor", "copy"] | None = None
+    places: int | None = None
+    scheme: str = ""
+
+    def encode(self) -> bytes:
+        """UTF-8 JSON, one object."""
+        return msgspec.json.encode(self)
+
+    def of_scheme(self, scheme: str) -> SurvivorFinding:
+        """The same of another scheme, in 16 hex digits."""
+        return msgspec.structs.replace(self, scheme=scheme)
+
+    def to_headers(self) -> list[tuple[str, bytes]]:
+        """The kind: who waits for one kind need not decode the other."""
+        return [("kind", self.kind.encode())]
+
+    @classmethod
+    def decode(cls, value: bytes | None) -> SurvivorFinding:
+        """Raises ``UnreadableRecord`` for anything else than a finding."""
+        try:
+            return msgspec.json.decode(value or b"", type=cls)
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            raise UnreadableRecord(f"not a finding: {error}") from error
 
 
 def dead_letter_headers(reason: str, detail: str, source: tuple[int, int]) -> list[tuple[str, bytes]]:

@@ -19,7 +19,8 @@ DEDUPLICATED: Final = "deduplicated"
 VERDICTS: Final = "verdicts"
 DEAD_LETTERS: Final = "dead-letters"
 JOBS: Final = "jobs"
-ALL: Final = (PAGES, FINGERPRINTS, ANSWERS, INDEX, INDEX_STANDBY, DEDUPLICATED, VERDICTS, DEAD_LETTERS, JOBS)
+FINDINGS: Final = "findings"
+ALL: Final = (PAGES, FINGERPRINTS, ANSWERS, INDEX, INDEX_STANDBY, DEDUPLICATED, VERDICTS, DEAD_LETTERS, JOBS, FINDINGS)
 OF_CRAWLS: Final = (PAGES, JOBS)
 """Written by crawls, and the same in all generations."""
 
@@ -93,4 +94,5 @@ def topic_specs(
         spec(VERDICTS, partitions, kept),
         spec(DEAD_LETTERS, partitions, kept),
         spec(JOBS, 1, {"cleanup.policy": "compact"}),
+        spec(FINDINGS, 1, kept),
     )

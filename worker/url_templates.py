@@ -48,7 +48,7 @@ def address_of(url: str) -> Address:
     except ValueError:
         return Address("", ("(no URL)",))
     segments = parts.path.split("/")
-    path = tuple(map(_segment, segments[: _MOST_SEGMENTS + 1])) + ("…",) * (len(segments) > _MOST_SEGMENTS + 1)
+    path = tuple(map(segment_template, segments[: _MOST_SEGMENTS + 1])) + ("…",) * (len(segments) > _MOST_SEGMENTS + 1)
     if not parts.query:
         return Address(host, path)
     pairs = parse_qsl(parts.query[:_MOST_READ], keep_blank_values=True, max_num_fields=None)
@@ -57,7 +57,7 @@ def address_of(url: str) -> Address:
 
 
 @lru_cache(1 << 16)
-def _segment(segment: str) -> str:
+def segment_template(segment: str) -> str:
     """The kind in place of what differs, an ending such as .html behind it; of ``;name=value`` the name alone."""
     segment, *parameters = segment.split(";")
     ending = _ENDING.search(segment)
@@ -73,7 +73,7 @@ def _segment(segment: str) -> str:
 
 def _parameter(name: str, value: str) -> str:
     kind = _kind(value)
-    return _segment(name) if kind is None else f"{_segment(name)}={kind}"
+    return segment_template(name) if kind is None else f"{segment_template(name)}={kind}"
 
 
 def _kind(text: str) -> str | None:

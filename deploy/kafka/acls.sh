@@ -30,6 +30,7 @@ $WORKER topic literal ${PREFIX}index-standby$SUFFIX Read Describe DescribeConfig
 $WORKER topic literal ${PREFIX}deduplicated$SUFFIX Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}verdicts$SUFFIX Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}dead-letters$SUFFIX Write Describe DescribeConfigs
+$WORKER topic literal ${PREFIX}findings$SUFFIX Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}jobs Describe DescribeConfigs
 $WORKER group literal ${GROUP}-pages$SUFFIX Read Describe
 $WORKER group literal ${GROUP}-shards$SUFFIX Read Describe
@@ -39,6 +40,7 @@ $CRAWLER topic literal ${PREFIX}jobs Write Describe DescribeConfigs
 $READER topic literal ${PREFIX}deduplicated$SUFFIX Read Describe
 $READER topic literal ${PREFIX}verdicts$SUFFIX Read Describe
 $READER topic literal ${PREFIX}dead-letters$SUFFIX Read Describe
+$READER topic literal ${PREFIX}findings$SUFFIX Read Describe
 $READER topic literal ${PREFIX}jobs Read Describe
 $READER group literal $READERS Read Describe
 $OPERATOR topic prefixed ${PREFIX} Create Describe DescribeConfigs Alter AlterConfigs

@@ -104,7 +104,9 @@ class _Table:
 class ReferenceTables:
     """See ``worker.index.engine.Tables``."""
 
-    def __init__(self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, sizes: TableSizes) -> None:
+    def __init__(
+        self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, sizes: TableSizes, by_url: bool
+    ) -> None:
         self.splits = 0
         self.candidates = 0
         self._columns = columns
@@ -189,6 +191,15 @@ class ReferenceTables:
             best,
         )
         return int(best[0])
+
+    def latest_of(self, urls: U64, scopes: U64, lower: int, below: I64) -> None:
+        """See ``Tables``."""
+        columns = self._columns
+        hashes, of_scope = (columns.between(name, columns.first, columns.end) for name in ("url_hash", "scope"))
+        for query, bound in enumerate(below.tolist()):
+            alike = np.flatnonzero((hashes == urls[query]) & (of_scope == scopes[query]))
+            alike = alike[(alike >= lower) & (alike < bound)]
+            below[query] = alike[-1] if len(alike) else -1
 
     def describe(self, asked: Asked, best: I64) -> tuple[I64, NDArray[np.bool_]]:
         """See ``Tables``."""

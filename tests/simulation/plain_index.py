@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from tests.oracle import Near
-from worker.fingerprint.near import Match
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.oracle import Near, same_text
+from worker.fingerprint.near import EXACT_TEXT, SKETCH, Match
 from worker.index.entries import Entries, Survivor
 from worker.index.shard import Queries
 
@@ -35,8 +38,9 @@ def records_of(queries: Queries) -> list[Survivor]:
 class PlainFound:
     """What was found, with the methods of ``worker.index.shard.Found``."""
 
-    def __init__(self, found: dict[int, tuple[int, Survivor, Match]]) -> None:
+    def __init__(self, found: dict[int, tuple[int, Survivor, Match]], count: int) -> None:
         self.found = found
+        self.exact = np.array([number in found and found[number][2].reason == EXACT_TEXT for number in range(count)])
 
     def hits(self) -> list[int]:
         return list(self.found)
@@ -76,7 +80,21 @@ class PlainIndex:
                 if survivor.order[0] > expired_up_to and (match := self.near(query, survivor)):
                     found[number] = (slot, survivor, match)
                     break
-        return PlainFound(found)
+        return PlainFound(found, len(queries))
+
+    def latest_of(
+        self, url: Callable[[int], str], hashes: NDArray[np.uint64], queries: Queries, expired_up_to: int = -1
+    ) -> PlainFound:
+        found = {}
+        for number, query in enumerate(records_of(queries)):
+            for slot, survivor in enumerate(self.survivors):
+                same_page = (survivor.url, survivor.scope) == (url(number), query.scope)
+                if survivor.order[0] > expired_up_to and same_page:
+                    found[number] = slot, survivor, Match(None, EXACT_TEXT if same_text(query, survivor) else SKETCH)
+        return PlainFound(found, len(queries))
+
+    def tokens(self, slot: int) -> int:
+        return self.survivors[slot].tokens
 
     def url(self, slot: int) -> str:
         return self.survivors[slot].url

@@ -120,6 +120,7 @@ class Schedule:
             ttl=self.ttl,
             replicas=self.roles.choice(scale.replicas),
             hedge=self.roles.choice((0.0, 1.0, 5.0, 1e9)),
+            track_changes=True,
             output=chance.choice(("tag", "verdicts", "drop")),
             claims_a_batch=chance.randint(1, scale.claims_a_batch),
             flush_entries=chance.randint(1, scale.flush_entries),
@@ -317,7 +318,7 @@ class Schedule:
     def new_index(self) -> PlainIndex | Shard:
         """An empty index for one shard."""
         if self.scale.real_index:
-            return Shard.by(self.near, layout=Layout.L4x16)
+            return Shard.by(self.near, layout=Layout.L4x16, by_url=True)
         return PlainIndex(self.near)
 
     def new_key(self) -> bytes:

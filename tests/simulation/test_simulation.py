@@ -205,8 +205,8 @@ def test_in_a_few_gaps_everything_is_given_up_that_a_repair_can_give_up() -> Non
 def test_a_violation_says_how_to_replay_it(capsys: pytest.CaptureFixture[str]) -> None:
     honest = decide
 
-    def forgetful(batch: int, claims: Any, answers: Any, near: Any) -> Any:
-        return honest(batch, claims, [answer_of(void=void_of(answer)) for answer in answers], near)
+    def forgetful(batch: int, claims: Any, answers: Any, near: Any, **settings: Any) -> Any:
+        return honest(batch, claims, [answer_of(void=void_of(answer)) for answer in answers], near, **settings)
 
     with replaced(follower_module, "decide", forgetful):
         assert main(["--schedules", "20"]) == 1

@@ -3,18 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tests.columns import hits_of, void_of
+from tests.columns import hits_of, seen_of, void_of
 from tests.oracle import Near
-from worker.fingerprint.sketch import agreement
-from worker.messages import Answer, Claim, Hit
+from worker.fingerprint.sketch import agreement, share_of_new
+from worker.messages import NOT_KNOWN, SAME_TEXT, Answer, Claim, Hit
+from worker.verdict.change import Change
 from worker.verdict.decide import DEAD, DUPLICATE, FIRST, NO_FEATURES, REFETCH, SAME_URL, UNIQUE, Decision
 
 
 def decisions_by_definition(
-    batch: int, claims: Sequence[Claim], answers: Sequence[Answer], near: Near
+    batch: int, claims: Sequence[Claim], answers: Sequence[Answer], near: Near, track_changes: bool = False
 ) -> list[Decision]:
     """``worker.verdict.decide.decide`` claim by claim, from objects; shards agree on which claims are void."""
+    judged = _judged(batch, claims, answers, near)
+    return [replace(one, change=_change(one, judged, answers)) for one in judged] if track_changes else judged
+
+
+def _change(decision: Decision, judged: Sequence[Decision], answers: Sequence[Answer]) -> Change | None:
+    """Against the latest survivor of the page's URL: of this batch, else of those in the answers."""
+    claim, place = decision.claim, decision.order[1]
+    if decision.outcome == DEAD:
+        return None
+    here = [
+        one
+        for one in judged
+        if one.order < decision.order
+        and one.outcome == UNIQUE
+        and (one.claim.url, one.claim.scope) == (claim.url, claim.scope)
+    ]
+    if here:
+        other = here[-1].claim
+        bare = claim.fingerprint is None, other.fingerprint is None
+        if claim.text_hash == other.text_hash and bare[0] == bare[1]:
+            return Change("same", 0.0, here[-1].order)
+        share = None
+        if claim.sketch and other.sketch:
+            share = share_of_new(agreement(claim.sketch, other.sketch), claim.tokens, other.tokens)
+        return Change("changed", share, here[-1].order)
+    stored = [seen for answer in answers for seen in seen_of(answer) if seen.place == place]
+    if not stored:
+        return Change("none")
+    latest = max(stored, key=lambda seen: seen.order)
+    if latest.agreement == SAME_TEXT:
+        return Change("same", 0.0, latest.order)
+    share = None if latest.agreement == NOT_KNOWN else share_of_new(latest.agreement, claim.tokens, latest.tokens)
+    return Change("changed", share, latest.order)
+
+
+def _judged(batch: int, claims: Sequence[Claim], answers: Sequence[Answer], near: Near) -> list[Decision]:
     void = void_of(answers[0])
     stored: dict[int, Hit] = {}
     for answer in answers:

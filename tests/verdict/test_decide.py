@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -11,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import oracle
-from tests.columns import answer_of, batch_of
+from tests.columns import Seen, answer_of, batch_of
 from tests.verdict.definition import decisions_by_definition
 from worker.errors import Refused
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import SKETCH_BYTES
-from worker.messages import NEAR_REASONS, Answer, Claim, Hit, Order
+from worker.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Claim, Hit, Order
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision, decide, home_shard
 
@@ -36,8 +37,10 @@ def hit(place: int, order: Order, url: str, distance: int | None = 1, reason: st
     return Hit(place=place, order=order, url=url, distance=distance, reason=reason)
 
 
-def answer(*hits: Hit, shard: int = 0, void: Sequence[int] = (), batch: int = BATCH) -> Answer:
-    return answer_of(hits, void, batch=batch, shard=shard)
+def answer(
+    *hits: Hit, shard: int = 0, void: Sequence[int] = (), seen: Sequence[Seen] = (), batch: int = BATCH
+) -> Answer:
+    return answer_of(hits, void, seen, batch=batch, shard=shard)
 
 
 def said(decisions: Sequence[Decision]) -> list[str]:
@@ -53,6 +56,9 @@ def decided(claims: Sequence[Claim], *answers: Answer, batch: int = BATCH, near:
     given = answers or (answer(),)
     found = list(decide(batch, Claims.of(claims), given, near))
     assert found == decisions_by_definition(batch, claims, given, near)
+    tracked = list(decide(batch, Claims.of(claims), given, near, track_changes=True))
+    assert tracked == decisions_by_definition(batch, claims, given, near, track_changes=True)
+    assert [replace(decision, change=None) for decision in tracked] == found
     return found
 
 
@@ -269,19 +275,32 @@ hits = st.builds(
     hit, st.integers(0, 11), st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from(URLS),
     st.none() | st.integers(0, 3), st.sampled_from(NEAR_REASONS),
 )  # fmt: skip
+seen_before = st.builds(
+    Seen, st.integers(0, 13), st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from((3, 20, 90)),
+    st.sampled_from((0, 40, 90, 128, NOT_KNOWN, SAME_TEXT)),
+)  # fmt: skip
 
 
 @given(
     asked=st.lists(sketched, max_size=12),
     stored=st.lists(st.lists(hits, max_size=4, unique_by=lambda hit: hit.place), min_size=1, max_size=3),
+    seen=st.lists(st.lists(seen_before, max_size=6, unique_by=lambda one: one.place), min_size=3, max_size=3),
     void=st.sets(st.integers(0, 11)),
     near=st.sampled_from([SimHashNear(0), SimHashNear(3, HAMMING_RATIO), AccurateNear(3), AccurateNear(1, 60)]),
 )
 def test_the_compiled_rule_is_the_definition(
-    asked: list[Claim], stored: list[list[Hit]], void: set[int], near: SimHashNear | AccurateNear
+    asked: list[Claim],
+    stored: list[list[Hit]],
+    seen: list[list[Seen]],
+    void: set[int],
+    near: SimHashNear | AccurateNear,
 ) -> None:
+    # Each survivor lives in one shard, so no two shards tell of the same one.
+    apart = [
+        [one._replace(order=(one.order[0], 3 * one.order[1] + shard)) for one in seen[shard]] for shard in range(3)
+    ]
     answers = [
-        answer(*sorted(found, key=lambda hit: hit.place), shard=shard, void=sorted(void))
+        answer(*sorted(found, key=lambda hit: hit.place), shard=shard, void=sorted(void), seen=apart[shard])
         for shard, found in enumerate(stored)
     ]
     decided(asked, *answers, near=ScopedNear(near))

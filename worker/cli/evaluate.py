@@ -18,8 +18,9 @@ from worker.evaluate.baselines import Exact, Jaccard, LongestSentences, Shingles
 from worker.evaluate.circumstances import machine
 from worker.evaluate.curves import curves
 from worker.evaluate.evaluation import Evaluation, evaluate
+from worker.evaluate.from_canonical import read_canonical
 from worker.evaluate.kept import Parsers
-from worker.evaluate.labelled import read_labelled
+from worker.evaluate.labelled import Labelled, read_labelled
 from worker.evaluate.methods import Method, OfWorker
 
 if TYPE_CHECKING:
@@ -32,7 +33,13 @@ METHODS: Final = ("simhash", "accurate", "sentences", "shingles", "jaccard", "ex
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
-    add_labelled_options(parser)
+    add_labelled_options(parser, pairs_required=False)
+    parser.add_argument(
+        "--from-canonical",
+        action="store_true",
+        help="in place of --pairs: pages that name one canonical URL are copies, others of their host are not; "
+        "documents need id, url and html",
+    )
     parser.add_argument(
         "--methods", default=",".join(METHODS), metavar="M,…", help=f"some of {','.join(METHODS)}; default all"
     )
@@ -46,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_labelled_options(parser: argparse.ArgumentParser) -> None:
+def add_labelled_options(parser: argparse.ArgumentParser, *, pairs_required: bool = True) -> None:
     """Where labelled pairs are read from, and how."""
     parser.add_argument(
         "--docs", type=Path, required=True, metavar="FILE", help="documents, JSON lines: id, text and html; or a folder"
@@ -54,7 +61,7 @@ def add_labelled_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pairs",
         type=Path,
-        required=True,
+        required=pairs_required,
         metavar="FILE",
         help="pairs, JSON lines: a, b and label 1, 0 or null; or CSV of a,b (duplicates) or a,b,label; or a folder",
     )
@@ -66,7 +73,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """Evaluate, write files if there is a place for them, print the tables."""
     settings = load()
     methods = _methods(arguments, settings)
-    labelled = read_labelled(arguments.docs, arguments.pairs, arguments.field)
+    labelled = _labelled(arguments)
     evaluation = evaluate(labelled, recipe(settings), methods, parsers(settings, arguments.processes))
     if arguments.out is not None:
         write(evaluation, settings, arguments.out)
@@ -76,6 +83,14 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if arguments.out is None:
         print("\nadd --out DIR for predictions.jsonl, report.json, report.md and curves")
     return 0
+
+
+def _labelled(arguments: argparse.Namespace) -> Labelled:
+    if arguments.from_canonical == (arguments.pairs is not None):
+        raise UsageError("give either --pairs FILE or --from-canonical: labels come from one of them")
+    if arguments.from_canonical:
+        return read_canonical(arguments.docs, arguments.field)
+    return read_labelled(arguments.docs, arguments.pairs, arguments.field)
 
 
 def method(name: str, settings: Settings) -> OfWorker:

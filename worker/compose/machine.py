@@ -91,7 +91,7 @@ def memory_for_index(settings: Settings) -> MemoryLimit:
     if memory.warning:
         _log.warning("%s", memory.warning)
     _log.info("the index may take %s MiB (index.memory_mb): %s", memory.mib or "any number of", memory.account)
-    tables = len(Layout(settings.index.layout).arrangements)
+    tables = len(Layout(settings.index.layout).arrangements) + settings.near.track_changes
     return MemoryLimit(memory.mib * MIB, tables, settings.near.predicate == "accurate")
 
 

@@ -122,6 +122,7 @@ def scheme(settings: Settings, made: Recipe) -> Scheme:
             "near.scope": settings.near.scope,
             "public suffixes": _suffixes_hash() if settings.near.scope == SITE else None,
             "near.ttl_days": settings.near.ttl_days,
+            "near.track_changes": settings.near.track_changes,
             "topics.shards": settings.topics.shards,
         }
     )
@@ -137,7 +138,7 @@ def near(settings: Settings) -> ScopedNear:
 
 def new_index(settings: Settings) -> Callable[[], Shard]:
     """Makes an empty shard that finds what the predicate in force calls near."""
-    return partial(Shard.by, near(settings), layout=Layout(settings.index.layout))
+    return partial(Shard.by, near(settings), layout=Layout(settings.index.layout), by_url=settings.near.track_changes)
 
 
 def scope_of(settings: Settings, made: Recipe) -> ScopeOf:

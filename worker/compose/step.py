@@ -14,6 +14,7 @@ from worker.pool.process_pool import ProcessPool
 from worker.stream.partition.fingerprint_pool import Source
 from worker.stream.policy import Policy, within
 from worker.topics import DAY_MS
+from worker.verdict.findings import FindingRules
 
 
 def fingerprinters(settings: Settings, made: Recipe, processes: int) -> ProcessPool[Source, Fingerprinted]:
@@ -40,6 +41,8 @@ def policy(settings: Settings, scheme: Scheme, writer: bytes, log_bytes: int | N
         ttl=None if ttl is None else int(ttl * DAY_MS),
         replicas=settings.index.replicas,
         hedge=settings.index.hedge_ms / 1000,
+        track_changes=settings.near.track_changes,
+        findings=FindingRules(**settings.findings.model_dump()),
         output=settings.output.mode,
         **within(log_bytes or settings.topics.max_message_bytes, settings.index.flush_entries),
         held_bytes=settings.commit.megabytes * MIB,

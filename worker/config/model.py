@@ -124,7 +124,7 @@ class KafkaSettings(Section):
 
 
 class TopicSettings(Section):
-    """The seven topics. `python -m worker topics create` makes them so, `topics check` compares."""
+    """The nine topics. `python -m worker topics create` makes them so, `topics check` compares."""
 
     prefix: str = setting(
         "dedup.",
@@ -321,6 +321,11 @@ class NearSettings(Section):
         pattern=r"^(global|host|site|header:[^\s:][^\s]*)$",
         example="header:spider",
     )
+    track_changes: bool = setting(
+        False,
+        "Compare each page with the last text of its URL that survived, too: verdicts then say whether it has changed "
+        "and by how much. Takes 12 bytes a page in the index's memory.",
+    )
     ttl_days: float | None = setting(
         None,
         "Forget a page that was fetched so much earlier than the newest one. Bounds memory; without it nothing is "
@@ -399,6 +404,34 @@ class OutputSettings(Section):
     )
 
 
+class FindingsSettings(Section):
+    """What copies tell of the page that they are copies of, on the topic findings."""
+
+    soft_404_places: int = setting(
+        8,
+        "At so many unrelated addresses of one host the same text with status 200 is no page (kind soft-404): fewer "
+        "find more such pages, and call a page so that is only reached in many ways. 0: never.",
+        unit="addresses",
+        ge=0,
+        le=1000,
+    )
+    soft_404_tokens: int = setting(
+        250,
+        "Only a text of so many words at most can be no page: error pages are short, and what is shown in many places "
+        "of a site is mostly longer.",
+        unit="words",
+        ge=1,
+        le=1_000_000,
+    )
+    groups: int = setting(
+        4096,
+        "Groups of copies that each shard remembers for this, those that grew last, up to 2 kB each. 0: no findings.",
+        unit="groups",
+        ge=0,
+        le=10_000_000,
+    )
+
+
 class CommitSettings(Section):
     """How much a worker does between two transactions. Each limit ends one."""
 
@@ -471,6 +504,7 @@ class Settings(BaseModel):
     near: NearSettings = NearSettings()
     index: IndexSettings = IndexSettings()
     output: OutputSettings = OutputSettings()
+    findings: FindingsSettings = FindingsSettings()
     commit: CommitSettings = CommitSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()

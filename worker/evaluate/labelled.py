@@ -106,6 +106,19 @@ def read_documents(path: Path, compared: Field) -> list[Document]:
     return list(known.values())
 
 
+def read_objects(path: Path) -> Iterator[dict[str, Any]]:
+    """Each line of the documents as an object.
+
+    Raises:
+        UsageError: the file cannot be read; what is wrong in it is said at its end.
+    """
+    file = _file(path, "docs.jsonl")
+    problems = Problems(file)
+    for _, row in _objects(file, problems):
+        yield row
+    problems.raise_if_any()
+
+
 def _file(path: Path, name: str) -> Path:
     if not path.is_dir():
         return path

@@ -22,7 +22,8 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
     ``fingerprint`` is 64 bits, or None with the ``reason`` in words. ``text_hash`` is 64 bits that stand for the text's
     tokens; for the body's bytes where there is none, and for the URL where the body is empty: emptiness makes no two
     pages alike. ``tokens`` counts ``characters_and_words``. ``sketch`` and ``bands`` are 32 bytes each, none where
-    there is no fingerprint or the recipe asks for none.
+    there is no fingerprint or the recipe asks for none. ``canonical`` is the 64-bit hash of the URL that the page calls
+    its own, 0 where it says nothing.
     """
 
     fingerprint: UInt64 | None
@@ -32,12 +33,17 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
     reason: Annotated[str, Meta(max_length=500)] | None
     sketch: bytes = b""
     bands: bytes = b""
+    canonical: UInt64 = 0
 
     def __post_init__(self) -> None:
         if len(self.sketch) not in (0, SKETCH_BYTES) or len(self.bands) not in (0, SKETCH_BYTES):
             raise ValueError(
                 f"a sketch of {len(self.sketch)} and bands of {len(self.bands)} bytes: each has {SKETCH_BYTES} or none"
             )
+
+    def calling_itself(self, canonical: int) -> Fingerprinted:
+        """The same of a page that names this canonical URL, by its hash."""
+        return msgspec.structs.replace(self, canonical=canonical)
 
 
 @dataclass(frozen=True, slots=True)

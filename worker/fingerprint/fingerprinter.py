@@ -11,17 +11,19 @@ import numpy as np
 
 from worker.fingerprint.fast import TextReader, sketch_and_bands
 from worker.fingerprint.fingerprinted import Explained, Fingerprinted
-from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_content, hash_words
+from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_bytes, hash_content, hash_words
 from worker.fingerprint.key import Key
 from worker.fingerprint.simhash import as_ints, simhash_vectorised, simhash_votes
 from worker.fingerprint.sketch import bands, numbering_of, sketch
 from worker.messages import PageMeta
+from worker.page.canonical import canonical_link
 from worker.page.extract import MAX_BYTES, Extracted, Extractor, extract, from_text
 from worker.page.words.noise import NOISE_WORDS, NoiseWords
 from worker.page.words.normalise import normalise
 from worker.page.words.scripts import language
 from worker.page.words.segment import Engine, Segmenter, UserWord, characters_and_words, dictionary, said_once
 from worker.page.words.weigh import SCALE, Features, Weights, parse_tagged, weigh_text
+from worker.urls import canonical_url
 
 MINIMUM: Final = 3
 """Least different features of a fingerprint, by default. The fingerprint of one feature is its hash, whatever else the
@@ -129,7 +131,9 @@ class Fingerprinter:
             PageError: the body cannot be read as a page.
         """
         page = self.read(body, meta)
-        return self.of_text(page.text, meta.url, body, page.bare, page.bound_to)
+        canonical = 0 if meta.form == "text" else _hash_of_canonical(body, meta.url)
+        found = self.of_text(page.text, meta.url, body, page.bare, page.bound_to)
+        return found.calling_itself(canonical) if canonical else found
 
     def of_text(
         self, text: str, url: str, body: bytes | None = None, bare: str | None = None, title: str | None = None
@@ -316,6 +320,14 @@ class Explainer:
 
 def _unheard(stage: str) -> None:
     """Nobody keeps time."""
+
+
+def _hash_of_canonical(body: bytes, url: str) -> int:
+    found = canonical_link(body, url)
+    try:
+        return 0 if found is None else hash_bytes(canonical_url(found).encode())
+    except ValueError:
+        return 0
 
 
 def _body(text: str, body: bytes | None) -> bytes:

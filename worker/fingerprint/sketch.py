@@ -239,6 +239,20 @@ def slots_for(least: float) -> int:
     return math.ceil(round(SLOTS * (by_chance + least * (1 - by_chance)), 9))
 
 
+def share_of_new(agreeing: int, tokens: int, earlier: int) -> float | None:
+    """The share of a text's bigrams that an earlier one does not have, 0 to 1, from the agreement of their sketches.
+
+    Both have so many ``tokens``, and as many bigrams and one. A Jaccard similarity of J means that of a and b bigrams
+    J / (1 + J) x (a + b) are common. None where the sketches have nothing in common to compare.
+    """
+    ours, theirs = tokens + 1, earlier + 1
+    slotted = [count > MOST_OF_EIGHT_BITS for count in (ours, theirs)]
+    if any(slotted) and min(ours, theirs) <= MOST_OF_SIXTEEN_BITS:
+        return None
+    jaccard = max(0.0, similarity(agreeing if any(slotted) else agreeing - EXACT))
+    return min(1.0, max(0.0, 1 - jaccard / (1 + jaccard) * (ours + theirs) / ours))
+
+
 def as_words(sketches: Sequence[bytes]) -> Words:
     """Sketches as uint64 (n, 4); of a text without one all zeros."""
     return _rows(sketches, SKETCH_BYTES).view(np.uint64)

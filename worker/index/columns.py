@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
-from worker.index.kernels.plan import COLUMN_COUNT, COLUMN_WORDS, SCOPE, SKETCH, SKETCH_WORDS
+from worker.index.kernels.plan import COLUMN_COUNT, COLUMN_WORDS, SCOPE, SKETCH, SKETCH_WORDS, URL
 
 _RING: Final = 1 << 15
 """Chunks that may be alive at once; with 2^16 entries each, 2^31 entries."""
@@ -29,7 +29,7 @@ PLACES: Final = {
     "batch": 4,
     "place": 5,
     "bare": 6,
-    "url_hash": 7,
+    "url_hash": URL,
     "fetched": 8,
     "scope": SCOPE,
 }
@@ -181,6 +181,10 @@ class Columns:
     def parts_of(self, name: str, begin: int, end: int) -> list[NDArray[Any]]:
         """The same chunk by chunk: views of the columns that are hashes, without a copy."""
         return [chunk.values(name, rows) for chunk, rows in self._parts(begin, end)]
+
+    def value(self, name: str, slot: int) -> int:
+        """The value of a column of whole numbers at one slot."""
+        return int(self.between(name, slot, slot + 1)[0])
 
     def sketches_between(self, begin: int, end: int) -> NDArray[np.uint64]:
         """The sketches of these slots: uint64 (n, 4)."""

@@ -148,6 +148,10 @@ class Tables(Protocol):
     def earliest_one(self, value: int, tokens: int) -> int:
         """The earliest entry near to one fingerprint without a sketch, of scope 0; ``NO_SLOT`` for none."""
 
+    def latest_of(self, urls: U64, scopes: U64, lower: int, below: I64) -> None:
+        """Lower ``below`` (n,) to the latest entry of that URL's hash and that scope before it, at or after ``lower``;
+        -1 for none. Only where URLs have a table."""
+
     def describe(self, asked: Asked, best: I64) -> tuple[I64, NDArray[np.bool_]]:
         """What was found: int64 (5, n) batches, places, distances, slots and agreements of the sketches, -1 for none;
         bool (3, n) whether the texts are equal, whether only the sketches are near, and whether the pages are equal and
@@ -166,8 +170,8 @@ class Tables(Protocol):
 
 
 class Engine(Protocol):
-    """Makes the tables of one shard."""
+    """Makes the tables of one shard; with ``by_url`` one of URLs among them."""
 
     def __call__(
-        self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, sizes: TableSizes, /
+        self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, sizes: TableSizes, by_url: bool, /
     ) -> Tables: ...

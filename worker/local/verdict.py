@@ -20,6 +20,10 @@ class Verdict:
     canonical one, ``fingerprint`` 16 hex digits, or None for a page of too few features; ``text_hash`` is 16 hex
     digits, ``sketch`` and ``bands`` are 32 bytes each or none (``worker.fingerprint.near``). ``number`` is how many
     pages were judged before this one, ``duplicate_of_number`` how many before the survivor.
+
+    ``previous`` is ``same`` where the text is that of the last one of this URL that survived, ``changed`` where it is
+    another, ``none`` where there was none; ``changed`` is the estimated share of its pairs of neighbouring words that
+    are new, 0 to 1. Both are None where nobody looks (``near.track_changes``).
     """
 
     url: str
@@ -37,6 +41,8 @@ class Verdict:
     bands: bytes = b""
     number: int = 0
     duplicate_of_number: int | None = None
+    previous: Literal["same", "changed", "none"] | None = None
+    changed: float | None = None
 
     @classmethod
     def of(cls, decision: Decision, url: str) -> Verdict:
@@ -61,4 +67,6 @@ class Verdict:
             bands=claim.bands,
             number=claim.offset,
             duplicate_of_number=None if original is None else sum(original.order),
+            previous=None if decision.change is None else decision.change.previous,
+            changed=decision.changed,
         )

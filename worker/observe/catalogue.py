@@ -134,6 +134,30 @@ DISTANCE: Final = _histogram(
     "none.",
     (0, 1, 2, 3, 4, 6, 8, 12, 16),
 )
+CANONICAL: Final = _counter(
+    "dedup_canonical_total",
+    "pages",
+    "Committed pages that name a canonical URL (rel=canonical, else og:url), by whom they name and by their verdict. "
+    "names is self, original (the page that the verdict names) or other. They agree in original/duplicate, "
+    "self/unique and self/refetch.",
+    "names",
+    "outcome",
+    seeds=(("self", "unique"), ("original", "duplicate")),
+)
+CHANGES: Final = _histogram(
+    "dedup_changes",
+    "share",
+    "Share of each committed page's pairs of neighbouring words that are new since the last text of its URL that "
+    "survived (near.track_changes); 0 for the same text. Pages without such a text are not counted.",
+    (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
+)
+FINDINGS: Final = _counter(
+    "dedup_findings_total",
+    "findings",
+    "What was found out about survivors and told on the topic findings, by kind: preferred or soft-404.",
+    "kind",
+    seeds=(("preferred",), ("soft-404",)),
+)
 LATENCY: Final = _histogram(
     "dedup_latency_seconds",
     "seconds",

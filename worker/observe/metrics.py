@@ -33,6 +33,7 @@ from worker.stream.observer import Observer
 from worker.stream.watchdog import Watch
 from worker.stream.worker import Worker
 from worker.verdict.decide import DEAD, DUPLICATE, Decision
+from worker.verdict.findings import canonical_of
 
 LANGUAGES: Final = 16
 REASONS: Final = 32
@@ -155,6 +156,10 @@ class Metrics(Observer):
 
     def _count(self, decision: Decision) -> None:
         tally = self._counters.tally
+        if named := canonical_of(decision):
+            tally(catalogue.CANONICAL)[named, decision.outcome] += 1
+        if decision.change is not None and decision.change.share is not None:
+            self._counters.distribution(catalogue.CHANGES).add(decision.change.share)
         tally(catalogue.PAGES)[decision.outcome, self._languages(decision.claim.language or NO_LANGUAGE)] += 1
         if decision.outcome == DUPLICATE:
             tally(catalogue.DUPLICATES)[self._reasons(decision.reason),] += 1
@@ -207,6 +212,9 @@ class Metrics(Observer):
         else:
             self._add(catalogue.FLUSHED_BLOCKS)
             self._add(catalogue.FLUSHED_ENTRIES, entries)
+
+    def found(self, kind: str) -> None:
+        self._add(catalogue.FINDINGS, 1, kind)
 
     def expired(self, shard: int, entries: int) -> None:
         self._add(catalogue.EXPIRED, entries)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from worker.local import Deduplicator, FetchedPage, Verdict
-from worker.scan.canonical_link import canonical_link
+from worker.page.canonical import canonical_link
 from worker.scan.checkpoint import Checkpoint
 from worker.scan.ids import Ids
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
@@ -200,6 +200,8 @@ class Judging:
             sketch=verdict.sketch.hex(),
             bands=verdict.bands.hex(),
             canonical=canonical_link(page.body, page.url) if page.body else None,
+            previous=verdict.previous,
+            changed=verdict.changed,
         )
 
     def _keep(self) -> None:

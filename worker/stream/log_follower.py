@@ -181,7 +181,7 @@ class Follower:
             offset, writer, claims = self.pending[0].offset, self.pending[0].writer, self.pending[0].claims
             found = self.answers.pop(offset)
             answers = [found[shard][0] for shard in range(self.policy.shards)]
-            decisions = decide(offset, claims, answers, self.policy.near)
+            decisions = decide(offset, claims, answers, self.policy.near, track_changes=self.policy.track_changes)
             self.answers_offset = max(self.answers_offset, 1 + max(position for _, position in found.values()))
             self.pending.popleft()
             for shard, (answer, _) in found.items():

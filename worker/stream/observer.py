@@ -66,6 +66,9 @@ class Observer:
     def commit_failed(self, pages: int) -> None:
         """A transaction ended with an unknown outcome; its partitions are taken up anew from the committed offset."""
 
+    def found(self, kind: str) -> None:
+        """Something was found out about a survivor, and is told on the topic ``findings``."""
+
     def flushed(self, shard: int, entries: int, again: bool) -> None:
         """A block of survivors was acknowledged (``again`` false) or is sent once more after an error."""
 

@@ -10,6 +10,7 @@ from worker.errors import Refused, UnreadableRecord
 from worker.fingerprint.scheme import Scheme
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Headers
+from worker.verdict.findings import FindingRules
 
 OutputMode: TypeAlias = Literal["tag", "drop", "verdicts", "count"]
 """The setting ``output.mode``."""
@@ -54,6 +55,9 @@ class Policy:
     hedge: float = 0.05
     """Seconds that a standby gives the active holder before it answers. No verdict depends on it: the two answers are
     the same. With less, both answer more often; with more, verdicts wait longer when the active holder is gone."""
+    track_changes: bool = False
+    """Whether a page is compared with the latest survivor of its URL, too."""
+    findings: FindingRules = field(default_factory=FindingRules)
     output: OutputMode = "tag"
     claims_a_batch: int = 1024
     """Each claim is compared with the survivors before it in its batch, so the time grows with their number squared:

@@ -52,7 +52,7 @@ class Worker:
     5. ``decide``: what all shards have answered; store survivors, collect decisions.
     6. ``claim``: fingerprinted pages as one batch. It comes after the answers, for which other workers wait.
     7. ``commit``: outputs and consumed offsets in one transaction.
-    8. ``flush``: blocks of survivors to the topic, snapshots to the disk; bury what has expired.
+    8. ``flush``: findings and blocks of survivors to their topics, snapshots to the disk; bury what has expired.
     9. ``tidy``, every second or so: read what other holders of a shard have written, remove what has expired.
 
     Every step may raise ``worker.errors.Stop``; the process then ends, and whoever owns its work next takes it up from
@@ -345,7 +345,8 @@ class Worker:
     # 8
 
     def flush(self, *, seal: bool = False, keep: bool = False) -> None:
-        """Write sealed blocks and tombstones; with ``seal``, seal first what was decided since the last block.
+        """Tell what was found out, write sealed blocks and tombstones; with ``seal``, seal first what was decided since
+        the last block.
 
         With ``keep`` also take a snapshot of every shard, if this worker has a folder for them: one in each later step.
         Taking a shard's state copies it, and the answers wait meanwhile; with copies of all shards at once the worker
@@ -364,6 +365,8 @@ class Worker:
                 live.seal()
             if due is not None and shard.snapshot_writer is due:
                 due.capture(live)
+            if shard.announcer is not None:
+                shard.announcer.step()
             if shard.block_writer is not None and shard.knows_its_blocks:
                 shard.block_writer.step()
                 if shard.snapshot_writer is not None:

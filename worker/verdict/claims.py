@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.errors import UnreadableRecord
+from worker.fingerprint.hashing import hash_bytes
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.entries import OPTIONAL
 from worker.index.shard import Queries
@@ -26,6 +27,7 @@ _DTYPES: Final[Mapping[str, np.dtype[Any]]] = {
     "clock": np.dtype("<i8"),
     "tokens": np.dtype("<u4"),
     "url_bytes": np.dtype("<u4"),
+    "status": np.dtype("<u2"),
     "bare": np.dtype("?"),
     "language": np.dtype("u1"),
 }
@@ -42,8 +44,9 @@ class Claims(Sequence[Claim]):
 
     ``partition`` int64, ``offset`` int64, ``clock`` int64 (milliseconds since 1970 UTC), ``language`` uint8, a place in
     ``languages``; ``pages`` is what ``near`` reads of them, with all its columns. ``dead`` holds places and reasons.
-    ``ends`` int64 says where in ``urls`` each URL ends. ``rows`` are the claims that the columns were made of, if they
-    were. Do not write to columns.
+    ``ends`` int64 says where in ``urls`` each URL ends; ``canonical`` uint64 is the hash of the URL that a page calls
+    its own and ``status`` uint16 that of HTTP, 0 for none. ``rows`` are the claims that the columns were made of, if
+    they were. Do not write to columns.
     """
 
     partition: NDArray[np.int64]
@@ -55,6 +58,8 @@ class Claims(Sequence[Claim]):
     pages: Queries
     urls: bytes
     ends: NDArray[np.int64]
+    canonical: NDArray[np.uint64]
+    status: NDArray[np.uint16]
     rows: Sequence[Claim] | None = None
 
     @classmethod
@@ -93,6 +98,8 @@ class Claims(Sequence[Claim]):
             urls=b"".join(urls),
             ends=np.cumsum(np.fromiter(map(len, urls), np.int64, count)),
             rows=rows,
+            canonical=column(np.uint64, (row.canonical for row in rows)),
+            status=column(np.uint16, (row.status for row in rows)),
         )
 
     @classmethod
@@ -133,6 +140,8 @@ class Claims(Sequence[Claim]):
             ),
             urls=urls,
             ends=ends,
+            canonical=_optional(batch.canonical, _U64, batch.count),
+            status=columns["status"],
         )
 
     def to_batch(self, scheme: bytes, writer: bytes) -> Batch:
@@ -146,6 +155,7 @@ class Claims(Sequence[Claim]):
             "url_bytes": np.diff(self.ends, prepend=0),
             "bare": pages.bare,
             "language": self.language,
+            "status": self.status,
         }
         kept = {name: getattr(pages, name) for name in OPTIONAL}
         return Batch(
@@ -158,6 +168,7 @@ class Claims(Sequence[Claim]):
             languages=self.languages,
             dead=tuple(self.dead.items()),
             urls=zlib.compress(self.urls),
+            canonical=self.canonical.astype(_U64).tobytes() if self.canonical.any() else b"",
             **{name: column.astype(OPTIONAL[name].base).tobytes() for name, column in kept.items() if column.any()},
         )
 
@@ -190,11 +201,21 @@ class Claims(Sequence[Claim]):
             sketch=_value(pages.sketch, place),
             bands=_value(pages.bands, place),
             scope=int(pages.scope[place]),
+            canonical=int(self.canonical[place]),
+            status=int(self.status[place]),
         )
 
     def url(self, place: int) -> str:
         """That of one page, canonical."""
         return self.urls[self.ends[place - 1] if place else 0 : self.ends[place]].decode()
+
+    @cached_property
+    def url_hashes(self) -> NDArray[np.uint64]:
+        """Of all URLs, as an index keeps them: uint64 (n,)."""
+        ends = self.ends.tolist()
+        begins = [0, *ends[:-1]]
+        hashes = (hash_bytes(self.urls[begin:end]) for begin, end in zip(begins, ends, strict=True))
+        return np.fromiter(hashes, np.uint64, len(self))
 
     @cached_property
     def alive(self) -> NDArray[np.bool_]:

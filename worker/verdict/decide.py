@@ -17,6 +17,7 @@ from worker.fingerprint.sketch import agreement, similarity
 from worker.index.in_batch import earliest_in_batch
 from worker.index.shard import Queries
 from worker.messages import MAX_U64, Answer, Claim, Hit, Order
+from worker.verdict.change import Change, LatestOfUrl
 from worker.verdict.claims import Claims
 
 UNIQUE: Final = "unique"
@@ -47,13 +48,21 @@ class Homed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided of one claim. ``original`` is the survivor that a duplicate or refetch is near to."""
+    """What was decided of one claim. ``original`` is the survivor that a duplicate or refetch is near to; ``change`` is
+    None where nobody looks for it (``near.track_changes``), and of dead claims."""
 
     order: Order
     claim: Claim
     outcome: Literal["unique", "duplicate", "refetch", "dead"]
     reason: str
     original: Hit | None = None
+    change: Change | None = None
+
+    @property
+    def changed(self) -> float | None:
+        """Estimated share of pairs of neighbouring words that are new since the last text of this URL, to 4 places."""
+        share = None if self.change is None else self.change.share
+        return None if share is None else round(share, 4)
 
     @property
     def similarity(self) -> float | None:
@@ -72,6 +81,7 @@ class Decisions:
 
     ``void`` and ``unique`` bool (n,); ``earlier`` int64 (n,), the place of the survivor in this batch that a page is
     near to, and ``stored`` int64 (n,), the number of the hit that tells of a survivor of an earlier one, -1 for none.
+    ``seen`` is None where nobody looks for earlier texts; else it has the latest survivor of the page's URL.
     """
 
     batch: int
@@ -81,6 +91,7 @@ class Decisions:
     unique: NDArray[np.bool_]
     earlier: NDArray[np.int64]
     stored: NDArray[np.int64]
+    seen: LatestOfUrl | None
     _answers: Sequence[Answer]
     _homes: dict[int, NDArray[np.int64]] = field(default_factory=dict, init=False)
 
@@ -97,12 +108,14 @@ class Decisions:
         claim, order = self.claims[place], (self.batch, place)
         if claim.dead is not None:
             return Decision(order, claim, DEAD, claim.dead)
+        change = None if self.seen is None else self.seen.change(self.batch, place, claim)
         if self.unique[place]:
-            return Decision(order, claim, UNIQUE, FIRST if claim.fingerprint is not None else NO_FEATURES)
+            reason = FIRST if claim.fingerprint is not None else NO_FEATURES
+            return Decision(order, claim, UNIQUE, reason, change=change)
         original = self._original(place, claim)
         if original.url == claim.url:
-            return Decision(order, claim, REFETCH, SAME_URL, original)
-        return Decision(order, claim, DUPLICATE, original.reason, original)
+            return Decision(order, claim, REFETCH, SAME_URL, original, change)
+        return Decision(order, claim, DUPLICATE, original.reason, original, change)
 
     def survivors(self, shard: int, shards: int) -> NDArray[np.int64]:
         """The places, ascending, of unique pages whose home is this one of so many shards."""
@@ -112,6 +125,21 @@ class Decisions:
             self._homes.update((number, places[homes == number]) for number in np.unique(homes).tolist())
             self._homes.setdefault(_NONE, places[:0])
         return self._homes.get(shard, self._homes[_NONE])
+
+    def copies(self, shard: int, shards: int) -> Iterator[tuple[int, Order, str]]:
+        """The pages near to a survivor that lives in this one of so many shards: place, its order and its URL."""
+        number = next((number for number, answer in enumerate(self._answers) if answer.shard == shard), None)
+        if number is not None:
+            end = int(self._hits_up_to[number])
+            begin = end - len(self._answers[number].urls)
+            for place in np.flatnonzero((self.stored >= begin) & (self.stored < end)).tolist():
+                hit = self._answers[number].hit(int(self.stored[place]) - begin)
+                yield place, hit.order, hit.url
+        here = np.zeros(len(self.claims) + 1, np.bool_)
+        here[self.survivors(shard, shards)] = True
+        for place in np.flatnonzero(here[self.earlier]).tolist():
+            earlier = int(self.earlier[place])
+            yield place, (self.batch, earlier), self.claims.url(earlier)
 
     def _original(self, place: int, claim: Claim) -> Hit:
         number = int(self.stored[place])
@@ -153,13 +181,18 @@ def agreed_void(answers: Sequence[Answer]) -> NDArray[np.uint32]:
     return _places(first.void)
 
 
-def decide(batch: int, claims: Claims, answers: Sequence[Answer], near: ScopedNear) -> Decisions:
+def decide(
+    batch: int, claims: Claims, answers: Sequence[Answer], near: ScopedNear, *, track_changes: bool = False
+) -> Decisions:
     """Judge the batch at offset ``batch`` from the answers of all shards.
 
     Claims are walked in order. Of the earliest live survivors in the answers and the survivors before it in this batch,
     a claim is compared with the earliest: none, and it is unique, a survivor itself; one of its own URL, and it is a
     refetch; else it is a duplicate of that survivor, never of another duplicate. Every stored survivor comes from an
     earlier batch, so it is before any survivor of this one.
+
+    With ``track_changes`` each is compared with the latest survivor of its URL and scope, too: the last one before it
+    in this batch, else the latest in the answers. No verdict depends on that.
 
     Raises:
         Refused: the answers contradict each other.
@@ -171,7 +204,9 @@ def decide(batch: int, claims: Claims, answers: Sequence[Answer], near: ScopedNe
     stored = _earliest_stored(answers, count)
     asked = ~void & claims.alive & (stored == _NONE)
     earlier = earliest_in_batch(claims.pages, asked, near)
-    return Decisions(batch, claims, near, void, asked & (earlier == _NONE), earlier, stored, answers)
+    unique = asked & (earlier == _NONE)
+    seen = LatestOfUrl.of(claims, unique, answers) if track_changes else None
+    return Decisions(batch, claims, near, void, unique, earlier, stored, seen, answers)
 
 
 def _earliest_stored(answers: Sequence[Answer], count: int) -> NDArray[np.int64]:

@@ -57,7 +57,7 @@ def nearest_for_earliest(stack: ExitStack) -> None:
             ]
             if near:
                 found[number] = min(near)[1:]
-        return PlainFound(found)
+        return PlainFound(found, len(queries))
 
     stack.enter_context(replaced(PlainIndex, "earliest_near", earliest_near))
 

@@ -59,6 +59,6 @@ def decided(
     """A batch of claims all of which are unique, but for those that are void."""
     is_void = np.isin(np.arange(len(claims)), void)
     none = np.full(len(claims), -1)
-    decisions = Decisions(number, Claims.of(claims), policy().near, is_void, ~is_void, none, none, ())
+    decisions = Decisions(number, Claims.of(claims), policy().near, is_void, ~is_void, none, none, None, ())
     before = before or ReplayPoint(number, 2 * number)
     return DecidedBatch(number, b"w", decisions, before, ReplayPoint(number + 1, 2 * number + 2))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.columns import hits_of, pending, void_of
+from tests.columns import hits_of, pending, seen_of, void_of
 from tests.simulation.plain_index import PlainIndex
 from tests.simulation.schedule import SCHEME
 from tests.stream.script import claim, policy
@@ -16,7 +16,7 @@ from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.index.blocks import unpack
 from worker.index.shard import Shard
-from worker.messages import Answer, Claim
+from worker.messages import SAME_TEXT, Answer, Claim
 from worker.stream.log_follower import DecidedBatch
 from worker.stream.policy import ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
@@ -27,7 +27,7 @@ from worker.verdict.decide import decide, home_shard
 NewIndex = Callable[[int], Index]
 INDEXES: dict[str, NewIndex] = {
     "plain": lambda k: PlainIndex(SimHashNear(k)),
-    "compiled": lambda k: Shard(k=k),
+    "compiled": lambda k: Shard(k=k, by_url=True),
 }
 
 
@@ -52,7 +52,9 @@ class Alone:
         """Answer and decide a batch; ``skip`` offsets lie between it and the one before."""
         self.next += skip
         answer = self.ask(*claims)
-        decisions = decide(self.next, Claims.of(claims), [answer], self.policy.near)
+        decisions = decide(
+            self.next, Claims.of(claims), [answer], self.policy.near, track_changes=self.policy.track_changes
+        )
         before = ReplayPoint(self.next, self.shard.standing.answers_offset)
         after = ReplayPoint(self.next + 1, before.answers_offset + 3)
         self.shard.on_decided(DecidedBatch(self.next, b"w", decisions, before, after))
@@ -307,3 +309,28 @@ def test_the_replay_point_of_a_shard_lies_after_what_it_knows(new_index: NewInde
     assert at.shard.replay_point == ReplayPoint(0, 0)
     at.feed(claim(0), skip=6)
     assert at.shard.replay_point == ReplayPoint(7, 3)
+
+
+def at(offset: int, url: str, fingerprint: int, clock: int = 0) -> Claim:
+    return claim(offset, fingerprint, url=url, clock=clock, text_hash=fingerprint)
+
+
+def test_the_answer_tells_of_the_latest_live_survivor_of_each_url(new_index: NewIndex) -> None:
+    alone = Alone(new_index, ttl=10, track_changes=True)
+    alone.feed(at(0, "a", 0b0), at(1, "b", 0b111))
+    alone.feed(at(2, "a", 0b111000, clock=4))
+    asked = [at(10, "b", 0b111), at(11, "a", 0b0), at(12, "a", 0b111000), at(13, "c", 1 << 20)]
+    seen = seen_of(alone.ask(*asked))
+    assert [(one.place, one.order, one.agreement == SAME_TEXT) for one in seen] == [
+        (0, (0, 1), True),
+        (1, (1, 0), False),
+        (2, (1, 0), True),
+    ]
+    alone.feed(at(3, "d", 0b111 << 20, clock=13))
+    assert [one.place for one in seen_of(alone.ask(*asked))] == [1, 2]
+
+
+def test_without_the_setting_no_url_is_looked_for(new_index: NewIndex) -> None:
+    alone = Alone(new_index)
+    alone.feed(at(0, "a", 0b0))
+    assert seen_of(alone.ask(at(1, "a", 0b0))) == []

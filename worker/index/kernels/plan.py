@@ -74,7 +74,8 @@ SCRATCH: Final = 28
 CANDIDATES: Final = 29
 SEEKS: Final = 30
 HAMMING_THRESHOLD: Final = 31
-STATE_WORDS: Final = 32
+URL_TABLE: Final = 32
+STATE_WORDS: Final = 33
 
 TABLE_ROW: Final = 0
 TABLE_ROWS: Final = 1
@@ -129,6 +130,7 @@ SKETCH: Final = 3
 BATCH: Final = 4
 PLACE: Final = 5
 BARE: Final = 6
+URL: Final = 7
 SCOPE: Final = 9
 COLUMN_COUNT: Final = 10
 

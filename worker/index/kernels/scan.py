@@ -338,6 +338,42 @@ def earliest_one(address: int, value: Any, tokens: int) -> int:
     return int(_earliest_sought(state, 0, tables, 0, value, tokens, none, none, 0, 0, plan.NO_SLOT))
 
 
+@compiled("int64(int64[::1], int64, uint64, uint64, int64, int64)", inline=True)
+def _latest_sought(state: State, query: int, url: Any, scope: Any, lower: int, below: int) -> int:
+    """The latest entry of a URL's hash in [lower, below) in the bucket that was sought, else -1."""
+    seek = _seek(state, query, 0)
+    at, length, tag = seek[plan.SEEK_AT], seek[plan.SEEK_LENGTH], np.uint32(seek[plan.SEEK_TAG])
+    found = np.int64(_NONE)
+    place = _first_alike(at, length, tag, np.uint32(0), 0) if length > 0 else _NONE
+    while place >= 0:
+        slot = int(u32_at(seek[plan.SEEK_SLOTS], length)[place])
+        after = (slot - state[plan.FIRST]) & plan.SLOT_MASK
+        if after < plan.EXPIRED_FROM:
+            if after >= below:
+                break
+            alike = value_at(state, plan.URL, slot) == url and value_at(state, plan.SCOPE, slot) == scope
+            if after >= lower and alike:
+                found = after
+        place = _first_alike(at, length, tag, np.uint32(0), place + 1)
+    return int(found)
+
+
+@compiled("void(int64[::1], uint64[::1], uint64[::1], int64, int64[::1])")
+def latest(state: State, urls: U64, scopes: U64, lower: int, below: I64) -> None:
+    """Lower ``below`` (n,) to the latest entry of that URL's hash and scope before it, at or after ``lower``; -1 for
+    none. Slots ascend in a slab, and a URL has few entries: all are read, and the last one counts."""
+    count, table = urls.size, state[plan.URL_TABLE]
+    for at in range(-ROWS_AHEAD, count):
+        ahead = at + ROWS_AHEAD
+        if ahead < count:
+            _seek_rows(state, table, table + 1, ahead, urls[ahead])
+        ahead = at + SLABS_AHEAD
+        if 0 <= ahead < count:
+            _seek_slabs(state, table, table + 1, ahead)
+        if at >= 0:
+            below[at] = _latest_sought(state, at, urls[at], scopes[at], lower, below[at])
+
+
 @compiled(
     "void(int64[::1], int64[::1], uint64[::1], boolean[::1], uint64[::1], uint32[::1], uint64[:, ::1], int64, "
     "int64[:, ::1], boolean[:, ::1])"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from worker.errors import UnreadableRecord
-from worker.messages import PageMeta, VerdictRecord, dead_letter_headers
+from worker.messages import NO_PAGE_HEADER, PageMeta, VerdictRecord, dead_letter_headers
 from worker.stream.log import Committed, Log, Output, Record, Sent, Ticket
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
@@ -44,9 +44,14 @@ def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: b
     written = [Output(VERDICTS, record.partition, verdict.url.encode(), verdict.encode(), whose, source)]
     copied = policy.output == "tag" or (policy.output == "drop" and decision.outcome != DUPLICATE)
     if copied and not counted:
-        headers = [*kept, *verdict.to_headers()]
+        headers = [*kept, *verdict.to_headers(), *_finding_headers(decision)]
         written.append(Output(DEDUPLICATED, record.partition, record.key, record.value, headers, source))
     return written
+
+
+def _finding_headers(decision: Decision) -> list[tuple[str, bytes]]:
+    """What was found out about the page's original before this verdict: a hint, and no part of the verdict."""
+    return [NO_PAGE_HEADER] if decision.original is not None and decision.original.no_page else []
 
 
 def verdict_record(record: Record, decision: Decision, scheme: bytes) -> VerdictRecord:
@@ -75,6 +80,8 @@ def verdict_record(record: Record, decision: Decision, scheme: bytes) -> Verdict
         status=None if said is None else said.status,
         language=claim.language,
         tokens=claim.tokens,
+        previous=None if decision.change is None else decision.change.previous,
+        changed=decision.changed,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 from worker.errors import PageError, UnreadableRecord
 from worker.fingerprint.fingerprinted import Fingerprinted
-from worker.messages import Claim, PageMeta
+from worker.messages import MOST_STATUS, Claim, PageMeta
 from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Record
 from worker.stream.partition.commit import OVERSIZE
@@ -34,6 +34,7 @@ class Source(NamedTuple):
     clock: int
     url: str
     scope: int = 0
+    status: int = 0
 
 
 class PageReaders(Protocol):
@@ -96,7 +97,7 @@ class FingerprintPool:
         except PageError as error:
             self._dead.append(_dead_claim(Source(record.partition, record.offset, clock, url), error))
         else:
-            source = Source(record.partition, record.offset, clock, url, scope)
+            source = Source(record.partition, record.offset, clock, url, scope, _status(meta.status))
             self._line.append((source, body, meta.at(url)))  # it stands for an empty page, however it was spelled
             self._feed()
 
@@ -151,6 +152,11 @@ def _identity(url: str) -> str:
     return canonical
 
 
+def _status(status: int | None) -> int:
+    """That of HTTP as a claim has it."""
+    return status if status is not None and 0 <= status < MOST_STATUS else 0
+
+
 def _claim(source: Source, page: Fingerprinted) -> Claim:
     return Claim(
         partition=source.partition,
@@ -164,6 +170,8 @@ def _claim(source: Source, page: Fingerprinted) -> Claim:
         sketch=page.sketch,
         bands=page.bands,
         scope=source.scope,
+        canonical=page.canonical,
+        status=source.status,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from worker.messages import Headers, PageMeta, VerdictRecord, dead_letter_headers
+from worker.messages import NO_PAGE_HEADER, Headers, PageMeta, VerdictRecord, dead_letter_headers
 from worker.stream.policy import MAX_URL_BYTES
 
 MAX_DETAIL: Final = 300
@@ -49,18 +49,21 @@ def _of_headers(headers: Headers) -> int:
 
 _OURS: Final = max(
     _of_headers(
-        VerdictRecord(
-            url="",
-            verdict="duplicate",
-            duplicate_of=_LONGEST_URL,
-            distance=1 << 62,
-            reason="r" * MAX_REASON,
-            fingerprint=None,
-            order=(0, 0),
-            source=(0, 0),
-            fetched=None,
-            scheme="",
-        ).to_headers()
+        [
+            *VerdictRecord(
+                url="",
+                verdict="duplicate",
+                duplicate_of=_LONGEST_URL,
+                distance=1 << 62,
+                reason="r" * MAX_REASON,
+                fingerprint=None,
+                order=(0, 0),
+                source=(0, 0),
+                fetched=None,
+                scheme="",
+            ).to_headers(),
+            NO_PAGE_HEADER,
+        ]
     ),
     _of_headers(dead_letter_headers("r" * MAX_REASON, "\U0001f600" * MAX_DETAIL, (1 << 62, 1 << 62))),
 )

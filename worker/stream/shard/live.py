@@ -16,13 +16,16 @@ from worker.index.blocks import Header, pack
 from worker.index.entries import OPTIONAL, Entries, Survivor
 from worker.index.in_batch import void_claims
 from worker.index.shard import Queries
-from worker.messages import NEAR_REASONS, NOT_KNOWN, Answer, Block, Order
+from worker.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Block, Order, SurvivorFinding
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
 from worker.stream.shard.memory_limit import Measured, MemoryLimit
 from worker.verdict.clock import NO_WATERMARK, watermark_after
+from worker.verdict.findings import CopyGroups
 
+_MOST_FINDINGS: Final = 1000
+"""So many wait to be told; then the oldest are dropped: they are hints."""
 NEVER: Final = -1
 """The floor while nothing has expired, and the end of the cover before the first batch."""
 
@@ -48,6 +51,10 @@ class Earliest(Protocol):
     def reason(self, query: int) -> str:
         """Which rule holds."""
 
+    @property
+    def exact(self) -> NDArray[np.bool_]:
+        """Whether the texts are equal, not only near; of all queries."""
+
 
 class Index(Measured, Protocol):
     """What is needed of ``worker.index.shard.Shard``."""
@@ -55,8 +62,16 @@ class Index(Measured, Protocol):
     def earliest_near(self, queries: Queries, expired_up_to: int = ...) -> Earliest:
         """For each query the earliest live entry that is near."""
 
+    def latest_of(
+        self, url: Callable[[int], str], hashes: NDArray[np.uint64], queries: Queries, expired_up_to: int = ...
+    ) -> Earliest:
+        """For each query the latest live entry of its URL; ``hashes`` are those of the URLs."""
+
     def url(self, slot: int) -> str:
-        """The URL of an entry that ``earliest_near`` has just found."""
+        """The URL of an entry that was just found."""
+
+    def tokens(self, slot: int) -> int:
+        """How many tokens an entry has that was just found."""
 
     def store(self, entries: Entries | Sequence[Survivor]) -> None:
         """Take up survivors, later than all that are there."""
@@ -154,6 +169,8 @@ class LiveShard(LogSubscriber):
     Everything that it answers, stores and seals is a function of its blocks and the logs. So two holders of a shard
     differ only in where they cut their blocks. It seals whether or not these are written: when the active holder is
     gone, what it has left is written by another one in blocks that are small enough, each with its own header.
+
+    ``findings`` are what the copies of its survivors have told of them, in the batches that were decided here.
     """
 
     number: int
@@ -163,6 +180,8 @@ class LiveShard(LogSubscriber):
     memory_limit: MemoryLimit = field(default_factory=MemoryLimit)
 
     def __post_init__(self) -> None:
+        self.groups = CopyGroups(self.policy.findings)
+        self.findings: deque[SurvivorFinding] = deque(maxlen=_MOST_FINDINGS)
         self.sealed: deque[Block] = deque()
         self._sealed_to = self.standing.to
         """Up to this batch survivors are in sealed blocks, of this holder or of others."""
@@ -194,7 +213,8 @@ class LiveShard(LogSubscriber):
         claims = pending.claims
         void = void_claims(claims.partition, claims.offset, self.standing.claimed_up_to)
         asked = ~void & claims.alive
-        found = self.index.earliest_near(pending.queries(asked), self.standing.expired_up_to(self.policy.ttl))
+        expired = self.standing.expired_up_to(self.policy.ttl)
+        found = self.index.earliest_near(pending.queries(asked), expired)
         hits = found.hits()
         orders = [found.order(query) for query in hits]
         distances = [found.distance_of(query) for query in hits]
@@ -211,8 +231,27 @@ class LiveShard(LogSubscriber):
             distance=bytes(NOT_KNOWN if distance is None else distance for distance in distances),
             agreement=bytes(NOT_KNOWN if agreement is None else agreement for agreement in agreements),
             reason=bytes(NEAR_REASONS.index(found.reason(query)) for query in hits),
+            no_page=bytes(self.groups.is_no_page(order) for order in orders),
             urls=tuple(self.index.url(found.slot(query)) for query in hits),
+            **(self._seen(pending, asked, expired) if self.policy.track_changes else {}),
         )
+
+    def _seen(self, pending: Pending, asked: NDArray[np.bool_], expired: int) -> dict[str, bytes]:
+        """The columns of an answer that tell of the latest survivors of the claims' own URLs."""
+        claims, places = pending.claims, np.flatnonzero(asked)
+        found = self.index.latest_of(
+            lambda query: claims.url(int(places[query])), claims.url_hashes[asked], pending.queries(asked), expired
+        )
+        hits = found.hits()
+        orders = [found.order(query) for query in hits]
+        agreements = [SAME_TEXT if found.exact[query] else found.agreement_of(query) for query in hits]
+        return {
+            "seen_at": places[hits].astype("<u4").tobytes(),
+            "seen_batch": np.array([batch for batch, _ in orders], "<i8").tobytes(),
+            "seen_place": np.array([place for _, place in orders], "<u4").tobytes(),
+            "seen_tokens": np.array([self.index.tokens(found.slot(query)) for query in hits], "<u4").tobytes(),
+            "seen_agreement": bytes(NOT_KNOWN if one is None else one for one in agreements),
+        }
 
     def on_decided(self, decided: DecidedBatch) -> None:
         """Move the watermark and the claimed offsets over all claims of the batch, void and dead ones too; store the
@@ -240,6 +279,7 @@ class LiveShard(LogSubscriber):
                 self._open.append(survivors)
                 self._open_count += len(survivors)
                 self._open_bytes += sum(map(len, survivors.urls))
+        self.findings.extend(self.groups.take(decided.decisions, self.number, self.policy.shards))
         if self._open_count >= self.policy.flush_entries or self._open_bytes >= self.policy.flush_bytes:
             self.seal()
 
@@ -319,7 +359,9 @@ def _entries_of(decided: DecidedBatch, places: NDArray[np.int64]) -> Entries:
         bare=pages.bare,
         text_hash=pages.text_hash,
         tokens=pages.tokens,
-        url_hash=np.array([hash_bytes(url.encode()) for url in urls], np.uint64),
+        url_hash=claims.url_hashes[places]
+        if decided.decisions.seen is not None
+        else np.array([hash_bytes(url.encode()) for url in urls], np.uint64),
         fetched=claims.clock[places],
         urls=urls,
         **{name: column if column.any() else None for name, column in optional.items()},

@@ -16,6 +16,7 @@ from worker.stream.log_follower import Follower
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy
 from worker.stream.resources import WorkerResources
+from worker.stream.shard.announcer import Announcer
 from worker.stream.shard.block_writer import BlockWriter
 from worker.stream.shard.index_follower import IndexFollower
 from worker.stream.shard.live import IndexFactory, LiveShard
@@ -50,6 +51,7 @@ class OwnedShard:
         self.restoration = self._begin()
         self.live: LiveShard | None = None
         self.block_writer: BlockWriter | None = None
+        self.announcer: Announcer | None = None
         self.snapshot_writer: SnapshotWriter | None = None
         self.index_follower: IndexFollower | None = None
         self.answer_from = 0
@@ -131,6 +133,8 @@ class OwnedShard:
         )
         if self.policy.replicas > 1:
             self.index_follower = IndexFollower(self.log, self.live, self.block_writer, self.observer)
+        if self.policy.output != "count":
+            self.announcer = Announcer(self.log, self.live, self.observer)
         if self.resources.snapshots is not None:
             self.snapshot_writer = SnapshotWriter(self.resources.snapshots, self.log, self.resources.background)
         _log.info("shard %d: %s", self.number, self.resources.memory_limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.scan.canonical_link import canonical_link
+from worker.page.canonical import canonical_link
 
 AT = "https://a.example/news/1?id=2"
 
@@ -28,6 +28,14 @@ AT = "https://a.example/news/1?id=2"
         (b"<head></head><link rel=canonical href=/1>", None),
         (b"<link rel=canonical href=/1><head></head>", "https://a.example/1"),
         (bytes(1 << 17) + b'<link rel="canonical" href="/1">', None),
+        (b'<meta property="og:url" content="https://b.example/1">', "https://b.example/1"),
+        (b"<META CONTENT='/1' PROPERTY='og:url'>", "https://a.example/1"),
+        (b"<meta name=og:url content=2>", "https://a.example/news/2"),
+        (b'<meta property="og:url:x" content="">', None),
+        (b'<meta property="og:title" content="og:url"><meta property="og:url" content="/1">', "https://a.example/1"),
+        (b'<meta property="og:url" content="/1"><link rel="canonical" href="/2">', "https://a.example/2"),
+        (b'<link rel="canonical" href=""><meta property="og:url" content="/1">', "https://a.example/1"),
+        (b"<meta " * 10_000 + b"og:url", None),
     ],
 )
 def test_it_is_the_first_that_the_head_names(page: bytes, found: str | None) -> None:

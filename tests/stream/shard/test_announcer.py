@@ -1,0 +1,43 @@
+"""What was found out about survivors leaves the worker, also where the broker did not take it at first."""
+
+from __future__ import annotations
+
+from tests.simulation.memory_log import MemoryLog, World
+from tests.simulation.plain_index import PlainIndex
+from tests.stream.script import Listener, policy
+from worker.fingerprint.near import SimHashNear
+from worker.messages import SurvivorFinding
+from worker.stream.shard.announcer import Announcer
+from worker.stream.shard.live import LiveShard, Standing
+from worker.topics import FINDINGS
+
+FOUND = SurvivorFinding(kind="soft-404", url="http://a.example/", order=(1, 2), copies=9, places=8)
+
+
+def announcer(world: World) -> tuple[Announcer, Listener]:
+    shard = LiveShard(0, policy(shards=1), PlainIndex(SimHashNear(1)), Standing())
+    listener = Listener()
+    return Announcer(MemoryLog(world, "w"), shard, listener), listener
+
+
+def test_a_finding_is_sent_under_the_survivors_url_until_it_arrives_and_then_no_more() -> None:
+    world = World(partitions=1, shards=1)
+    one, listener = announcer(world)
+    one.shard.findings.append(FOUND)
+    one.step()
+    (send,) = world.sends
+    world.land(send, lost=True)
+    world.limbo.clear()
+    one.step()
+    for again in list(world.sends):
+        world.land(again)
+    one.step()
+    one.step()
+    records = world.topics[FINDINGS, 0].records
+    assert [(record.key, SurvivorFinding.decode(record.value).places) for record in records] == [
+        (b"http://a.example/", 8)
+    ]
+    assert SurvivorFinding.decode(records[0].value).scheme == one.shard.policy.scheme.hex()
+    assert dict(records[0].headers) == {"kind": b"soft-404"}
+    assert listener.told["found"] == [("soft-404",)]
+    assert not world.sends

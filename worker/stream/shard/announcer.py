@@ -1,0 +1,43 @@
+"""Tells on the topic ``findings`` what the copies of a shard's survivors say of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from worker.messages import SurvivorFinding
+from worker.stream.log import Log, Sent, Ticket
+from worker.stream.observer import Observer
+from worker.stream.shard.live import LiveShard
+from worker.topics import FINDINGS
+
+
+@dataclass(eq=False)
+class Announcer:
+    """Of one shard; its holder calls ``step``, which is the one place where findings leave a worker.
+
+    A finding is sent outside of any transaction, at least once: what a shard replays after a restore it tells again.
+    What was counted before is forgotten then, so a finding may come later than without a restore, or not at all.
+    """
+
+    log: Log
+    shard: LiveShard
+    observer: Observer
+    in_flight: list[tuple[SurvivorFinding, Ticket]] = field(default_factory=list)
+
+    def step(self) -> None:
+        """Send what was found out, and once more what failed."""
+        if not self.in_flight and not self.shard.findings:
+            return
+        failed = [finding for finding, ticket in self.in_flight if ticket.state is Sent.FAILED]
+        self.in_flight = [sent for sent in self.in_flight if sent[1].state is Sent.PENDING]
+        for finding in failed:
+            self._send(finding)
+        scheme = self.shard.policy.scheme.hex()
+        while self.shard.findings:
+            finding = self.shard.findings.popleft()
+            self.observer.found(finding.kind)
+            self._send(finding.of_scheme(scheme))
+
+    def _send(self, finding: SurvivorFinding) -> None:
+        ticket = self.log.append(FINDINGS, 0, finding.url.encode(), finding.encode(), finding.to_headers())
+        self.in_flight.append((finding, ticket))

@@ -1,0 +1,200 @@
+"""What the copies of a page tell of it: that another one is preferred, or that it is no page at all.
+
+Each shard counts for the survivors that it stores, so each group of copies is counted in one place. No verdict depends
+on it, and it is in memory only: a shard that is restored begins anew with the copies that come then.
+
+- *preferred*: a page that came later is the one that the survivor itself, or a copy of it, names as canonical. Whoever
+  names itself says nothing of the others. Of the survivor that is known for as long as its group is remembered.
+- *soft-404*: the same short text, with status 200, at addresses of the survivor's host that have nothing to do with
+  each other. Two addresses have where both lie in the same top folder, by its template, or end in the same segment:
+  pages of one template, the pages of a calendar, a product in many categories, one page in many languages. Where more
+  than a few end alike it is a page that is reached in many ways. Other hosts do not count: else whoever copies a page
+  could make it none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from worker.fingerprint.hashing import hash_bytes
+from worker.messages import PREFERRED, SOFT_404, Order, SurvivorFinding
+from worker.url_templates import segment_template
+from worker.verdict.claims import Claims
+from worker.verdict.decide import Decision, Decisions
+
+NamedBy: TypeAlias = Literal["survivor", "copy"]
+OK: Final = 200
+_NAMED: Final = 8
+_MEMBERS: Final = 16
+"""URLs that are remembered of a group, so that a page that came before one that names it is recognised."""
+_EXAMINED: Final = 256
+"""Of a group so many copies are looked at; of a page that is none, far fewer are enough."""
+_OWN_ENDINGS: Final = 0.8
+"""Least share of different endings among the addresses of what is no page. Real paths seldom end alike (index.html); of
+a page that is shown in many places, most end with its name."""
+_LANGUAGE: Final = re.compile(r"[a-z]{2}(?:[-_][a-z]{2,4})?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class FindingRules:
+    """``soft_404_places``: at so many unrelated addresses a text of at most ``soft_404_tokens`` is no page; 0: never.
+
+    ``groups``: so many groups of copies are remembered for each shard, those that grew last; 0: nothing is looked for.
+    """
+
+    soft_404_places: int = 8
+    soft_404_tokens: int = 250
+    groups: int = 4096
+
+
+@dataclass(eq=False)
+class _Group:
+    """A survivor and what its copies have told. ``named`` maps hashes of URLs to who named them."""
+
+    url: str
+    url_hash: int
+    copies: int = 0
+    named: dict[int, NamedBy] = field(default_factory=dict)
+    members: dict[int, str] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
+    folders: set[str] = field(default_factory=set)
+    endings: set[str] = field(default_factory=set)
+    places: int = 0
+    examined: int = 0
+    no_page: bool = False
+
+    @classmethod
+    def of(cls, url: str) -> _Group:
+        return cls(url, hash_bytes(url.encode()))
+
+
+def canonical_of(decision: Decision) -> str | None:
+    """Whom a page names as canonical: ``self``, the ``original`` that the verdict names, or an ``other`` page.
+
+    None where it names none, or is dead. The verdict agrees where a duplicate names its original, and where no page but
+    a duplicate names itself.
+    """
+    claim, original = decision.claim, decision.original
+    if not claim.canonical or claim.dead is not None:
+        return None
+    if claim.canonical == hash_bytes(claim.url.encode()):
+        return "self"
+    return "original" if original is not None and claim.canonical == hash_bytes(original.url.encode()) else "other"
+
+
+class CopyGroups:
+    """The groups of copies of one shard's survivors."""
+
+    def __init__(self, rules: FindingRules) -> None:
+        self.rules: Final = rules
+        self._groups: OrderedDict[Order, _Group] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def is_no_page(self, survivor: Order) -> bool:
+        """Whether this survivor was found to be none."""
+        group = self._groups.get(survivor)
+        return group is not None and group.no_page
+
+    def take(self, decisions: Decisions, shard: int, shards: int) -> list[SurvivorFinding]:
+        """Count the copies of this shard's survivors in a batch; returns what was found out."""
+        if not self.rules.groups:
+            return []
+        claims = decisions.claims
+        found: list[SurvivorFinding] = []
+        for place in decisions.survivors(shard, shards).tolist():
+            self._begin(claims, place, (decisions.batch, place))
+        for place, order, url in decisions.copies(shard, shards):
+            if claims.url(place) != url:
+                found.extend(self._count(claims, place, order, url))
+        return found
+
+    def _begin(self, claims: Claims, place: int, order: Order) -> None:
+        """Remember a survivor that names another page."""
+        if canonical := int(claims.canonical[place]):
+            group = _Group.of(claims.url(place))
+            if canonical != group.url_hash:
+                group.named[canonical] = "survivor"
+                self._remember(order, group)
+
+    def _remember(self, order: Order, group: _Group) -> None:
+        self._groups[order] = group
+        if len(self._groups) > self.rules.groups:
+            self._groups.popitem(last=False)
+
+    def _count(self, claims: Claims, place: int, order: Order, survivor: str) -> Iterator[SurvivorFinding]:
+        group = self._groups.get(order)
+        if group is None:
+            group = _Group.of(survivor)
+            self._remember(order, group)
+        else:
+            self._groups.move_to_end(order)
+        group.copies += 1
+        url = claims.url(place)
+        for page, named_by in _preferred(group, url, int(claims.canonical[place])):
+            yield SurvivorFinding(
+                kind=PREFERRED, url=group.url, order=order, copies=group.copies, page=page, named_by=named_by
+            )
+        least = self.rules.soft_404_places
+        assert claims.pages.tokens is not None
+        counts = claims.status[place] == OK and claims.pages.tokens[place] <= self.rules.soft_404_tokens
+        if least and counts and not group.no_page and group.copies <= _EXAMINED:
+            group.no_page = _unrelated(group, url, least) >= least
+            if group.no_page:
+                yield SurvivorFinding(
+                    kind=SOFT_404, url=group.url, order=order, copies=group.copies, places=group.places
+                )
+
+
+def _preferred(group: _Group, url: str, canonical: int) -> Iterator[tuple[str, NamedBy]]:
+    """The pages of a group that turn out to be its canonical ones with this copy, each once, with who named it."""
+    own = hash_bytes(url.encode())
+    if own in group.named and own not in group.members:
+        yield url, group.named[own]
+    if len(group.members) < _MEMBERS or own in group.named:
+        group.members.setdefault(own, url)
+    if canonical in (0, own, group.url_hash) or canonical in group.named or len(group.named) == _NAMED:
+        return
+    group.named[canonical] = "copy"
+    if canonical in group.members:
+        yield group.members[canonical], "copy"
+
+
+def _unrelated(group: _Group, url: str, least: int) -> int:
+    """At how many addresses the text was found that have nothing to do with each other, the survivor's among them.
+
+    0 where they cannot be enough yet, or too many end alike. Templates are only made where they may be enough.
+    """
+    host = _host(group.url)
+    if _host(url) != host:
+        return 0
+    group.waiting.append(url)
+    if len(group.waiting) + max(1, group.places) < least:
+        return 0
+    for one in [*([] if group.places else [group.url]), *group.waiting]:
+        folder, ending = _address(one)
+        if folder not in group.folders and ending not in group.endings:
+            group.places += 1
+        group.folders.add(folder)
+        group.endings.add(ending)
+        group.examined += 1
+    group.waiting.clear()
+    return group.places if len(group.endings) >= _OWN_ENDINGS * group.examined else 0
+
+
+def _host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0]
+
+
+def _address(url: str) -> tuple[str, str]:
+    """The template of the top folder, none for a page at the root, and the last segment of the path."""
+    path = url.partition("://")[2].partition("/")[2].partition("?")[0]
+    first, *others = path.strip("/").lower().split("/")
+    if not others:
+        return "", first
+    return "{language}" if _LANGUAGE.fullmatch(first) else segment_template(first), others[-1]
