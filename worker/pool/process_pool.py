@@ -53,6 +53,8 @@ GATHER_SECONDS: Final = 0.002
 together. To be woken for each takes as long as a fifth of the page."""
 
 _ENOUGH_AHEAD: Final = 8
+"""Pages that last a child for longer than that."""
+
 _SENT_TOGETHER: Final = 8
 """Pages that go down a pipe in one write, where the child has others to work on."""
 
