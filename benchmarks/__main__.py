@@ -20,6 +20,7 @@ BENCHMARKS: Final = {
     "claim-cost": "what a claim costs every worker, however many there are",
     "ceiling": "how many pages a second any number of workers can order",
     "senders": "how long claims wait while many workers send them, over a real broker",
+    "deciders": "how long they wait where as many workers decide as send, by a reckoned clock",
     "extraction-rules": "what each rule of extraction does to labelled pages",
     "soft-404": "which pages are called none that are some, and the other way",
     "chains": "what chains of near pairs would throw away that is near to no page that is kept",

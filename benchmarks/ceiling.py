@@ -126,7 +126,7 @@ def _write(out: Path, ceilings: Sequence[Ceiling]) -> None:
             "All else is reckoned from these two: where one core of each worker is full, parsers not counted; batches "
             "are full then, too."
         ),
-        versions=("numpy", "numba"),
+        versions=(),
         absent=(),
         sections=[("Pages a second", table(ceilings))],
         plot=report.plot(out.with_suffix(".svg"), lines, x="workers", y="pages a second"),

@@ -88,7 +88,7 @@ def measure(rules: Policy, entries: int, batches: int) -> ClaimCost:
     count = rules.claims_a_batch
     chance = np.random.default_rng(1)
     codes = index_codes.uniform(entries, count * batches)
-    shard = LiveShard(0, rules, _filled(codes.stored, rules, chance), Standing(to=entries))
+    shard = LiveShard(0, rules, filled(codes.stored, rules, chance), Standing(to=entries))
     times = []
     for number, asked in enumerate(np.split(chance.integers(0, 1 << 64, count * batches, np.uint64), batches)):
         offset = entries + 1 + number
@@ -127,7 +127,8 @@ def line_of(measured: ClaimCost) -> str:
     )
 
 
-def _filled(codes: U64, rules: Policy, chance: np.random.Generator) -> Shard:
+def filled(codes: U64, rules: Policy, chance: np.random.Generator) -> Shard:
+    """A shard of these fingerprints, with random sketches where the predicate wants some."""
     shard = Shard.by(rules.near, by_url=rules.track_changes)
     for number, start in enumerate(range(0, len(codes), PORTION)):
         entries = as_entries(codes[start : start + PORTION], number)

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from statistics import median, quantiles
@@ -48,8 +49,8 @@ from worker.verdict.claims import Claims
 DECIDERS: Final = 3
 WARM_UP_SECONDS: Final = 3.0
 _WAIT: Final = 0.005
-_BEGIN: Final = ReplayPoint(0, 0)
-_MOST_PAGES: Final = 1 << 40
+BEGIN: Final = ReplayPoint(0, 0)
+MOST_PAGES: Final = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,8 @@ class Sender(LogSubscriber):
     send: Callable[[bytes, int, int], Ticket]
     rate: float
     chance: np.random.Generator
+    clock: Callable[[], float] = time.monotonic
     writer: bytes = field(default_factory=lambda: secrets.token_bytes(8))
-    offset: int = 0
     ticket: Ticket | None = None
     came: list[float] = field(default_factory=list)
     in_flight: list[float] = field(default_factory=list)
@@ -90,10 +91,44 @@ class Sender(LogSubscriber):
     def on_decided(self, decided: DecidedBatch) -> None:
         """Take the time of its own batch."""
         if decided.writer == self.writer:
-            now = time.monotonic()
+            now = self.clock()
             self.waits.extend(now - came for came in self.in_flight)
             self.batches += 1
             self.ticket = None
+
+    def forget(self) -> None:
+        """Count from here on."""
+        self.waits.clear()
+        self.batches = 0
+
+
+def senders_of(
+    rules: Policy,
+    count: int,
+    pages_a_second: float,
+    chance: np.random.Generator,
+    append: Callable[[bytes], Ticket],
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Sender]:
+    """So many workers with so many pages a second together, all of them unlike each other."""
+    sent = [0] * count
+
+    def send(writer: bytes, partition: int, claims: int) -> Ticket:
+        codes = chance.integers(0, 1 << 64, claims, np.uint64)
+        sources = [(partition, sent[partition] + place) for place in range(claims)]
+        sent[partition] += claims
+        rows = claims_of(rules, sources, codes, int(time.time() * 1000), chance)
+        return append(encode(Claims.of(rows).to_batch(rules.scheme, writer)))
+
+    return [Sender(number, send, pages_a_second / count, chance, clock) for number in range(count)]
+
+
+def waits_of(senders: Sequence[Sender], seconds: float) -> Waits:
+    """What they have seen within so many seconds."""
+    waits = [1000 * wait for sender in senders for wait in sender.waits]
+    batches = sum(sender.batches for sender in senders)
+    slowest = quantiles(waits, n=100, method="inclusive")[98]
+    return Waits(len(senders), len(waits) / seconds, len(waits) / batches, median(waits), slowest)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -158,17 +193,8 @@ def measure(settings: Settings, senders: int, pages_a_second: float, seconds: fl
 
 def _send(settings: Settings, count: int, pages_a_second: float, seconds: float) -> Waits:
     with _order(settings) as (rules, follower, append):
-        chance = np.random.default_rng(count)
-        sent = [0] * count
-
-        def send(writer: bytes, partition: int, claims: int) -> Ticket:
-            codes = chance.integers(0, 1 << 64, claims, np.uint64)
-            sources = [(partition, sent[partition] + place) for place in range(claims)]
-            sent[partition] += claims
-            rows = claims_of(rules, sources, codes, int(time.time() * 1000), chance)
-            return append(FINGERPRINTS, encode(Claims.of(rows).to_batch(rules.scheme, writer)))
-
-        senders = [Sender(number, send, pages_a_second / count, chance) for number in range(count)]
+        append_claims = partial(append, FINGERPRINTS)
+        senders = senders_of(rules, count, pages_a_second, np.random.default_rng(count), append_claims)
         for sender in senders:
             follower.join(sender)
         begun = since = time.monotonic()
@@ -178,17 +204,13 @@ def _send(settings: Settings, count: int, pages_a_second: float, seconds: float)
             if not warm and now > begun + WARM_UP_SECONDS:
                 warm = True
                 for sender in senders:
-                    sender.waits.clear()
-                    sender.batches = 0
+                    sender.forget()
             for sender in senders:
                 sender.step(now, since, rules.claims_a_batch)
             since = now
             follower.read(_WAIT)
             follower.decide()
-        waits = [1000 * wait for sender in senders for wait in sender.waits]
-        batches = sum(sender.batches for sender in senders)
-        slowest = quantiles(waits, n=100, method="inclusive")[98]
-        return Waits(count, len(waits) / seconds, len(waits) / batches, median(waits), slowest)
+        return waits_of(senders, seconds)
 
 
 def _decide(settings: Settings, number: int, ready: Event, stop: Event) -> None:
@@ -216,7 +238,7 @@ def _order(settings: Settings) -> Iterator[tuple[Policy, Follower, Callable[[str
     rules = replace(policy(settings, scheme, writer), partitions=1 << 20)
     log = kafka_log(settings, client_options(settings.kafka), writer)
     headers = [(SCHEME_HEADER, rules.scheme_text)]
-    follower = Follower(log, rules, _BEGIN, Observer(), Ends(lambda places: [Bounds(0, _MOST_PAGES) for _ in places]))
+    follower = Follower(log, rules, BEGIN, Observer(), Ends(lambda places: [Bounds(0, MOST_PAGES) for _ in places]))
     try:
         yield rules, follower, lambda topic, value: log.append(topic, 0, None, value, headers)
     finally:

@@ -15,7 +15,7 @@ from worker.errors import Refused, Unavailable, UnreadableRecord
 from worker.index.shard import Queries
 from worker.messages import Answer, Batch, decode
 from worker.stream.barrier import Barrier, Ends, impossible_or_beyond, unreadable
-from worker.stream.log import Log, Record
+from worker.stream.log import Readable, Record
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint, other_scheme
 from worker.topics import ANSWERS, FINGERPRINTS
@@ -80,7 +80,7 @@ class Follower:
     record that must not be decided (``worker.stream.barrier``) every worker ends, once all before it is decided.
     """
 
-    def __init__(self, log: Log, policy: Policy, start: ReplayPoint, observer: Observer, ends: Ends) -> None:
+    def __init__(self, log: Readable, policy: Policy, start: ReplayPoint, observer: Observer, ends: Ends) -> None:
         self.policy = policy
         self.observer = observer
         self.subscribers: list[LogSubscriber] = []
