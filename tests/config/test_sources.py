@@ -66,7 +66,7 @@ def test_of_a_flag_given_twice_the_last_counts() -> None:
         ("kafka:\n  bootstrap_server: a:1\n", [":2", "did you mean kafka.bootstrap_servers?"]),
         ("kafka:\n  k: 3\n", ["kafka.k", ":2", "did you mean near.k?"]),
         ("kafak:\n  group: a\n", ["kafak", ":1", "did you mean kafka?"]),
-        ("near: 3\n", ["near", ":1", "a single value", "k, threshold, scope, ttl_days"]),
+        ("near: 3\n", ["near", ":1", "a single value", "k, threshold, scope, track_changes, ttl_days"]),
         ("near: [k]\n", ["near", ":1", "a list"]),
         ("- near\n", [":1", "a list", "sections"]),
         ("near\n", [":1", "a single value", "sections"]),
