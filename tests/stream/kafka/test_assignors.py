@@ -20,7 +20,7 @@ pytestmark = pytest.mark.cluster
 
 SHARDS: Final = 6
 MOST_BYTES: Final = 1 << 20
-TIMING: Final = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 300}
+TIMING: Final[dict[str, Any]] = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 300}
 ACTIVE, STANDBY = Role.ACTIVE, Role.STANDBY
 
 

@@ -210,7 +210,7 @@ class Member:
         two_holders: TwoHolders | None = None,
         **more: Any,
     ) -> None:
-        assignors = [Sticky()] if two_holders is None else [two_holders, two_holders.sticky]
+        sticky = Sticky() if two_holders is None else two_holders.sticky
         self.topic = topic
         self.group = group
         with reaching(options):
@@ -223,12 +223,12 @@ class Member:
                 metrics_enabled=False,
                 auto_offset_reset="none",
                 isolation_level="read_committed",  # else a predecessor's pending offsets are not waited for
-                partition_assignment_strategy=assignors,
+                partition_assignment_strategy=[sticky] if two_holders is None else [two_holders, sticky],
             )
         unpack_bounded(self.consumer, most_bytes)
         self._fetches = Fetches(self.consumer)
         self.changes = Changes(self.consumer)
-        assignors[-1].heard = self.changes.assigned
+        sticky.heard = self.changes.assigned
         if two_holders is not None:
             two_holders.consumer = self.consumer
         topics = [topic] if two_holders is None else list(two_holders.roles)
