@@ -163,7 +163,7 @@ class _Crew:
     def wait_until_ready(self) -> None:
         """Until each worker has pages, shards, and nothing to restore."""
         deadline = time.monotonic() + READY_SECONDS
-        while not (self._is_shared_out() and self._all_are_ready()):
+        while not (self._all_are_ready() and self._is_shared_out()):
             for worker in self.workers.values():
                 see_that_it_runs(worker)
             if time.monotonic() > deadline:

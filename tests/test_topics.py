@@ -8,6 +8,7 @@ from worker import topics
 from worker.topics import (
     DEAD_LETTERS,
     DEDUPLICATED,
+    INDEX_STANDBY,
     OUTPUT_MARGIN_BYTES,
     TopicSpec,
     group_names,
@@ -20,9 +21,13 @@ def specs(**changes: object) -> dict[str, TopicSpec]:
     return {spec.topic: spec for spec in topic_specs(**changes)}  # type: ignore[arg-type]
 
 
-def test_there_are_nine_in_a_fixed_order() -> None:
-    assert tuple(specs()) == topics.ALL
-    assert len(topics.ALL) == 9
+def test_there_are_ten_in_a_fixed_order_and_one_is_for_second_holders_only() -> None:
+    made = specs(replicas=2)
+    assert tuple(made) == topics.ALL
+    assert len(topics.ALL) == 10
+    assert made[INDEX_STANDBY].partitions == made["index"].partitions
+    del made[INDEX_STANDBY]
+    assert specs() == made
 
 
 def test_where_no_page_is_copied_there_is_no_topic_for_copies_and_the_others_are_the_same() -> None:
@@ -33,7 +38,7 @@ def test_where_no_page_is_copied_there_is_no_topic_for_copies_and_the_others_are
 
 def test_names_carry_the_prefix() -> None:
     assert topic_name("dedup.", topics.PAGES) == "dedup.pages"
-    assert {spec.name for spec in specs(prefix="").values()} == set(topics.ALL)
+    assert {spec.name for spec in specs(prefix="").values()} == set(topics.ALL) - {INDEX_STANDBY}
     assert specs(prefix="a.b-")["dead-letters"].name == "a.b-dead-letters"
 
 
@@ -69,7 +74,7 @@ def test_the_logs_have_one_partition_since_their_order_is_the_order_of_the_world
 
 
 def test_the_index_and_what_is_known_of_jobs_are_compacted_and_keep_everything() -> None:
-    made = specs()
+    made = specs(replicas=2)
     policies = {name: spec.config["cleanup.policy"] for name, spec in made.items()}
     assert policies == dict.fromkeys(topics.ALL, "delete") | {"index": "compact", "jobs": "compact"}
     assert all("retention.ms" not in made[topic].config for topic in ("index", "jobs"))

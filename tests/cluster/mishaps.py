@@ -107,6 +107,17 @@ def kill(world: Round) -> bool:
     return True
 
 
+def both_holders(world: Round) -> bool:
+    """kill -9 of two workers at once, which hold some shards together where those have two holders; two are started."""
+    if len(world.workers) < 2:
+        return False
+    for worker in world.chance.sample(world.workers, 2):
+        worker.kill()
+    world.start()
+    world.start()
+    return True
+
+
 def kill_in_a_transaction(world: Round) -> bool:
     """kill -9 of a worker whose transaction is open; another is started."""
     admin = KafkaAdminClient(**world.cluster.options)
@@ -236,6 +247,7 @@ def foreign_records(world: Round) -> bool:
 
 FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
     (4, kill),
+    (2, both_holders),
     (3, kill_in_a_transaction),
     (3, pause),
     (2, nap),

@@ -98,7 +98,9 @@ def play(
     chance = random.Random(seed)
     ttl, output = chance.choice((None, TTL_DAYS)), chance.choice(("tag", "drop", "verdicts"))
     folder.mkdir()
-    more = [f"output.mode={output}", "commit.seconds=0.2"] + ([f"near.ttl_days={ttl}"] if ttl else [])
+    replicas = chance.choice((1, 2))
+    more = [f"output.mode={output}", f"index.replicas={replicas}", "commit.seconds=0.2"]
+    more += [f"near.ttl_days={ttl}"] if ttl else []
     if chance.random() < SNAPSHOTS:
         more += [f"index.state_dir={folder}", "index.snapshot_seconds=3"]
     with Cluster(broker.bootstrap_servers, prefix, folder, more) as cluster:
@@ -106,7 +108,7 @@ def play(
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, prefix + INDEX, EAGER_CLEANER)])
         admin.close()
         world = Round(cluster, broker, chance)
-        for _ in range(2):
+        for _ in range(1 + replicas):
             world.start()
         until = time.monotonic() + seconds
         dated = a_minute_apart(pages, int(time.time() * 1000) - FETCHED_FROM_DAYS * DAY_MS)

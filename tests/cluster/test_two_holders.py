@@ -117,3 +117,39 @@ def test_while_a_worker_is_paused_and_another_dies_pages_of_the_living_get_their
         crawler.stop()
     check(cluster)
     assert [crew.named[name].stop() for name in (names[0], names[2])] == [0, 0]
+
+
+@pytest.mark.long
+def test_both_holders_of_shards_that_die_at_once(crew: Crew) -> None:
+    cluster = crew.cluster
+    names = [crew.start() for _ in range(3)]
+    crew.wait()
+    with Crawler(cluster.options, cluster.prefix, invented(seed=2), a_second=PAGES_A_SECOND) as crawler:
+        crew.commit_beyond(set(range(cluster.settings.topics.partitions)))
+        for name in names[:2]:
+            crew.named[name].kill()
+        crew.start()
+        crew.start()
+        crew.commit_beyond(set(range(cluster.settings.topics.partitions)))
+        crawler.stop()
+    check(cluster)
+
+
+@pytest.mark.long
+def test_the_number_of_holders_is_changed_while_a_crawl_goes_on(crew: Crew) -> None:
+    """One worker after the other is started anew with the other value."""
+    cluster = crew.cluster
+    names = [crew.start("index.replicas=1") for _ in range(2)]
+    wait_for(lambda: all(STARTED in crew.named[name].said() for name in names), "workers to run")
+    with Crawler(cluster.options, cluster.prefix, invented(seed=3), a_second=PAGES_A_SECOND) as crawler:
+        everything = set(range(cluster.settings.topics.partitions))
+        crew.commit_beyond(everything)
+        for replicas in (2, 1):
+            for name in list(crew.named):
+                assert crew.named.pop(name).stop() == 0
+                crew.start(f"index.replicas={replicas}")
+                crew.commit_beyond(everything)
+            if replicas == 2:
+                crew.wait()
+        crawler.stop()
+    check(cluster)
