@@ -295,6 +295,9 @@ def test_a_worker_is_ready_when_all_that_is_its_own_works() -> None:
     ]
     worker.take_up()
     assert missing_for_readiness(worker) == ["shard 0 is replaying", "partition 0 is replaying"]
+    worker.shards[0].hold(None)
+    assert missing_for_readiness(worker) == ["partition 0 is replaying"]
+    worker.shards[0].hold(Role.ACTIVE)
     stage.play(B, COMMIT)
     assert missing_for_readiness(worker) == []
     worker.drain()

@@ -171,6 +171,8 @@ def missing_for_readiness(worker: Worker) -> list[str]:
         if group.membership().evicted:
             missing.append(f"the worker is not, or not yet, a member of the consumer group on {topic}")
     for shard in worker.shards.values():
+        if shard.role is None:
+            continue
         if shard.restoration is not None:
             read = f", {shard.restoration.progress:.0%} of its blocks read"
             missing.append(f"shard {shard.number} is {shard.state.value}{read}")
