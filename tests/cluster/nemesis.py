@@ -110,9 +110,11 @@ def play(
         world = Round(cluster, broker, chance)
         for _ in range(1 + replicas):
             world.start()
-        until = time.monotonic() + seconds
         dated = a_minute_apart(pages, int(time.time() * 1000) - FETCHED_FROM_DAYS * DAY_MS)
         with Crawler(cluster.options, prefix, dated, a_second=PAGES_A_SECOND) as crawler:
+            # The log's scheme is that of its first batch: a foreign one must not come before the workers' own.
+            wait_for(lambda: any(cluster.consumed().values()), "the first pages to be committed")
+            until = time.monotonic() + seconds
             while time.monotonic() < until and not world.problems:
                 pause_until = time.monotonic() + chance.uniform(1, 7)
                 while time.monotonic() < pause_until:
