@@ -16,7 +16,7 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 
 from crawler_plugin import stats
-from crawler_plugin.feedback.decision import Decision
+from crawler_plugin.feedback.decision import RequestDecision
 from crawler_plugin.feedback.evidence import GroupCounts
 from crawler_plugin.judging.verdicts import LATE, SPOOLED, TOO_LARGE
 from crawler_plugin.metrics.server import ListenAddress
@@ -286,20 +286,20 @@ class CrawlLog:
             "templates give copies. See that its JOBDIR can be written and has room",
         )
 
-    def fed_back(self, told: Sequence[tuple[str, GroupCounts, Counter[Decision]]], *, is_dry_run: bool) -> None:
+    def fed_back(self, told: Sequence[tuple[str, GroupCounts, Counter[RequestDecision]]], *, is_dry_run: bool) -> None:
         """The crawl has ended: what became of requests by what which group knew."""
         if not told:
             return
         would = "would have been " if is_dry_run else ""
         for group, counts, decisions in told[:TOLD_GROUPS]:
-            explored = decisions[Decision.EXPLORED]
+            explored = decisions[RequestDecision.EXPLORED]
             left = decisions.total() - explored
             if left:
                 self._stats.set_value(stats.FEEDBACK_BY + group, left)
             became = ", ".join(
                 f"{number} {decision.value.replace('_', ' ')}"
                 for decision, number in decisions.most_common()
-                if decision is not Decision.EXPLORED
+                if decision is not RequestDecision.EXPLORED
             )
             self.say(
                 logging.INFO,

@@ -47,6 +47,7 @@ def run_python(*arguments: str, **environment: str) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.long
 def test_without_a_folder_for_the_cache_kernels_are_compiled_at_each_start_with_a_warning() -> None:
     # What numba does where neither the package's folder nor the home can be written to: no locator applies.
     code = (

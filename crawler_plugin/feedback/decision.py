@@ -32,7 +32,7 @@ class FeedbackPolicy:
     is_dry_run: bool = False
 
 
-class Decision(Enum):
+class RequestDecision(Enum):
     """What becomes of a request. One whose template has had its budget is dropped, whatever the action."""
 
     LET_GO = "let_go"
@@ -42,14 +42,14 @@ class Decision(Enum):
     OVER_BUDGET = "over_budget"
 
 
-def decide(evidence: Evidence | None, policy: FeedbackPolicy, draw: float) -> Decision:
+def decide(evidence: Evidence | None, policy: FeedbackPolicy, draw: float) -> RequestDecision:
     """Decide on a request within its budgets; ``draw`` is in [0, 1)."""
     if evidence is None or evidence.upper_bound > LOW:
-        return Decision.LET_GO
+        return RequestDecision.LET_GO
     share = max(policy.explore, evidence.upper_bound) if policy.action == "sample" else policy.explore
     if draw < share:
-        return Decision.EXPLORED
-    return Decision.POSTPONED if policy.action == "deprioritise" else Decision.DROPPED
+        return RequestDecision.EXPLORED
+    return RequestDecision.POSTPONED if policy.action == "deprioritise" else RequestDecision.DROPPED
 
 
 def draw_of(url: str, seed: int) -> float:

@@ -21,7 +21,7 @@ from scrapy.http.request import NO_CALLBACK
 from crawler_plugin import stats
 from crawler_plugin.component import Component
 from crawler_plugin.delivery import Delivery
-from crawler_plugin.feedback.decision import Decision
+from crawler_plugin.feedback.decision import RequestDecision
 
 KEEP_KEY: Final = "dedup_keep"
 """``request.meta["dedup_keep"] = True``: the request is made, whatever its template gives and has had."""
@@ -56,20 +56,20 @@ class FeedbackMiddleware(Component):
             return None
         memory = self._learning.memory
         if request.meta.get(KEEP_KEY):
-            decision = Decision.LET_GO
+            decision = RequestDecision.LET_GO
         elif state == _POSTPONED:
             request.dont_filter = dont_filter
             decision = memory.decide_again(request.url)
         else:
             decision = memory.decide(request.url)
-        if decision is not Decision.LET_GO:
+        if decision is not RequestDecision.LET_GO:
             self._delivery.log.count(stats.FEEDBACK + decision.value)
         if not self._learning.policy.is_dry_run:
-            if decision is Decision.POSTPONED:
+            if decision is RequestDecision.POSTPONED:
                 later = request.replace(priority=request.priority - BEHIND, dont_filter=True)
                 later.meta[MARK_KEY] = [_POSTPONED, request.url, request.dont_filter]
                 return later
-            if decision in (Decision.DROPPED, Decision.OVER_BUDGET):
+            if decision in (RequestDecision.DROPPED, RequestDecision.OVER_BUDGET):
                 raise IgnoreRequest(f"dropped by DEDUP_FEEDBACK ({decision.value})")
         memory.let_go(request.url)
         request.meta[MARK_KEY] = [_MADE, request.url, request.dont_filter]

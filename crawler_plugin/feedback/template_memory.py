@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from crawler_plugin.feedback.decision import Decision, FeedbackPolicy, decide, draw_of
+from crawler_plugin.feedback.decision import FeedbackPolicy, RequestDecision, decide, draw_of
 from crawler_plugin.feedback.evidence import GroupCounts, count_verdict, weigh
 from crawler_plugin.feedback.url_groups import groups_of
 
@@ -23,7 +23,7 @@ class TemplateMemory:
         self._policy = policy
         self._most = most
         self._groups = OrderedDict(known or {})
-        self._decisions: dict[str, Counter[Decision]] = {}
+        self._decisions: dict[str, Counter[RequestDecision]] = {}
 
     def __iter__(self) -> Iterator[tuple[str, GroupCounts]]:
         """All groups, those that were used last at the end."""
@@ -43,26 +43,26 @@ class TemplateMemory:
             count_verdict(known, self._policy.least, is_new=verdict != "duplicate")
             self._forget()
 
-    def decide(self, url: str) -> Decision:
+    def decide(self, url: str) -> RequestDecision:
         """What is to become of a request, by the verdicts and the budgets of its groups."""
         groups = groups_of(url)
         decision = self.decide_again(url)
-        if decision is Decision.OVER_BUDGET:
+        if decision is RequestDecision.OVER_BUDGET:
             return decision
         evidence = weigh([self._groups.get(group) for group in groups.all], self._policy.least)
         decision = decide(evidence, self._policy, draw_of(url, self._policy.seed))
-        if evidence is not None and decision is not Decision.LET_GO:
+        if evidence is not None and decision is not RequestDecision.LET_GO:
             self._note(groups.all[evidence.depth], decision)
         return decision
 
-    def decide_again(self, url: str) -> Decision:
+    def decide_again(self, url: str) -> RequestDecision:
         """What is to become of a request that was postponed: by its budgets alone."""
         for group in groups_of(url).own if self._policy.budget else ():
             counts = self._groups.get(group)
             if counts is not None and counts.fetched >= self._policy.budget:
-                self._note(group, Decision.OVER_BUDGET)
-                return Decision.OVER_BUDGET
-        return Decision.LET_GO
+                self._note(group, RequestDecision.OVER_BUDGET)
+                return RequestDecision.OVER_BUDGET
+        return RequestDecision.LET_GO
 
     def let_go(self, url: str) -> None:
         """The request is made."""
@@ -70,12 +70,12 @@ class TemplateMemory:
             self._used(group).fetched += 1
         self._forget()
 
-    def decisions(self) -> list[tuple[str, GroupCounts, Counter[Decision]]]:
+    def decisions(self) -> list[tuple[str, GroupCounts, Counter[RequestDecision]]]:
         """What was decided on what each group knew, or on its budget, those with the most first."""
         found = [(group, self._groups[group], counted) for group, counted in self._decisions.items()]
         return sorted(found, key=lambda each: (-each[2].total(), each[0]))
 
-    def _note(self, group: str, decision: Decision) -> None:
+    def _note(self, group: str, decision: RequestDecision) -> None:
         self._used(group)
         self._decisions.setdefault(group, Counter())[decision] += 1
         self._forget()

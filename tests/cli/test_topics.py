@@ -56,6 +56,7 @@ def test_create_makes_all_and_check_agrees(run: Run, topic_prefix: str, capsys: 
         f"{topic_prefix}verdicts": ["8", "delete", "created"],
         f"{topic_prefix}dead-letters": ["8", "delete", "created"],
         f"{topic_prefix}jobs": ["1", "compact", "created"],
+        f"{topic_prefix}findings": ["1", "delete", "created"],
     }
     assert run("check") == 0
     assert {cells[2] for cells in rows(capsys).values()} == {"as wanted"}

@@ -204,5 +204,6 @@ def test_an_index_goes_on_with_other_shards_and_without_a_forgotten_url(
         "deduplicated",
         "verdicts",
         "dead-letters",
+        "findings",
     }
     assert command(topics, new, "check") == 0

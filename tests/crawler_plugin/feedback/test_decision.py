@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_plugin.feedback.decision import LOW, Decision, FeedbackAction, FeedbackPolicy, decide, draw_of
+from crawler_plugin.feedback.decision import LOW, FeedbackAction, FeedbackPolicy, RequestDecision, decide, draw_of
 from crawler_plugin.feedback.evidence import Evidence
 
 ACTIONS: tuple[FeedbackAction, ...] = ("deprioritise", "sample", "drop")
@@ -17,25 +17,25 @@ ACTIONS: tuple[FeedbackAction, ...] = ("deprioritise", "sample", "drop")
 @pytest.mark.parametrize(
     ("action", "upper_bound", "draw", "decision"),
     [
-        ("deprioritise", LOW, 0.05, Decision.POSTPONED),
-        ("deprioritise", LOW, 0.0499, Decision.EXPLORED),
-        ("deprioritise", LOW + 0.001, 0.99, Decision.LET_GO),
-        ("drop", LOW, 0.05, Decision.DROPPED),
-        ("drop", 0.01, 0.0499, Decision.EXPLORED),
-        ("sample", 0.15, 0.149, Decision.EXPLORED),
-        ("sample", 0.15, 0.15, Decision.DROPPED),
-        ("sample", 0.01, 0.0499, Decision.EXPLORED),
+        ("deprioritise", LOW, 0.05, RequestDecision.POSTPONED),
+        ("deprioritise", LOW, 0.0499, RequestDecision.EXPLORED),
+        ("deprioritise", LOW + 0.001, 0.99, RequestDecision.LET_GO),
+        ("drop", LOW, 0.05, RequestDecision.DROPPED),
+        ("drop", 0.01, 0.0499, RequestDecision.EXPLORED),
+        ("sample", 0.15, 0.149, RequestDecision.EXPLORED),
+        ("sample", 0.15, 0.15, RequestDecision.DROPPED),
+        ("sample", 0.01, 0.0499, RequestDecision.EXPLORED),
     ],
 )
 def test_what_becomes_of_a_request_whose_template_gives_copies(
-    action: FeedbackAction, upper_bound: float, draw: float, decision: Decision
+    action: FeedbackAction, upper_bound: float, draw: float, decision: RequestDecision
 ) -> None:
     assert decide(Evidence(0, upper_bound), FeedbackPolicy(action), draw) is decision
 
 
 @given(st.sampled_from(ACTIONS), st.floats(0, 0.999))
 def test_without_evidence_every_request_is_let_go(action: FeedbackAction, draw: float) -> None:
-    assert decide(None, FeedbackPolicy(action), draw) is Decision.LET_GO
+    assert decide(None, FeedbackPolicy(action), draw) is RequestDecision.LET_GO
 
 
 def test_draws_are_even_and_the_same_for_a_url_and_a_seed() -> None:

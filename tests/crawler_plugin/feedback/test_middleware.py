@@ -114,6 +114,7 @@ def test_a_mark_that_is_not_of_this_request_says_nothing(mark: object) -> None:
     assert middleware().process_request(Request(TRAP.format(99), meta={MARK_KEY: mark})) is not None
 
 
+@pytest.mark.long
 def test_a_crawl_that_learns_sees_more_within_a_budget_leaves_traps_by_itself_and_goes_on_with_what_it_knew(
     tmp_path: Path,
 ) -> None:

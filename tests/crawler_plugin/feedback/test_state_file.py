@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_plugin.feedback.decision import Decision, FeedbackPolicy
+from crawler_plugin.feedback.decision import FeedbackPolicy, RequestDecision
 from crawler_plugin.feedback.evidence import GroupCounts
 from crawler_plugin.feedback.state_file import read_groups, write_groups
 from crawler_plugin.feedback.template_memory import TemplateMemory
@@ -28,8 +28,8 @@ def test_a_memory_that_was_written_decides_as_before_and_goes_on_forgetting_the_
     write_groups(tmp_path / "file", before)
     after = TemplateMemory(policy, read_groups(tmp_path / "file"))
     assert list(after) == list(before)
-    assert after.decide("https://a.example/news/9") is Decision.OVER_BUDGET
-    assert after.decide("https://a.example/calendar/99") is Decision.POSTPONED
+    assert after.decide("https://a.example/news/9") is RequestDecision.OVER_BUDGET
+    assert after.decide("https://a.example/calendar/99") is RequestDecision.POSTPONED
     assert {path.name for path in tmp_path.iterdir()} == {"file"}
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_plugin.feedback.decision import Decision, FeedbackPolicy
+from crawler_plugin.feedback.decision import FeedbackPolicy, RequestDecision
 from crawler_plugin.feedback.template_memory import TemplateMemory
 
 SITE = "https://a.example"
@@ -28,8 +28,10 @@ def numbered(start: str, count: int, first: int = 0) -> list[str]:
     return [f"{start}{number}" for number in range(first, first + count)]
 
 
-@pytest.mark.parametrize(("verdict", "decision"), [("duplicate", Decision.POSTPONED), ("refetch", Decision.LET_GO)])
-def test_only_duplicates_speak_against_a_template(verdict: str, decision: Decision) -> None:
+@pytest.mark.parametrize(
+    ("verdict", "decision"), [("duplicate", RequestDecision.POSTPONED), ("refetch", RequestDecision.LET_GO)]
+)
+def test_only_duplicates_speak_against_a_template(verdict: str, decision: RequestDecision) -> None:
     known = memory()
     learn(known, numbered("/calendar/", 20), verdict)
     assert known.decide(f"{SITE}/calendar/99") is decision
@@ -45,10 +47,10 @@ def test_a_template_that_gives_copies_is_postponed_and_one_beside_it_goes_on() -
     known = memory()
     learn(known, numbered("/news/", 40), "unique")
     learn(known, numbered("/calendar/2026/", 40), "duplicate")
-    assert known.decide(f"{SITE}/calendar/2027/1") is Decision.POSTPONED
-    assert known.decide(f"{SITE}/news/77") is Decision.LET_GO
-    assert known.decide(f"{SITE}/about") is Decision.LET_GO
-    assert known.decide("data:,x") is Decision.LET_GO
+    assert known.decide(f"{SITE}/calendar/2027/1") is RequestDecision.POSTPONED
+    assert known.decide(f"{SITE}/news/77") is RequestDecision.LET_GO
+    assert known.decide(f"{SITE}/about") is RequestDecision.LET_GO
+    assert known.decide("data:,x") is RequestDecision.LET_GO
 
 
 @pytest.mark.parametrize(
@@ -65,39 +67,39 @@ def test_traps_of_which_each_template_has_few_pages_are_seen_by_a_wider_group(tr
     known = memory()
     learn(known, numbered("/news/", 40), "unique")
     learn(known, traps[:22], "duplicate")
-    assert known.decide(SITE + traps[-1]) is Decision.POSTPONED
-    assert known.decide(f"{SITE}/news/77") is Decision.LET_GO
-    assert known.decide(f"{SITE}/news/77?page=2") is Decision.LET_GO
+    assert known.decide(SITE + traps[-1]) is RequestDecision.POSTPONED
+    assert known.decide(f"{SITE}/news/77") is RequestDecision.LET_GO
+    assert known.decide(f"{SITE}/news/77?page=2") is RequestDecision.LET_GO
 
 
 def test_one_trap_alone_says_nothing_of_the_rest_of_its_host() -> None:
     known = memory()
     learn(known, numbered("/calendar/2026/", 500), "duplicate")
-    assert known.decide(f"{SITE}/calendar/2027/1") is Decision.POSTPONED
+    assert known.decide(f"{SITE}/calendar/2027/1") is RequestDecision.POSTPONED
     for path in ("/news/7", "/", "/about?id=7", "/calendar/about"):
-        assert known.decide(SITE + path) is Decision.LET_GO
+        assert known.decide(SITE + path) is RequestDecision.LET_GO
 
 
 def test_new_content_in_what_is_explored_brings_a_template_back() -> None:
     known = memory()
     learn(known, numbered("/calendar/", 500), "duplicate")
-    assert known.decide(f"{SITE}/calendar/501") is Decision.POSTPONED
+    assert known.decide(f"{SITE}/calendar/501") is RequestDecision.POSTPONED
     learn(known, ["/calendar/502", "/calendar/503"], "unique")
-    assert known.decide(f"{SITE}/calendar/504") is Decision.LET_GO
+    assert known.decide(f"{SITE}/calendar/504") is RequestDecision.LET_GO
 
 
 def test_a_budget_is_that_of_a_template_and_of_all_combinations_at_a_path() -> None:
     known = memory(budget=3)
     for path in ("/calendar/1", "/calendar/2", "/shop?a=1&b=2", "/shop?a=1&c=2"):
-        assert known.decide(SITE + path) is Decision.LET_GO
+        assert known.decide(SITE + path) is RequestDecision.LET_GO
         known.let_go(SITE + path)
     for path in ("/calendar/3", "/shop?b=1&c=2", "/shop?page=2"):
-        assert known.decide(SITE + path) is Decision.LET_GO
+        assert known.decide(SITE + path) is RequestDecision.LET_GO
         known.let_go(SITE + path)
-    assert known.decide(f"{SITE}/calendar/4") is Decision.OVER_BUDGET
-    assert known.decide_again(f"{SITE}/shop?d=1&e=2") is Decision.OVER_BUDGET
-    assert known.decide(f"{SITE}/shop?page=3") is Decision.LET_GO
-    assert known.decide(f"{SITE}/other/4") is Decision.LET_GO
+    assert known.decide(f"{SITE}/calendar/4") is RequestDecision.OVER_BUDGET
+    assert known.decide_again(f"{SITE}/shop?d=1&e=2") is RequestDecision.OVER_BUDGET
+    assert known.decide(f"{SITE}/shop?page=3") is RequestDecision.LET_GO
+    assert known.decide(f"{SITE}/other/4") is RequestDecision.LET_GO
 
 
 def test_what_was_decided_is_told_by_the_group_that_knew_the_most_first() -> None:
@@ -109,8 +111,8 @@ def test_what_was_decided_is_told_by_the_group_that_knew_the_most_first() -> Non
     known.decide(f"{SITE}/shop?x=1&y=1")
     told = [(group, counts.verdicts, dict(decisions)) for group, counts, decisions in known.decisions()]
     assert told == [
-        ("a.example/calendar/{number}", 20, {Decision.POSTPONED: 3}),
-        ("a.example/shop?…", 21, {Decision.POSTPONED: 1}),
+        ("a.example/calendar/{number}", 20, {RequestDecision.POSTPONED: 3}),
+        ("a.example/shop?…", 21, {RequestDecision.POSTPONED: 1}),
     ]
 
 

@@ -83,6 +83,7 @@ def test_a_claim_has_the_place_of_its_page_and_the_canonical_url() -> None:
             text_hash=7,
             tokens=9,
             language="en",
+            status=200,
         )
     ]
     assert not parsing.busy
