@@ -19,12 +19,12 @@ from kafka.structs import OffsetAndMetadata
 
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
-from tests.cluster.outside import read, traces
+from tests.cluster.outside import committed_ends, last_ends, read, traces
 from tests.guarantees import Traces, check_guarantees
 from tests.waiting import wait_for
 from worker.broker.server import LocalBroker
 from worker.messages import VerdictRecord
-from worker.topics import DAY_MS, INDEX, PAGES
+from worker.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
 
 pytestmark = pytest.mark.cluster
 
@@ -75,6 +75,12 @@ def running(worker: WorkerProcess) -> WorkerProcess:
 def check(cluster: Cluster, *, ttl: int | None = None) -> Traces:
     """Everything is committed, once, as the oracle says; every kind of verdict was among it."""
     cluster.wait_until_committed()
+    # The broker ends a transaction topic by topic: consumed offsets may be committed before their verdicts can be read.
+    outputs = [cluster.prefix + topic for topic in (DEDUPLICATED, VERDICTS, DEAD_LETTERS)]
+    wait_for(
+        lambda: committed_ends(cluster.bootstrap, outputs) == last_ends(cluster.bootstrap, outputs),
+        "all transactions to have ended on the outputs",
+    )
     found = traces(cluster.bootstrap, cluster.prefix, ttl=ttl)
     committed = check_guarantees(found)
     assert {record and record.verdict for record in committed.values()} == FOUND
