@@ -6,7 +6,7 @@ import random
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -17,6 +17,7 @@ from kafka.admin import MemberToRemove
 from tests.cluster import hostile
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import invented
+from tests.cluster.lines import Line
 from tests.cluster.shifted_clock import ShiftedClock
 from worker.broker.server import LocalBroker
 from worker.errors import Unavailable
@@ -42,12 +43,21 @@ class Round:
     problems: list[str] = field(default_factory=list)
     restarted: int = 0
     outage: float = -OUTAGE_SECONDS
+    lines: Sequence[Line] = ()
+    line_of: dict[int, Line] = field(default_factory=dict)
+    cut_until: dict[Line, float] = field(default_factory=dict)
 
     def start(self) -> WorkerProcess:
-        """Another worker, with a clock of its own that is right as yet."""
+        """Another worker, with a clock of its own that is right as yet, and a line of its own while there are some."""
         clock = ShiftedClock(self.cluster.folder / f"clock-{len(self.clocks)}")
         self.clocks.append(clock)
-        return self.cluster.start_worker(clock=clock)
+        taken = {self.line_of[worker.process.pid] for worker in self.workers if worker.process.pid in self.line_of}
+        line = next((line for line in self.lines if line not in taken and not line.is_cut), None)
+        more = [] if line is None else [f"kafka.bootstrap_servers={line.bootstrap}"]
+        worker = self.cluster.start_worker(*more, clock=clock)
+        if line is not None:
+            self.line_of[worker.process.pid] = line
+        return worker
 
     @property
     def workers(self) -> list[WorkerProcess]:
@@ -71,6 +81,8 @@ class Round:
         for worker in self.workers:
             if self.asleep.get(worker.process.pid, now + 1) <= now:
                 self.wake(worker)
+        for line in [line for line, until in self.cut_until.items() if until <= now]:
+            self.mend(line)
         while len(self.awake()) < 1:
             self.start()
         self.watch()
@@ -91,10 +103,17 @@ class Round:
         worker.wake()
         self.asleep.pop(worker.process.pid, None)
 
+    def mend(self, line: Line) -> None:
+        """Let what is sent on it arrive again."""
+        line.mend(drop=self.chance.random() < 0.5)
+        del self.cut_until[line]
+
     def recover(self) -> None:
-        """Everybody awake, and at least one at work."""
+        """Everybody awake, all lines whole, and at least one at work."""
         for worker in self.workers:
             self.wake(worker)
+        for line in list(self.cut_until):
+            self.mend(line)
         self.look()
 
 
@@ -157,6 +176,19 @@ def _stop(world: Round, least: float, most: float) -> bool:
     worker = world.chance.choice(world.awake())
     worker.pause()
     world.asleep[worker.process.pid] = time.monotonic() + world.chance.uniform(least, most)
+    return True
+
+
+def cut(world: Round) -> bool:
+    """The line between a worker and the broker is cut for up to three session timeouts; then what was sent on it
+    arrives, late, or its connections end."""
+    whole = [world.line_of[worker.process.pid] for worker in world.awake() if worker.process.pid in world.line_of]
+    whole = [line for line in whole if not line.is_cut]
+    if not whole:
+        return False
+    line = world.chance.choice(whole)
+    line.cut()
+    world.cut_until[line] = time.monotonic() + world.chance.uniform(0.5, 20)
     return True
 
 
@@ -251,6 +283,7 @@ FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
     (3, kill_in_a_transaction),
     (3, pause),
     (2, nap),
+    (3, cut),
     (4, join),
     (3, leave),
     (3, evict),

@@ -21,9 +21,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from itertools import count, islice
 from pathlib import Path
@@ -34,7 +35,8 @@ from kafka.admin import ConfigResource, ConfigResourceType
 
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
-from tests.cluster.mishaps import FAULTS, Round
+from tests.cluster.lines import Line, Lines
+from tests.cluster.mishaps import FAULTS, MOST_WORKERS, Round
 from tests.cluster.outside import traces
 from tests.guarantees import Traces, Violation, check_guarantees
 from tests.oracle import verdicts
@@ -92,7 +94,13 @@ class Outcome:
 
 
 def play(
-    broker: LocalBroker, folder: Path, prefix: str, pages: Iterator[Page], seed: int, seconds: float
+    broker: LocalBroker,
+    lines: Sequence[Line],
+    folder: Path,
+    prefix: str,
+    pages: Iterator[Page],
+    seed: int,
+    seconds: float,
 ) -> tuple[Round, Outcome]:
     """One round."""
     chance = random.Random(seed)
@@ -107,7 +115,7 @@ def play(
         admin = KafkaAdminClient(**cluster.options)
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, prefix + INDEX, EAGER_CLEANER)])
         admin.close()
-        world = Round(cluster, broker, chance)
+        world = Round(cluster, broker, chance, lines=lines)
         for _ in range(1 + replicas):
             world.start()
         dated = a_minute_apart(pages, int(time.time() * 1000) - FETCHED_FROM_DAYS * DAY_MS)
@@ -220,12 +228,16 @@ def main(arguments: list[str]) -> int:
     folder = Path(tempfile.mkdtemp(prefix="nemesis-"))
     problems: list[str] = []
     text = ""
-    with LocalBroker(data_dir=folder / "broker", announce=print) as broker:
-        play_all = moments if options.moments else rounds
-        for lines in play_all(broker, folder, options, problems):
+    with (
+        Lines(2 * MOST_WORKERS) as lines,
+        lines.broker_listens(),
+        LocalBroker(data_dir=folder / "broker", announce=print) as broker,
+    ):
+        played = moments if options.moments else partial(rounds, lines=lines.all)
+        for tables_of_it in played(broker, folder, options, problems):
             told = [f"**Violation**: {problem.splitlines()[0][:300]}" for problem in problems]
             title = f"`{command(options)}`: {machine()}, read with confluent-kafka {version('confluent-kafka')}."
-            text = "\n".join([title, "", *lines, *told]) + "\n"
+            text = "\n".join([title, "", *tables_of_it, *told]) + "\n"
             if options.out:
                 before, after = around(options.out, tables)
                 options.out.write_text(before + text + after, encoding="utf-8")
@@ -239,7 +251,9 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def rounds(broker: LocalBroker, folder: Path, options: argparse.Namespace, problems: list[str]) -> Iterator[list[str]]:
+def rounds(
+    broker: LocalBroker, folder: Path, options: argparse.Namespace, problems: list[str], *, lines: Sequence[Line]
+) -> Iterator[list[str]]:
     """Rounds until the time is over or something is wrong; the tables after each."""
     left = options.minutes * 60
     happened: Counter[str] = Counter()
@@ -252,7 +266,7 @@ def rounds(broker: LocalBroker, folder: Path, options: argparse.Namespace, probl
         seed = options.seed * 1000 + number
         pages = revisited(docs, seed) if docs else invented(seed)
         seconds = min(ROUND_SECONDS, left)
-        world, outcome = play(broker, folder / f"round-{number}", f"round-{number}.", pages, seed, seconds)
+        world, outcome = play(broker, lines, folder / f"round-{number}", f"round-{number}.", pages, seed, seconds)
         left -= seconds
         happened += world.happened
         restarted += world.restarted

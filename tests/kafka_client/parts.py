@@ -53,6 +53,7 @@ OF_WORKERS: Final = (
     Part(Fetcher, "_completed_fetches"),
     Part(Fetcher, "_fetch_futures"),
     Part(Fetcher, "_next_partition_records"),
+    Part(Fetcher, "fetch_records"),
     Part(Fetcher, "fetched_records"),
     Part(KafkaProducer, "_sender"),
     Part(KafkaProducer, "_transaction_manager"),

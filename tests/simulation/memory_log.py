@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -112,6 +112,8 @@ class Group(Generic[Unit]):
     owners: dict[Unit, str] = field(default_factory=dict)
     heard: dict[str, int] = field(default_factory=dict)
     evicted: set[str] = field(default_factory=set)
+    since: dict[Unit, int] = field(default_factory=dict)
+    """As of which generation each has the owner that it has."""
 
     @property
     def members(self) -> list[str]:
@@ -123,7 +125,8 @@ class Group(Generic[Unit]):
             self.evict(member)
         self.generation += 1
         self.assignments += 1
-        self.owners = {unit: owner for unit, owner in owners.items() if owner in self.heard}
+        before, self.owners = self.owners, {unit: owner for unit, owner in owners.items() if owner in self.heard}
+        self.since |= {unit: self.generation for unit, owner in self.owners.items() if owner != before.get(unit)}
 
     def evict(self, member: str) -> None:
         """The member is out and does not know it yet; what it owned has no owner until the next rebalance."""
@@ -131,6 +134,10 @@ class Group(Generic[Unit]):
             self.evicted.add(member)
             self.owners = {unit: owner for unit, owner in self.owners.items() if owner != member}
             self.generation += 1
+
+    def kept(self, units: Iterable[Unit], member: str, since: int) -> bool:
+        """Whether the member has owned all of these all the time from that generation on."""
+        return all(self.owners.get(unit) == member and self.since[unit] <= since for unit in units)
 
     def owned_by(self, member: str) -> frozenset[Unit]:
         return frozenset(unit for unit, owner in self.owners.items() if owner == member)
@@ -199,11 +206,13 @@ class World:
     def advance(self, transaction: Transaction, *, commit: bool = True, acknowledged: bool = True) -> None:
         """The next stage: the offsets are taken (or refused, if the generation is old), then committed or aborted.
 
-        A generation of -1 is let through, as brokers do.
+        A generation of -1 is let through, as brokers do. Of an older one it is what the sender has kept since.
         """
         if not transaction.accepted:
             generation = transaction.membership.generation
-            transaction.accepted = generation in (-1, self.groups[PAGES].generation)
+            transaction.accepted = generation in (-1, self.page_group.generation) or self.page_group.kept(
+                transaction.offsets, transaction.sender, generation
+            )
             if not transaction.accepted:
                 self._end(transaction, Sent.FAILED)
             return

@@ -384,23 +384,49 @@ class LogContract:
             assert world.ended(ticket) == [Sent.DONE]
         assert [seen.value for seen in world.outputs(DEDUPLICATED, 0)] == [b"1", b"2", b"3"]
 
-    def test_a_membership_of_an_older_generation_is_refused_and_leaves_nothing(self, world: LogUnderTest) -> None:
+    def test_a_membership_of_an_older_generation_is_refused_for_what_was_lost_and_leaves_nothing(
+        self, world: LogUnderTest
+    ) -> None:
         one, other = world.started(), world.member("other")
         stale = one.log.pages().membership()
         world.balance(one, other)
-        ticket = one.log.transact([output(0, b"late")], {0: Committed(3, "")}, stale)
+        (kept,), (lost,) = one.pages, other.pages
+        offsets = {kept: Committed(2, ""), lost: Committed(3, "")}
+        ticket = one.log.transact([output(lost, b"late")], offsets, stale)
         assert world.ended(ticket) == [Sent.FAILED]
-        assert other.log.pages().committed(0) is None
-        assert world.outputs(DEDUPLICATED, 0) == []
+        assert other.log.pages().committed(lost) is None
+        assert world.outputs(DEDUPLICATED, lost) == []
+
+    def test_what_was_kept_is_committed_with_a_membership_of_an_older_generation(self, world: LogUnderTest) -> None:
+        one, other = world.started(), world.member("other")
+        before = one.log.pages().membership()
+        world.balance(one, other)
+        (kept,) = one.pages
+        ticket = one.log.transact([output(kept, b"page")], {kept: Committed(3, "")}, before)
+        assert world.ended(ticket) == [Sent.DONE]
+        assert one.log.pages().committed(kept) == Committed(3, "")
+        assert [seen.value for seen in world.outputs(DEDUPLICATED, kept)] == [b"page"]
+
+    def test_what_was_lost_and_came_back_is_not_committed_with_the_membership_before(self, world: LogUnderTest) -> None:
+        one, other = world.started(), world.member("other")
+        before = one.log.pages().membership()
+        world.balance(one, other)
+        (lost,) = other.pages
+        world.cut_off(other)
+        world.balance(one)
+        ticket = one.log.transact([output(lost, b"late")], {lost: Committed(3, "")}, before)
+        assert world.ended(ticket) == [Sent.FAILED]
+        assert world.outputs(DEDUPLICATED, lost) == []
 
     def test_after_a_refused_transaction_the_next_one_goes_through(self, world: LogUnderTest) -> None:
         one, other = world.started(), world.member("other")
         stale = one.log.pages().membership()
         world.balance(one, other)
-        world.ended(one.log.transact([output(0, b"late")], {0: Committed(3, "")}, stale))
-        ticket = one.log.transact([output(0, b"good")], {0: Committed(4, "")}, one.log.pages().membership())
+        (kept,), (lost,) = one.pages, other.pages
+        world.ended(one.log.transact([output(lost, b"late")], {lost: Committed(3, "")}, stale))
+        ticket = one.log.transact([output(kept, b"good")], {kept: Committed(4, "")}, one.log.pages().membership())
         assert world.ended(ticket) == [Sent.DONE]
-        assert [seen.value for seen in world.outputs(DEDUPLICATED, 0)] == [b"good"]
+        assert [seen.value for seen in world.outputs(DEDUPLICATED, kept)] == [b"good"]
 
     def test_a_transaction_in_flight_when_its_sender_is_cut_off_is_whole_or_nothing(self, world: LogUnderTest) -> None:
         member = world.started()

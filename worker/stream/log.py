@@ -148,7 +148,8 @@ class Committed(NamedTuple):
 
 
 class Membership(NamedTuple):
-    """Proof of being a current member, checked by the broker when offsets are committed.
+    """Proof of being a current member, checked by the broker when offsets are committed. A transaction with it goes
+    through, too, when the group has come to another generation meanwhile and has left its partitions where they were.
 
     A negative generation is that of an evicted member. ``proof`` is the client's own form of it.
     """

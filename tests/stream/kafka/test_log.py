@@ -191,25 +191,45 @@ def test_pages_that_are_gone_before_they_were_read_are_refused(world: KafkaUnder
 # membership
 
 
+def namesake(world: KafkaUnderTest, name: str) -> Member:
+    """A worker of this name, and of the same ``kafka.instance_id`` as each other one that is made here."""
+    log = KafkaLog(
+        world.options,
+        prefix=world.prefix,
+        group=world.prefix + GROUP,
+        writer=name,
+        instance="namesake",
+        session_seconds=10,
+        heartbeat_seconds=0.3,
+        transaction_seconds=20,
+    )
+    member = Member(name, log)
+    world.members.append(member)
+    return member
+
+
+def test_who_comes_back_under_its_own_name_goes_on(world: KafkaUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it sends under the id before is refused in the words that a namesake's would be."""
+    member = namesake(world, "paused")
+    world.balance(member)
+    log, pages = member.log, member.log.pages()
+    before = pages.membership()
+    world.cut_off(member)
+    world.until("it comes back", lambda: bool(pages.poll()) and not pages.membership().evicted)
+    assert pages.membership().member != before.member
+    assert world.ended(log.transact([], {0: Committed(1, "")}, before)) == [Sent.FAILED]
+    assert "was lost while it was made" in log.failing()[0]
+    with monkeypatch.context() as too_late:  # it is put out between the proof and its use
+        too_late.setattr(pages, "proof", lambda membership, *_: membership.proof)
+        assert world.ended(log.transact([], {0: Committed(1, "")}, before)) == [Sent.FAILED]
+        assert "has joined its group anew" in log.failing()[0]
+    assert world.ended(log.transact([], {0: Committed(1, "")}, pages.membership())) == [Sent.DONE]
+    assert log.failing() == []
+
+
 def test_who_is_replaced_under_its_own_name_is_told_so(world: KafkaUnderTest) -> None:
     """By its second transaction; its polls never tell."""
-    first, second = (
-        Member(
-            name,
-            KafkaLog(
-                world.options,
-                prefix=world.prefix,
-                group=world.prefix + GROUP,
-                writer=name,
-                instance="namesake",
-                session_seconds=10,
-                heartbeat_seconds=0.3,
-                transaction_seconds=20,
-            ),
-        )
-        for name in ("first", "second")
-    )
-    world.members += [first, second]
+    first, second = namesake(world, "first"), namesake(world, "second")
     world.balance(first)
     world.balance(second)
     log = first.log

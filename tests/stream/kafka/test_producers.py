@@ -127,7 +127,8 @@ def test_a_refused_transaction_is_over_before_it_is_reported(world: KafkaUnderTe
     one, other = world.started(), world.member("other")
     stale = one.log.pages().membership()
     world.balance(one, other)
-    ticket = one.log.transact([output(0, b"late")], {0: Committed(3, "")}, stale)
+    (lost,) = other.pages
+    ticket = one.log.transact([output(lost, b"late")], {lost: Committed(3, "")}, stale)
     assert world.ended(ticket) == [Sent.FAILED]
     admin = KafkaAdminClient(**world.options)
     try:
@@ -137,7 +138,7 @@ def test_a_refused_transaction_is_over_before_it_is_reported(world: KafkaUnderTe
     finally:
         admin.close()
     assert not any(open_ones.values())
-    assert world.outputs(DEDUPLICATED, 0) == []
+    assert world.outputs(DEDUPLICATED, lost) == []
 
 
 def test_headers_without_value_and_records_without_key_and_value_are_written_as_near_as_can_be(

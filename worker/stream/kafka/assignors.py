@@ -28,15 +28,15 @@ WITH_GENERATION_AND_RACK: Final = 3
 
 
 class Sticky(CooperativeStickyAssignor):  # type: ignore[misc]
-    """The client's own assignor; ``heard`` is told of each assignment, in the client's thread."""
+    """The client's own assignor; ``heard`` is told of each assignment and its generation, in the client's thread."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.heard: Callable[[frozenset[TopicPartition]], None] = lambda assigned: None
+        self.heard: Callable[[frozenset[TopicPartition], int], None] = lambda assigned, generation: None
 
     def on_assignment(self, assignment: Any, generation: int) -> None:
         super().on_assignment(assignment, generation)
-        self.heard(frozenset(assignment.partitions()))
+        self.heard(frozenset(assignment.partitions()), generation)
 
 
 class TwoHolders(AbstractPartitionAssignor):  # type: ignore[misc]

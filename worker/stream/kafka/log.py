@@ -161,16 +161,6 @@ class KafkaLog(Log):
         self._appender = Appender(
             options, prefix, max_bytes=max_bytes, delivery_seconds=delivery_seconds, generation=generation
         )
-        self.transactor = Transactor(
-            options,
-            prefix,
-            page_group,
-            transactional_id=f"{group}-{writer}",
-            max_bytes=max_bytes,
-            timeout_seconds=transaction_seconds,
-            generation=generation,
-        )
-        self.transactor.start()
         with reaching(options):
             self._asker: Any = KafkaConsumer(**reading, group_id=None, enable_auto_commit=False)
         self._pages = KafkaPages(
@@ -184,6 +174,17 @@ class KafkaLog(Log):
             fetch_max_bytes=FETCH_BYTES,
             **timing,
         )
+        self.transactor = Transactor(
+            options,
+            prefix,
+            page_group,
+            transactional_id=f"{group}-{writer}",
+            max_bytes=max_bytes,
+            timeout_seconds=transaction_seconds,
+            pages=self._pages,
+            generation=generation,
+        )
+        self.transactor.start()
         name, shard_instance = topic_name(prefix, INDEX, generation), instance and f"{instance}-shards"
         two_holders = None
         if replicas > 1:

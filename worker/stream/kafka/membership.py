@@ -7,7 +7,8 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition, errors
@@ -17,7 +18,7 @@ from worker.stream.kafka.assignors import Sticky, TwoHolders
 from worker.stream.kafka.connection import Options, reaching
 from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
-from worker.stream.kafka.private import is_at_rest, join_anew
+from worker.stream.kafka.private import fetched_while_joining, is_at_rest, join_anew
 from worker.stream.kafka.unpacking import unpack_bounded
 from worker.stream.log import (
     Committed,
@@ -38,10 +39,13 @@ ASK_AGAIN_SECONDS: Final = 2.0
 """Committed offsets are asked for one partition at a time, and a killed owner's transaction may be pending on all of
 them. Each question waits so briefly, and is repeated so seldom, that the shards go on answering meanwhile."""
 SHARDS_SECONDS: Final = 0.1
+ASSIGNED_LOOK_SECONDS: Final = 0.01
 SLICE_MS: Final = 100
 """How long the thread of a rebalance polls at a time. Between two polls kafka-python throws away what it agreed on with
 the broker, and joins anew: with shorter polls that happens more often. A poll goes on to its end although the group
 has come to rest, so with longer ones the worker hears later of what it has lost and gained."""
+MOST_ASIDE: Final = 16
+"""Polls of that thread whose records the worker has not asked for; with so many the thread asks for no more."""
 CLOSE_SECONDS: Final = 5.0
 
 _log = logging.getLogger(__name__)
@@ -68,10 +72,12 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
         self._owned: frozenset[TopicPartition] = frozenset()
         self._told: frozenset[TopicPartition] = frozenset()
         self._interrupted: frozenset[TopicPartition] = frozenset()
+        self._generation = -1
+        self._since: dict[TopicPartition, int] = {}
         self._assignments: deque[tuple[frozenset[TopicPartition], frozenset[TopicPartition]]] = deque()
 
-    def assigned(self, partitions: frozenset[TopicPartition]) -> None:
-        """An assignment came: this is all that is owned from now on.
+    def assigned(self, partitions: frozenset[TopicPartition], generation: int) -> None:
+        """The assignment of a generation came: this is all that is owned from now on.
 
         Pause the new ones, and give them a position, so that nobody looks for one: the worker says where to read.
         """
@@ -79,6 +85,8 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
             for partition in partitions - self._owned:
                 self._consumer.pause(partition)
                 self._consumer.seek(partition, 0)
+                self._since[partition] = generation
+            self._generation = generation
             self._assignments.append((partitions, self._interrupted | (self._owned - partitions)))
             self._owned, self._interrupted = partitions, frozenset()
 
@@ -103,11 +111,26 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
             else:
                 self._interrupted |= self._owned
 
+    def kept(self, partitions: Iterable[TopicPartition], since: int) -> int | None:
+        """The generation of the last assignment, if all of these were owned all the time from that of ``since`` on."""
+        with self._lock:
+            is_so = all(here in self._owned and self._since[here] <= since for here in partitions)
+            return self._generation if is_so else None
+
     @property
     def pending(self) -> bool:
         """Whether something happened that the worker has not heard of."""
         with self._lock:
-            return bool(self._assignments or self._interrupted) or self._owned != self._told
+            return self._pending()
+
+    @contextmanager
+    def none_meanwhile(self) -> Iterator[bool]:
+        """Nothing happens in this block; whether it begins with nothing pending."""
+        with self._lock:
+            yield not self._pending()
+
+    def _pending(self) -> bool:
+        return bool(self._assignments or self._interrupted) or self._owned != self._told
 
     def take(self) -> tuple[list[TopicPartition], list[TopicPartition], bool]:
         """What was lost and gained since the last call, by one assignment or by none; whether it was by one.
@@ -134,14 +157,14 @@ class Joining:
     for it in the second.
 
     From ``begin`` until ``ended`` returns true only the thread may use the consumer; its ``group_metadata`` can be
-    asked for at any time. Its partitions must be paused: records that the thread's polls delivered would be lost. The
-    thread gives the consumer back when the group is at rest, or before if ``news`` says that there is something to be
-    heard.
+    asked for at any time. ``poll`` is what the thread does again and again. It gives the consumer back when the group
+    is at rest, or before if ``news`` says that there is something to be heard.
     """
 
-    def __init__(self, consumer: Any, name: str, news: Callable[[], bool]) -> None:
+    def __init__(self, consumer: Any, name: str, poll: Callable[[], None], news: Callable[[], bool]) -> None:
         self._consumer = consumer
         self._name = name
+        self._poll = poll
         self._news = news
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
@@ -183,7 +206,7 @@ class Joining:
                     # One that joins because a topic has grown forgets why as soon as it leads the group, and if a poll
                     # ends between that and the end of the rebalance, no later one would go on with it.
                     join_anew(self._consumer)
-                self._consumer.poll(timeout_ms=SLICE_MS)
+                self._poll()
         except BaseException as error:  # for the thread that asks whether this one has ended
             self._error = error
 
@@ -191,8 +214,9 @@ class Joining:
 class Member:
     """A consumer that has joined a group and delivers records only of partitions of ``topic`` that were started.
 
-    While the group rebalances, a thread has the consumer (``Joining``): polls bring nothing, and what is started or
-    held meanwhile takes effect when the thread gives it back.
+    While the group rebalances, a thread has the consumer (``Joining``). A member hears of a rebalance by its heartbeat,
+    so it waits for the others for up to ``heartbeat_interval_ms``; what it owns it goes on with meanwhile: the thread
+    puts its records aside, and polls bring them.
 
     kafka-python does not always say ``lost`` when a member was put out: if it learns so from the answer to a join that
     it had begun as a member, it joins anew under another id and keeps partitions that others have owned meanwhile. So
@@ -233,7 +257,10 @@ class Member:
             two_holders.consumer = self.consumer
         topics = [topic] if two_holders is None else list(two_holders.roles)
         self.consumer.subscribe(topics, listener=self.changes)
-        self._joining = Joining(self.consumer, f"joins {group}", lambda: self.changes.pending)
+        self._joining = Joining(self.consumer, f"joins {group}", self._poll_aside, lambda: self.changes.pending)
+        self._aside: deque[dict[TopicPartition, list[Record]]] = deque()
+        self._most = 1
+        self._lock = threading.Lock()
         self._starting: dict[int, int] = {}
         self._flowing: set[int] = set()
         self._held: frozenset[int] = frozenset()
@@ -251,22 +278,39 @@ class Member:
         Raises:
             Stop: the client's error, with the operator's next move.
         """
-        fetched: dict[TopicPartition, list[Record]] = {}
-        was_lent = self.rebalancing
+        was_lent, self._most = self.rebalancing, most or self._most
         with speaking(f"group {self.group} on {self.topic}"):
             if was_lent and not self._joining.ended():
-                return Heard()
+                return Heard(records=self._brought())
             if most and not was_lent and is_at_rest(self.consumer) and self._fetches.worth_a_poll():
                 with while_away():
-                    fetched = self.consumer.poll(timeout_ms=0, max_records=most)
+                    self._aside.append(self.consumer.poll(timeout_ms=0, max_records=most))
         lost, gained, assigned = self._hear()
         if not is_at_rest(self.consumer):
-            self.consumer.pause(*self.consumer.assignment())
             self._joining.begin()
         elif was_lent:
             self._let_flow()
-        flowing = [here for here in sorted(fetched) if here.partition in self._flowing]
-        return Heard(lost, gained, assigned, [record for here in flowing for record in fetched[here]])
+        return Heard(lost, gained, assigned, self._brought())
+
+    def _brought(self) -> list[Record]:
+        """The records of all polls since the last call, without those of partitions that were lost meanwhile."""
+        records: list[Record] = []
+        while self._aside:
+            fetched = self._aside.popleft()
+            flowing = [here for here in sorted(fetched) if here.partition in self._flowing]
+            records += [record for here in flowing for record in fetched[here]]
+        return records
+
+    def _poll_aside(self) -> None:
+        """One poll of the thread that has the consumer while the group rebalances.
+
+        What is assigned is paused then, and stays so, although it may be what was owned before and flowed.
+        """
+        with self.changes.none_meanwhile() as as_told:
+            self._let_flow(nothing=not as_told or len(self._aside) >= MOST_ASIDE)
+        with while_away():
+            fetched = self.consumer.poll(timeout_ms=SLICE_MS, max_records=self._most)
+            self._aside.append(fetched or fetched_while_joining(self.consumer, self._most))
 
     def _hear(self) -> tuple[list[TopicPartition], list[TopicPartition], bool]:
         """What was lost and gained since the last time, and whether by an assignment."""
@@ -278,7 +322,7 @@ class Member:
         lost, gained, assigned = self.changes.take()
         self._flowing.difference_update(here.partition for here in lost)
         for here in (*lost, *gained):
-            self._starting.pop(here.partition, None)
+            self._starting.pop(here.partition, None)  # nobody else has the consumer now
         return lost, gained, assigned
 
     def membership(self) -> Membership:
@@ -294,7 +338,8 @@ class Member:
 
     def start(self, partition: int, offset: int) -> None:
         """Deliver from an offset on, held or not."""
-        self._starting[partition] = offset
+        with self._lock:
+            self._starting[partition] = offset
         self._held -= {partition}
         if not self.rebalancing:
             self._let_flow()
@@ -305,17 +350,18 @@ class Member:
         if not self.rebalancing:
             self._let_flow()
 
-    def _let_flow(self) -> None:
-        """Do what was asked by ``start`` and ``hold``."""
+    def _let_flow(self, *, nothing: bool = False) -> None:
+        """Do what was asked by ``start`` and ``hold``; for who has the consumer. With ``nothing`` pause everything."""
+        with self._lock:
+            starting, self._starting = self._starting, {}
         owned = {here.partition: here for here in self.consumer.assignment() if here.topic == self.topic}
-        for number, offset in self._starting.items():
+        for number, offset in starting.items():
             if number in owned:
                 self.consumer.seek(owned[number], offset)
                 self._flowing.add(number)
-        self._starting.clear()
         paused = self.consumer.paused()
         for number, here in owned.items():
-            flows = number in self._flowing and number not in self._held
+            flows = number in self._flowing and number not in self._held and not nothing
             if flows and here in paused:
                 self.consumer.resume(here)
             elif not flows and here not in paused:
@@ -366,6 +412,35 @@ class KafkaPages(Member, PageGroup):
     def _ask(self, partition: int) -> Any:
         here = TopicPartition(self.topic, partition)
         return self.consumer.committed(here, metadata=True, timeout_ms=ASK_TIMEOUT_MS)
+
+    def is_current(self, membership: Membership) -> bool:
+        """Whether the worker is in the group under the same id as then."""
+        return bool(self.consumer.group_metadata().member_id == membership.member)
+
+    def proof(self, membership: Membership, partitions: Collection[int], seconds: float) -> Any:
+        """What the broker takes as proof now that the worker owns these partitions, and has owned them all the time
+        since that membership: while a transaction is made the group may come to another generation.
+
+        Of an evicted member it is the one that it has: whoever asks has to refuse it. Waits for so long at most for the
+        assignment of a generation that has begun. May be called in any thread.
+
+        Raises:
+            CommitFailedError: one of the partitions was lost meanwhile, if only for a moment.
+            KafkaTimeoutError: no assignment came.
+        """
+        if membership.evicted:
+            return membership.proof
+        owned = [TopicPartition(self.topic, partition) for partition in partitions]
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            now = self.consumer.group_metadata()
+            generation = self.changes.kept(owned, membership.generation)
+            if now.member_id != membership.member or generation is None:
+                raise errors.CommitFailedError("a partition of the transaction was lost while it was made")
+            if generation == now.generation_id:
+                return now
+            time.sleep(ASSIGNED_LOOK_SECONDS)
+        raise errors.KafkaTimeoutError(f"no assignment within {seconds:g} s")
 
     def commit(self, offsets: Mapping[int, Committed]) -> None:
         if self.rebalancing or self.membership().evicted:

@@ -28,6 +28,12 @@ def fetches_under_way(consumer: Any) -> list[Any]:
     return list(consumer._fetcher._fetch_futures)
 
 
+def fetched_while_joining(consumer: Any, most: int) -> Any:
+    """What ``poll`` does not ask for while the consumer joins its group, although it owns partitions: records by
+    partition. Waits for nothing."""
+    return consumer._fetcher.fetch_records(most, timeout_ms=0)[0]
+
+
 def has_records(consumer: Any) -> bool:
     """Whether an answer has come that no poll has taken up."""
     return bool(consumer._fetcher._completed_fetches or consumer._fetcher._next_partition_records)

@@ -10,10 +10,10 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from kafka import KafkaProducer, TopicPartition, errors
 from kafka.structs import OffsetAndMetadata
@@ -168,6 +168,16 @@ class Job:
     ticket: TransactionTicket = field(default_factory=TransactionTicket)
 
 
+class Proving(Protocol):
+    """What is needed of ``worker.stream.kafka.membership.KafkaPages``."""
+
+    def is_current(self, membership: Membership) -> bool:
+        """Whether the worker is in the group under the same id as then."""
+
+    def proof(self, membership: Membership, partitions: Collection[int], seconds: float) -> Any:
+        """What the broker takes as proof that these partitions were owned all the time since then."""
+
+
 class Transactor(threading.Thread):
     """Makes transactions one after the other, so that the 17 to 250 ms that each takes do not hold up the worker.
 
@@ -176,6 +186,9 @@ class Transactor(threading.Thread):
 
     kafka-python's own calls wait without end, and it forgets a request of a transaction for which it found no
     connection. So its answers are waited for here, for as long as the broker lets a transaction be open.
+
+    A worker with a name of its own that was put out, because it had been paused, comes back under another id, and the
+    broker says of what it sends under the one before what it says of a namesake's: that it is fenced.
     """
 
     def __init__(
@@ -187,9 +200,11 @@ class Transactor(threading.Thread):
         transactional_id: str,
         max_bytes: int,
         timeout_seconds: float,
+        pages: Proving,
         generation: str = "",
     ) -> None:
         super().__init__(name="transactions", daemon=True)
+        self._members = pages
         self._options = _exact(options, max_bytes, timeout_seconds) | {
             "transactional_id": transactional_id,
             "transaction_timeout_ms": int(timeout_seconds * 1000),
@@ -238,6 +253,9 @@ class Transactor(threading.Thread):
         about = f"group {self._group}" if isinstance(error, errors.FencedInstanceIdError) else "a transaction"
         if refused is not None:
             output, error = refused
+        if isinstance(error, errors.FencedInstanceIdError) and not self._members.is_current(job.membership):
+            about, error = "a transaction", errors.CommitFailedError("this worker has joined its group anew meanwhile")
+        elif refused is not None:
             about = f"a record of topic {self._written_to(output)}"
             if output.source is not None:
                 about = f"the record of page {output.source[0]}:{output.source[1]} (partition:offset in {self._pages}) "
@@ -268,7 +286,8 @@ class Transactor(threading.Thread):
             TopicPartition(self._pages, partition): OffsetAndMetadata(committed.offset, committed.metadata, -1)
             for partition, committed in job.offsets.items()
         }
-        self._wait(manager.send_offsets_to_transaction(offsets, job.membership.proof), deadline)
+        proof = self._members.proof(job.membership, job.offsets, deadline - time.monotonic())
+        self._wait(manager.send_offsets_to_transaction(offsets, proof), deadline)
         self._wait(manager.begin_commit(), deadline)
 
     def _wait(self, result: Any, deadline: float) -> None:
