@@ -149,6 +149,7 @@ class ProcessPool(Generic[K, T]):
         self._done: list[tuple[K, T | PageError]] = []
         self._selector = selectors.DefaultSelector()
         self._submitted = 0
+        self._collected = 0
         self._failed_starts = 0
         self.replaced = 0
         """Children that were replaced so far."""
@@ -163,7 +164,7 @@ class ProcessPool(Generic[K, T]):
     @property
     def outstanding(self) -> int:
         """Pages that were submitted and not collected yet."""
-        return len(self._line) + sum(len(child.ahead) for child in self._children) + len(self._done)
+        return self._submitted - self._collected
 
     @property
     def usage(self) -> PoolUsage:
@@ -219,6 +220,7 @@ class ProcessPool(Generic[K, T]):
             self._send_held()
             if self._done or self._clock() >= give_up:
                 done, self._done = self._done, []
+                self._collected += len(done)
                 return done
 
     def close(self) -> None:
@@ -226,6 +228,7 @@ class ProcessPool(Generic[K, T]):
         while self._children:
             self._remove(self._children[-1])
         self._line.clear()
+        self._collected = self._submitted
         self._selector.close()
 
     def __enter__(self) -> Self:

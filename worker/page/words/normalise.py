@@ -52,8 +52,12 @@ LATIN: Final = ((0x61, 0x7B), (0xDF, 0x250))
 """Lower case, accents included; of what lies between, two signs are no letters, which does not matter here."""
 _LATIN_RANGE: Final = "a-z\u00df-\u024f"
 _MARKS: Final = "\u0300-\u036f"
-_LETTERS: Final = re.compile(f"[{_LATIN_RANGE}{_GREEK_RANGE}{_CYRILLIC_RANGE}{_MARKS}]+")
+_LETTERS: Final = f"[{_LATIN_RANGE}{_GREEK_RANGE}{_CYRILLIC_RANGE}{_MARKS}]"
 _GREEK_OR_CYRILLIC: Final = re.compile(f"[{_GREEK_RANGE}{_CYRILLIC_RANGE}]")
+_WITH_GREEK_OR_CYRILLIC: Final = re.compile(
+    f"(?<!{_LETTERS})[{_LATIN_RANGE}{_MARKS}]*+{_GREEK_OR_CYRILLIC.pattern}{_LETTERS}*+"
+)
+"""A word with such a letter. It is looked for only where a word begins, so the time does not grow with its square."""
 _BETWEEN: Final = f"[{HAN_RANGE}{IDEOGRAPH_RANGES}{UNSPACED_RANGES}]"
 _BLANK_BETWEEN: Final = re.compile(f"(?<={_BETWEEN}) (?={_BETWEEN})")
 
@@ -112,7 +116,7 @@ def normalise_by_definition(text: str, *, fold_traditional: bool = True) -> str:
 
 def in_one_script(text: str) -> str:
     """The text, its words of several scripts spelled in one where that can be: step 3."""
-    return _LETTERS.sub(_respelled, text) if _GREEK_OR_CYRILLIC.search(text) else text
+    return _WITH_GREEK_OR_CYRILLIC.sub(_respelled, text) if _GREEK_OR_CYRILLIC.search(text) else text
 
 
 def table(*, fold_traditional: bool = True) -> tuple[npt.NDArray[np.uint32], dict[int, str]]:

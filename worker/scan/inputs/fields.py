@@ -234,6 +234,8 @@ def _reach(row: object, way: tuple[str, ...]) -> object:
 def _word(said: object) -> str | None:
     """As a word that can be written down: halves of surrogate pairs, which JSON may hold, are replaced. None for
     nothing, and for what is neither characters nor a whole number."""
+    if said is None:
+        return None
     if isinstance(said, bytes):
         said = said.decode(errors="replace")
     if isinstance(said, str):
