@@ -54,7 +54,7 @@ def leader_in_mid_transaction(cluster: Cluster, brokers: LocalCluster) -> LocalB
                 numbers = [each.partition for each in one.topic_partitions if each.topic == topic]
                 if numbers:
                     partitions = admin.describe_topics([topic])[0]["partitions"]
-                    leaders = {each["partition_index"]: each["leader_id"] for each in partitions}
+                    leaders: dict[int, int] = {each["partition_index"]: each["leader_id"] for each in partitions}
                     return brokers.nodes[leaders[numbers[0]] - 1]
     raise AssertionError("no transaction was seen open")
 
