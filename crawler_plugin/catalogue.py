@@ -200,7 +200,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         {},
         "a mapping with keys of kafka-python's KafkaProducer for security, proxy and timeouts",
         "For example `{'security_protocol': 'SASL_SSL', 'sasl_mechanism': 'PLAIN', 'sasl_plain_username': …, "
-        "'sasl_plain_password': …, 'ssl_cafile': …}`.",
+        "'sasl_plain_password': …, 'ssl_cafile': …}`. The worker's settings `sasl_oauth_…` are taken, too, under the "
+        "same names: see [how to log in](../how-to/log-in.md).",
     ),
 }
 """Every setting of the plugin."""
@@ -215,6 +216,14 @@ KAFKA_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "sasl_kerberos_service_name": str,
     "sasl_kerberos_domain_name": str,
     "sasl_oauth_token_provider": object,
+    "sasl_oauth_token_file": (str, os.PathLike),
+    "sasl_oauth_token_command": str,
+    "sasl_oauth_token_url": str,
+    "sasl_oauth_client_id": str,
+    "sasl_oauth_client_secret": str,
+    "sasl_oauth_scope": str,
+    "sasl_oauth_cafile": (str, os.PathLike),
+    "sasl_oauth_extensions": str,
     "ssl_context": ssl.SSLContext,
     "ssl_check_hostname": bool,
     "ssl_cafile": (str, os.PathLike),

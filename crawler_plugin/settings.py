@@ -23,7 +23,11 @@ from crawler_plugin.metrics.server import LOCAL, ListenAddress
 from crawler_plugin.publishing.connection import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed
 from crawler_plugin.wanted import Wanted, media_types, status_ranges
 from worker.errors import UsageError
-from worker.kafka_client.connection import require_crc32c, tls_context
+from worker.kafka_client.connection import require_crc32c
+from worker.kafka_client.msk import require_aws_credentials
+from worker.kafka_client.tls import tls_context
+from worker.kafka_client.token_sources import OAUTH_OPTIONS, oauth_problems
+from worker.kafka_client.tokens import token_provider
 from worker.topics import DEAD_LETTERS, DEFAULT_PREFIX, JOBS, PAGES, VERDICTS, topic_name
 
 Fallback = TypeVar("Fallback")
@@ -338,7 +342,10 @@ class _Reader:
             self._check_timeouts(name, options)
         if len(self._problems) == before and "ssl_context" not in options and _is_tls(options):
             self._load_tls(name, options)
-        return {key: value for key, value in options.items() if key not in _TLS_OPTIONS}
+        is_by_token = options.get("sasl_mechanism") == "OAUTHBEARER" and "sasl_oauth_token_provider" not in options
+        if len(self._problems) == before and is_by_token:
+            self._load_tokens(name, options)
+        return {key: value for key, value in options.items() if key not in (*_TLS_OPTIONS, *OAUTH_OPTIONS)}
 
     def _check_security(self, name: str, options: Mapping[str, Any]) -> None:
         protocol = options.get("security_protocol", "PLAINTEXT")
@@ -359,6 +366,19 @@ class _Reader:
             missing = {"sasl_plain_username", "sasl_plain_password"} - set(options)
             if mechanism in _PASSWORD_MECHANISMS and missing:
                 self._problems.append(f"{name}: {mechanism} needs {', '.join(sorted(missing))} too")
+            if "sasl_oauth_token_provider" not in options:
+                wrong = oauth_problems(mechanism, options)
+                self._problems += [f"{name}[{key!r}]: {why}" for key, why in wrong]
+            if mechanism == "AWS_MSK_IAM":
+                self._check_aws(name, protocol)
+
+    def _check_aws(self, name: str, protocol: str) -> None:
+        if protocol != "SASL_SSL":
+            self._problems.append(f"{name}: AWS_MSK_IAM needs security_protocol SASL_SSL")
+        try:
+            require_aws_credentials()
+        except UsageError as error:
+            self._problems.append(f"{name}: {error}")
 
     def _check_timeouts(self, name: str, options: Mapping[str, Any]) -> None:
         for key, value in options.items():
@@ -389,6 +409,12 @@ class _Reader:
             )
         else:
             options["ssl_context"] = context
+
+    def _load_tokens(self, name: str, options: dict[str, Any]) -> None:
+        try:
+            options["sasl_oauth_token_provider"] = token_provider(options)
+        except OSError as error:
+            self._problems.append(f"{name}['sasl_oauth_cafile']: cannot be used ({error}), name a PEM file")
 
     def _value(self, name: str) -> Any:
         value = self._settings.get(name)

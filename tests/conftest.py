@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 
 from tests.labelled import VARIABLE, folders, some_of_each
+from worker.broker.jars import KAFKA
 from worker.sizing.pages import Page
 
 pytest_plugins = ["tests.kafka_fixtures", "tests.simulation.options"]
@@ -32,6 +33,7 @@ hypothesis.settings.load_profile("ci" if IN_CI else "local")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Here, where it is known whichever tests are named."""
+    parser.addoption("--kafka-version", help=f"the Kafka that tests start, such as 3.9.2; {KAFKA} without it")
     parser.addoption("--fuzz-seconds", default="0", help="how long the index's kernels are tried at random; 0: briefly")
 
 

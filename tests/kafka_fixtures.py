@@ -10,7 +10,19 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.broker.other_kafka import classpath_of
+from worker.broker import server
 from worker.broker.server import LocalBroker
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kafka_version(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Brokers that tests start within this process are of the version that ``--kafka-version`` names."""
+    version = request.config.getoption("--kafka-version")
+    with pytest.MonkeyPatch.context() as patched:
+        if version:
+            patched.setattr(server, "classpath", classpath_of(version))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from worker.errors import Unavailable, UsageError
 from worker.kafka_client.connection import LOGGER, LOGIN_ERRORS, RECONNECT_BACKOFF_MAX_MS, Complaints
 from worker.kafka_client.private import AttentiveClient, make_admin
+from worker.kafka_client.tokens import TokenProvider
 
 BATCH_BYTES: Final = 512 * 1024
 """kafka-python sends one batch a partition at a time, so its default of 16 KiB makes one round trip a page."""
@@ -98,10 +99,15 @@ def look_at(options: Mapping[str, Any], topic: str, heard: Complaints) -> int | 
         admin = make_admin(**ours, kafka_client=AttentiveClient)
     except (errors.KafkaTimeoutError, errors.KafkaConnectionError, *LOGIN_ERRORS) as error:
         why = heard.why or f"{type(error).__name__}: {error}"
+        provider = options.get("sasl_oauth_token_provider")
+        if isinstance(provider, TokenProvider):
+            if provider.failure is not None:
+                raise provider.failure from error
+            why += f"; the token: {provider.told()}"
         if heard.refusal is not None or isinstance(error, LOGIN_ERRORS):
             raise UsageError(
                 f"the broker refused the login of {options.get('sasl_plain_username') or 'this client'} ({why}); "
-                "correct user, password and mechanism in DEDUP_KAFKA_OPTIONS"
+                "correct user, password or token, and mechanism, in DEDUP_KAFKA_OPTIONS"
             ) from error
         raise Unavailable(f"no broker answers: {why}") from error
     try:

@@ -70,12 +70,13 @@ class WorkerProcess:
 
 @dataclass
 class Cluster:
-    """Topics under a prefix of their own, and workers on them. ``more`` are further ``--set`` values."""
+    """Topics under a prefix of their own, on ``copies`` brokers, and workers. ``more`` are further ``--set`` values."""
 
     bootstrap: str
     prefix: str
     folder: Path
     more: Sequence[str] = ()
+    copies: int = 1
     workers: list[WorkerProcess] = field(default_factory=list)
     started: int = 0
 
@@ -98,7 +99,7 @@ class Cluster:
         self.options = client_options(self.settings.kafka)
 
     def __enter__(self) -> Self:
-        create_topics(self.options, specs(self.settings), 1)
+        create_topics(self.options, specs(self.settings), self.copies)
         return self
 
     def __exit__(

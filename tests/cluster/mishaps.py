@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -35,7 +38,7 @@ class Round:
     """
 
     cluster: Cluster
-    broker: LocalBroker
+    brokers: Sequence[LocalBroker]
     chance: random.Random
     happened: Counter[str] = field(default_factory=Counter)
     asleep: dict[int, float] = field(default_factory=dict)
@@ -70,10 +73,15 @@ class Round:
 
     def fault(self) -> None:
         """Let one thing happen, of those that can."""
-        possible = [(weight, act) for weight, act in FAULTS if act is not leave or len(self.awake()) > 1]
+        possible = [(weight, act) for weight, act in FAULTS if self._is_possible(act)]
         ((_, act),) = self.chance.choices(possible, [weight for weight, _ in possible])
         if act(self):
             self.happened[act.__name__] += 1
+
+    def _is_possible(self, act: Callable[[Round], bool]) -> bool:
+        if act in OF_THREE_BROKERS + OF_ONE_BROKER:
+            return (act in OF_THREE_BROKERS) == (len(self.brokers) > 1)
+        return act is not leave or len(self.awake()) > 1
 
     def look(self) -> None:
         """Wake who has slept enough; see that somebody works, and that nobody has ended by itself."""
@@ -233,10 +241,35 @@ def evict(world: Round) -> bool:
 
 
 def broker_killed(world: Round) -> bool:
-    """kill -9 of the broker; it comes back on the same data."""
-    world.broker.kill()
+    """kill -9 of a broker; it comes back on the same data."""
+    return _kill_brokers(world, 1)
+
+
+def two_brokers_killed(world: Round) -> bool:
+    """kill -9 of two brokers of three at once, so that nothing can be written; they come back on the same data."""
+    return _kill_brokers(world, 2)
+
+
+def _kill_brokers(world: Round, number: int) -> bool:
+    killed = world.chance.sample(world.brokers, number)
+    for broker in killed:
+        broker.kill()
     time.sleep(world.chance.uniform(0, 4))
-    world.broker.start()
+    with ThreadPoolExecutor(number) as pool:  # of two each may wait for the other
+        list(pool.map(LocalBroker.start, killed))
+    world.outage = time.monotonic()
+    return True
+
+
+def broker_frozen(world: Round) -> bool:
+    """SIGSTOP of a broker of three, past its session, and SIGCONT: it wakes and leads nothing any more."""
+    frozen = world.chance.choice(world.brokers)
+    assert frozen.pid is not None
+    os.kill(frozen.pid, signal.SIGSTOP)
+    try:
+        time.sleep(world.chance.uniform(3, 10))
+    finally:
+        os.kill(frozen.pid, signal.SIGCONT)
     world.outage = time.monotonic()
     return True
 
@@ -288,8 +321,14 @@ FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
     (3, leave),
     (3, evict),
     (2, broker_killed),
+    (1, two_brokers_killed),
+    (2, broker_frozen),
     (3, clock_jump),
     (2, bomb),
     (2, wide_headers),
     (2, foreign_records),
 ]
+OF_THREE_BROKERS: Final = (two_brokers_killed, broker_frozen)
+"""Faults that are no use with one broker."""
+OF_ONE_BROKER: Final = (cut,)
+"""Faults of the lines to it, which lead to no other."""

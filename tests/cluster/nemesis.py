@@ -1,12 +1,13 @@
 """``python -m tests.cluster.nemesis --minutes N``: random faults while pages come in; the promises are checked after.
 
-Rounds of some minutes, each with topics of its own on one broker: pages are published without a break, and every few
-seconds something happens to a worker, a group or the broker. At a round's end everybody is well again; when all pages
-are committed, the guarantees are checked from the topics, with another client. ``--moments`` instead kills one of three
-workers and adds one at five moments of a crawl of all the pages.
+Rounds of some minutes, each with topics of its own on one broker, or on three (``--brokers 3``): pages are published
+without a break, and every few seconds something happens to a worker, a group or a broker. At a round's end everybody is
+well again; when all pages are committed, the guarantees are checked from the topics, with another client. ``--moments``
+instead kills one of three workers and adds one at five moments of a crawl of all the pages.
 
 The faults and their moments follow from the seed; what they meet does not, since processes run as they like.
-``--out docs/faults.md`` puts what was found between the markers there, ``rounds`` or ``moments``.
+``--out docs/faults.md`` puts what was found between the markers there, ``rounds`` or ``moments``, of three brokers with
+``-3`` behind it.
 Exit code 1 on any violation; the broker's data and the workers' output then stay where they are.
 """
 
@@ -22,13 +23,13 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import version
 from itertools import count, islice
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
@@ -36,11 +37,12 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
 from tests.cluster.lines import Line, Lines
-from tests.cluster.mishaps import FAULTS, MOST_WORKERS, Round
+from tests.cluster.mishaps import FAULTS, MOST_WORKERS, OF_ONE_BROKER, OF_THREE_BROKERS, Round
 from tests.cluster.outside import traces
 from tests.guarantees import Traces, Violation, check_guarantees
 from tests.oracle import verdicts
 from tests.waiting import wait_for
+from worker.broker.cluster import NODES, LocalCluster
 from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
 from worker.sizing.pages import pages_of
@@ -93,14 +95,31 @@ class Outcome:
         return cls(len(found.pages), counted, len(found.pages - times.keys()), twice, differing, problems)
 
 
+class Brokers(NamedTuple):
+    """One broker, with lines to it that can be cut, or three that are a cluster."""
+
+    bootstrap_servers: str
+    nodes: Sequence[LocalBroker]
+    lines: Sequence[Line] = ()
+
+
+@contextmanager
+def running(folder: Path, number: int) -> Iterator[Brokers]:
+    """So many of them, inside the block."""
+    if number == NODES:
+        with LocalCluster(data_dir=folder, announce=print) as cluster:
+            yield Brokers(cluster.bootstrap_servers, cluster.nodes)
+    else:
+        with (
+            Lines(2 * MOST_WORKERS) as lines,
+            lines.broker_listens(),
+            LocalBroker(data_dir=folder, announce=print) as broker,
+        ):
+            yield Brokers(broker.bootstrap_servers, [broker], lines.all)
+
+
 def play(
-    broker: LocalBroker,
-    lines: Sequence[Line],
-    folder: Path,
-    prefix: str,
-    pages: Iterator[Page],
-    seed: int,
-    seconds: float,
+    brokers: Brokers, folder: Path, prefix: str, pages: Iterator[Page], seed: int, seconds: float
 ) -> tuple[Round, Outcome]:
     """One round."""
     chance = random.Random(seed)
@@ -111,11 +130,11 @@ def play(
     more += [f"near.ttl_days={ttl}"] if ttl else []
     if chance.random() < SNAPSHOTS:
         more += [f"index.state_dir={folder}", "index.snapshot_seconds=3"]
-    with Cluster(broker.bootstrap_servers, prefix, folder, more) as cluster:
+    with Cluster(brokers.bootstrap_servers, prefix, folder, more, copies=len(brokers.nodes)) as cluster:
         admin = KafkaAdminClient(**cluster.options)
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, prefix + INDEX, EAGER_CLEANER)])
         admin.close()
-        world = Round(cluster, broker, chance, lines=lines)
+        world = Round(cluster, brokers.nodes, chance, lines=brokers.lines)
         for _ in range(1 + replicas):
             world.start()
         dated = a_minute_apart(pages, int(time.time() * 1000) - FETCHED_FROM_DAYS * DAY_MS)
@@ -141,14 +160,14 @@ def play(
         except AssertionError as error:
             world.problems.append(f"{prefix}: {error}")
         world.problems += [f"a worker ended with {code} at the end" for code in cluster.stop() if code]
-        found = traces(broker.bootstrap_servers, prefix, ttl=ttl and int(ttl * DAY_MS), output=output)
+        found = traces(brokers.bootstrap_servers, prefix, ttl=ttl and int(ttl * DAY_MS), output=output)
     return world, Outcome.of(found)
 
 
-def moment(broker: LocalBroker, folder: Path, prefix: str, pages: list[Page], at: float) -> Outcome:
+def moment(brokers: Brokers, folder: Path, prefix: str, pages: list[Page], at: float) -> Outcome:
     """Three workers; when this share of the pages is committed, one is killed and one added."""
     folder.mkdir()
-    with Cluster(broker.bootstrap_servers, prefix, folder) as cluster:
+    with Cluster(brokers.bootstrap_servers, prefix, folder, copies=len(brokers.nodes)) as cluster:
         three = [cluster.start_worker() for _ in range(3)]
         with Crawler(cluster.options, prefix, pages, a_second=200):
             wait_for(lambda: sum(cluster.consumed().values()) >= at * len(pages), f"{at:.0%} of the pages")
@@ -156,7 +175,7 @@ def moment(broker: LocalBroker, folder: Path, prefix: str, pages: list[Page], at
             cluster.start_worker()
         cluster.wait_until_committed()
         cluster.stop()
-        return Outcome.of(traces(broker.bootstrap_servers, prefix))
+        return Outcome.of(traces(brokers.bootstrap_servers, prefix))
 
 
 HEADS: Final = ("pages in", "unique", "duplicates", "refetches", "dead letters", "lost", "twice", "verdicts differing")
@@ -177,9 +196,11 @@ def pages_table(rows: list[str], first: str) -> list[str]:
     return [f"| {first} | " + " | ".join(HEADS) + " |", "|---|" + "---:|" * len(HEADS), *rows]
 
 
-def faults_table(happened: Counter[str]) -> list[str]:
+def faults_table(happened: Counter[str], brokers: int) -> list[str]:
     """How often each thing happened."""
-    told = [(act.__name__.replace("_", " "), (act.__doc__ or "").strip(), happened[act.__name__]) for _, act in FAULTS]
+    impossible = OF_ONE_BROKER if brokers > 1 else OF_THREE_BROKERS
+    acts = [act for _, act in FAULTS if act not in impossible]
+    told = [(act.__name__.replace("_", " "), (act.__doc__ or "").strip(), happened[act.__name__]) for act in acts]
     return [
         "| fault | what it is | times |",
         "|---|---|---:|",
@@ -201,6 +222,7 @@ def machine() -> str:
 def command(options: argparse.Namespace) -> str:
     """What must be typed to try it again; folders have other names elsewhere."""
     what = "--moments" if options.moments else f"--minutes {options.minutes:g}"
+    what += f" --brokers {options.brokers}" if options.brokers > 1 else ""
     return f"python -m tests.cluster.nemesis {what} --seed {options.seed}" + (" --docs FOLDER" if options.docs else "")
 
 
@@ -218,26 +240,23 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.cluster.nemesis", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10, help="how long pages are published under faults")
     parser.add_argument("--moments", action="store_true", help="one worker of three killed, at five moments, instead")
+    parser.add_argument("--brokers", type=int, choices=(1, NODES), default=1, help="how many there are")
     parser.add_argument("--docs", type=Path, help="a folder with docs.jsonl.xz; without it pages are made")
     parser.add_argument("--seed", type=int, default=0, help="of the faults and the pages")
     parser.add_argument("--out", type=Path, help="put the tables into this file, too, between their markers")
     options = parser.parse_args(arguments)
-    tables = "moments" if options.moments else "rounds"
+    tables = ("moments" if options.moments else "rounds") + (f"-{NODES}" if options.brokers == NODES else "")
     if options.out:
         around(options.out, tables)  # fails now, not after the first round
     folder = Path(tempfile.mkdtemp(prefix="nemesis-"))
     problems: list[str] = []
     text = ""
-    with (
-        Lines(2 * MOST_WORKERS) as lines,
-        lines.broker_listens(),
-        LocalBroker(data_dir=folder / "broker", announce=print) as broker,
-    ):
-        played = moments if options.moments else partial(rounds, lines=lines.all)
-        for tables_of_it in played(broker, folder, options, problems):
+    with running(folder / "broker", options.brokers) as brokers:
+        play_all = moments if options.moments else rounds
+        for lines in play_all(brokers, folder, options, problems):
             told = [f"**Violation**: {problem.splitlines()[0][:300]}" for problem in problems]
             title = f"`{command(options)}`: {machine()}, read with confluent-kafka {version('confluent-kafka')}."
-            text = "\n".join([title, "", *tables_of_it, *told]) + "\n"
+            text = "\n".join([title, "", *lines, *told]) + "\n"
             if options.out:
                 before, after = around(options.out, tables)
                 options.out.write_text(before + text + after, encoding="utf-8")
@@ -251,9 +270,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def rounds(
-    broker: LocalBroker, folder: Path, options: argparse.Namespace, problems: list[str], *, lines: Sequence[Line]
-) -> Iterator[list[str]]:
+def rounds(brokers: Brokers, folder: Path, options: argparse.Namespace, problems: list[str]) -> Iterator[list[str]]:
     """Rounds until the time is over or something is wrong; the tables after each."""
     left = options.minutes * 60
     happened: Counter[str] = Counter()
@@ -266,7 +283,7 @@ def rounds(
         seed = options.seed * 1000 + number
         pages = revisited(docs, seed) if docs else invented(seed)
         seconds = min(ROUND_SECONDS, left)
-        world, outcome = play(broker, lines, folder / f"round-{number}", f"round-{number}.", pages, seed, seconds)
+        world, outcome = play(brokers, folder / f"round-{number}", f"round-{number}.", pages, seed, seconds)
         left -= seconds
         happened += world.happened
         restarted += world.restarted
@@ -279,19 +296,19 @@ def rounds(
             f"{happened.total()} faults. "
             f"Workers that ended with 3 because the broker was away, and were started again: {restarted}.",
             "",
-            *faults_table(happened),
+            *faults_table(happened, options.brokers),
             "",
             *pages_table([row(f"{len(outcomes)} rounds", outcomes)], "together"),
         ]
 
 
-def moments(broker: LocalBroker, folder: Path, options: argparse.Namespace, problems: list[str]) -> Iterator[list[str]]:
+def moments(brokers: Brokers, folder: Path, options: argparse.Namespace, problems: list[str]) -> Iterator[list[str]]:
     """The same pages at five moments; the table after each."""
     pages = pages_of(options.docs, None) if options.docs else list(islice(invented(options.seed), 2000))
     rows = []
     for at in MOMENTS:
         name = f"killed at {at:.0%}"
-        outcome = moment(broker, folder / f"{at:.0%}", f"at-{int(at * 100)}.", pages, at)
+        outcome = moment(brokers, folder / f"{at:.0%}", f"at-{int(at * 100)}.", pages, at)
         problems += [f"{name}: {problem}" for problem in outcome.problems]
         rows.append(row(name, [outcome]))
         print(rows[-1], flush=True)

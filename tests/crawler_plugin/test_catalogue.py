@@ -13,6 +13,7 @@ from crawler_plugin import settings as module
 from crawler_plugin.catalogue import KAFKA_OPTIONS, OUR_FIELDS, PREFIX, SETTINGS
 from crawler_plugin.settings import PluginSettings
 from worker.errors import UsageError
+from worker.kafka_client.token_sources import OAUTH_OPTIONS
 
 READ_BEFORE_ALL_OTHERS = {"DEDUP_ENABLED"}
 
@@ -38,7 +39,8 @@ def test_every_setting_is_read_and_refused_with_what_is_allowed_where_it_is_sens
 
 
 def test_the_options_that_are_passed_through_are_kafka_pythons_and_none_that_delivery_rests_on() -> None:
-    assert set(KAFKA_OPTIONS) <= set(KafkaProducer.DEFAULT_CONFIG)
+    assert set(KAFKA_OPTIONS) - set(OAUTH_OPTIONS) <= set(KafkaProducer.DEFAULT_CONFIG)
+    assert set(OAUTH_OPTIONS) <= set(KAFKA_OPTIONS)
     assert not set(KAFKA_OPTIONS) & {"acks", "enable_idempotence", "retries", "batch_size", "max_request_size"}
 
 

@@ -114,7 +114,7 @@ def test_without_the_topic_a_crawl_that_requires_it_does_not_start(
 def test_a_wrong_password_is_called_a_refused_login(guarded: tuple[str, str], tmp_path: Path, user: str) -> None:
     ended = refused(tmp_path, logged_in(guarded[0], user, "wrong") | PATIENT_ENOUGH)
     assert f"the broker refused the login of {user} (" in ended.log
-    assert "correct user, password and mechanism in DEDUP_KAFKA_OPTIONS" in ended.log
+    assert "correct user, password or token, and mechanism, in DEDUP_KAFKA_OPTIONS" in ended.log
 
 
 def test_a_crawl_that_requires_nothing_says_of_a_wrong_password_the_same(

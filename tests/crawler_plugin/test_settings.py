@@ -15,6 +15,7 @@ from crawler_plugin.feedback.decision import FeedbackPolicy
 from crawler_plugin.settings import PluginSettings, is_enabled
 from crawler_plugin.wanted import Wanted
 from worker.errors import UsageError
+from worker.kafka_client.token_sources import OAUTH_OPTIONS
 from worker.topics import topic_specs
 
 
@@ -197,6 +198,27 @@ def test_the_crawls_name_is_taken_from_where_it_is_told_most_plainly(monkeypatch
             "PLAIN needs sasl_plain_password, sasl_plain_username too",
         ),
         (
+            {"DEDUP_KAFKA_OPTIONS": {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER"}},
+            "['sasl_mechanism']: OAUTHBEARER takes its tokens from one of sasl_oauth_token_file",
+        ),
+        (
+            {
+                "DEDUP_KAFKA_OPTIONS": {
+                    "security_protocol": "SASL_SSL",
+                    "sasl_mechanism": "OAUTHBEARER",
+                    "sasl_oauth_token_url": "https://issuer.test/",
+                    "sasl_oauth_client_id": "a",
+                    "sasl_oauth_client_secret": "b",
+                    "sasl_oauth_cafile": __file__,
+                }
+            },
+            "['sasl_oauth_cafile']: cannot be used",
+        ),
+        (
+            {"DEDUP_KAFKA_OPTIONS": {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "AWS_MSK_IAM"}},
+            "AWS_MSK_IAM needs security_protocol SASL_SSL",
+        ),
+        (
             {"DEDUP_KAFKA_OPTIONS": {"security_protocol": "SSL", "ssl_cafile": "/nowhere/ca.pem"}},
             "check ssl_cafile, ssl_certfile",
         ),
@@ -228,6 +250,15 @@ def test_without_the_crc32c_wheel_no_crawl_starts(monkeypatch: pytest.MonkeyPatc
 
 SECRET = "open sesame"
 LOGIN = {"sasl_mechanism": "PLAIN", "sasl_plain_username": "crawler", "sasl_plain_password": SECRET}
+
+
+def test_tokens_are_handed_over_by_a_provider() -> None:
+    given = {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", "sasl_oauth_token_file": "/token"}
+    connection = read(DEDUP_KAFKA_OPTIONS=given).connection
+    assert connection["sasl_oauth_token_provider"].named == "sasl_oauth_token_file"
+    assert not [name for name in connection if name in OAUTH_OPTIONS]
+    own = read(DEDUP_KAFKA_OPTIONS={**given, "sasl_oauth_token_file": None, "sasl_oauth_token_provider": SECRET})
+    assert own.connection["sasl_oauth_token_provider"] is SECRET
 
 
 def test_a_password_is_handed_over_and_never_shown() -> None:

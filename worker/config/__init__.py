@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from worker.config.kafka_settings import KafkaSettings
 from worker.config.load import Loaded, load, load_settings
-from worker.config.model import KafkaSettings, PageSettings, Settings, TopicSettings
+from worker.config.model import PageSettings, Settings, TopicSettings
 
 __all__ = ["KafkaSettings", "Loaded", "PageSettings", "Settings", "TopicSettings", "load", "load_settings"]

@@ -8,119 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FilePath, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, FilePath
 
+from worker.config.kafka_settings import KafkaSettings
 from worker.config.section import Section, setting
 
-HOST_AND_PORT = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
-NAME = r"^[A-Za-z0-9._-]+$"
 AUTO: Final = "auto"
-
-
-class KafkaSettings(Section):
-    """The broker, and how this worker presents itself to it."""
-
-    bootstrap_servers: str = setting(
-        "127.0.0.1:9092",
-        "Brokers to start from, host:port, several with commas. "
-        "The default is where `python -m worker broker` listens.",
-        pattern=rf"^\s*{HOST_AND_PORT}\s*(,\s*{HOST_AND_PORT}\s*)*$",
-        example="kafka-1:9092,kafka-2:9092",
-    )
-    client_id: str = setting("crawl-dedup", "Name in the broker's logs and quotas.", pattern=NAME)
-    group: str = setting(
-        "dedup",
-        "Prefix of the consumer groups. Workers that share it share the work; two crawls on one broker need two.",
-        pattern=NAME,
-        max_length=200,
-    )
-    instance_id: str | None = setting(
-        None,
-        "Static membership: a fixed name, different for each worker, lets one come back within the session timeout "
-        "without moving any partition. Without it each start is a new member.",
-        pattern=NAME,
-        max_length=200,
-    )
-    client_rack: str = setting(
-        "",
-        "Where this worker runs: its rack, zone or machine, as the brokers' broker.rack has it. With index.replicas: 2 "
-        "the two holders of a shard are on different ones, where workers name two. Records are read from a copy on the "
-        "same one, where the brokers' replica.selector.class allows that.",
-        pattern=r"^[A-Za-z0-9._-]*$",
-        max_length=200,
-        example="zone-a",
-    )
-    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = setting(
-        "PLAINTEXT", "How the connection is protected. PLAINTEXT suits a broker on this machine only."
-    )
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = setting(
-        None, "How to log in, for the two SASL protocols."
-    )
-    sasl_username: str | None = setting(None, "User name to log in with.", min_length=1)
-    sasl_password: SecretStr | None = setting(
-        None, "Password to log in with. Better kept in the environment or in sasl_password_file than in this file."
-    )
-    sasl_password_file: FilePath | None = setting(
-        None, "File that holds the password (a mounted secret); a line end after it is left out."
-    )
-    ssl_cafile: FilePath | None = setting(
-        None, "PEM file of the authorities that may sign the broker's certificate. Without it the system's are used."
-    )
-    ssl_certfile: FilePath | None = setting(None, "PEM file of this worker's certificate, if the broker asks for one.")
-    ssl_keyfile: FilePath | None = setting(None, "PEM file of the certificate's key, if it is not in ssl_certfile.")
-    ssl_password: SecretStr | None = setting(
-        None, "Password of the key. Better kept in the environment or in ssl_password_file than in this file."
-    )
-    ssl_password_file: FilePath | None = setting(
-        None, "File that holds the key's password; a line end after it is left out."
-    )
-    session_timeout_seconds: float = setting(
-        30,
-        "A worker silent for this long loses its partitions to others. Shorter moves them sooner after a crash; "
-        "too short takes them from a worker that merely pauses. The broker's own bounds are 6 and 1800.",
-        unit="seconds",
-        ge=6,
-        le=1800,
-    )
-    heartbeat_seconds: float = setting(
-        2,
-        "How often a worker says that it lives, and hears that partitions move: each step of a move waits for one. At "
-        "most a third of the session timeout, so that two may get lost.",
-        unit="seconds",
-        gt=0,
-    )
-    transaction_timeout_seconds: float = setting(
-        20,
-        "The broker aborts a transaction that is open for longer. Readers of the outputs wait for open transactions, "
-        "so a crashed worker delays them by this much at most. The broker's own limit is 900.",
-        unit="seconds",
-        ge=1,
-        le=900,
-    )
-    request_timeout_seconds: float = setting(
-        15,
-        "How long one request to the broker may take before it is tried again; within a transaction at most half of "
-        "the transaction timeout, so that a second try fits.",
-        unit="seconds",
-        ge=1,
-        le=300,
-    )
-    delivery_timeout_seconds: float = setting(
-        30,
-        "How long a record may be tried to be sent, all requests for it together, before it counts as failed. At least "
-        "twice the request timeout, so that a second try fits. Within a transaction its timeout stands for this one.",
-        unit="seconds",
-        ge=2,
-        le=600,
-    )
-    patience_seconds: float = setting(
-        60,
-        "How long the broker may be away, or a log may go on without being read, before the worker gives up and leaves "
-        "the waiting to what supervises it.",
-        unit="seconds",
-        gt=0,
-        le=86400,
-    )
 
 
 class TopicSettings(Section):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from worker.config.model import KafkaSettings, Settings
+from worker.config.kafka_settings import KafkaSettings
+from worker.config.model import Settings
+from worker.kafka_client.token_sources import oauth_problems
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ def _login(kafka: KafkaSettings) -> Iterator[Conflict]:
             ("kafka.security_protocol", "kafka.sasl_mechanism"),
             f"{kafka.security_protocol} needs kafka.sasl_mechanism; set it too",
         )
+    for name, why in oauth_problems(kafka.sasl_mechanism, kafka.model_dump()):
+        yield Conflict((f"kafka.{name}", "kafka.sasl_mechanism"), why.replace("sasl_", "kafka.sasl_"))
     if kafka.sasl_mechanism is None:
         return
     if not by_sasl:
@@ -66,6 +70,12 @@ def _login(kafka: KafkaSettings) -> Iterator[Conflict]:
             f"has no effect with kafka.security_protocol {kafka.security_protocol}; "
             "set that to SASL_SSL or SASL_PLAINTEXT",
         )
+    if kafka.sasl_mechanism == "AWS_MSK_IAM" and kafka.security_protocol == "SASL_PLAINTEXT":
+        yield Conflict(
+            ("kafka.security_protocol", "kafka.sasl_mechanism"), "AWS_MSK_IAM needs kafka.security_protocol SASL_SSL"
+        )
+    if kafka.sasl_mechanism in ("OAUTHBEARER", "AWS_MSK_IAM"):
+        return
     if kafka.sasl_username is None:
         yield Conflict(
             ("kafka.sasl_mechanism", "kafka.sasl_username"),

@@ -1,12 +1,10 @@
-"""What is the same of every connection to Kafka: checksums, certificates, and why a broker does not answer."""
+"""What is the same of every connection to Kafka: checksums, and why a broker does not answer."""
 
 from __future__ import annotations
 
 import importlib
 import logging
-import os
 import re
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -42,30 +40,6 @@ def require_crc32c() -> None:
             "the crc32c wheel is missing, and without it Kafka records are read and written many times slower: "
             "pip install 'kafka-python[crc32c]'"
         ) from error
-
-
-def tls_context(
-    *,
-    cafile: str | os.PathLike[str] | None = None,
-    certfile: str | os.PathLike[str] | None = None,
-    keyfile: str | os.PathLike[str] | None = None,
-    password: str | None = None,
-    ciphers: str | None = None,
-    check_hostname: bool = True,
-) -> ssl.SSLContext:
-    """Made here and not by kafka-python, which reads the files anew at each connection and hides what is wrong.
-
-    Raises:
-        OSError: a file cannot be read, is none, or has another password; ``ssl.SSLError`` is one.
-    """
-    context = ssl.create_default_context(cafile=cafile)
-    if certfile is not None:
-        # Without a password at hand OpenSSL would ask for one on the terminal, where nobody sits.
-        context.load_cert_chain(certfile, keyfile, password or "")
-    if ciphers is not None:
-        context.set_ciphers(ciphers)
-    context.check_hostname = check_hostname
-    return context
 
 
 class Complaints(logging.Handler):

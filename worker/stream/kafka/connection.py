@@ -16,9 +16,12 @@ from worker.kafka_client.connection import (
     RECONNECT_BACKOFF_MAX_MS,
     complaints,
     require_crc32c,
-    tls_context,
 )
+from worker.kafka_client.msk import require_aws_credentials
 from worker.kafka_client.private import AttentiveClient, login_failures
+from worker.kafka_client.tls import tls_context
+from worker.kafka_client.token_sources import OAUTH_OPTIONS
+from worker.kafka_client.tokens import TokenProvider, token_provider
 
 if TYPE_CHECKING:
     from worker.config import KafkaSettings
@@ -30,10 +33,16 @@ Options = Mapping[str, Any]
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     """Keyword arguments that every client takes; settings that are None are left to kafka-python's defaults.
 
+    With OAUTHBEARER a token is asked for, since kafka-python would go on asking without a word of what is wrong.
+
     Raises:
-        UsageError: the crc32c wheel is not installed, or a TLS file cannot be used.
+        UsageError: the crc32c wheel is not installed, or a TLS file cannot be used; or no token is given, or no AWS
+            credentials are found.
+        Unavailable: no token is to be had now.
     """
     require_crc32c()
+    if kafka.sasl_mechanism == "AWS_MSK_IAM":
+        require_aws_credentials()
     options: dict[str, Any] = {
         "bootstrap_servers": [server.strip() for server in kafka.bootstrap_servers.split(",")],
         "client_id": kafka.client_id,
@@ -45,6 +54,7 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
         "sasl_mechanism": kafka.sasl_mechanism,
         "sasl_plain_username": kafka.sasl_username,
         "sasl_plain_password": _reveal(kafka.sasl_password),
+        "sasl_oauth_token_provider": _tokens(kafka) if kafka.sasl_mechanism == "OAUTHBEARER" else None,
         "ssl_context": _tls(kafka) if kafka.security_protocol.endswith("SSL") else None,
     }
     return {name: value for name, value in options.items() if value is not None}
@@ -55,7 +65,7 @@ def reaching(options: Options) -> Iterator[None]:
     """Around the making and first use of a client: what kafka-python raises becomes an error with a next move.
 
     Raises:
-        Unavailable: no broker answers.
+        Unavailable: no broker answers, or no token for it is to be had.
         UsageError: the broker refuses the user's login, or what the block does.
     """
     with complaints() as heard:
@@ -64,6 +74,9 @@ def reaching(options: Options) -> Iterator[None]:
         except (errors.KafkaTimeoutError, errors.KafkaConnectionError, errors.NodeNotReadyError) as error:
             if heard.refusal is not None:
                 raise login_refused(options, heard.refusal) from error
+            provider = options.get("sasl_oauth_token_provider")
+            if provider is not None and provider.failure is not None:
+                raise provider.failure from error
             why = heard.why or f"{type(error).__name__}: {error}"
             raise Unavailable(
                 f"no Kafka broker answers at kafka.bootstrap_servers={','.join(options['bootstrap_servers'])} ({why}). "
@@ -86,6 +99,16 @@ def login_refused(options: Options, error: Exception) -> UsageError:
             f"the broker at kafka.bootstrap_servers={servers} does not offer "
             f"kafka.sasl_mechanism={options.get('sasl_mechanism')} ({error}): set one that it names"
         )
+    if (provider := options.get("sasl_oauth_token_provider")) is not None:
+        return UsageError(
+            f"the broker at kafka.bootstrap_servers={servers} refused the token of kafka.{provider.named} ({error}; "
+            f"the token: {provider.told()}): see that the broker trusts its issuer, and wants this audience and scope"
+        )
+    if options.get("sasl_mechanism") == "AWS_MSK_IAM":
+        return UsageError(
+            f"the broker at kafka.bootstrap_servers={servers} refused the AWS credentials ({error}): check that they "
+            "are those of a role that may kafka-cluster:Connect to this cluster, and that the region is the cluster's"
+        )
     return UsageError(
         f"the broker refused the login of {options.get('sasl_plain_username')} at kafka.bootstrap_servers={servers} "
         f"({error}): check kafka.sasl_username, kafka.sasl_mechanism and the password in kafka.sasl_password or "
@@ -106,6 +129,17 @@ def check_login(options: Options, client: Any) -> None:
 
 def _reveal(secret: Any) -> str | None:
     return None if secret is None else secret.get_secret_value()
+
+
+def _tokens(kafka: KafkaSettings) -> TokenProvider:
+    given = {name: getattr(kafka, name) for name in OAUTH_OPTIONS}
+    given["sasl_oauth_client_secret"] = _reveal(kafka.sasl_oauth_client_secret)
+    try:
+        provider = token_provider(given)
+    except OSError as error:
+        raise UsageError(f"cannot use kafka.sasl_oauth_cafile ({error}): name a PEM file of authorities") from error
+    provider.check()
+    return provider
 
 
 def _tls(kafka: KafkaSettings) -> ssl.SSLContext:

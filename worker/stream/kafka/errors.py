@@ -98,7 +98,7 @@ def as_stop(error: errors.KafkaError, about: str) -> Stop:
     if isinstance(error, errors.SaslAuthenticationFailedError):
         return UsageError(
             f"the broker refused the login of the user in kafka.sasl_username, which was to reach {about} ({error}): "
-            "check kafka.sasl_username, kafka.sasl_mechanism and the password"
+            "check kafka.sasl_username, kafka.sasl_mechanism and the password, or whom the token names"
         )
     if isinstance(error, errors.AuthorizationError):
         return UsageError(

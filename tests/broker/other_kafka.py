@@ -1,0 +1,39 @@
+"""Other versions of Apache Kafka than the pinned one, for ``pytest --kafka-version``; their jars come with jgo, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import jgo
+
+from tests.broker.resolve_jars import LOG4J
+
+BEFORE_LOG4J_2: Final = "3."
+"""Kafka 3 logs by log4j 1, whose classes are then these that hand on to log4j 2: its settings hold for all versions."""
+
+
+@cache
+def jars_of(version: str) -> tuple[Path, ...]:
+    """The jars from which that Kafka runs; of a library that is wanted in two versions, Kafka's own."""
+    endpoints = [
+        f"org.apache.kafka:kafka_2.13:{version}",
+        f"org.apache.logging.log4j:log4j-core:{LOG4J}",
+        f"org.apache.logging.log4j:log4j-slf4j-impl:{LOG4J}",
+    ]
+    if version.startswith(BEFORE_LOG4J_2):
+        endpoints.append(f"org.apache.logging.log4j:log4j-1.2-api:{LOG4J}")
+    found: dict[str, Path] = {}
+    for endpoint in endpoints:
+        for artifact in jgo.resolve(endpoint):
+            name = f"{artifact.groupId}:{artifact.artifactId}"
+            if name not in found:
+                found[name] = Path(artifact.resolve())
+    return tuple(found.values())
+
+
+def classpath_of(version: str) -> Callable[[Callable[[str], None]], list[Path]]:
+    """What stands for ``worker.broker.jars.classpath`` then."""
+    return lambda announce: list(jars_of(version))
