@@ -61,6 +61,7 @@ def partition_of(cluster: LocalCluster) -> dict[str, Any]:
 
 
 @pytest.mark.cluster
+@pytest.mark.long
 def test_what_is_written_outlives_any_one_of_them_and_so_does_the_cluster(
     running: LocalCluster, tmp_path: Path
 ) -> None:

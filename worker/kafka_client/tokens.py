@@ -29,8 +29,8 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
 
     A token that says when it expires is kept for ``RENEW_AT`` of that time, unless it comes from a file, which is read
     at each login; another one serves one login. While no new one is to be had, the old one serves until it expires. The
-    source is asked in the client's network thread, one
-    client at a time, so that a slow one holds up heartbeats, for ``token_sources.TIMEOUT_S`` at most.
+    source is asked in the client's network thread, for one client at a time: a slow one holds up heartbeats, for
+    ``token_sources.TIMEOUT_S`` at most.
     """
 
     def __init__(self, source: Source, named: str, extensions: Mapping[str, str]) -> None:
