@@ -264,7 +264,12 @@ def test_passwords_and_certificates_are_mounted_where_they_are_said_to_be() -> N
     assert f"kubectl create secret generic {secret['secretName']} --from-file=password --from-file=ca.crt" in security
     for container in CONTAINERS.values():
         (mount,) = [mount for mount in container["volumeMounts"] if mount["name"] == "kafka"]
-        for key, file in (("kafka.sasl_password_file", "password"), ("kafka.ssl_cafile", "ca.crt")):
+        for key, file in (
+            ("kafka.sasl_password_file", "password"),
+            ("kafka.ssl_cafile", "ca.crt"),
+            ("kafka.ssl_certfile", "tls.crt"),
+            ("kafka.ssl_keyfile", "tls.key"),
+        ):
             assert f"{catalogue()[key].environment}: {mount['mountPath']}/{file}" in security
     (by_others,) = [each["secretRef"] for each in CONTAINERS["topics"]["envFrom"] if "secretRef" in each]
     assert f"`{by_others['name']}`" in security and by_others["optional"] is True
