@@ -48,7 +48,7 @@ class Loader(yaml.SafeLoader):
     """Takes ``=`` for text, as Kubernetes does."""
 
 
-Loader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_yaml_str)
+Loader.add_constructor("tag:yaml.org,2002:value", lambda _, node: str(node.value))
 
 
 def rendered(folder: Path, kustomization: Mapping[str, Any]) -> Manifests:
