@@ -47,8 +47,9 @@ pytestmark = pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl, wh
 class Loader(yaml.SafeLoader):
     """Takes ``=`` for text, as Kubernetes does."""
 
-
-Loader.add_constructor("tag:yaml.org,2002:value", lambda _, node: str(node.value))
+    yaml_implicit_resolvers = {  # noqa: RUF012
+        first: found for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items() if first != "="
+    }
 
 
 def rendered(folder: Path, kustomization: Mapping[str, Any]) -> Manifests:
