@@ -22,6 +22,7 @@ from worker.messages import (
     Block,
     Claim,
     Hit,
+    OtherVersion,
     PageMeta,
     VerdictRecord,
     dead_letter_headers,
@@ -183,6 +184,15 @@ def test_another_version_of_the_format_is_refused_with_the_next_move(version: in
     ) as refused:
         decode(Block, bytes(value))
     assert refused.value.exit_code == 4
+
+
+@pytest.mark.parametrize(("kind", "way"), [(Block, "let it take over"), (Batch, "index copy --to NAME")])
+def test_a_record_of_an_earlier_program_says_whether_its_index_can_be_copied(kind: type[Any], way: str) -> None:
+    value = bytearray(encode(block() if kind is Block else batch_of([], b"scheme 1", b"writer 1")))
+    value[2] -= 1
+    with pytest.raises(OtherVersion, match=way) as refused:
+        decode(kind, bytes(value))
+    assert refused.value.earlier
 
 
 def test_a_torn_record_of_another_version_is_no_reason_to_stop() -> None:

@@ -34,7 +34,6 @@ Headers = Sequence[tuple[str, bytes]]
 Order = tuple[int, int]
 """Place of a claim among all claims: (offset of its batch in ``fingerprints``, index inside the batch)."""
 
-VERSION: Final = 2
 _ENVELOPE: Final = struct.Struct("<2sBBII")
 MAX_U64: Final = 2**64 - 1
 MOST_STATUS: Final = 1 << 16
@@ -45,6 +44,14 @@ SKETCH_BYTES: Final = 32
 
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 """A number in text that anybody may have written; a larger one could not be passed on."""
+
+
+class OtherVersion(Refused):
+    """A whole record of another version of the format: ``earlier`` than this program's, or later."""
+
+    def __init__(self, message: str, *, earlier: bool) -> None:
+        super().__init__(message)
+        self.earlier = earlier
 
 
 class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
@@ -496,6 +503,8 @@ def dead_letter_headers(reason: str, detail: str, source: tuple[int, int]) -> li
 
 Binary = TypeVar("Binary", Batch, Answer, Block)
 _MAGIC: Final[dict[type[Any], bytes]] = {Batch: b"DF", Answer: b"DC", Block: b"DI"}
+VERSIONS: Final[dict[type[Any], int]] = {Batch: 2, Answer: 2, Block: 2}
+"""Of the format of each kind. While that of ``Block`` stays, the next program can copy the index of the one before."""
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {
     kind: msgspec.msgpack.Decoder(kind) for kind in _MAGIC
@@ -505,7 +514,8 @@ _DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {
 def encode(message: Batch | Answer | Block) -> bytes:
     """The record's value: envelope and payload."""
     payload = _ENCODER.encode(message)
-    return _ENVELOPE.pack(_MAGIC[type(message)], VERSION, 0, len(payload), zlib.crc32(payload)) + payload
+    kind = type(message)
+    return _ENVELOPE.pack(_MAGIC[kind], VERSIONS[kind], 0, len(payload), zlib.crc32(payload)) + payload
 
 
 def decode(kind: type[Binary], value: bytes | None) -> Binary:
@@ -513,7 +523,7 @@ def decode(kind: type[Binary], value: bytes | None) -> Binary:
 
     Raises:
         UnreadableRecord: foreign, torn, or with columns of the wrong length.
-        Refused: it is whole, and of another version of the format. If it were passed over, its pages would get a
+        OtherVersion: it is whole, and of another version of the format. If it were passed over, its pages would get a
             verdict elsewhere and none here.
     """
     magic = _MAGIC[kind]
@@ -527,12 +537,14 @@ def decode(kind: type[Binary], value: bytes | None) -> Binary:
         raise UnreadableRecord(f"{kind.__name__}: {len(payload)} bytes of payload, {length} were announced")
     if crc != zlib.crc32(payload):
         raise UnreadableRecord(f"{kind.__name__}: the checksum does not fit the payload")
-    if version != VERSION:
-        move = "run the program that wrote it, or give this one a topics.generation of its own and let it take over"
-        if version > VERSION:
-            move = "upgrade this worker to the program of those that wrote it"
-        raise Refused(
-            f"{kind.__name__} of format version {version} on the topics, this program reads version {VERSION}: {move}"
+    if version != (ours := VERSIONS[kind]):
+        move = "upgrade this worker to the program of those that wrote it"
+        if version < ours:
+            way = "let it take over" if kind is Block else "run `python -m worker index copy --to NAME`"
+            move = f"run the program that wrote it, or give this one a topics.generation of its own and {way}"
+        raise OtherVersion(
+            f"{kind.__name__} of format version {version} on the topics, this program reads version {ours}: {move}",
+            earlier=version < ours,
         )
     try:
         message: Binary = _DECODERS[kind].decode(payload)

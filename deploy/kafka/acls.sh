@@ -7,8 +7,9 @@
 # topics.prefix, kafka.group and topics.generation; WORKER, CRAWLER, READER and OPERATOR are principals, READERS the
 # readers' group. A new generation needs its rights before its topics are used: run this with GENERATION=b beforehand;
 # the rights in the old one stay. Those on the topic deduplicated are not needed with output.mode=verdicts. The commands
-# index, repair and switch need the workers' rights, in both generations where there are two; topics delete needs Delete
-# on what it deletes.
+# index, repair and switch need the workers' rights, in both generations where there are two (repair reads in verdicts
+# and dead-letters how far the workers came, where the broker has forgotten it); topics delete needs Delete on what it
+# deletes.
 set -euo pipefail
 PREFIX=${PREFIX-dedup.}
 GROUP=${GROUP-dedup}
@@ -28,8 +29,8 @@ $WORKER topic literal ${PREFIX}answers$SUFFIX Read Write Describe DescribeConfig
 $WORKER topic literal ${PREFIX}index$SUFFIX Read Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}index-standby$SUFFIX Read Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}deduplicated$SUFFIX Write Describe DescribeConfigs
-$WORKER topic literal ${PREFIX}verdicts$SUFFIX Write Describe DescribeConfigs
-$WORKER topic literal ${PREFIX}dead-letters$SUFFIX Write Describe DescribeConfigs
+$WORKER topic literal ${PREFIX}verdicts$SUFFIX Read Write Describe DescribeConfigs
+$WORKER topic literal ${PREFIX}dead-letters$SUFFIX Read Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}findings$SUFFIX Write Describe DescribeConfigs
 $WORKER topic literal ${PREFIX}jobs Describe DescribeConfigs
 $WORKER group literal ${GROUP}-pages$SUFFIX Read Describe

@@ -97,6 +97,7 @@ def test_partitions_that_differ_fail_even_when_told_to_alter(run: Run, topic_pre
     assert "set topics.partitions to 2" in said
     assert f"{topic_prefix}index: partitions should be 5, is 3" in said
     assert "set topics.shards to 3" in said
+    assert "`python -m worker --set topics.shards=3 index copy --to NAME --shards 5`" in said
 
 
 def test_a_log_of_two_partitions_has_no_setting_that_would_make_it_right(

@@ -30,6 +30,7 @@ ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION
 """What a broker says of a partition shortly after it was made, or after a start."""
 NO_DICTIONARY = "features.units=characters"
 """Processes that read pages start in half the time with it, since they load no words of Chinese."""
+PROGRAM = (sys.executable, "-m", "worker")
 OUTPUTS = (VERDICTS, DEDUPLICATED, DEAD_LETTERS)
 """What workers write in transactions."""
 
@@ -110,12 +111,14 @@ class Cluster:
                 worker.wake()
                 worker.kill()
 
-    def start_worker(self, *more: str, clock: ShiftedClock | None = None) -> WorkerProcess:
-        """Another worker; it is not waited for. With ``clock`` it goes by that one."""
+    def start_worker(
+        self, *more: str, clock: ShiftedClock | None = None, program: Sequence[str] = PROGRAM
+    ) -> WorkerProcess:
+        """Another worker; it is not waited for. With ``clock`` it goes by that one. ``program`` may be another one."""
         log = self.folder / f"worker-{self.started}.log"
         self.started += 1
         overrides = [argument for pair in (*self.overrides, *more) for argument in ("--set", pair)]
-        command = [sys.executable, "-m", "worker"] if clock is None else clock.command()
+        command = program if clock is None else clock.command()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DEDUP_")}
         with log.open("wb") as output:
             process = subprocess.Popen(

@@ -21,7 +21,7 @@ from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import read, traces
 from tests.guarantees import Source, Traces, check_accounts, check_guarantees, check_verdicts
 from tests.waiting import wait_for
-from worker.cli import index, switch, topics
+from worker.cli import index, repair, switch, topics
 from worker.compose import parts
 from worker.compose.topology import specs
 from worker.errors import Refused
@@ -175,12 +175,22 @@ def test_an_index_goes_on_with_other_shards_and_without_a_forgotten_url(
     forgotten = next(meta.url for meta, _ in pages if unique.get(meta.url) is not None and meta.url not in copied)
     forget = tmp_path / "forget.txt"
     forget.write_text(f"{forgotten}\nhttp://never.example/\n")
-    assert command(index, old, "copy", "--to", "b", "--shards", "3", "--without", str(forget)) == 0
+    refused = old.start_worker("topics.shards=3")
+    assert refused.process.wait(60) == 4
+    (named,) = re.findall(r"run `python -m worker --set topics\.shards=2 index (.*?)`", refused.said())
+    old.workers.remove(refused)
+    assert command(index, old, *named.replace("NAME", "b").split(), "--without", str(forget)) == 0
     said = capsys.readouterr().out
     assert "left out 1 of 2 URLs" in said
     assert "not in the index: http://never.example/" in said
     with pytest.raises(Refused, match="topics delete"):
         command(index, old, "copy", "--to", "b", "--shards", "3")
+    for asked in ([], ["--accept-gap"], ["--skip", "0:0"]):
+        with pytest.raises(Refused, match=r"run the same command with --set topics\.generation=b"):
+            command(repair, old, *asked)
+        assert capsys.readouterr().out == (
+            f"topics.prefix={old.prefix!r}, kafka.group={old.settings.kafka.group!r}, topics.generation=''\n"
+        )
 
     new = start("b", "topics.shards=3", topics_there=True)
     assert command(index, new, "inspect") == 0

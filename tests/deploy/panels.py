@@ -21,6 +21,13 @@ PARSERS: Final = "start|extract|segment|fingerprint|pipes"
 """The stages of the parsing processes; all others are steps of the loop."""
 
 
+HELD: Final = (
+    "(dedup_shard_state{@} == 1) * on (instance, shard) group_left (role) (dedup_shard_role{@} == 1) "
+    "or on (instance, shard) dedup_shard_state{@} == 1"
+)
+"""Each shard that somebody holds by worker and state; and by role, but for those that may still be given back."""
+
+
 @dataclass(frozen=True)
 class Panel:
     """One panel. ``queries`` map legends to expressions; in these, ``@`` stands for the selected job and instances."""
@@ -176,7 +183,15 @@ OVERVIEW: Final = Dashboard(
                         "{{reason}}": f"sum by (reason) (rate(dedup_dead_letters_total{{@}}{RATE}))",
                         "all": f'sum(rate(dedup_pages_total{{@, outcome="dead"}}{RATE}))',
                     },
-                    width=12,
+                    width=6,
+                ),
+                Panel(
+                    "Pages fetched again: share of their text that is new, last hour",
+                    "suffix: pages",
+                    {"{{le}}": "sum by (le) (increase(dedup_changes_bucket{@}[1h]))"},
+                    kind="histogram",
+                    width=6,
+                    text="With `near.track_changes`: pairs of words that the last text of the URL had not.",
                 ),
             ),
         ),
@@ -289,9 +304,9 @@ OVERVIEW: Final = Dashboard(
             "Who holds what",
             (
                 Panel(
-                    "Shards: 1 for the state in which its holder has it",
+                    "Shards: who holds each, in which role and state",
                     COUNT,
-                    {"": "dedup_shard_state{@} == 1"},
+                    {"": HELD},
                     kind="table",
                     by="shard",
                     width=12,
@@ -441,6 +456,7 @@ WORKER: Final = Dashboard(
                         "process, without its parsers": "process_resident_memory_bytes{@}",
                     },
                 ),
+                Panel("Its shards", COUNT, {"": HELD}, kind="table", by="shard"),
                 Panel(
                     "State of its shards",
                     COUNT,

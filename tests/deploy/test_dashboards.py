@@ -137,6 +137,11 @@ class TestPrometheus:
         with urllib.request.urlopen(f"http://{instance}/hosts", timeout=30) as answer:
             assert {row["host"] for row in json.load(answer)["hosts"]} >= {*HOSTS, TRAP, "files.example"}
 
+    def test_pages_that_were_fetched_again_are_counted_by_what_is_new_in_them(self, prometheus: Prometheus) -> None:
+        (same,) = prometheus.query('sum(dedup_changes_bucket{le="0.0"}) > 0')
+        (every,) = prometheus.query("sum(dedup_changes_count)")
+        assert same["value"][1] == every["value"][1]
+
     def test_no_alert_fires_while_all_is_well(self, prometheus: Prometheus) -> None:
         prometheus.query("job:dedup_duplicates:ratio_rate5m")
         assert prometheus.ask('ALERTS{alertstate="firing"}')["data"]["result"] == []
@@ -189,6 +194,9 @@ class TestPrometheus:
                 assert seen["scrolls"] <= seen["width"], "there is nothing to scroll sideways"
                 assert seen["cut"] == [], "all columns of a table are seen"
                 assert re.fullmatch(r"[\d:]+", seen["pointed_at"])
+                assert re.search(r"\b1 (\S+:\d+ )?active answering", seen["text"]), (
+                    "shard 1, its holder, role and state"
+                )
             if console == "dedup.html":
                 assert all(
                     word in seen["text"] for word in (*HOSTS, TRAP, *(name for crawl in CRAWLS for name in crawl))

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +16,8 @@ import compose_spec
 import kubernetes_validate
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.deploy import prometheus_operator
 from worker.cli.main import COMMANDS
@@ -26,7 +29,10 @@ from worker.observe.health import PATHS
 ROOT: Final = Path(__file__).resolve().parents[2]
 DEPLOY: Final = ROOT / "deploy"
 DOCKERFILE: Final = re.sub(r"^#.*\n", "", (DEPLOY / "Dockerfile").read_text(), flags=re.MULTILINE)
-COMPOSE: Final = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+IMAGES: Final = dict(re.findall(r"^(\w+)=(.*)$", (DEPLOY / ".env").read_text(), re.MULTILINE))
+COMPOSE_FILE: Final = (DEPLOY / "compose.yaml").read_text()
+COMPOSE: Final = yaml.safe_load(re.sub(r"\$\{(\w+)\}", lambda found: IMAGES[found[1]], COMPOSE_FILE))
+"""With what stands in .env, which compose reads by itself."""
 UNIT_FILE: Final = DEPLOY / "systemd" / "crawl-dedup@.service"
 KUBERNETES: Final = {
     path.stem: yaml.safe_load(path.read_text()) for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
@@ -35,6 +41,11 @@ PROMETHEUS: Final = {
     name: yaml.safe_load((DEPLOY / "prometheus" / f"{name}.yml").read_text())
     for name in ("prometheus", "compose", "alertmanager")
 }
+_PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PYPROJECT: Final = _PROJECT["project"]["dependencies"] + _PROJECT["project"]["optional-dependencies"]["worker"]
+"""What the worker needs."""
+BUILD: Final = _PROJECT["build-system"]["requires"] + ["setuptools"]
+"""What builds its wheel, and those of packages that bring none."""
 PROCESSES: Final = "DEDUP_PAGE__PROCESSES"
 KUBERNETES_VERSION: Final = "1.31"
 NOT_KUBERNETES_OWN: Final = {"kustomization", "servicemonitor", "podmonitor", "prometheusrule", "alertmanagerconfig"}
@@ -69,7 +80,7 @@ def environments() -> Iterator[Any]:
     assigned = [value.split("=", 1) for value in unit()["Service"]["Environment"]]
     yield pytest.param(
         {
-            key: value.replace("%H-%i", "host-1").replace("%S/crawl-dedup", "/tmp")
+            key: value.replace("%H", "host").replace("%i", "1").replace("%S/crawl-dedup", "/tmp")
             for key, value in assigned
             if key.startswith("DEDUP_")
         },
@@ -189,6 +200,46 @@ def test_another_release_can_be_applied_over_this_one() -> None:
     assert topics["command"][2].endswith("|| test $? -eq 1"), "topics that differ are told, and end no worker"
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted", "asked"), [("worker", ["crawl-dedup[worker]"], PYPROJECT), ("build", [], BUILD)]
+)
+def test_the_lock_has_all_that_is_asked_for_each_in_a_version_that_will_do(
+    name: str, wanted: list[str], asked: list[str]
+) -> None:
+    """And hashes for each, and no address of where they come from."""
+    text = (DEPLOY / "locked" / f"{name}.txt").read_text()
+    locked = dict(re.findall(r"^([a-z0-9-]+)==(\S+)(?: ;.*)? \\$", text, re.MULTILINE))
+    for requirement in map(Requirement, asked):
+        assert requirement.specifier.contains(locked[canonicalize_name(requirement.name)]), requirement
+    pinned = re.split(r"^(?=\S)", text.partition("\n")[2].partition("\n")[2], flags=re.MULTILINE)[1:]
+    assert len(pinned) == len(locked) > 0
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}$", entry, re.MULTILINE) for entry in pinned)
+    assert "://" not in text and "--index" not in text
+    assert all(word in DOCKERFILE for word in wanted)
+    assert re.search(rf"--require-hashes .*-r deploy/locked/{name}\.txt", DOCKERFILE)
+
+
+def test_what_is_locked_is_what_the_lock_was_asked_for() -> None:
+    notes = (DEPLOY / "README.md").read_text()
+    python = re.search(r"^ARG PYTHON_IMAGE=python:(\d+\.\d+)-", DOCKERFILE, re.MULTILINE)
+    assert python
+    for name in ("worker", "build"):
+        _, written, *_ = (DEPLOY / "locked" / f"{name}.txt").read_text().splitlines()
+        assert f"--python-version {python[1]} " in written
+        assert written.lstrip("# ") in notes.replace(" --upgrade", "")
+
+
+def test_images_are_named_in_one_place() -> None:
+    assert set(re.findall(r"image: (\S+)", COMPOSE_FILE)) == {"crawl-dedup"} | {
+        f"${{{name}}}" for name in IMAGES if name != "PYTHON_IMAGE"
+    }
+    assert "PYTHON_IMAGE: ${PYTHON_IMAGE}\n" in COMPOSE_FILE
+    assert f"ARG PYTHON_IMAGE={IMAGES['PYTHON_IMAGE'].partition('@')[0]}\n" in DOCKERFILE
+    assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${PYTHON_IMAGE}"] * 2
+    for image in IMAGES.values():
+        assert re.fullmatch(r"[\w./-]+:[\w.-]+(@sha256:[0-9a-f]{64})?", image)
+
+
 def test_only_prometheus_reaches_a_worker_which_reaches_names_and_kafka() -> None:
     policy = KUBERNETES["networkpolicy"]["spec"]
     assert policy["podSelector"]["matchLabels"] == KUBERNETES["service"]["spec"]["selector"]
@@ -213,7 +264,12 @@ def test_passwords_and_certificates_are_mounted_where_they_are_said_to_be() -> N
     assert f"kubectl create secret generic {secret['secretName']} --from-file=password --from-file=ca.crt" in security
     for container in CONTAINERS.values():
         (mount,) = [mount for mount in container["volumeMounts"] if mount["name"] == "kafka"]
-        for key, file in (("kafka.sasl_password_file", "password"), ("kafka.ssl_cafile", "ca.crt")):
+        for key, file in (
+            ("kafka.sasl_password_file", "password"),
+            ("kafka.ssl_cafile", "ca.crt"),
+            ("kafka.ssl_certfile", "tls.crt"),
+            ("kafka.ssl_keyfile", "tls.key"),
+        ):
             assert f"{catalogue()[key].environment}: {mount['mountPath']}/{file}" in security
     (by_others,) = [each["secretRef"] for each in CONTAINERS["topics"]["envFrom"] if "secretRef" in each]
     assert f"`{by_others['name']}`" in security and by_others["optional"] is True

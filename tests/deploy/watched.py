@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -58,7 +59,7 @@ def spider_at_work(bootstrap: str, prefix: str, folder: Path) -> Iterator[str]:
 @contextmanager
 def watched_crawl(bootstrap: str, prefix: str, folder: Path, workers: int = 1) -> Iterator[tuple[Cluster, Prometheus]]:
     """Workers whose pages Prometheus has seen arrive: counted once, and then more of them."""
-    with Cluster(bootstrap, prefix, folder, SMALL) as cluster:
+    with Cluster(bootstrap, prefix, folder, (*SMALL, "near.track_changes=true")) as cluster:
         started = [cluster.start_worker() for _ in range(workers)]
         for worker in started:
             wait_for(partial(_has_said_or_ended, worker), "a worker to say where its metrics are")
@@ -71,6 +72,7 @@ def watched_crawl(bootstrap: str, prefix: str, folder: Path, workers: int = 1) -
             prometheus.query("sum(dedup_host_pages_total) > 0")
             prometheus.query("dedup_spider_confirmed_pages_total > 0")
             cluster.publish(pages(1))
+            cluster.publish(islice(pages(0), 10))  # once more: nothing of them is new
             cluster.wait_until_committed()
             yield cluster, prometheus
 

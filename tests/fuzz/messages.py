@@ -11,7 +11,7 @@ from worker.errors import Refused, UnreadableRecord
 from worker.messages import (
     _ENVELOPE,
     _MAGIC,
-    VERSION,
+    VERSIONS,
     Answer,
     Batch,
     Block,
@@ -44,7 +44,7 @@ DEPTH = 5000
 
 def enveloped(kind: type, payload: bytes) -> bytes:
     """With an envelope that says nothing wrong of it."""
-    return _ENVELOPE.pack(_MAGIC[kind], VERSION, 0, len(payload), zlib.crc32(payload)) + payload
+    return _ENVELOPE.pack(_MAGIC[kind], VERSIONS[kind], 0, len(payload), zlib.crc32(payload)) + payload
 
 
 def attack(data: bytes) -> None:

@@ -17,7 +17,7 @@ from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, LOSE_BLOCKS, Page,
 from tests.stream.script import write as append
 from worker.errors import Refused
 from worker.index.blocks import cover
-from worker.messages import Claim
+from worker.messages import VERSIONS, Answer, Batch, Claim
 from worker.operations import copy_index
 from worker.operations.copy_index import Copied, copy, drained, refuse_used
 from worker.operations.inspect import read_shard
@@ -101,6 +101,24 @@ def test_survivors_keep_their_order_in_any_number_of_shards_and_blocks(shards: i
     assert new.verdicts()[-2:] == ["http://a.example/ unique", "http://a.example/again duplicate http://a.example/"]
     new.share = Share(exact=False)  # the copied log does not say what the watermark and the claimed offsets were
     check_rebuilt(new)  # type: ignore[arg-type]
+
+
+def test_what_an_earlier_program_left_is_copied_once_it_stands_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches and answers are then of a version that this program does not read."""
+    with monkeypatch.context() as earlier:
+        for kind in (Batch, Answer):
+            earlier.setitem(VERSIONS, kind, VERSIONS[kind] - 1)
+        old = Beside("").play(A, COMMIT, FLUSH, B, COMMIT).away()
+    with pytest.raises(Refused, match=r"batch 1 .* is in no block yet: start the workers of the old generation"):
+        go(old, another(old))
+    with monkeypatch.context() as earlier:
+        for kind in (Batch, Answer):
+            earlier.setitem(VERSIONS, kind, VERSIONS[kind] - 1)
+        old.back(COMMIT, FLUSH).away()
+    new = another(old)
+    go(old, new)
+    new.back(again(A), again(B), C, COMMIT)
+    assert [line.split()[1] for line in new.verdicts()] == ["duplicate", "duplicate", "unique"]
 
 
 def test_pages_are_judged_on_as_they_would_have_been() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import count
 from typing import Final, Self
 
@@ -15,8 +16,9 @@ from worker.errors import Refused, Unavailable
 from worker.index.blocks import cover
 from worker.messages import Headers
 from worker.operations.inspect import read_shard
-from worker.operations.repair import Plan, Survey, carry_out, plan, survey
+from worker.operations.repair import Plan, Survey, carry_out, plan, refuse_superseded, survey
 from worker.stream.log import Committed
+from worker.stream.policy import Note
 from worker.stream.worker import Worker
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard
@@ -241,6 +243,19 @@ def test_topics_made_anew_are_not_repaired(topic: str) -> None:
     del stage.world.topics[topic, 0]
     with pytest.raises(Refused, match="made anew under the same name"):
         look(stage)
+
+
+@pytest.mark.parametrize("successor", ["b", ""])
+def test_a_generation_that_gave_its_outputs_away_is_refused_unless_its_workers_only_count(successor: str) -> None:
+    stage = Away(partitions=2).play(A, COMMIT, FLUSH).away()
+    place = TwinPlace(stage.world)
+    refuse_superseded(place, "a", range(2), stage.policy)
+    offset, text = stage.world.committed[1]
+    given_away = Note.from_metadata(text, "here")._replace(successor=successor)
+    stage.world.committed[1] = Committed(offset, given_away.to_metadata())
+    with pytest.raises(Refused, match=rf"topics\.generation='a' has given .* --set topics\.generation={successor},"):
+        refuse_superseded(place, "a", range(2), stage.policy)
+    refuse_superseded(place, "a", range(2), replace(stage.policy, output="count"))
 
 
 def test_blocks_that_contradict_each_other_are_not_repaired() -> None:

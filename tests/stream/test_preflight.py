@@ -70,6 +70,14 @@ def test_what_could_make_a_verdict_wrong_is_refused(what: str, wanted: str, foun
     with pytest.raises(Refused, match=f"dedup.index: {what} should be {wanted}, is {found}") as refusal:
         check_topics([Difference("dedup.index", what, wanted, found)])
     assert refusal.value.exit_code == 4
+    assert str(refusal.value).endswith("`python -m worker topics create --alter-config` sets what can be set")
+
+
+def test_what_nothing_sets_is_told_once_with_its_own_next_move() -> None:
+    both = [Difference(name, PARTITIONS, "8", "4", "Go back.") for name in ("dedup.index", "dedup.index-standby")]
+    with pytest.raises(Refused, match=r"dedup\.index-standby: partitions should be 8, is 4\. [^`]*$") as refusal:
+        check_topics(both)
+    assert str(refusal.value).endswith("too early. Go back.")
 
 
 @pytest.mark.parametrize("what", ["retention.ms", "retention.bytes", "max.message.bytes"])

@@ -13,7 +13,7 @@ from worker.compose import parts
 from worker.compose.step import policy
 from worker.compose.topology import cluster, specs
 from worker.errors import CheckFailed, UsageError
-from worker.operations.repair import PartitionPlace, Plan, Survey, barrier, carry_out, plan, survey
+from worker.operations.repair import PartitionPlace, Plan, Survey, barrier, carry_out, plan, refuse_superseded, survey
 from worker.operations.skip import Spot, skip
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import compare_topics
@@ -32,7 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Shows where each shard and each partition of pages would read on, beside what the topics still hold, and what "
         "is lost. Without --accept-gap nothing is changed; exit code 1 if there is a gap. With it, replay points and "
         "consumed offsets are moved behind the gap, and from then on everything is exact again. All workers must be "
-        "stopped, also those that are paused."
+        "stopped, also those that are paused. The first line names the topics and groups that are looked at; a "
+        "generation that has given its outputs to another one is refused."
     )
     parser.add_argument(
         "--skip",
@@ -51,17 +52,20 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     Raises:
         UsageError: a page to be passed over is not the next one.
         CheckFailed: there is a gap, and it was not accepted; or a record that must not be decided.
-        Refused: workers are running, a topic was made anew, or the index contradicts itself.
+        Refused: workers are running, another generation took this one's place, a topic was made anew, or the index
+            contradicts itself.
         Unavailable: the broker or a topic is not there, or a transaction is pending.
     """
     settings = load()
     topics = settings.topics
+    print(looked_at(settings), flush=True)
     options = client_options(settings.kafka)
     check_topics(compare_topics(options, specs(settings)))
     rules = policy(settings, parts.scheme(settings, parts.recipe(settings)), secrets.token_bytes(8))
     if outside := [str(asked) for asked in arguments.skip if asked.partition >= topics.partitions]:
         raise UsageError(f"{PAGES} has {topics.partitions} partitions, so there is no page {outside[0]}")
     with cluster(settings) as broker:
+        refuse_superseded(broker, topics.generation, range(topics.partitions), rules)
         if arguments.skip:
             for skipped in skip(broker, arguments.skip, rules):
                 print(f"skipped {skipped}: start the workers, which write its dead letter")
@@ -92,6 +96,12 @@ def spot(text: str) -> Spot:
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no PARTITION:OFFSET such as 3:17")
     return Spot(int(found[1]), int(found[2]))
+
+
+def looked_at(settings: Settings) -> str:
+    """Which of all crawls and generations on the broker is meant, as the settings name it."""
+    topics, group = settings.topics, settings.kafka.group
+    return f"topics.prefix={topics.prefix!r}, kafka.group={group!r}, topics.generation={topics.generation!r}"
 
 
 def places(surveyed: Survey) -> Iterator[str]:

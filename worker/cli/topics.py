@@ -20,17 +20,7 @@ from worker.stream.kafka.topic_admin import (
     create_topics,
     delete_topics,
 )
-from worker.topics import (
-    ALL,
-    ANSWERS,
-    FINGERPRINTS,
-    INDEX,
-    INDEX_STANDBY,
-    OF_CRAWLS,
-    TopicSpec,
-    group_names,
-    topic_name,
-)
+from worker.topics import ALL, OF_CRAWLS, TopicSpec, group_names, topic_name
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -91,7 +81,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             "the topics are not as the settings say:\n"
             + "\n".join(f"  {difference}" for difference in differences)
             + "\n"
-            + "\n".join(next_moves(wanted, differences))
+            + "\n".join(next_moves(differences))
         )
     return 0
 
@@ -125,29 +115,13 @@ def table(
     )
 
 
-def next_moves(wanted: Sequence[TopicSpec], differences: Sequence[Difference]) -> Iterator[str]:
+def next_moves(differences: Sequence[Difference]) -> Iterator[str]:
     """What to do about the differences, a sentence for each kind."""
     if any(difference.what == MISSING for difference in differences):
         yield "To make the missing topics: python -m worker topics create"
     if any(difference.what not in (MISSING, PARTITIONS) for difference in differences):
         yield "To set what differs: python -m worker topics create --alter-config"
-    topic_of = {spec.name: spec.topic for spec in wanted}
-    for difference in differences:
-        if difference.what == PARTITIONS:
-            yield _move_for_partitions(difference, topic_of[difference.topic])
-
-
-def _move_for_partitions(difference: Difference, topic: str) -> str:
-    if topic in (FINGERPRINTS, ANSWERS):
-        return (
-            f"{difference.topic} must have one partition, whose order all verdicts follow: "
-            "set topics.prefix to a new name, or delete the topics and make them anew"
-        )
-    setting = "topics.shards" if topic in (INDEX, INDEX_STANDBY) else "topics.partitions"
-    return (
-        f"The partitions of {difference.topic} cannot be changed: set {setting} to {difference.found}, "
-        "or topics.prefix to a new name"
-    )
+    yield from dict.fromkeys(difference.move for difference in differences if difference.move)
 
 
 def _state(name: str, differences: Sequence[Difference], *, created: Collection[str], altered: Collection[str]) -> str:

@@ -9,7 +9,8 @@ nothing but that a copy was made. Marker m holds the survivors whose order becam
 block that ends there. There are as many markers as blocks of the usual size need. With a ttl there are so many that the
 clocks of one marker's survivors are an hour apart at most: these expire together, with the last of them.
 
-1. All workers have stopped, every claim is decided, its survivor in a block, its page committed. Claims from a record
+1. All workers have stopped, every claim is decided, its survivor in a block, its page committed. They may have been of
+   an earlier program, whose batches and answers this one does not read, if it reads its blocks. Claims from a record
    on that is never decided (``worker.stream.barrier``) are left: their pages are claimed anew in the new generation.
 2. Markers and blocks are written. A restore must end at the last block of its shard. In every earlier block the answers
    offset lies beyond the end of any log, so that a restore that ended there would be refused.
@@ -32,12 +33,12 @@ from typing import Final
 from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import Cover, Header, cover, pack
 from worker.index.entries import Entries, Survivor
-from worker.messages import Batch, Block, Headers, Order, decode, encode
+from worker.messages import Batch, Block, Headers, Order, OtherVersion, decode, encode
 from worker.operations.inspect import read_shard
 from worker.operations.repair import NEVER_THERE, Place, State
 from worker.operations.switch import Generation, consumed, refuse_running
 from worker.stream.barrier import barriers, outside, refuse_poisoned
-from worker.stream.log import Committed, read_to_end
+from worker.stream.log import Committed, Record, read_to_end
 from worker.stream.policy import COPIED, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
 from worker.stream.replay import Reach, check_reach, logs_of
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
@@ -218,11 +219,14 @@ def _cover(source: Place, shard: int, policy: Policy) -> Cover:
 def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
     """The first batch of this scheme from an offset on; None if there is none before a record that is never decided.
 
-    No batch behind such a record is decided either: their pages are claimed anew.
+    One of an earlier program counts, as that program's workers decide it. No batch behind one that is never decided is
+    decided either: their pages are claimed anew.
     """
     begin, end = source.bounds(FINGERPRINTS, 0)
     ends = outside(source)
     for record in read_to_end(source.reader(FINGERPRINTS, 0, max(begin, offset)), end):
+        if _of_earlier_program(record):
+            return record.offset
         if next(barriers(ends, [record], policy), None) is not None:
             return None
         try:
@@ -231,6 +235,16 @@ def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:
         except UnreadableRecord:
             continue
     return None
+
+
+def _of_earlier_program(record: Record) -> bool:
+    try:
+        decode(Batch, record.value)
+    except OtherVersion as other:
+        return other.earlier
+    except UnreadableRecord:
+        pass
+    return False
 
 
 def _rows(found: Cover) -> Iterator[Row]:

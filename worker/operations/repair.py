@@ -197,6 +197,28 @@ def survey(place: Place, policy: Policy, partitions: Iterable[int]) -> Survey:
     )
 
 
+def refuse_superseded(place: Groups, name: str, partitions: Iterable[int], policy: Policy) -> None:
+    """See that the generation ``name`` still has the outputs, as its workers see to before they begin.
+
+    One that gave them to another has nothing that a repair could save, unless its workers only count (``policy``).
+
+    Raises:
+        Refused: it was given a successor.
+        Unavailable: a transaction is pending.
+    """
+    for number in partitions if policy.output != "count" else ():
+        if (found := consumed_offset(place, number)) is None:
+            continue
+        note = Note.from_metadata(found.metadata, f"partition {number} of {PAGES}")
+        if note.successor is not None:
+            raise Refused(
+                f"topics.generation={name!r} has given the outputs to topics.generation={note.successor!r}, so a "
+                "repair here would help nobody: run the same command with "
+                f"--set topics.generation={note.successor}, or with --set output.mode=count if you mean workers of the "
+                "old one that only count"
+            )
+
+
 def barrier(place: Place, survey: Survey, policy: Policy) -> Barrier | None:
     """The first record from the replay points on that is never decided, if any; no repair goes past it."""
     begin, end = survey.logs.fingerprints

@@ -39,10 +39,11 @@ def check_topics(differences: Sequence[Difference]) -> None:
     """
     if missing := [str(difference) for difference in differences if difference.what == MISSING]:
         raise Unavailable(f"{'; '.join(missing)}. Make the topics: python -m worker topics create")
-    if vital := [str(difference) for difference in differences if difference.what in VITAL]:
+    if vital := [difference for difference in differences if difference.what in VITAL]:
+        set_right = "`python -m worker topics create --alter-config` sets what can be set"
+        moves = dict.fromkeys(difference.move or set_right for difference in vital)
         raise Refused(
-            f"{'; '.join(vital)}. Verdicts would not be exact, or be gone too early: correct the setting, or the topic "
-            "(`python -m worker topics create --alter-config` for all but partitions)"
+            f"{'; '.join(map(str, vital))}. Verdicts would not be exact, or be gone too early. {'. '.join(moves)}"
         )
     for difference in differences:
         _log.warning("%s; `python -m worker topics create --alter-config` sets it", difference)

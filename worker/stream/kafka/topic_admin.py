@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kafka import KafkaAdminClient, errors
@@ -16,7 +16,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 
 from worker.errors import Unavailable, UsageError
 from worker.stream.kafka.connection import Options, reaching
-from worker.topics import TopicSpec
+from worker.topics import ANSWERS, FINGERPRINTS, INDEX, INDEX_STANDBY, TopicSpec
 
 MISSING: Final = "missing"
 PARTITIONS: Final = "partitions"
@@ -28,13 +28,14 @@ class Difference:
     """One way in which a topic on the broker is not as wanted.
 
     ``what`` is ``missing``, ``partitions`` or the name of a topic setting; values are as the broker spells them, and
-    ``found`` is None where there is nothing.
+    ``found`` is None where there is nothing. ``move`` says what to do where ``topics create`` does nothing about it.
     """
 
     topic: str
     what: str
     wanted: str
     found: str | None
+    move: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         if self.what == MISSING:
@@ -194,7 +195,8 @@ def _differences(spec: TopicSpec, partitions: int | None, found: Mapping[str, st
         yield Difference(spec.name, MISSING, f"{spec.partitions} partitions", None)
         return
     if partitions != spec.partitions:
-        yield Difference(spec.name, PARTITIONS, str(spec.partitions), str(partitions))
+        move = _other_partitions(spec, partitions)
+        yield Difference(spec.name, PARTITIONS, str(spec.partitions), str(partitions), move)
     for key, wanted in spec.config.items():
         if not _mean_the_same(wanted, found.get(key)):
             yield Difference(spec.name, key, wanted, found.get(key))
@@ -218,3 +220,23 @@ def _was_created(topic: Mapping[str, Any]) -> bool:
     if issubclass(error, errors.RetriableError):
         raise Unavailable(f"cannot make {topic['name']} now: {detail}; try again")
     raise UsageError(f"the broker refuses to make {topic['name']}: {detail}; correct topics.* or the user's rights")
+
+
+def _other_partitions(spec: TopicSpec, found: int) -> str:
+    """What to do about a number of partitions, which nothing changes in place."""
+    if spec.topic in (FINGERPRINTS, ANSWERS):
+        return (
+            f"{spec.name} must have one partition, whose order all verdicts follow: set topics.prefix to a new name, "
+            "or delete the topics and make them anew"
+        )
+    if spec.topic in (INDEX, INDEX_STANDBY):
+        return (
+            f"The shards of an index that is there cannot be changed in place: set topics.shards to {found}; or stop "
+            f"all workers with SIGTERM, run `python -m worker --set topics.shards={found} index copy --to NAME "
+            f"--shards {spec.partitions}` with a new NAME, and start workers with topics.generation=NAME and "
+            f"topics.shards={spec.partitions}"
+        )
+    return (
+        f"The partitions of {spec.name} cannot be changed: set topics.partitions to {found}, or topics.prefix to a new "
+        "name"
+    )

@@ -1,0 +1,140 @@
+"""The manifests as kustomize renders them: the next release can be applied over this one, and parts are in step."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from worker.config import load_settings
+from worker.config.catalogue import catalogue
+
+DEPLOY: Final = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
+FIRST_RELEASE: Final = Path(__file__).with_name("first_release.json")
+"""The fields of 0.1.0 that Kubernetes lets nobody change."""
+CHANGEABLE: Final = {
+    "StatefulSet": {
+        "replicas",
+        "template",
+        "updateStrategy",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+        "ordinals",
+        "revisionHistoryLimit",
+    },
+}
+"""Of these kinds all other fields of ``spec`` are refused by the API server once the object is there."""
+IMMUTABLE: Final = {
+    "Service": {"clusterIP", "clusterIPs", "ipFamilies"},
+    "Job": {"selector", "template", "completions"},
+}
+"""Of these kinds these fields are."""
+KUBERNETES: Final = "1.36"
+RACK: Final = catalogue()["kafka.client_rack"].environment
+REPLICAS: Final = catalogue()["index.replicas"].environment
+Manifests = dict[str, dict[str, Any]]
+
+pytestmark = pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl, which has kustomize, is not on PATH")
+
+
+class Loader(yaml.SafeLoader):
+    """Takes ``=`` for text, as Kubernetes does."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012
+        first: found for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items() if first != "="
+    }
+
+
+def rendered(folder: Path, kustomization: Mapping[str, Any]) -> Manifests:
+    """What ``kubectl apply -k`` sends, by kind and name, with these changes to the kustomization."""
+    shutil.copytree(DEPLOY, folder, dirs_exist_ok=True)
+    file = folder / "kustomization.yaml"
+    file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | kustomization))
+    shown = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, shown.stderr
+    manifests = yaml.load_all(shown.stdout, Loader)
+    return {f"{each['kind']}/{each['metadata']['name']}": each for each in manifests}
+
+
+def fixed(manifests: Manifests) -> dict[str, Any]:
+    """What must not differ between two releases, where both have the object."""
+    found: dict[str, Any] = {}
+    for name, manifest in manifests.items():
+        kind, spec = manifest["kind"], manifest.get("spec", {})
+        if kind in CHANGEABLE:
+            found[name] = {field: value for field, value in spec.items() if field not in CHANGEABLE[kind]}
+        elif kind in IMMUTABLE:
+            found[name] = {field: spec[field] for field in sorted(IMMUTABLE[kind] & spec.keys())}
+    return found
+
+
+def workers(manifests: Manifests) -> dict[str, Any]:
+    pod: dict[str, Any] = manifests["StatefulSet/dedup-worker"]["spec"]["template"]["spec"]
+    return pod
+
+
+NEXT: Final = {
+    "images": [{"name": "crawl-dedup", "newName": "registry.example.net/crawl-dedup", "newTag": "0.2.0"}],
+    "configMapGenerator": [{"name": "crawl-dedup", "literals": ["DEDUP_KAFKA__BOOTSTRAP_SERVERS=other:9092"]}],
+}
+
+
+def test_the_next_release_changes_no_field_that_cannot_be_changed(tmp_path: Path) -> None:
+    """Another image and other settings reach the pods: in their template, which rolls them one by one."""
+    this = rendered(tmp_path / "this", {})
+    then = rendered(tmp_path / "then", NEXT)
+    assert fixed(this) == fixed(then) == json.loads(FIRST_RELEASE.read_text())
+    changed = {name for name in this.keys() & then.keys() if this[name] != then[name]}
+    assert changed == {"StatefulSet/dedup-worker"}
+    (before,), (after,) = [[name for name in each if name.startswith("ConfigMap/")] for each in (this, then)]
+    assert before != after, "a settings file that is changed in place reaches no pod"
+    for container in [*workers(then)["initContainers"], *workers(then)["containers"]]:
+        assert container["image"].endswith(":0.2.0")
+        assert {"configMapRef": {"name": after.partition("/")[2]}} in container["envFrom"]
+    assert this.keys() - {before} == then.keys() - {after}, "what one release leaves out stays in the cluster"
+
+
+def test_a_changed_selector_would_be_noticed(tmp_path: Path) -> None:
+    labels = [{"pairs": {"app.kubernetes.io/name": "another"}, "includeSelectors": True, "includeTemplates": True}]
+    assert fixed(rendered(tmp_path / "this", {})) != fixed(rendered(tmp_path / "other", {"labels": labels}))
+
+
+@pytest.mark.parametrize("components", [["two-holders"], ["two-holders", "zones"]], ids="+".join)
+def test_two_holders_are_set_and_kept_apart_together(components: list[str], tmp_path: Path) -> None:
+    manifests = rendered(tmp_path / "rendered", {"components": components})
+    pod = workers(manifests)
+    kubernetes_validate.validate(manifests["StatefulSet/dedup-worker"], KUBERNETES, strict=True)
+    assert fixed(manifests) == json.loads(FIRST_RELEASE.read_text()), "they can be added to what runs"
+    for container in [*pod["initContainers"], *pod["containers"]]:
+        given = {entry["name"]: entry.get("value", "node-1") for entry in container["env"]}
+        assert load_settings(config=None, overrides=[], environ=given).index.replicas == 2, "index-standby is made, too"
+    keys = {"kubernetes.io/hostname": "spec.nodeName"}
+    keys |= (
+        {"topology.kubernetes.io/zone": "metadata.labels['topology.kubernetes.io/zone']"}
+        if "zones" in components
+        else {}
+    )
+    spread = {each["topologyKey"]: each for each in pod["topologySpreadConstraints"]}
+    assert spread.keys() == keys.keys()
+    for each in spread.values():
+        assert (each["whenUnsatisfiable"], each["minDomains"], each["maxSkew"]) == ("DoNotSchedule", 2, 1)
+        selected = manifests["StatefulSet/dedup-worker"]["spec"]["selector"]["matchLabels"]
+        assert each["labelSelector"]["matchLabels"] == selected
+    (rack,) = [entry for entry in pod["containers"][0]["env"] if entry["name"] == RACK]
+    assert rack["valueFrom"]["fieldRef"]["fieldPath"] == list(keys.values())[-1], "the widest that is kept apart"
+    assert load_settings(config=None, overrides=[], environ={RACK: ""}).kafka.client_rack == "", "without the label"
+    budget = manifests["PodDisruptionBudget/dedup-worker"]["spec"]
+    assert budget["maxUnavailable"] < 2 <= manifests["StatefulSet/dedup-worker"]["spec"]["replicas"]
+
+
+def test_with_one_holder_workers_run_where_there_is_room(tmp_path: Path) -> None:
+    pod = workers(rendered(tmp_path / "rendered", {}))
+    assert [each["whenUnsatisfiable"] for each in pod["topologySpreadConstraints"]] == ["ScheduleAnyway"]
+    assert REPLICAS not in {entry["name"] for entry in pod["containers"][0]["env"]}
