@@ -39,6 +39,16 @@ class TestKafka(LogContract):
             yield world
 
 
+@pytest.mark.cluster
+class TestRolesOfKafka(RolesContract):
+    """The same, with two holders of each shard."""
+
+    @pytest.fixture
+    def world(self, broker: str, topic_prefix: str) -> Iterator[LogUnderTest]:
+        with KafkaUnderTest.on(broker, topic_prefix, replicas=2) as world:
+            yield world
+
+
 # Bad days that only the twin can be told to have; the port's prose says what they may do.
 
 

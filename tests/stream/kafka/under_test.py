@@ -16,7 +16,7 @@ from worker.config import KafkaSettings
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.log import KafkaLog
 from worker.stream.kafka.topic_admin import create_topics
-from worker.stream.log import Committed
+from worker.stream.log import Committed, Role
 from worker.topics import PAGES, topic_specs
 
 PATIENCE_SECONDS: Final = 60
@@ -29,22 +29,28 @@ def kafka_log(member: Member) -> KafkaLog:
     return member.log
 
 
+def _is_out(member: Member) -> bool:
+    return member.log.pages().membership().evicted and member.log.shards().membership().evicted
+
+
 class KafkaUnderTest(LogUnderTest):
     """Topics under a prefix of their own; members poll until the groups have come to rest."""
 
-    def __init__(self, broker: str, prefix: str) -> None:
+    def __init__(self, broker: str, prefix: str, replicas: int = 1) -> None:
         self.options = client_options(KafkaSettings(bootstrap_servers=broker))
         self.prefix = prefix
-        create_topics(self.options, topic_specs(prefix=prefix, partitions=PARTITIONS, shards=SHARDS), 1)
+        self.replicas = replicas
+        specs = topic_specs(prefix=prefix, partitions=PARTITIONS, shards=SHARDS, replicas=replicas)
+        create_topics(self.options, specs, 1)
         self.members: list[Member] = []
         self.crawler: Any = KafkaProducer(**self.options)
         self.transactional: list[Any] = []
 
     @classmethod
     @contextmanager
-    def on(cls, broker: str, prefix: str) -> Iterator[KafkaUnderTest]:
+    def on(cls, broker: str, prefix: str, replicas: int = 1) -> Iterator[KafkaUnderTest]:
         """Closes all members afterwards."""
-        world = cls(broker, prefix)
+        world = cls(broker, prefix, replicas)
         try:
             yield world
         finally:
@@ -59,6 +65,8 @@ class KafkaUnderTest(LogUnderTest):
             prefix=self.prefix,
             group=self.prefix + GROUP,
             writer=name,
+            shards=SHARDS,
+            replicas=self.replicas,
             session_seconds=10,
             heartbeat_seconds=0.3,
             transaction_seconds=20,
@@ -68,18 +76,25 @@ class KafkaUnderTest(LogUnderTest):
         return member
 
     def balance(self, *members: Member) -> None:
+        roles = list(Role)[: min(self.replicas, len(members))]
+
         def shared(owned: list[set[int]], count: int) -> bool:
             return set().union(*owned) == set(range(count)) and all(len(o) == count // len(members) for o in owned)
+
+        def of_role(role: Role) -> list[set[int]]:
+            return [{held.shard for held in member.held if held.role is role} for member in members]
 
         def at_rest() -> bool:
             for member in members:
                 member.poll()
-            generations = {member.log.pages().membership().generation for member in members}
+                member.log.shards().caught_up(frozenset(member.shards))
+            of_pages = {member.log.pages().membership().generation for member in members}
+            of_shards = {member.log.shards().membership().generation for member in members}
             return (
-                len(generations) == 1
-                and min(generations) >= 0
+                len(of_pages) == len(of_shards) == 1
+                and min(of_pages | of_shards) >= 0
                 and shared([member.pages for member in members], PARTITIONS)
-                and shared([member.shards for member in members], SHARDS)
+                and all(shared(of_role(role), SHARDS) for role in roles)
             )
 
         self.until("the groups come to rest", at_rest)
@@ -93,7 +108,7 @@ class KafkaUnderTest(LogUnderTest):
             admin.remove_group_members(f"{self.prefix}{GROUP}-shards", [MemberToRemove(member_id=shard_member)])
         finally:
             admin.close()
-        self.until("the client notices that it is out", lambda: member.log.pages().membership().evicted)
+        self.until("the client notices that it is out", lambda: _is_out(member))
 
     def publish(self, partition: int, value: bytes) -> int:
         sent = self.crawler.send(self.prefix + PAGES, value=value, key=b"http://a.example/", partition=partition)

@@ -74,7 +74,8 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
         self._interrupted: frozenset[TopicPartition] = frozenset()
         self._generation = -1
         self._since: dict[TopicPartition, int] = {}
-        self._assignments: deque[tuple[frozenset[TopicPartition], frozenset[TopicPartition]]] = deque()
+        self._assignments: deque[tuple[frozenset[TopicPartition], frozenset[TopicPartition]] | None] = deque()
+        """Not told yet: what is owned since, and what was lost in between; None: all was lost."""
 
     def assigned(self, partitions: frozenset[TopicPartition], generation: int) -> None:
         """The assignment of a generation came: this is all that is owned from now on.
@@ -103,13 +104,14 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
         self.on_partitions_revoked(lost)
 
     def interrupt(self) -> None:
-        """Count all that is owned as lost in between, although the client did not say so."""
+        """The member was put out, although the client did not say so: all was lost before the assignment that is
+        pending, or else the one that will come."""
         with self._lock:
             if self._assignments:
-                owned, interrupted = self._assignments[0]
-                self._assignments[0] = owned, interrupted | self._told
+                self._assignments.appendleft(None)
             else:
                 self._interrupted |= self._owned
+                self._owned = frozenset()
 
     def kept(self, partitions: Iterable[TopicPartition], since: int) -> int | None:
         """The generation of the last assignment, if all of these were owned all the time from that of ``since`` on."""
@@ -140,7 +142,9 @@ class Changes(ConsumerRebalanceListener):  # type: ignore[misc]
         with self._lock:
             by_assignment = bool(self._assignments)
             if by_assignment:
-                owned, interrupted = self._assignments.popleft()
+                assignment = self._assignments.popleft()
+                by_assignment = assignment is not None
+                owned, interrupted = assignment or (frozenset[TopicPartition](), frozenset[TopicPartition]())
             else:
                 owned, interrupted, self._interrupted = self._owned, self._interrupted, frozenset()
             lost = self._told & (interrupted | (self._told - owned))
