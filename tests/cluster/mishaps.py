@@ -22,6 +22,7 @@ from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import invented
 from tests.cluster.lines import Line
 from tests.cluster.shifted_clock import ShiftedClock
+from tests.open_transactions import open_transactions
 from worker.broker.server import LocalBroker
 from worker.errors import Unavailable
 
@@ -98,13 +99,17 @@ class Round:
     def watch(self) -> None:
         """A worker that ended by itself is a problem whatever the topics say, unless the broker was away."""
         for worker in [worker for worker in self.cluster.workers if worker.process.poll() not in (None, 0, -9)]:
-            if worker.process.poll() == Unavailable.exit_code and time.monotonic() - self.outage < OUTAGE_SECONDS:
+            if self.may_end_with(worker.process.poll()):
                 self.cluster.workers.remove(worker)
                 self.start()
                 self.restarted += 1
                 continue
             self.problems.append(f"a worker ended with {worker.process.poll()}: {worker.said()[-1500:]}")
             self.cluster.workers.remove(worker)
+
+    def may_end_with(self, code: object) -> bool:
+        """Whether it is what a worker ends with that found no broker, and one was away not long ago."""
+        return code == Unavailable.exit_code and time.monotonic() - self.outage < OUTAGE_SECONDS
 
     def wake(self, worker: WorkerProcess) -> None:
         """Let it go on."""
@@ -156,8 +161,7 @@ def kill_in_a_transaction(world: Round) -> bool:
             worker.pause()
             writer = next((line for line in worker.said().splitlines() if " runs, scheme " in line), "")
             name = f"{world.cluster.settings.kafka.group}-{writer.partition('worker ')[2].partition(' ')[0]}"
-            found = admin.list_transactions(state_filters=["Ongoing"], transactional_id_pattern=name)
-            if writer and any(found.values()):
+            if writer and open_transactions(admin, name):
                 worker.kill()
                 world.start()
                 return True
@@ -209,7 +213,7 @@ def join(world: Round) -> bool:
 
 
 def leave(world: Round) -> bool:
-    """SIGTERM to a worker, which must drain and end with 0."""
+    """SIGTERM to a worker, which must drain and end with 0, or with 3 where a broker was just away."""
     running = [worker for worker in world.awake() if "worker is running" in worker.said()]
     if len(running) < 2:
         return False
@@ -218,7 +222,7 @@ def leave(world: Round) -> bool:
         code: int | str = worker.stop()
     except subprocess.TimeoutExpired:
         code = "nothing within a minute"
-    if code != 0:
+    if code != 0 and not world.may_end_with(code):
         world.problems.append(f"a worker that was told to stop ended with {code}: {worker.said()[-1500:]}")
     return True
 

@@ -21,6 +21,7 @@ from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
 from tests.cluster.outside import committed_ends, last_ends, read, traces
 from tests.guarantees import Traces, check_guarantees
+from tests.open_transactions import open_transactions
 from tests.waiting import wait_for
 from worker.broker.server import LocalBroker
 from worker.messages import VerdictRecord
@@ -253,9 +254,7 @@ def test_an_owner_killed_with_its_offsets_pending(cluster: Cluster) -> None:
 
         def caught_in_a_transaction() -> bool:
             owner.pause()
-            name = f"{cluster.settings.kafka.group}-.*"
-            found = admin.list_transactions(state_filters=["Ongoing"], transactional_id_pattern=name)
-            if any(found.values()) and offsets_are_pending(cluster):
+            if open_transactions(admin, f"{cluster.settings.kafka.group}-") and offsets_are_pending(cluster):
                 return True
             owner.wake()
             return False

@@ -6,20 +6,26 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from kafka import KafkaAdminClient
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import traces
 from tests.guarantees import check_guarantees
+from tests.open_transactions import open_transactions
 from tests.waiting import wait_for
 from worker.broker.cluster import NODES, LocalCluster
 from worker.broker.server import LocalBroker
+from worker.config import KafkaSettings
+from worker.errors import Unavailable
+from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.log import bounds_of
+from worker.stream.log import Bounds
 from worker.topics import VERDICTS
 
 pytestmark = [pytest.mark.cluster, pytest.mark.long]
@@ -48,8 +54,7 @@ def leader_in_mid_transaction(cluster: Cluster, brokers: LocalCluster) -> LocalB
     with asking(cluster) as admin:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            listed = admin.list_transactions(state_filters=["Ongoing"])
-            names = [each.transactional_id for found in listed.values() for each in found]
+            names = open_transactions(admin, cluster.settings.kafka.group)
             for one in admin.describe_transactions(names).values() if names else ():
                 numbers = [each.partition for each in one.topic_partitions if each.topic == topic]
                 if numbers:
@@ -57,6 +62,33 @@ def leader_in_mid_transaction(cluster: Cluster, brokers: LocalCluster) -> LocalB
                     leaders: dict[int, int] = {each["partition_index"]: each["leader_id"] for each in partitions}
                     return brokers.nodes[leaders[numbers[0]] - 1]
     raise AssertionError("no transaction was seen open")
+
+
+def test_where_a_log_ends_is_known_again_when_its_leader_was_frozen_and_leads_no_more(
+    brokers: LocalCluster, topic_prefix: str
+) -> None:
+    options = client_options(KafkaSettings(bootstrap_servers=brokers.bootstrap_servers))
+    place = TopicPartition(f"{topic_prefix}any", 0)
+    with KafkaAdminClient(**options) as admin:
+        admin.create_topics({place.topic: {"num_partitions": 1, "replication_factor": NODES}}, wait_for_metadata=True)
+        leader = admin.describe_topics([place.topic])[0]["partitions"][0]["leader_id"]
+    asker = KafkaConsumer(**options, group_id=None, enable_auto_commit=False)
+    try:
+        bounds_of(asker, [place])
+        frozen = brokers.nodes[leader - 1].pid
+        assert frozen is not None
+        os.kill(frozen, signal.SIGSTOP)
+        time.sleep(6)
+        os.kill(frozen, signal.SIGCONT)
+
+        def is_known() -> bool:
+            with suppress(Unavailable):
+                return bounds_of(asker, [place]) == [Bounds(0, 0)]
+            return False
+
+        wait_for(is_known, "the end of the log", 45)
+    finally:
+        asker.close(autocommit=False)
 
 
 @pytest.mark.parametrize("end", ["killed", "frozen"])

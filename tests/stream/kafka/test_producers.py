@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 
+from tests.open_transactions import open_transactions
 from tests.stream.contract import Member, output
 from tests.stream.kafka.under_test import GROUP, KafkaUnderTest
 from tests.waiting import wait_for
@@ -132,12 +133,10 @@ def test_a_refused_transaction_is_over_before_it_is_reported(world: KafkaUnderTe
     assert world.ended(ticket) == [Sent.FAILED]
     admin = KafkaAdminClient(**world.options)
     try:
-        open_ones = admin.list_transactions(
-            state_filters=["Ongoing"], transactional_id_pattern=f"{world.prefix}{GROUP}-.*"
-        )
+        open_ones = open_transactions(admin, f"{world.prefix}{GROUP}-")
     finally:
         admin.close()
-    assert not any(open_ones.values())
+    assert open_ones == []
     assert world.outputs(DEDUPLICATED, lost) == []
 
 

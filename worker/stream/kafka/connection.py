@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kafka import errors
 
@@ -25,6 +25,11 @@ from worker.kafka_client.tokens import TokenProvider, token_provider
 
 if TYPE_CHECKING:
     from worker.config import KafkaSettings
+
+METADATA_MAX_AGE_MS: Final = 5_000
+"""How long a client takes a leader for the leader. kafka-python 3.0.12 asks a broker that leads a partition no more
+where it ends, again and again, until it looks for leaders by the clock: by default after five minutes, longer than a
+worker's patience. It notices a broker that was killed, which hangs up, but none that was frozen or gave up the lead."""
 
 Options = Mapping[str, Any]
 """Keyword arguments for KafkaConsumer, KafkaProducer and KafkaAdminClient alike."""
@@ -48,6 +53,7 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
         "client_id": kafka.client_id,
         "kafka_client": AttentiveClient,
         "request_timeout_ms": int(kafka.request_timeout_seconds * 1000),
+        "metadata_max_age_ms": METADATA_MAX_AGE_MS,
         "bootstrap_timeout_ms": BOOTSTRAP_TIMEOUT_MS,
         "reconnect_backoff_max_ms": RECONNECT_BACKOFF_MAX_MS,
         "security_protocol": kafka.security_protocol,
