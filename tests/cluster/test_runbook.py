@@ -192,7 +192,7 @@ def test_where_brokers_ask_for_rights_a_generation_is_begun_with_the_commands_of
 
     # The broker forgets what was consumed, and a repair finds it in the outputs.
     admin = KafkaAdminClient(bootstrap_servers=of_admin)
-    admin.delete_consumer_groups([f"{old.settings.kafka.group}-pages"])
+    admin.delete_groups([f"{old.settings.kafka.group}-pages"])
     admin.close()
     _, shown, accept = commands("repair", "Repair")
     listed = play(shown, old)

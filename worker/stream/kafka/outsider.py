@@ -79,9 +79,10 @@ class ClusterView:
         begin, end = self.bounds(topic, partition)
         self._asker.assign([here])
         found: list[Any] = []
-        back = LAST_RECORDS
-        while not found and end - back // 4 > begin:
-            self._asker.seek(here, max(begin, end - back))
+        start, back = end, LAST_RECORDS
+        while not found and start > begin:
+            start = max(begin, end - back)
+            self._asker.seek(here, start)
             deadline = time.monotonic() + PATIENCE_SECONDS
             while (self._asker.position(here, timeout_ms=ASK_TIMEOUT_MS) or 0) < end:
                 found.extend(self._asker.poll(timeout_ms=1000).get(here, ()))
