@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
@@ -96,7 +97,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             "loaded before the first crawl, which makes up for what it brings; the second table shows what it costs a "
             f"crawl that calls `gc.freeze()` itself. Then the crawl goes at {PACED:.0f} pages a second, where items "
             f"wait (`DEDUP_AWAIT={PATIENCE_S}`, `DEDUP_DROP`) or do not. {late} items passed without their verdict.",
-            versions=VERSIONS,
+            versions=[f"{name} {version(name)}" for name in VERSIONS],
             absent=(),
             sections=sections,
         )
