@@ -5,15 +5,19 @@ Its last line is ``rate`` with pages a second by the clock, CPU microseconds a p
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import scrapy
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response, TextResponse
+
+SPARES: Final = "SPARES_COLLECTOR"
+"""Among the settings: whether the garbage collector passes over what is loaded, as the plugin has it do."""
 
 
 class RateSpider(scrapy.Spider):
@@ -29,17 +33,20 @@ class RateSpider(scrapy.Spider):
 
 def main(start: str, settings: str) -> None:
     """Crawl, and print what it took."""
-    process = CrawlerProcess(json.loads(settings))
+    told = json.loads(settings)
+    if told.pop(SPARES, False):
+        gc.freeze()
+    process = CrawlerProcess(told)
     crawler = process.create_crawler(RateSpider)
     process.crawl(crawler, start_urls=[start])
     process.start()
     assert crawler.stats is not None
-    told = crawler.stats.get_stats()
+    counted = crawler.stats.get_stats()
     used = resource.getrusage(resource.RUSAGE_SELF)
-    pages = told["response_received_count"]
-    ours = {name: value for name, value in told.items() if name.startswith(("dedup/", "item_"))}
+    pages = counted["response_received_count"]
+    ours = {name: value for name, value in counted.items() if name.startswith(("dedup/", "item_"))}
     measured = {
-        "pages_a_second": pages / told["elapsed_time_seconds"],
+        "pages_a_second": pages / counted["elapsed_time_seconds"],
         "cpu_us": 1e6 * (used.ru_utime + used.ru_stime) / pages,
         "stats": ours,
     }

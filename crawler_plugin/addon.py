@@ -11,6 +11,7 @@ from crawler_plugin.capture import BackPressureMiddleware, CaptureMiddleware, Fo
 from crawler_plugin.feedback.middleware import FeedbackMiddleware
 from crawler_plugin.pipeline import Pipeline
 from crawler_plugin.refusal import EarlyRefusal
+from crawler_plugin.running import spare_loaded_modules
 from crawler_plugin.settings import PluginSettings, is_enabled
 from worker.errors import UsageError
 
@@ -39,6 +40,7 @@ class Addon:
         try:
             if is_enabled(settings):
                 PluginSettings.read(settings)
+                spare_loaded_modules()
         except UsageError as error:
             raise EarlyRefusal(str(error)) from None
 

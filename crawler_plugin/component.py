@@ -12,6 +12,7 @@ from crawler_plugin.delivery import Delivery
 from crawler_plugin.judging.local import LocalDelivery
 from crawler_plugin.publishing.delivery import KafkaDelivery
 from crawler_plugin.refusal import said_alone
+from crawler_plugin.running import spare_loaded_modules
 from crawler_plugin.settings import PluginSettings, is_enabled
 from worker.errors import UsageError
 
@@ -68,6 +69,7 @@ def _delivery_of(crawler: Crawler) -> Delivery:
             if not is_enabled(crawler.settings):
                 raise NotConfigured("DEDUP_ENABLED is False")
             settings = PluginSettings.read(crawler.settings)
+            spare_loaded_modules()
             kind = LocalDelivery if settings.mode == "local" else KafkaDelivery
             found = _deliveries[id(crawler)] = kind(crawler, settings)
     return found

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
@@ -55,16 +55,18 @@ class PageRecord:
     headers: tuple[tuple[str, bytes], ...]
     is_text: bool = False
     unread: tuple[str, ...] = ()
+    overhead: int = field(init=False, repr=False, compare=False)
+    """Bytes of key and headers, which cannot be cut."""
+
+    def __post_init__(self) -> None:
+        """Count what is asked for ten times a page."""
+        overhead = len(self.key) + sum(len(name) + len(value) for name, value in self.headers)
+        object.__setattr__(self, "overhead", overhead)
 
     @property
     def size(self) -> int:
         """Bytes of key, value and headers."""
         return len(self.value) + self.overhead
-
-    @property
-    def overhead(self) -> int:
-        """Bytes of key and headers, which cannot be cut."""
-        return len(self.key) + sum(len(name) + len(value) for name, value in self.headers)
 
 
 @dataclass(frozen=True)

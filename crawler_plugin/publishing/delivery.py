@@ -36,6 +36,7 @@ from crawler_plugin.judging.verdicts import SPOOLED, TOO_LARGE, ComingVerdict, T
 from crawler_plugin.metrics.declared import CrawlGauges
 from crawler_plugin.publishing.budget import Budget
 from crawler_plugin.publishing.connection import producer_options
+from crawler_plugin.publishing.outbox import WINDOW_BYTES
 from crawler_plugin.publishing.publisher import Publisher
 from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once, fail
@@ -49,6 +50,8 @@ CLOSING_LOOK_S: Final = 0.5
 """How often a crawl that waits for the budget is asked whether it is closing."""
 GRACE_S: Final = 2.0
 """After the flush timeout, for the publisher's thread to come to an end."""
+GATHERED_SHARE: Final = 4
+"""A quarter of the budget, and pages gather no longer: else a crawl with a small one would wait for itself."""
 SAY_S: Final = 5.0
 """Between two lines of a crawl that waits for confirmations at its end."""
 
@@ -228,6 +231,7 @@ class KafkaDelivery(Delivery):
             spool=spool,
             jobs=settings.jobs,
             before_pages=self._verdicts.wait_until_placed if self._verdicts is not None else lambda: None,
+            gathered_bytes=min(WINDOW_BYTES, settings.buffer_bytes // GATHERED_SHARE),
         )
         if self.origin.job is not None:
             self._publisher.marks.begin(self.origin.job, self.origin.spider)

@@ -69,7 +69,8 @@ class Report:
 class Outbox:
     """``wake`` is called without the lock, in any thread, when there is a report; not again until it is collected.
 
-    ``marks`` hears of each page that is confirmed, before the outbox is empty.
+    ``marks`` hears of each page that is confirmed, before the outbox is empty. At most ``gathered_bytes`` of pages, and
+    the one with which they are so many, gather before they go out.
     """
 
     def __init__(
@@ -77,12 +78,19 @@ class Outbox:
         wake: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
         marks: JobMarks | None = None,
+        gathered_bytes: int = WINDOW_BYTES,
     ) -> None:
         self._wake = wake
+        self._gathered_bytes = gathered_bytes
         self._clock = clock
         self._marks = marks or JobMarks()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        """What ``next`` waits for."""
+        self._urgent = threading.Condition(self._lock)
+        """What ``gather`` may not sleep through."""
         self._waiting: deque[Sending] = deque()
+        self._waiting_bytes = 0
         self._under_way: dict[int, Sending] = {}
         self._under_way_bytes = 0
         self._spooled_bytes = 0
@@ -96,13 +104,16 @@ class Outbox:
 
     def add(self, page: PageRecord, cost: int, place: int | None = None, arrived: Arrival | None = None) -> None:
         """One page more; ``cost`` comes back in a report when it is done with."""
-        with self._changed:
+        with self._lock:
             if not self._has_pages():
                 self._progress_at = self._clock()
             self._waiting.append(Sending(-1, page, cost, place, arrived))
+            self._waiting_bytes += page.size
             if place is not None:
                 self._spooled_bytes += page.size
             self._changed.notify_all()
+            if self._waiting_bytes >= self._gathered_bytes:
+                self._urgent.notify_all()
 
     def next(self, timeout: float) -> Sending | None:
         """The page that may be sent now, which is under way from here on.
@@ -112,19 +123,27 @@ class Outbox:
         Raises:
             Exception: what ``failed`` was told; nothing goes out until ``take_back``.
         """
-        with self._changed:
+        with self._lock:
             if self._failure is None and not self._may_send():
                 self._changed.wait(timeout)
             if self._failure is not None:
                 raise self._failure
             return self._send() if self._may_send() else None
 
+    def gather(self, seconds: float) -> None:
+        """Let pages come for so long, so that they go out together; returns when there are enough, on failure, and when
+        stirred.
+        """
+        with self._lock:
+            if self._failure is None and self._waiting_bytes < self._gathered_bytes:
+                self._urgent.wait(seconds)
+
     def confirm(self, number: int, at: tuple[int, int]) -> None:
         """Kafka has the page of this sending, at this partition and offset.
 
         Late news of a page that was taken back changes nothing.
         """
-        with self._changed:
+        with self._lock:
             if (sending := self._leave(number)) is None:
                 return
             self._marks.count(sending.page)
@@ -137,7 +156,7 @@ class Outbox:
 
     def refuse(self, number: int) -> None:
         """The page of this sending is too large for the topic, and given up."""
-        with self._changed:
+        with self._lock:
             if (sending := self._leave(number)) is None:
                 return
             self._report.refused.append(sending.page)
@@ -148,17 +167,18 @@ class Outbox:
 
     def fail(self, number: int, error: Exception) -> bool:
         """This sending failed, and so its producer is to be replaced; says whether it was the first to fail."""
-        with self._changed:
+        with self._lock:
             if number not in self._under_way or self._failure is not None:
                 return False
             self._failure = error
-            self._changed.notify_all()
+            self._hurry()
             return True
 
     def take_back(self) -> None:
         """The producer is gone: what is under way waits again, in order, before all others."""
-        with self._changed:
+        with self._lock:
             self._waiting.extendleft(reversed(self._under_way.values()))
+            self._waiting_bytes += self._under_way_bytes
             self._under_way.clear()
             self._under_way_bytes = 0
             if self._failure is not None:
@@ -168,69 +188,69 @@ class Outbox:
 
     def cut(self, page: PageRecord) -> None:
         """Only the beginning of this page is sent."""
-        with self._changed:
+        with self._lock:
             self._report.cut.append(page)
         self._tell()
 
     def note(self, notice: Notice) -> None:
         """Put something into the report."""
-        with self._changed:
+        with self._lock:
             self._report.notices.append(notice)
         self._tell()
 
     def collect(self) -> Report:
         """What happened since the last call."""
-        with self._changed:
+        with self._lock:
             report, self._report = self._report, Report()
             self._is_told = False
             return report
 
     def stir(self) -> None:
-        """Let ``next`` return."""
-        with self._changed:
-            self._changed.notify_all()
+        """Let ``next`` and ``gather`` return."""
+        with self._lock:
+            self._hurry()
 
     def done_places(self) -> list[int]:
         """Places in the spool of pages that are done with since the last call."""
-        with self._changed:
+        with self._lock:
             done, self._done = self._done, []
             return done
 
     @property
     def unspooled(self) -> list[PageRecord]:
         """Pages whose fate is open and which are in memory alone, in the order in which they would go."""
-        with self._changed:
+        with self._lock:
             every = (*self._under_way.values(), *self._waiting)
             return [sending.page for sending in every if sending.place is None]
 
     @property
     def count(self) -> int:
         """Pages whose fate is open."""
-        with self._changed:
+        with self._lock:
             return len(self._under_way) + len(self._waiting)
 
     @property
     def spooled_bytes(self) -> int:
         """Bytes of the pages here that came from the spool."""
-        with self._changed:
+        with self._lock:
             return self._spooled_bytes
 
     @property
     def is_empty(self) -> bool:
         """Whether every page is done with."""
-        with self._changed:
+        with self._lock:
             return not self._has_pages()
 
     @property
     def confirmed(self) -> int:
         """Pages confirmed since the beginning."""
-        with self._changed:
+        with self._lock:
             return self._confirmed
 
     @property
     def silence(self) -> float:
         """Seconds since the last news of a page, or since the first page came; 0 without pages."""
-        with self._changed:
+        with self._lock:
             return self._clock() - self._progress_at if self._has_pages() else 0.0
 
     def _has_pages(self) -> bool:
@@ -244,6 +264,7 @@ class Outbox:
     def _send(self) -> Sending:
         sending = self._waiting.popleft()._replace(number=next(self._numbers))
         self._under_way[sending.number] = sending
+        self._waiting_bytes -= sending.page.size
         self._under_way_bytes += sending.page.size
         return sending
 
@@ -255,11 +276,16 @@ class Outbox:
             if sending.place is not None:
                 self._spooled_bytes -= sending.page.size
                 self._done.append(sending.place)
-            self._changed.notify_all()
+            if self._waiting or not self._under_way:  # nobody waits for anything else, and each waking costs the crawl
+                self._changed.notify_all()
         return sending
 
+    def _hurry(self) -> None:
+        self._changed.notify_all()
+        self._urgent.notify_all()
+
     def _tell(self) -> None:
-        with self._changed:
+        with self._lock:
             if self._is_told or self._report == Report():
                 return
             self._is_told = True

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from crawler_plugin.publishing.connection import connect, is_there, is_too_large, look_at, quiet
 from crawler_plugin.publishing.job_marks import JobMarks
-from crawler_plugin.publishing.outbox import Arrival, Notice, Outbox, Report, Sending
+from crawler_plugin.publishing.outbox import WINDOW_BYTES, Arrival, Notice, Outbox, Report, Sending
 from crawler_plugin.record import PageRecord, cut_to
 from crawler_plugin.spool.file import Spool
 from worker.errors import Stop
@@ -45,6 +45,9 @@ SILENCE_S: Final = 10.0
 REPEAT_S: Final = 60.0
 """Between two such sayings."""
 TICK_S: Final = 0.5
+GATHER_S: Final = 0.2
+"""How long pages gather before they go out together: each hand-over between threads costs the crawl's own thread, and
+each request the broker. Longer, and items that wait for verdicts wait longer."""
 LONGEST_BLOCK_S: Final = 30.0
 """Connecting twice and closing, each as long as it may take."""
 MARK_S: Final = 1.0
@@ -59,7 +62,8 @@ class Publisher:
     ``options`` are those of ``producer_options``. ``cuts`` says whether of a page that is too large for the topic the
     beginning is sent, or nothing. Pages in the ``spool`` are sent, too. ``jobs`` is the topic that is told how many
     pages of which job there were. ``before_pages`` is called in the thread, and may block, each time before pages go
-    out. Nothing runs before ``start``.
+    out. Pages go out when ``gathered_bytes`` of them have come, at the latest ``GATHER_S`` after the ones before.
+    Nothing runs before ``start``.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class Publisher:
         spool: Spool | None = None,
         jobs: str | None = None,
         before_pages: Callable[[], None] = lambda: None,
+        gathered_bytes: int = WINDOW_BYTES,
     ) -> None:
         self._before_pages = before_pages
         self._options = dict(options)
@@ -83,7 +88,7 @@ class Publisher:
         self.marks = JobMarks()
         if spool is not None:
             self.marks.inherit(spool.marks)
-        self._outbox = Outbox(wake, marks=self.marks)
+        self._outbox = Outbox(wake, marks=self.marks, gathered_bytes=gathered_bytes)
         self._thread = threading.Thread(target=self._run, name="dedup-publisher", daemon=True)
         self._deadline: float | None = None
         self._ended = threading.Event()
@@ -198,10 +203,13 @@ class Publisher:
             while not self._is_over():
                 self._read_spool()
                 sending = self._outbox.next(TICK_S)
-                if sending is not None:
+                while sending is not None:
                     self._send(producer, sending)
+                    sending = self._outbox.next(0)
                 self.mark_sent()
                 self._watch(min(self._outbox.silence, time.monotonic() - began))
+                if not self._has_unread and self._deadline is None:
+                    self._outbox.gather(GATHER_S)
             self._mark(producer, at_the_end=True)
         finally:
             self._outbox.take_back()

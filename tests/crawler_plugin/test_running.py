@@ -32,6 +32,30 @@ def test_a_call_to_a_loop_that_is_closed_is_not_made_and_does_no_harm() -> None:
     assert made == []
 
 
+SPARED = """
+import gc
+from scrapy.settings import Settings
+from crawler_plugin import Addon
+assert gc.get_freeze_count() == 0, "by the import alone"
+Addon.update_pre_crawler_settings(Settings({"DEDUP_ENABLED": False}))
+assert gc.get_freeze_count() == 0, "switched off"
+Addon.update_pre_crawler_settings(Settings())
+once = gc.get_freeze_count()
+crawl = [[] for _ in range(10_000)]
+Addon.update_pre_crawler_settings(Settings())
+print(once, gc.get_freeze_count())
+"""
+
+
+def test_the_collector_passes_over_what_was_loaded_before_the_first_crawl_and_over_nothing_of_later_ones() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", SPARED], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    once, twice = map(int, said.stdout.split())
+    assert once > 10_000
+    assert twice <= once
+
+
 CRAWL = """
 import json
 import scrapy

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable
@@ -34,8 +37,7 @@ from tests.crawler_plugin.crawling import (
 from tests.jobs.test_rows import COPY
 from tests.local.crawled import WORDS
 from tests.waiting import wait_for
-from worker.jobs.account import JobAccount
-from worker.jobs.from_topics import JobTopics
+from worker.jobs.rows import JobRow
 from worker.messages import VerdictRecord
 from worker.topics import VERDICTS
 
@@ -73,11 +75,22 @@ def verdicts(cluster: Cluster, job: str) -> dict[str, list[str]]:
 
 
 def rows_of(cluster: Cluster, job: str) -> dict[str, list[str]]:
-    """What ``verdicts --job`` tells, dead letters too; its sum is right."""
-    account = JobAccount(job)
+    """What the command ``verdicts --job`` prints, dead letters too; its sum is right, or it fails."""
+    options = [word for pair in cluster.overrides for word in ("--set", pair)]
+    printed = subprocess.run(
+        [sys.executable, "-m", "worker", "verdicts", "--job", job, *options],
+        cwd=cluster.folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith("DEDUP_")},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert printed.returncode == 0, printed.stderr
+    rows = [JobRow.decode(line.encode()) for line in printed.stdout.splitlines()]
+    assert {row.job for row in rows if row.verdict != "dead"} == {job}
+    assert f"job {job}: {len(rows)} pages = " in printed.stderr
     found: dict[str, list[str]] = defaultdict(list)
-    rows = list(JobTopics(cluster.options, cluster.prefix, "", job, None).rows(account, follow=False))
-    assert account.problem() is None
     for row in sorted(rows, key=lambda row: (row.partition, row.offset)):
         found[row.url].append(row.verdict)
     return found

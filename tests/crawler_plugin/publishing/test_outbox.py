@@ -146,6 +146,39 @@ def test_a_page_that_comes_wakes_the_one_who_waits_for_it() -> None:
     assert [sending.page.url for sending in got if sending] == ["7"]
 
 
+@pytest.mark.parametrize("ends", ["enough", "failed", "stirred"])
+def test_gathering_ends_before_its_time_when_pages_are_enough_on_failure_and_when_stirred(ends: str) -> None:
+    box = Outbox(wake=lambda: None, gathered_bytes=100)
+    box.add(page(0), 10)
+    sending = send(box)
+    gathering = threading.Thread(target=lambda: box.gather(60), daemon=True)
+    gathering.start()
+    box.add(page(1, size=99), 99)
+    gathering.join(0.2)
+    assert gathering.is_alive(), "99 bytes wait, and 100 would be enough"
+    if ends == "enough":
+        box.add(page(2, size=1), 1)
+    elif ends == "failed":
+        box.fail(sending.number, ConnectionError())
+    else:
+        box.stir()
+    gathering.join(30)
+    assert not gathering.is_alive()
+
+
+def test_pages_that_are_taken_back_are_enough_as_they_were_before() -> None:
+    box = Outbox(wake=lambda: None, gathered_bytes=20)
+    box.add(page(0), 10)
+    box.add(page(1), 10)
+    send(box)
+    send(box)
+    box.take_back()
+    gathering = threading.Thread(target=lambda: box.gather(60), daemon=True)
+    gathering.start()
+    gathering.join(30)
+    assert not gathering.is_alive()
+
+
 def test_silence_is_counted_from_the_last_news_and_only_while_there_are_pages() -> None:
     now = [100.0]
     box = Outbox(wake=lambda: None, clock=lambda: now[0])
