@@ -53,6 +53,8 @@ def files_of(*rooms: str) -> list[Path]:
 
 JUDGES_HERE: Final = ROOT / "crawler_plugin" / "judging" / "local.py"
 """Needs what workers need, and is read only by a crawl that judges its pages itself."""
+OF_MSK: Final = ROOT / "worker" / "kafka_client" / "msk.py"
+"""Is read only by who logs in to Amazon MSK, and says so where the extra ``msk`` is missing."""
 SERVER: Final = "worker.observe.http_server"
 """Shows the metrics of workers and of crawls; imports nothing else of the project."""
 PLUGIN: Final = files_of("crawler_plugin", SERVER.replace(".", "/"), *(f"worker/{room}" for room in sorted(SHARED)))
@@ -68,7 +70,11 @@ def test_the_plugin_imports_of_the_worker_only_what_is_shared_and_that_imports_n
 
 
 def test_without_an_extra_pip_brings_what_the_plugin_imports_and_nothing_more() -> None:
-    assert imported(PLUGIN) == needed(None)
+    assert imported(path for path in PLUGIN if path != OF_MSK) == needed(None)
+
+
+def test_the_extra_msk_brings_what_its_login_imports() -> None:
+    assert imported([OF_MSK]) == needed("msk")
 
 
 def test_the_extra_worker_brings_the_rest_of_what_workers_import() -> None:
