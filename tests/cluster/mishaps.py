@@ -192,8 +192,7 @@ def _stop(world: Round, least: float, most: float) -> bool:
 
 
 def cut(world: Round) -> bool:
-    """The line between a worker and the broker is cut for up to three session timeouts; then what was sent on it
-    arrives, late, or its connections end."""
+    """The line between a worker and the broker is cut; later what was sent on it arrives, or its connections end."""
     whole = [world.line_of[worker.process.pid] for worker in world.awake() if worker.process.pid in world.line_of]
     whole = [line for line in whole if not line.is_cut]
     if not whole:
