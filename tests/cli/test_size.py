@@ -33,7 +33,8 @@ def test_an_entry_takes_its_columns_and_eight_bytes_a_table(layout: Layout, caps
     run("--layout", layout.value, "--sample", "0")
     together = next(line for line in capsys.readouterr().out.splitlines() if "together" in line)
     by_fingerprint = sum(COLUMN_WIDTHS.values()) + 8 * len(layout.arrangements)
-    assert size.computed_bytes(layout) == by_fingerprint
+    alone = ["near.predicate=simhash", f"index.layout={layout.value}"]
+    assert size.computed_bytes(load_settings(config=None, overrides=alone, environ={})) == by_fingerprint
     assert int(together.split()[-1]) == by_fingerprint + 32 + 8 * 6, (
         "a sketch, and eight tables of half a key and a slot"
     )
@@ -46,9 +47,19 @@ def test_an_entry_as_measured_holds_its_hashes_and_takes_less_than_twice_what_wa
 ) -> None:
     sketched = predicate == "accurate"
     overrides = [f"near.predicate={predicate}", f"index.layout={layout.value}"]
-    growth = size.measured(200_000, load_settings(config=None, overrides=overrides, environ={}))
+    settings = load_settings(config=None, overrides=overrides, environ={})
+    growth = size.measured(200_000, settings)
     hashes = sum(COLUMN_WIDTHS[name] for name in ("fingerprint", "text_hash", "url_hash")) + 32 * sketched
-    assert hashes < growth.entry < 2 * size.computed_bytes(layout, sketched)
+    assert hashes < growth.entry < 2 * size.computed_bytes(settings)
+
+
+def test_the_table_of_urls_takes_at_most_twelve_bytes_an_entry_and_counts() -> None:
+    """That of ``near.track_changes``."""
+    without, tracking = (
+        load_settings(config=None, overrides=[f"near.track_changes={value}"], environ={}) for value in ("false", "true")
+    )
+    assert size.computed_bytes(tracking) == size.computed_bytes(without) + 8
+    assert 8 <= size.measured(200_000, tracking).entry - size.measured(200_000, without).entry <= 12
 
 
 @pytest.mark.parametrize("predicate", ["simhash", "accurate"])

@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if arguments.layout:
         index = settings.index.model_copy(update={"layout": arguments.layout})
         settings = settings.model_copy(update={"index": index})
-    layout, sketched = Layout(settings.index.layout), settings.near.predicate == "accurate"
+    sketched = settings.near.predicate == "accurate"
     growth = measured(sample, settings) if sample else None
     print(report(distinct, settings, growth, sample))
     if arguments.pages_per_day:
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             pages_a_day=arguments.pages_per_day,
             distinct=distinct,
             page_bytes=round(arguments.page_kb * 1000),
-            growth=growth or Growth(0, computed_bytes(layout, sketched)),
+            growth=growth or Growth(0, computed_bytes(settings)),
             sketched=sketched,
             page_memory=settings.page.memory_mb * _KIB**2,
             retention_days=settings.topics.retention_days,
@@ -112,10 +112,21 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     return 0
 
 
-def computed_bytes(layout: Layout, sketched: bool = False) -> int:
+def computed_bytes(settings: Settings) -> int:
     """Bytes an entry by the types of its columns and tables, without URL."""
-    columns = sum(dtype.itemsize for dtype in COLUMNS.values()) + len(layout.arrangements) * (TAG_BYTES + SLOT_BYTES)
-    return columns + sketched * (SKETCH_BYTES + BANDS * (KEY_BYTES + SLOT_BYTES))
+    return sum(size for _, size in _of_an_entry(settings))
+
+
+def _of_an_entry(settings: Settings) -> Iterator[tuple[str, int]]:
+    for name, dtype in COLUMNS.items():
+        yield f"column {name}", dtype.itemsize
+    tables = len(Layout(settings.index.layout).arrangements)
+    yield f"{tables} tables of a tag and a slot each", tables * (TAG_BYTES + SLOT_BYTES)
+    if settings.near.track_changes:
+        yield "the table of URLs, of a tag and a slot", TAG_BYTES + SLOT_BYTES
+    if settings.near.predicate == "accurate":
+        yield "sketch", SKETCH_BYTES
+        yield f"{BANDS} tables of half a key and a slot each", BANDS * (KEY_BYTES + SLOT_BYTES)
 
 
 def measured(sample: int, settings: Settings) -> Growth:
@@ -150,18 +161,11 @@ def store_random(shard: Index, random: np.random.Generator, begin: int, end: int
 def report(distinct: int, settings: Settings, growth: Growth | None, sample: int) -> str:
     """Both accounts as aligned lines; sizes are rounded up."""
     layout, shards = Layout(settings.index.layout), settings.topics.shards
-    sketched = settings.near.predicate == "accurate"
-    tables = len(layout.arrangements)
-    total = computed_bytes(layout, sketched)
+    total = computed_bytes(settings)
     literature = [
         (f"{distinct:,} signatures of 64 bits", distinct * SIGNATURE_BYTES),
         (f"in {TABLES_IN_LITERATURE} tables", distinct * SIGNATURE_BYTES * TABLES_IN_LITERATURE),
     ]
-    of_an_entry = [(f"column {name}", dtype.itemsize) for name, dtype in COLUMNS.items()]
-    of_an_entry.append((f"{tables} tables of a tag and a slot each", tables * (TAG_BYTES + SLOT_BYTES)))
-    if sketched:
-        of_an_entry.append(("sketch", SKETCH_BYTES))
-        of_an_entry.append((f"{BANDS} tables of half a key and a slot each", BANDS * (KEY_BYTES + SLOT_BYTES)))
     lines = ["The literature's arithmetic (signatures alone: no URL, no order, no time), computed"]
     lines += [f"  {label:44}{in_units(size):>12}" for label, size in literature]
     lines += [
@@ -169,7 +173,7 @@ def report(distinct: int, settings: Settings, growth: Growth | None, sample: int
         f"This index, predicate {settings.near.predicate}, layout {layout.value}, bytes an entry before it is packed, "
         "computed from its columns' types",
     ]
-    lines += [f"  {label:44}{size:>12}" for label, size in of_an_entry]
+    lines += [f"  {label:44}{size:>12}" for label, size in _of_an_entry(settings)]
     lines += [f"  {'together':44}{total:>12}", f"  {f'{distinct:,} entries':44}{in_units(distinct * total):>12}"]
     if growth is not None:
         lines += [
