@@ -7,6 +7,7 @@ from typing import Final
 
 from tests.guarantees import Violation
 from tests.simulation.mutations.barriers import OF_BARRIERS
+from tests.simulation.mutations.changes import OF_CHANGES
 from tests.simulation.mutations.generations import OF_COPYING, OF_SWITCHING
 from tests.simulation.mutations.holders import OF_HOLDERS
 from tests.simulation.mutations.mutation import Mutation
@@ -17,7 +18,7 @@ from tests.simulation.mutations.snapshots import OF_SNAPSHOTS
 from tests.simulation.plays import PLAYS
 
 PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {
-    "small": (*MUTATIONS, *OF_SNAPSHOTS, *OF_ODD_INPUT),
+    "small": (*MUTATIONS, *OF_SNAPSHOTS, *OF_ODD_INPUT, *OF_CHANGES),
     "holders": OF_HOLDERS,
     "accurate": OF_ACCURATE,
     "succession": (*OF_COPYING, *OF_SWITCHING, *OF_BARRIERS),
