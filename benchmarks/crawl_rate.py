@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             "runs of all kinds in turn, each a process of its own. The rate is Scrapy's, from opening the spider "
             "until Kafka has confirmed the last page. Broker, site and worker are on the same cores. First the crawl "
             "goes as fast as it can, with `DEDUP_CAPTURE`. The plugin has Python's garbage collector pass over what is "
-            "loaded before the first crawl, which makes up for what it brings; the second table shows what it costs a "
+            "loaded before the first crawl; the second table shows what it costs a "
             f"crawl that calls `gc.freeze()` itself. Then the crawl goes at {PACED:.0f} pages a second, where items "
             f"wait (`DEDUP_AWAIT={PATIENCE_S}`, `DEDUP_DROP`) or do not. {late} items passed without their verdict.",
             versions=[f"{name} {version(name)}" for name in VERSIONS],
