@@ -47,7 +47,8 @@ def earliest_text_for_latest(stack: ExitStack) -> None:
         finally:
             self.survivors = survivors
         last = len(survivors) - 1
-        return PlainFound({query: (last - slot, *rest) for query, (slot, *rest) in found.found.items()}, len(queries))
+        by_query = {query: (last - slot, earlier, match) for query, (slot, earlier, match) in found.found.items()}
+        return PlainFound(by_query, len(queries))
 
     honest = PlainIndex.latest_of
     stack.enter_context(replaced(PlainIndex, "latest_of", latest_of))
