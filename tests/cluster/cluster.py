@@ -6,11 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, errors
@@ -187,3 +188,13 @@ class Cluster:
     def stop(self) -> list[int]:
         """SIGTERM to all that live; their exit codes."""
         return [worker.stop() for worker in self.workers if worker.alive]
+
+
+@contextmanager
+def asking(cluster: Cluster) -> Iterator[Any]:
+    """A client that asks the broker, and tells it, what workers never do."""
+    admin = KafkaAdminClient(**cluster.options)
+    try:
+        yield admin
+    finally:
+        admin.close()

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition, errors
+from kafka import KafkaConsumer, TopicPartition, errors
 from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
+from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess, asking
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
 from tests.cluster.outside import committed_ends, last_ends, read, traces
 from tests.guarantees import Traces, check_guarantees
@@ -48,16 +48,6 @@ def crawl(cluster: Cluster, pages: Iterable[Page] | None = None) -> Iterator[Non
     with Crawler(cluster.options, cluster.prefix, pages or invented(seed=1), a_second=PAGES_A_SECOND) as crawler:
         yield
         crawler.stop()
-
-
-@contextmanager
-def asking(cluster: Cluster) -> Iterator[Any]:
-    """A client that asks the broker, and tells it, what workers never do."""
-    admin = KafkaAdminClient(**cluster.options)
-    try:
-        yield admin
-    finally:
-        admin.close()
 
 
 def commit(cluster: Cluster, pages: int) -> None:

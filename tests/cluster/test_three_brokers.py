@@ -6,14 +6,14 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
-from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.cluster import NO_DICTIONARY, Cluster, asking
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import traces
 from tests.guarantees import check_guarantees
@@ -37,15 +37,6 @@ PAGES_A_SECOND: Final = 40
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     with LocalCluster(data_dir=tmp_path_factory.mktemp("brokers") / "three", announce=print) as running:
         yield running
-
-
-@contextmanager
-def asking(cluster: Cluster) -> Iterator[Any]:
-    admin = KafkaAdminClient(**cluster.options)
-    try:
-        yield admin
-    finally:
-        admin.close()
 
 
 def leader_in_mid_transaction(cluster: Cluster, brokers: LocalCluster) -> LocalBroker:

@@ -11,11 +11,11 @@ from kafka import KafkaConsumer, TopicPartition, errors
 
 from worker.errors import Unavailable
 from worker.messages import Headers
-from worker.stream.kafka.assignors import TwoHolders
 from worker.stream.kafka.connection import Options, check_login, reaching
 from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
-from worker.stream.kafka.membership import KafkaPages, KafkaShards
+from worker.stream.kafka.group.assignors import TwoHolders
+from worker.stream.kafka.group.membership import KafkaPages, KafkaShards
 from worker.stream.kafka.producers import Appender, Job, KafkaTicket, TransactionTicket, Transactor
 from worker.stream.kafka.unpacking import unpack_bounded
 from worker.stream.log import Bounds, Committed, Log, Membership, Output, Reader, Record, Role

@@ -169,7 +169,7 @@ class Job:
 
 
 class Proving(Protocol):
-    """What is needed of ``worker.stream.kafka.membership.KafkaPages``."""
+    """What is needed of ``worker.stream.kafka.group.membership.KafkaPages``."""
 
     def is_current(self, membership: Membership) -> bool:
         """Whether the worker is in the group under the same id as then."""

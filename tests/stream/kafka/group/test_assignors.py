@@ -9,9 +9,9 @@ import pytest
 
 from tests.waiting import wait_for
 from worker.config import KafkaSettings
-from worker.stream.kafka.assignors import TwoHolders
 from worker.stream.kafka.connection import client_options
-from worker.stream.kafka.membership import KafkaShards
+from worker.stream.kafka.group.assignors import TwoHolders
+from worker.stream.kafka.group.membership import KafkaShards
 from worker.stream.kafka.topic_admin import create_topics
 from worker.stream.log import Held, Role, ShardsPolled
 from worker.topics import INDEX, INDEX_STANDBY, topic_specs

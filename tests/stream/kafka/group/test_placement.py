@@ -10,7 +10,7 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.stream.kafka.placement import HOLDERS, JoiningMember, Placement, place
+from worker.stream.kafka.group.placement import HOLDERS, JoiningMember, Placement, place
 from worker.stream.log import Held, Role
 
 ROUNDS: Final = 12

@@ -1,7 +1,8 @@
 """How the members of a group agree on who owns what, in the client's protocol of consumer groups.
 
 With one holder a shard, and for pages, the client's own assignor serves. With two holders, ``TwoHolders`` tells the
-member that leads the group what ``worker.stream.kafka.placement`` has to know of each, and each what became of it.
+member that leads the group what ``worker.stream.kafka.group.placement`` has to know of each, and each what became
+of it.
 
 Both are cooperative (KIP-429): what a member keeps it goes on with while others are handed something. A member that
 wants two holders names both, so that it can work in one group with members that want one (while ``index.replicas`` is
@@ -20,7 +21,7 @@ from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, Reba
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
-from worker.stream.kafka.placement import JoiningMember, place
+from worker.stream.kafka.group.placement import JoiningMember, place
 from worker.stream.log import Held, Role
 
 WITH_GENERATION_AND_RACK: Final = 3
