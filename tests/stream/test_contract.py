@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.stream.contract import LogContract, LogUnderTest, Member, RolesContract, output
+from tests.stream.contract import LogContract, LogUnderTest, Member, output
 from tests.stream.kafka.under_test import KafkaUnderTest
+from tests.stream.roles_contract import RolesContract
 from tests.stream.twin import Twin
 from worker.stream.log import Committed, NotYet, Sent
 from worker.topics import DEDUPLICATED, FINGERPRINTS, PAGES
