@@ -135,7 +135,10 @@ def test_killed_at_any_page_and_resumed_it_leaves_the_same_files(
     assert files(out) == files(whole)
 
 
-def test_asked_to_stop_it_can_be_gone_on_with(tmp_path: Path, whole: Path, archives: tuple[Path, Path]) -> None:
+def test_asked_to_stop_it_can_be_gone_on_with(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path, archives: tuple[Path, Path]
+) -> None:
+    monkeypatch.setattr("worker.local.deduplicator.PAGES_AHEAD", 8)  # 32 pages at most are judged before it stops
     out = tmp_path / "out"
     for _ in range(2):
         assert run(task(out, *archives, write=True), resume=True, stop=lambda: True) is None
