@@ -1,10 +1,13 @@
 """``python -m benchmarks soft-404``: which pages are called none (kind ``soft-404``) that are some, and the other way.
 
-Error pages and articles in the templates of the same sites, of a set of labelled pages (``not-404-and-article``), are
-put on the sites' hosts, and a short page besides. An error page is what a site answers at addresses that are gone:
-real paths of other sites' pages. The others are reached in the ways in which sites show one page at many addresses:
-sessions, print and AMP, categories, tags, authors, archives by date, languages, versions, mirrors. All are read, judged
-and counted as a worker does it.
+An error page is what a site answers at addresses that are gone: real paths of other sites' pages. Beside it the site's
+other pages are reached in the ways in which sites show one page at many addresses: sessions, print and AMP, categories,
+tags, authors, archives by date, languages, versions, mirrors. All are read, judged and counted as a worker does it.
+
+- ``--pages DIR``: error pages and articles in the templates of the same sites, of a set of labelled pages
+  (``not-404-and-article``), and a short page besides. The error texts are generated.
+- ``--sites DIR``: a folder for each site, with its real pages and its real error page, ``404.html``. A hundred of
+  Debian's packages of documentation are such: ``zgrep '/404.html' Contents-all.gz`` of a release names them.
 """
 
 from __future__ import annotations
@@ -34,7 +37,10 @@ from worker.verdict.decide import decide
 
 CLASS: Final = "not-404-and-article"
 SHORT: Final = ("not-same-banner-other-short-article", "not-products-of-one-template", "not-stubs-under-one-contents")
-PLACES: Final = (3, 4, 5, 6, 7, 8, 10)
+ERROR_PAGE: Final = "404.html"
+OF_A_SITE: Final = 6
+"""Real pages of a site beside its error page, the shortest among them."""
+PLACES: Final = (4, 5, 6, 7, 8, 9, 10, 12)
 """Values of ``findings.soft_404_places`` that are tried."""
 _WORDS: Final = (
     "light",
@@ -70,10 +76,10 @@ class Count(NamedTuple):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Which pages."""
-    parser.add_argument(
-        "--pages", type=Path, required=True, metavar="DIR", help="with docs.jsonl.xz and pairs.jsonl.xz"
-    )
-    parser.add_argument("--seed", type=int, default=1)
+    pages = parser.add_mutually_exclusive_group(required=True)
+    pages.add_argument("--pages", type=Path, metavar="DIR", help="with docs.jsonl.xz and pairs.jsonl.xz")
+    pages.add_argument("--sites", type=Path, metavar="DIR", help=f"a folder a site, each with {ERROR_PAGE}")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="draw all addresses so often (default: 1)")
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
@@ -82,7 +88,11 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     settings = settings.model_copy(update={"topics": settings.topics.model_copy(update={"shards": 1})})
     made = parts.recipe(settings)
     rules = policy(settings, parts.scheme(settings, made), b"w")
-    claims = list(_claims(sites(arguments.pages, random.Random(arguments.seed)), Fingerprinter(made)))
+    drawn: list[list[Page]] = []
+    for seed in range(1, arguments.seeds + 1):
+        chance = random.Random(seed)
+        drawn += real_sites(arguments.sites, chance) if arguments.sites else sites(arguments.pages, chance)
+    claims = list(_claims(iter(drawn), Fingerprinter(made)))
     for places in PLACES:
         count = measure(
             claims, replace(rules, findings=replace(rules.findings, soft_404_places=places, groups=1 << 20)), settings
@@ -114,6 +124,31 @@ def sites(folder: Path, chance: random.Random) -> Iterator[list[Page]]:
         pages = [Page(host + path, error["html"], True) for path in gone]
         for name, shown in (("how-to-choose", article), ("spring-offer", chance.choice(short))):
             pages += [Page(host + path, shown["html"], False) for path in ways_to(f"{name}-{number}", chance)]
+        chance.shuffle(pages)
+        yield pages
+
+
+def real_sites(folder: Path, chance: random.Random) -> Iterator[list[Page]]:
+    """The pages of each site that has an error page of its own, in the order of a crawl.
+
+    Raises:
+        UsageError: no site has one.
+    """
+    roots = sorted(path.parent for path in folder.glob(f"*/**/{ERROR_PAGE}"))
+    if not roots:
+        raise UsageError(f"{folder} has no {ERROR_PAGE} in a folder of its own: name one with a folder for each site")
+    paths = sorted(
+        {f"/{path.relative_to(root)}" for root in roots for path in root.rglob("*.html")} - {f"/{ERROR_PAGE}"}
+    )
+    for number, root in enumerate(roots):
+        found = sorted(path for path in root.rglob("*.html") if path.name != ERROR_PAGE)
+        shortest = sorted(found, key=lambda path: path.stat().st_size)[:1]
+        host = f"http://site{number}.example"
+        error = (root / ERROR_PAGE).read_text("utf-8", "replace")
+        pages = [Page(host + path, error, True) for path in chance.sample(paths, chance.randint(8, 40))]
+        for shown in dict.fromkeys(shortest + chance.sample(found, min(len(found), OF_A_SITE - 1))):
+            html = shown.read_text("utf-8", "replace")
+            pages += [Page(host + path, html, False) for path in ways_to(f"{shown.stem}-{number}", chance)]
         chance.shuffle(pages)
         yield pages
 

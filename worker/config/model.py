@@ -301,7 +301,7 @@ class FindingsSettings(Section):
     """What copies tell of the page that they are copies of, on the topic findings."""
 
     soft_404_places: int = setting(
-        8,
+        9,
         "At so many unrelated addresses of one host the same text with status 200 is no page (kind soft-404): fewer "
         "find more such pages, and call a page so that is only reached in many ways. 0: never.",
         unit="addresses",

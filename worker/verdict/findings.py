@@ -46,7 +46,7 @@ class FindingRules:
     ``groups``: so many groups of copies are remembered for each shard, those that grew last; 0: nothing is looked for.
     """
 
-    soft_404_places: int = 8
+    soft_404_places: int = 9
     soft_404_tokens: int = 250
     groups: int = 4096
 
