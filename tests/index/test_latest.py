@@ -102,6 +102,11 @@ def test_the_tokens_of_what_was_found_are_told(engine: Engine | None) -> None:
     assert [shard.tokens(found.slot(query)) for query in found.hits()] == [71]
 
 
+def test_a_shard_without_the_table_says_so() -> None:
+    with pytest.raises(ValueError, match="make it with by_url=True"):
+        Shard().latest_of("".__getitem__, np.zeros(0, np.uint64), asking([]))
+
+
 @pytest.mark.parametrize("bulk", [True, False], ids=["loaded", "stored"])
 def test_the_table_takes_at_most_twelve_bytes_an_entry(bulk: bool) -> None:
     count, chance = 200_000, np.random.default_rng(3)

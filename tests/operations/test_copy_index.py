@@ -10,21 +10,21 @@ import pytest
 
 from tests.operations.generations import Beside, different, every_page, written
 from tests.operations.test_repair import repair
-from tests.simulation.checks import check_rebuilt
+from tests.simulation.checks import check_rebuilt, everything
 from tests.simulation.place import BrokeOff, TwinPlace
 from tests.simulation.schedule import Share
 from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, LOSE_BLOCKS, Page, batch
 from tests.stream.script import write as append
 from worker.errors import Refused
 from worker.index.blocks import cover
-from worker.messages import VERSIONS, Answer, Batch, Claim
+from worker.messages import VERSIONS, Answer, Batch, Claim, VerdictRecord
 from worker.operations import copy_index
 from worker.operations.copy_index import Copied, copy, drained, refuse_used
 from worker.operations.inspect import read_shard
 from worker.stream.barrier import Barred
 from worker.stream.policy import Note
 from worker.stream.preflight import check_scheme
-from worker.topics import FINGERPRINTS, INDEX, PAGES
+from worker.topics import FINGERPRINTS, INDEX, PAGES, VERDICTS
 from worker.verdict.decide import home_shard
 
 A, B, C, D, E, F = different(*"abcdef")
@@ -101,6 +101,16 @@ def test_survivors_keep_their_order_in_any_number_of_shards_and_blocks(shards: i
     assert new.verdicts()[-2:] == ["http://a.example/ unique", "http://a.example/again duplicate http://a.example/"]
     new.share = Share(exact=False)  # the copied log does not say what the watermark and the claimed offsets were
     check_rebuilt(new)  # type: ignore[arg-type]
+
+
+def test_what_has_changed_since_is_told_of_survivors_that_were_copied() -> None:
+    old = Beside("", track_changes=True).play(A, B, COMMIT, FLUSH).away()
+    new = another(old, shards=3, track_changes=True)
+    go(old, new)
+    fetches = (A, B._replace(text=2, fetched=1), A._replace(fingerprint=C.fingerprint, text=3, fetched=2), D)
+    new.back(*fetches, COMMIT)
+    records = everything(new.world, VERDICTS)
+    assert [VerdictRecord.decode(record.value).previous for record in records] == ["same", "changed", "changed", "none"]
 
 
 def test_what_an_earlier_program_left_is_copied_once_it_stands_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from tests.columns import claimed
 from tests.guarantees import Source, Traces, Violation, check_guarantees
 from tests.simulation.crawl import Shown
@@ -20,7 +22,9 @@ from tests.simulation.memory_log import MemoryLog, World
 from tests.simulation.mishaps import surviving
 from tests.simulation.schedule import Schedule
 from worker.errors import Stop
+from worker.fingerprint.hashing import hash_bytes
 from worker.index.blocks import cover as honest_cover
+from worker.index.shard import Queries
 from worker.messages import Batch, Block, Claim, VerdictRecord, decode, text_headers
 from worker.stream.barrier import Ends
 from worker.stream.log import Record, Role
@@ -143,6 +147,15 @@ def live_entries(shard: LiveShard) -> list[tuple[Any, ...]]:
     return [tuple(entry) for entry in shard.index.entries(shard.standing.expired_up_to(shard.policy.ttl))]
 
 
+def last_fetches(shard: LiveShard) -> list[tuple[int, int]]:
+    """What the shard answers of each survivor's URL, if it is fetched now: the order of its latest survivor."""
+    expired = shard.standing.expired_up_to(shard.policy.ttl)
+    survivors = list(shard.index.entries(expired))
+    hashes = np.array([hash_bytes(one.url.encode()) for one in survivors], np.uint64)
+    found = shard.index.latest_of(lambda query: survivors[query].url, hashes, Queries.of(survivors), expired)
+    return [found.order(query) for query in found.hits()]
+
+
 def check_rebuilt(schedule: Schedule) -> None:
     """J6 and J7, for each shard that answers, and each snapshot of it."""
     folders = [None, *(machine.snapshots for machine in schedule.machines)]
@@ -170,6 +183,8 @@ def check_same(schedule: Schedule, live: LiveShard, snapshots: SnapshotFolder | 
             raise Violation(f"J6: shard {live.number}: {name} of the one {how} differs")
     if live_entries(live) != live_entries(again):
         raise Violation(f"J6: shard {live.number}: {live_entries(live)} {how} as {live_entries(again)}")
+    if last_fetches(live) != last_fetches(again):
+        raise Violation(f"J6: shard {live.number} {how} answers otherwise of earlier fetches of a URL")
     check_known(schedule, live.number, known, schedule.world.topics[INDEX, live.number].end)
 
 

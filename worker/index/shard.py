@@ -194,6 +194,7 @@ class Shard:
         self.look_ups = 0
         """Queries answered so far."""
         self._columns = Columns(sizes.chunk_bits, sizes.first_slot, sketch is not None)
+        self._by_url: Final = by_url
         self._tables = make(self._columns, layout.arrangements, Rules(k, ratio, sketch), sizes, by_url)
         self._urls = UrlStore()
         self._last_order = (-1, -1)
@@ -246,8 +247,13 @@ class Shard:
 
         ``hashes`` uint64 (n,) are those of the URLs, and ``url`` tells the URL of a query: it is held against that of
         the entry, since anybody can find another URL with the same hash. Of what is found ``exact`` says whether the
-        texts are equal. Only of a shard ``by_url``.
+        texts are equal.
+
+        Raises:
+            ValueError: this shard is not ``by_url``.
         """
+        if not self._by_url:
+            raise ValueError("without a table of URLs a shard knows no latest of one: make it with by_url=True")
         lower = max(0, self._columns.first_after(expired_up_to) - self._columns.first)
         asked = self._asked(queries)
         found = np.full(len(queries), NO_SLOT, np.int64)

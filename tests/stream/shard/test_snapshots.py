@@ -71,7 +71,7 @@ class KeepingStage(Stage):
         super().__init__(**{"shards": 1, **changes})
 
     def new_index(self) -> Any:
-        return Shard(k=1)
+        return Shard(k=1, by_url=True)
 
     def keep(self) -> Self:
         self.worker.flush(keep=True)
