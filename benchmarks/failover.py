@@ -37,7 +37,7 @@ from worker.demo.children import DemoProcess
 from worker.demo.scrape import is_ready
 from worker.demo.watching import addresses_of, see_that_it_runs
 from worker.errors import Unavailable
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import OutputReader
 from worker.stream.kafka.publish import publish_pages

@@ -14,7 +14,8 @@ from typing import Final
 
 from tests.columns import claims_of
 from tests.oracle import Expected, Known, Near, verdicts
-from worker.messages import Batch, Order, VerdictRecord
+from worker.messages import Batch, Order
+from worker.outcomes import VerdictRecord
 
 Source = tuple[int, int]
 

@@ -27,8 +27,9 @@ from tests.docs import HANDBOOK, PAGES, PARTS, README, ROOT
 from worker import __version__, errors
 from worker.cli.main import COMMANDS, main
 from worker.config.catalogue import catalogue, sections
-from worker.messages import NO_PAGE_HEADER, JobMark, PageMeta, SurvivorFinding, VerdictRecord, dead_letter_headers
+from worker.messages import PageMeta
 from worker.observe.catalogue import CATALOGUE
+from worker.outcomes import NO_PAGE_HEADER, JobMark, SurvivorFinding, VerdictRecord, dead_letter_headers
 
 FENCE: Final = re.compile(r"^```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK: Final = re.compile(r"(?<!`)\]\(([^)\s]+)\)")

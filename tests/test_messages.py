@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 import zlib
 from typing import Any
@@ -24,8 +23,6 @@ from worker.messages import (
     Hit,
     OtherVersion,
     PageMeta,
-    VerdictRecord,
-    dead_letter_headers,
     decode,
     encode,
     text_headers,
@@ -145,8 +142,6 @@ def test_what_no_reader_can_follow_to_its_depth_is_refused() -> None:
     batch = encode(Batch(scheme=b"", writer=b"", count=0))
     with pytest.raises(UnreadableRecord, match="recursion"):  # as a field more than this version reads
         decode(Batch, with_payload(batch, b"\x9e" + batch[13:] + deep))
-    with pytest.raises(UnreadableRecord, match="recursion"):
-        VerdictRecord.decode(VERDICT.encode()[:-1] + b',"more":' + b"[" * 100_000)
 
 
 def test_each_kind_refuses_the_others() -> None:
@@ -307,96 +302,5 @@ def test_the_header_that_is_no_text_is_named() -> None:
         PageMeta.from_headers([("url", b"a"), ("encoding", b"\xff")])
 
 
-def test_a_dead_letter_says_why_and_where_its_page_is() -> None:
-    headers = text_headers(dead_letter_headers("timeout", "10 s of parsing", (3, 17)))
-    assert headers == {"dedup-reason": "timeout", "dedup-detail": "10 s of parsing", "dedup-source": "3:17"}
-
-
 def test_headers_are_shown_even_when_they_are_no_text() -> None:
     assert text_headers([("a", b"\xff"), ("b", "页".encode())]) == {"a": "\ufffd", "b": "页"}
-
-
-# Verdicts
-
-VERDICT = VerdictRecord(
-    url="https://a.example/页",
-    verdict="duplicate",
-    duplicate_of="https://b.example/",
-    distance=2,
-    reason="hamming",
-    fingerprint="00ff00ff00ff00ff",
-    similarity=0.875,
-    order=(12, 3),
-    source=(7, 41),
-    fetched=1_700_000_000_000,
-    scheme="0123456789abcdef",
-    url_as_given="https://A.example/页#top",
-    spider="news",
-    job="2026-05",
-    status=200,
-    language="zh",
-    tokens=321,
-    previous="changed",
-    changed=0.25,
-)
-
-
-def test_a_verdict_is_json_with_the_documented_names() -> None:
-    assert json.loads(VERDICT.encode()) == {
-        "url": "https://a.example/页",
-        "verdict": "duplicate",
-        "duplicate_of": "https://b.example/",
-        "distance": 2,
-        "similarity": 0.875,
-        "reason": "hamming",
-        "fingerprint": "00ff00ff00ff00ff",
-        "order": [12, 3],
-        "source": [7, 41],
-        "fetched": 1_700_000_000_000,
-        "scheme": "0123456789abcdef",
-        "url_as_given": "https://A.example/页#top",
-        "spider": "news",
-        "job": "2026-05",
-        "status": 200,
-        "language": "zh",
-        "tokens": 321,
-        "previous": "changed",
-        "changed": 0.25,
-    }
-    assert VerdictRecord.decode(VERDICT.encode()) == VERDICT
-
-
-def test_a_verdict_s_headers_leave_out_what_is_null() -> None:
-    unique = msgspec.structs.replace(VERDICT, verdict="unique", duplicate_of=None, distance=None, reason="first")
-    assert text_headers(unique.to_headers()) == {"dedup-verdict": "unique", "dedup-reason": "first"}
-    assert text_headers(VERDICT.to_headers()) == {
-        "dedup-verdict": "duplicate",
-        "dedup-duplicate-of": "https://b.example/",
-        "dedup-distance": "2",
-        "dedup-reason": "hamming",
-    }
-
-
-def test_whose_page_it_is_stands_in_headers_too_under_the_names_that_it_has_on_pages() -> None:
-    assert text_headers(VERDICT.crawl_headers()) == {
-        "url": "https://A.example/页#top",
-        "spider": "news",
-        "job": "2026-05",
-    }
-    read = PageMeta.from_headers(VERDICT.crawl_headers())
-    assert (read.url, read.spider, read.job) == (VERDICT.url_as_given, VERDICT.spider, VERDICT.job)
-    unsaid = msgspec.structs.replace(VERDICT, url_as_given=None, spider=None, job=None)
-    assert unsaid.crawl_headers() == []
-
-
-@given(st.binary(max_size=50))
-def test_anything_else_is_no_verdict(value: bytes) -> None:
-    with pytest.raises(UnreadableRecord):
-        VerdictRecord.decode(value)
-
-
-@pytest.mark.parametrize(("field", "value"), [("verdict", "maybe"), ("order", [1]), ("distance", "2"), ("url", None)])
-def test_a_verdict_of_other_values_is_refused(field: str, value: object) -> None:
-    changed = {**json.loads(VERDICT.encode()), field: value}
-    with pytest.raises(UnreadableRecord):
-        VerdictRecord.decode(json.dumps(changed).encode())

@@ -29,7 +29,7 @@ from crawler_plugin.record import Origin
 from crawler_plugin.running import Call
 from worker.errors import Unavailable, UnreadableRecord
 from worker.kafka_client.connection import Complaints
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 
 Place: TypeAlias = tuple[int, int]
 """Partition and offset in ``pages``."""

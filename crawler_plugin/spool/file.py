@@ -32,7 +32,7 @@ from typing import Final, NamedTuple
 from crawler_plugin.record import PageRecord
 from crawler_plugin.spool.records import MAGIC, SENT, STATE_OFFSET, Damage, decode, encode, encode_mark, scan
 from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
-from worker.messages import JobMark
+from worker.outcomes import JobMark
 
 OWNER_ONLY: Final = 0o600
 """Pages may be nobody else's business."""

@@ -18,7 +18,7 @@ offset  bytes  content
 28      4      CRC-32 of the header before it (state left out) and the key
 ======  =====  =======================================================================================
 
-A record may also hold a mark of a job (``worker.messages.JobMark``) with its key, which no canonical URL equals.
+A record may also hold a mark of a job (``worker.outcomes.JobMark``) with its key, which no canonical URL equals.
 
 The payload is MessagePack: the record's headers on ``pages`` as pairs, and its value. The key stands outside so that a
 page whose payload is torn or damaged can be named. After damage, reading goes on at the next place where a whole record
@@ -36,7 +36,7 @@ import msgspec
 
 from crawler_plugin.record import PageRecord
 from worker.errors import Refused, UnreadableRecord
-from worker.messages import JobMark
+from worker.outcomes import JobMark
 
 MAGIC: Final = b"\x89DSP"
 VERSION: Final = 1

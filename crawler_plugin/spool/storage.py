@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 from crawler_plugin.record import PageRecord
 from crawler_plugin.running import Call, Result, outcome
 from crawler_plugin.spool.file import Appended, Spool
-from worker.messages import JobMark
+from worker.outcomes import JobMark
 
 
 class Storage:

@@ -14,7 +14,8 @@ from tests.oracle import Near
 from worker.errors import Refused, UnreadableRecord
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import Batch, VerdictRecord, decode
+from worker.messages import Batch, decode
+from worker.outcomes import VerdictRecord
 from worker.stream.log import Record
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS, topic_name
 

@@ -21,7 +21,8 @@ from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
-from worker.messages import Block, Claim, PageMeta, VerdictRecord, encode, text_headers
+from worker.messages import Block, Claim, PageMeta, encode, text_headers
+from worker.outcomes import VerdictRecord
 from worker.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 pytestmark = pytest.mark.cluster

@@ -14,7 +14,7 @@ from tests.crawler_plugin.crawling import Site, crawl, serve, to_kafka
 from tests.guarantees import check_guarantees
 from tests.labelled import some_of_each
 from worker.compose import parts
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 from worker.topics import DEAD_LETTERS, VERDICTS
 
 pytestmark = pytest.mark.cluster

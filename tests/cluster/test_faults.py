@@ -24,7 +24,7 @@ from tests.guarantees import Traces, check_guarantees
 from tests.open_transactions import open_transactions
 from tests.waiting import wait_for
 from worker.broker.server import LocalBroker
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 from worker.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
 
 pytestmark = pytest.mark.cluster

@@ -11,7 +11,8 @@ import pytest
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.outside import read
 from tests.waiting import wait_for
-from worker.messages import PageMeta, SurvivorFinding, VerdictRecord, text_headers
+from worker.messages import PageMeta, text_headers
+from worker.outcomes import SurvivorFinding, VerdictRecord
 from worker.topics import DEDUPLICATED, FINDINGS, VERDICTS
 
 pytestmark = pytest.mark.cluster

@@ -25,7 +25,7 @@ from worker.cli import index, repair, switch, topics
 from worker.compose import parts
 from worker.compose.topology import specs
 from worker.errors import Refused
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 from worker.stream.kafka.outsider import ClusterView
 from worker.stream.kafka.topic_admin import compare_topics
 from worker.stream.policy import Note

@@ -28,7 +28,8 @@ from tests.waiting import wait_for
 from worker.broker.ports import free_port
 from worker.compose.topology import specs
 from worker.config.catalogue import catalogue
-from worker.messages import PageMeta, VerdictRecord
+from worker.messages import PageMeta
+from worker.outcomes import VerdictRecord
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import create_topics
 from worker.topics import PAGES, VERDICTS

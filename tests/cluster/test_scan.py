@@ -14,7 +14,8 @@ from tests.scan.archives import write_jsonl, write_parquet, write_warc
 from worker.cli import index
 from worker.cli.main import main
 from worker.local import FetchedPage
-from worker.messages import PageMeta, VerdictRecord, text_headers
+from worker.messages import PageMeta, text_headers
+from worker.outcomes import VerdictRecord
 from worker.scan.rows import VerdictRow
 from worker.sizing.pages import Page
 from worker.topics import DEAD_LETTERS, VERDICTS, topic_name

@@ -14,7 +14,8 @@ from tests.cluster.outside import read, traces
 from tests.cluster.test_bad_input import HTML, SMALL, alter, article, dead_letters, ended, of, running
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
-from worker.messages import PageMeta, VerdictRecord
+from worker.messages import PageMeta
+from worker.outcomes import VerdictRecord
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS
 
 pytestmark = pytest.mark.cluster

@@ -21,7 +21,8 @@ from kafka import KafkaConsumer, TopicPartition
 
 from crawler_plugin.stats import STATS
 from worker.broker.ports import free_port
-from worker.messages import JobMark, PageMeta
+from worker.messages import PageMeta
+from worker.outcomes import JobMark
 from worker.stream.kafka.output_reader import read_outputs
 from worker.stream.kafka.topic_admin import create_topics
 from worker.topics import JOBS, OF_CRAWLS, PAGES, topic_specs

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from worker.demo.expected_counts import DEAD, DUPLICATE, REFETCH, UNIQUE, Counts, ExpectedCounts
 from worker.demo.site import PageKind, Site, SitePage, build_site
-from worker.messages import JobMark, PageMeta, VerdictRecord
+from worker.messages import PageMeta
+from worker.outcomes import JobMark, VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output
 
 SITE: Final = build_site("http://127.0.0.1:8001", "http://127.0.0.1:8002")

@@ -12,7 +12,7 @@ from worker.demo.scrape import (
     WorkerShare,
 )
 from worker.demo.site import PageKind, SitePage
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 
 
 def test_examples_are_of_every_kind_and_show_where_two_texts_part() -> None:

@@ -8,19 +8,8 @@ from typing import Any
 
 from tests.columns import answer_of, batch_of, claims_of
 from worker.errors import Refused, UnreadableRecord
-from worker.messages import (
-    _ENVELOPE,
-    _MAGIC,
-    VERSIONS,
-    Answer,
-    Batch,
-    Block,
-    Claim,
-    Hit,
-    VerdictRecord,
-    decode,
-    encode,
-)
+from worker.messages import _ENVELOPE, _MAGIC, VERSIONS, Answer, Batch, Block, Claim, Hit, decode, encode
+from worker.outcomes import VerdictRecord
 from worker.verdict.claims import Claims
 
 KINDS: tuple[type[Any], ...] = (Batch, Answer, Block)

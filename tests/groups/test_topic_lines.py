@@ -9,7 +9,7 @@ import pytest
 
 from worker.groups.topic_lines import fetched_within, write_topic
 from worker.groups.verdict_lines import VerdictLines
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 
 
 def record(order: tuple[int, int], source: tuple[int, int], **fields: object) -> VerdictRecord:

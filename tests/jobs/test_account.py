@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worker.jobs.account import JobAccount
-from worker.messages import JobMark
+from worker.outcomes import JobMark
 
 
 def account(*runs: int | None, outcomes: str = "") -> JobAccount:

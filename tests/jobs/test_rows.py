@@ -6,7 +6,7 @@ import pytest
 
 from worker.errors import UnreadableRecord
 from worker.jobs.rows import JobRow
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter
 
 COPY = VerdictRecord(

@@ -16,7 +16,8 @@ from worker.config import Settings
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.local import Deduplicator, FetchedPage, Verdict
 from worker.local.in_process import InProcess
-from worker.messages import VerdictRecord, text_headers
+from worker.messages import text_headers
+from worker.outcomes import VerdictRecord
 from worker.sizing.pages import Page
 from worker.stream.log import Record
 from worker.stream.partition.fingerprint_pool import FingerprintPool

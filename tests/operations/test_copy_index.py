@@ -17,10 +17,11 @@ from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, LOSE_BLOCKS, Page,
 from tests.stream.script import write as append
 from worker.errors import Refused
 from worker.index.blocks import cover
-from worker.messages import VERSIONS, Answer, Batch, Claim, VerdictRecord
+from worker.messages import VERSIONS, Answer, Batch, Claim
 from worker.operations import copy_index
 from worker.operations.copy_index import Copied, copy, drained, refuse_used
 from worker.operations.inspect import read_shard
+from worker.outcomes import VerdictRecord
 from worker.stream.barrier import Barred
 from worker.stream.policy import Note
 from worker.stream.preflight import check_scheme

@@ -25,7 +25,8 @@ from worker.errors import Stop
 from worker.fingerprint.hashing import hash_bytes
 from worker.index.blocks import cover as honest_cover
 from worker.index.shard import Queries
-from worker.messages import Batch, Block, Claim, VerdictRecord, decode, text_headers
+from worker.messages import Batch, Block, Claim, decode, text_headers
+from worker.outcomes import VerdictRecord
 from worker.stream.barrier import Ends
 from worker.stream.log import Record, Role
 from worker.stream.log_follower import Follower

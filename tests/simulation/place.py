@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from tests.guarantees import Source
 from tests.simulation.checks import dead_letters, everything
 from tests.simulation.memory_log import MemoryLog, World
-from worker.messages import Headers, VerdictRecord
+from worker.messages import Headers
+from worker.outcomes import VerdictRecord
 from worker.stream.log import Bounds, Committed, Reader
 from worker.topics import INDEX, PAGES, VERDICTS
 

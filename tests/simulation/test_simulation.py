@@ -21,7 +21,8 @@ from tests.simulation.schedule import ACCURATE, HOLDERS, SMALL, Schedule
 from tests.simulation.succession import Succession
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import Claim, VerdictRecord
+from worker.messages import Claim
+from worker.outcomes import VerdictRecord
 from worker.stream import log_follower as follower_module
 from worker.stream.log import Role
 from worker.stream.observer import Observer

@@ -22,7 +22,8 @@ from tests.simulation.schedule import SCHEME, Share
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scheme import Scheme
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import Answer, Batch, Claim, Hit, PageMeta, VerdictRecord, encode, text_headers
+from worker.messages import Answer, Batch, Claim, Hit, PageMeta, encode, text_headers
+from worker.outcomes import VerdictRecord
 from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Record
 from worker.stream.observer import Observer

@@ -10,7 +10,8 @@ from tests.columns import answer_of
 from worker.fingerprint.hashing import hash_bytes
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import Answer, Claim, Hit, SurvivorFinding
+from worker.messages import Answer, Claim, Hit
+from worker.outcomes import SurvivorFinding
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide
 from worker.verdict.findings import CopyGroups, FindingRules, canonical_of

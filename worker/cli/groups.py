@@ -102,7 +102,7 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
         return
     # What only reads a file needs no Kafka client.
     from worker.groups.topic_lines import fetched_within, write_topic
-    from worker.messages import VerdictRecord
+    from worker.outcomes import VerdictRecord
     from worker.stream.kafka.connection import client_options
     from worker.stream.kafka.output_reader import read_outputs
     from worker.topics import VERDICTS as TOPIC

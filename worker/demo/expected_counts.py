@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from worker.demo.site import PageKind, Site, SitePage
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output
 from worker.urls import canonical_url
 

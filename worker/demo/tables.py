@@ -11,7 +11,7 @@ from rich.table import Table
 from worker.demo.expected_counts import DEAD, DUPLICATE, OUTCOMES, REFETCH, UNIQUE, ExpectedCounts
 from worker.demo.scrape import WorkerShare
 from worker.demo.site import PageKind, SitePage
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 
 EXAMPLES: Final = (
     PageKind.REPOST,

@@ -13,7 +13,7 @@ from worker.demo.progress import Stations
 from worker.demo.scrape import CLAIMED, Sample, WorkerShare, are_shared_out, is_ready, samples, share_of, summed
 from worker.demo.server import SiteServer
 from worker.errors import Unavailable
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 from worker.stream.kafka.connection import Options
 from worker.stream.kafka.output_reader import OutputReader, PageCount
 from worker.topics import DEAD_LETTERS, VERDICTS

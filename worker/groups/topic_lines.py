@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 from worker.scan.rows import VerdictRow
 from worker.topics import PAGES
 

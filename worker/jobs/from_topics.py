@@ -8,7 +8,7 @@ from typing import Final
 
 from worker.jobs.account import DEAD, JobAccount
 from worker.jobs.rows import JobRow
-from worker.messages import JobMark, VerdictRecord
+from worker.outcomes import JobMark, VerdictRecord
 from worker.stream.kafka.connection import Options
 from worker.stream.kafka.output_reader import DeadLetter, Output, follow_outputs
 from worker.topics import DEAD_LETTERS, JOBS, VERDICTS

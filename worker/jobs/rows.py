@@ -9,7 +9,7 @@ import msgspec
 
 from worker.errors import UnreadableRecord
 from worker.jobs.account import DEAD
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter
 from worker.urls import canonical_url
 

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from worker.fingerprint.hashing import hash_bytes
-from worker.messages import PREFERRED, SOFT_404, Order, SurvivorFinding
+from worker.messages import Order
+from worker.outcomes import PREFERRED, SOFT_404, SurvivorFinding
 from worker.url_templates import segment_template
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision, Decisions

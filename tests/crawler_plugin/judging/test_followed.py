@@ -38,7 +38,7 @@ from tests.jobs.test_rows import COPY
 from tests.local.crawled import WORDS
 from tests.waiting import wait_for
 from worker.jobs.rows import JobRow
-from worker.messages import VerdictRecord
+from worker.outcomes import VerdictRecord
 from worker.topics import VERDICTS
 
 KEPT: Final = ("unique", "refetch")

@@ -19,7 +19,7 @@ from crawler_plugin.spool.records import encode
 from tests.crawler_plugin.crawling import ROOT
 from tests.crawler_plugin.spool.test_records import page
 from worker.errors import Refused, Unavailable, UsageError
-from worker.messages import JobMark
+from worker.outcomes import JobMark
 
 ROOM = 10**9
 

@@ -13,7 +13,7 @@ from crawler_plugin.spool.file import Spool
 from tests.crawler_plugin.crawling import ROOT, make_topic, marks, records
 from tests.crawler_plugin.spool.test_records import page
 from worker.broker.ports import free_port
-from worker.messages import JobMark
+from worker.outcomes import JobMark
 
 
 def left_behind(path: Path, count: int, size: int = 1000) -> None:

@@ -9,7 +9,8 @@ from kafka import KafkaProducer
 
 from worker.config import KafkaSettings
 from worker.errors import Unavailable, UnreadableRecord
-from worker.messages import PageMeta, VerdictRecord, dead_letter_headers
+from worker.messages import PageMeta
+from worker.outcomes import VerdictRecord, dead_letter_headers
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output, OutputReader, PageCount, read_outputs
 from worker.stream.kafka.publish import publish_pages

@@ -11,7 +11,7 @@ from kafka import KafkaProducer
 from tests.stream.kafka.under_test import GROUP, KafkaUnderTest, kafka_log
 from worker.broker.server import LocalBroker
 from worker.errors import Refused, UsageError
-from worker.messages import VerdictRecord, dead_letter_headers
+from worker.outcomes import VerdictRecord, dead_letter_headers
 from worker.stream.kafka import outsider
 from worker.stream.kafka.outsider import ClusterView
 from worker.stream.log import Bounds, Committed, read_to_end

@@ -18,7 +18,8 @@ from tests.stream.script import (
     claim,
     policy,
 )
-from worker.messages import Hit, PageMeta, VerdictRecord, text_headers
+from worker.messages import Hit, PageMeta, text_headers
+from worker.outcomes import VerdictRecord
 from worker.stream.log import Output, Record
 from worker.stream.partition.commit import OVERSIZE, outputs_of
 from worker.stream.policy import MAX_URL_BYTES

@@ -6,7 +6,7 @@ from tests.simulation.memory_log import MemoryLog, World
 from tests.simulation.plain_index import PlainIndex
 from tests.stream.script import Listener, policy
 from worker.fingerprint.near import SimHashNear
-from worker.messages import SurvivorFinding
+from worker.outcomes import SurvivorFinding
 from worker.stream.shard.announcer import Announcer
 from worker.stream.shard.live import LiveShard, Standing
 from worker.topics import FINDINGS

@@ -10,7 +10,8 @@ from typing import Any, Final, Self, TypeAlias
 from kafka import KafkaConsumer, TopicPartition
 
 from worker.errors import Unavailable, UnreadableRecord
-from worker.messages import JobMark, PageMeta, VerdictRecord, text_headers
+from worker.messages import PageMeta, text_headers
+from worker.outcomes import JobMark, VerdictRecord
 from worker.stream.kafka.connection import Options, reaching
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, JOBS, PAGES, VERDICTS, topic_name
 

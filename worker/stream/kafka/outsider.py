@@ -11,7 +11,8 @@ from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition, errors
 from kafka.structs import OffsetAndMetadata
 
 from worker.errors import Refused, Unavailable
-from worker.messages import Headers, VerdictRecord, text_headers
+from worker.messages import Headers, text_headers
+from worker.outcomes import VerdictRecord
 from worker.stream.kafka.connection import Options, reaching
 from worker.stream.kafka.errors import while_away
 from worker.stream.kafka.log import KafkaReader, bounds_of

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from worker.errors import UnreadableRecord
-from worker.messages import NO_PAGE_HEADER, PageMeta, VerdictRecord, dead_letter_headers
+from worker.messages import PageMeta
+from worker.outcomes import NO_PAGE_HEADER, VerdictRecord, dead_letter_headers
 from worker.stream.log import Committed, Log, Output, Record, Sent, Ticket
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition

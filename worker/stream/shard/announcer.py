@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from worker.messages import SurvivorFinding
+from worker.outcomes import SurvivorFinding
 from worker.stream.log import Log, Sent, Ticket
 from worker.stream.observer import Observer
 from worker.stream.shard.live import LiveShard

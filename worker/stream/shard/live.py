@@ -16,7 +16,8 @@ from worker.index.blocks import Header, pack
 from worker.index.entries import OPTIONAL, Entries, Survivor
 from worker.index.in_batch import void_claims
 from worker.index.shard import Queries
-from worker.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Block, Order, SurvivorFinding
+from worker.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Block, Order
+from worker.outcomes import SurvivorFinding
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
