@@ -69,15 +69,15 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             "DEDUP_CAPTURE": True,
             "DEDUP_SPOOL": "none",
         }
-        kinds: dict[str, dict[str, Any]] = {"without": {}, "sparing": {SPARES: True}, "with": to_kafka}
-        fast = alternate(folder, arguments.pages, arguments.runs, kinds)
         overrides = (f"kafka.bootstrap_servers={here.kafka.bootstrap_servers}", "metrics.port=0", "page.processes=1")
         flags = [word for pair in overrides for word in ("--set", pair)]
-        running.enter_context(DemoProcess("worker", "worker", flags, folder))
         paced = {"DOWNLOAD_DELAY": 1 / PACED, "RANDOMIZE_DOWNLOAD_DELAY": False, **to_kafka}
         waits = paced | {"DEDUP_AWAIT": PATIENCE_S, "DEDUP_DROP": True}
-        alternate(folder, 200, 1, {"warm": waits})
-        slow = alternate(folder, arguments.paced_pages, arguments.runs, {"without": paced, "with": waits})
+        with DemoProcess("worker", "worker", flags, folder):
+            alternate(folder, 200, 1, {"warm": waits})
+            slow = alternate(folder, arguments.paced_pages, arguments.runs, {"without": paced, "with": waits})
+        kinds: dict[str, dict[str, Any]] = {"without": {}, "sparing": {SPARES: True}, "with": to_kafka}
+        fast = alternate(folder, arguments.pages, arguments.runs, kinds)
     sections = (
         ("The plugin", table(fast)),
         ("The plugin, beside a crawl that spares the collector itself", table(fast | {"without": fast["sparing"]})),
@@ -92,11 +92,12 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             how=f"`python -m benchmarks crawl-rate --pages {arguments.pages} --paced-pages {arguments.paced_pages} "
             f"--runs {arguments.runs}`: pages of 20 kB from a site on the same machine, each with links and an item; "
             "runs of all kinds in turn, each a process of its own. The rate is Scrapy's, from opening the spider "
-            "until Kafka has confirmed the last page. Broker, site and worker are on the same cores. First the crawl "
-            "goes as fast as it can, with `DEDUP_CAPTURE`. The plugin has Python's garbage collector pass over what is "
-            "loaded before the first crawl; the second table shows what it costs a "
-            f"crawl that calls `gc.freeze()` itself. Then the crawl goes at {PACED:.0f} pages a second, where items "
-            f"wait (`DEDUP_AWAIT={PATIENCE_S}`, `DEDUP_DROP`) or do not. {late} items passed without their verdict.",
+            "until Kafka has confirmed the last page. Broker, site and worker are on the same cores. In the first two "
+            "tables the crawl goes as fast as it can, with `DEDUP_CAPTURE`, and no worker runs. The plugin has "
+            "Python's garbage collector pass over what is loaded before the first crawl; the second table shows what "
+            "it costs a crawl that calls `gc.freeze()` itself. In the third the crawl goes at "
+            f"{PACED:.0f} pages a second, where items wait (`DEDUP_AWAIT={PATIENCE_S}`, `DEDUP_DROP`) or do not. "
+            f"{late} items passed without their verdict.",
             versions=[f"{name} {version(name)}" for name in VERSIONS],
             absent=(),
             sections=sections,

@@ -20,7 +20,7 @@ from scrapy.settings import BaseSettings
 from crawler_plugin.catalogue import KAFKA_OPTIONS, OUR_FIELDS, PREFIX, SETTINGS
 from crawler_plugin.feedback.decision import FeedbackAction, FeedbackPolicy
 from crawler_plugin.metrics.server import LOCAL, ListenAddress
-from crawler_plugin.publishing.connection import DELIVERY_MS, LINGER_MS, REQUEST_MS, codec_is_installed
+from crawler_plugin.publishing.connection import DELIVERY_MS, REQUEST_MS, codec_is_installed
 from crawler_plugin.wanted import Wanted, media_types, status_ranges
 from worker.errors import UsageError
 from worker.kafka_client.connection import require_crc32c
@@ -386,7 +386,7 @@ class _Reader:
                 self._problems.append(f"{name}[{key!r}]={value}: write milliseconds, above 0")
         delivery = options.get("delivery_timeout_ms", DELIVERY_MS)
         request = options.get("request_timeout_ms", REQUEST_MS)
-        if delivery < request + LINGER_MS:
+        if delivery < request:
             self._problems.append(
                 f"{name}: delivery_timeout_ms={delivery} leaves no time for a second try after "
                 f"request_timeout_ms={request}; write at least twice that"

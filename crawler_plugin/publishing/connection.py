@@ -28,7 +28,6 @@ BLOCK_MS: Final = 10_000
 DELIVERY_MS: Final = 120_000
 """After so long without an answer kafka-python gives a page back as failed."""
 REQUEST_MS: Final = 30_000
-LINGER_MS: Final = 10
 
 _CODECS: Final[Mapping[str, Callable[[], bool]]] = {
     "gzip": codec.has_gzip,
@@ -60,7 +59,7 @@ def producer_options(
         "enable_idempotence": True,
         "compression_type": compression,
         "batch_size": min(BATCH_BYTES, max_page_bytes),  # a batch must fit where the largest page does
-        "linger_ms": LINGER_MS,
+        "linger_ms": 0,  # pages have gathered before they come here
         "max_request_size": max(1024 * 1024, max_page_bytes + 4096),
         "max_block_ms": BLOCK_MS,
         "bootstrap_timeout_ms": BLOCK_MS,

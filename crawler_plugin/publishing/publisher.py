@@ -33,7 +33,7 @@ from crawler_plugin.record import PageRecord, cut_to
 from crawler_plugin.spool.file import Spool
 from worker.errors import Stop
 from worker.kafka_client.connection import Complaints
-from worker.kafka_client.private import cut_off
+from worker.kafka_client.private import cut_off, sent_together
 
 STALL_MARGIN_S: Final = 15.0
 """After the delivery timeout and so much more, it owes news that it will never give: its thread is stuck."""
@@ -199,13 +199,15 @@ class Publisher:
         self._before_pages()
         began = time.monotonic()
         try:
+            producer.partitions_for(self._topic)  # while pages are sent together nobody could ask for them
             self._mark(producer, at_the_end=False)
             while not self._is_over():
                 self._read_spool()
-                sending = self._outbox.next(TICK_S)
-                while sending is not None:
-                    self._send(producer, sending)
-                    sending = self._outbox.next(0)
+                if (sending := self._outbox.next(TICK_S)) is not None:
+                    with sent_together(producer):
+                        while sending is not None:
+                            self._send(producer, sending)
+                            sending = self._outbox.next(0)
                 self.mark_sent()
                 self._watch(min(self._outbox.silence, time.monotonic() - began))
                 if not self._has_unread and self._deadline is None:

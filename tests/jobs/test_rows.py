@@ -55,9 +55,9 @@ def test_a_verdict_without_what_only_workers_need() -> None:
     ("given", "url"), [("http://A.example/#x", "http://a.example/"), ("nowhere", "nowhere"), (None, "")]
 )
 def test_a_dead_letter_says_why_it_is_one(given: str | None, url: str) -> None:
-    row = JobRow.of(DeadLetter(given, "not-text", "a picture", (1, 4), b"\x89PNG"))
+    row = JobRow.of(DeadLetter(given, "not-text", "a picture", (1, 4), b"\x89PNG", "news", "2026-05"))
     assert (row.url, row.verdict, row.reason, row.detail) == (url, "dead", "not-text", "a picture")
-    assert (row.url_as_given, row.partition, row.offset) == (given, 1, 4)
+    assert (row.url_as_given, row.spider, row.job, row.partition, row.offset) == (given, "news", "2026-05", 1, 4)
 
 
 @pytest.mark.parametrize("line", [b"", b"[]", b'{"url":1}', b"[" * 100_000])

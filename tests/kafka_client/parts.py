@@ -40,6 +40,7 @@ OF_EVERYBODY: Final = (
     Part(KafkaTCPTransport, "_sock_recv"),
     Part(NetworkSelector, "stop"),
     Part(Sender, "force_close"),
+    Part(Sender, "wakeup"),
 )
 """What ``worker.kafka_client.private`` touches."""
 

@@ -21,7 +21,7 @@ from tests.waiting import wait_for
 from worker import DISTRIBUTION
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
-from worker.kafka_client.private import AttentiveClient, cut_off, login_failures, make_admin
+from worker.kafka_client.private import AttentiveClient, cut_off, login_failures, make_admin, sent_together
 from worker.messages import PageMeta
 
 DEADLINE_S = 60.0
@@ -102,6 +102,32 @@ def test_an_admin_client_that_finds_its_broker_is_one_and_was_refused_by_nobody(
         assert isinstance(admin.list_topics(), list)
     finally:
         admin.close()
+
+
+@pytest.mark.cluster
+def test_what_is_sent_together_wakes_the_producer_once_and_arrives(
+    broker: str, topic_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_topic(broker, topic_prefix)
+    producer = KafkaProducer(bootstrap_servers=[broker], batch_size=1024, linger_ms=0)
+    try:
+        topic, woken = f"{topic_prefix}pages", []
+        producer.partitions_for(topic)
+        wake = producer._sender._client.wakeup
+
+        def wake_and_count() -> None:
+            woken.append(1)
+            wake()
+
+        monkeypatch.setattr(producer._sender._client, "wakeup", wake_and_count)
+        with sent_together(producer):
+            sent = [producer.send(topic, b"x" * 800, key=b"%d" % number, headers=HEADERS) for number in range(20)]
+            assert woken == []
+        assert woken == [1]
+        for future in sent:
+            future.get(timeout=DEADLINE_S)
+    finally:
+        producer.close(timeout=DEADLINE_S)
 
 
 @pytest.mark.cluster

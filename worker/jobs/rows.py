@@ -53,6 +53,8 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
                 verdict=DEAD,
                 reason=output.reason,
                 detail=output.detail,
+                spider=output.spider,
+                job=output.job,
                 url_as_given=given,
                 partition=partition,
                 offset=offset,

@@ -6,7 +6,8 @@ module have passed; ``tests/kafka_client/parts.py`` lists what must be there.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from kafka import KafkaAdminClient, errors
@@ -58,6 +59,21 @@ def make_admin(**options: Any) -> Any:
     return admin
 
 
+@contextmanager
+def sent_together(producer: Any) -> Iterator[None]:
+    """What is sent meanwhile may wait for the end; only then is the producer's own thread woken.
+
+    Else it is woken for each batch that a record begins or fills, and each time takes the GIL from those who work.
+    """
+    sender = producer._sender
+    sender.wakeup = _wake_nobody
+    try:
+        yield
+    finally:
+        del sender.wakeup
+        sender.wakeup()
+
+
 def cut_off(producer: Any) -> None:
     """Close a producer at once; what it has not delivered is not sent any more.
 
@@ -67,3 +83,7 @@ def cut_off(producer: Any) -> None:
     producer._sender.force_close()
     with suppress(Exception):
         producer.close(timeout=CLOSE_SECONDS)
+
+
+def _wake_nobody() -> None:
+    """Takes the place of ``Sender.wakeup``."""

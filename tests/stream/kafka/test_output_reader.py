@@ -76,8 +76,9 @@ def test_committed_records_of_all_three_topics_are_read_and_aborted_ones_are_not
     options: dict[str, object], topic_prefix: str
 ) -> None:
     first, copy, aborted = verdict(1), verdict(2, "https://host.example/1"), verdict(3)
-    letter_headers = [("url", b"https://host.example/4"), *dead_letter_headers("not-text", "a picture", (1, 7))]
-    letter = DeadLetter("https://host.example/4", "not-text", "a picture", (1, 7), b"\x89PNG")
+    crawl_headers = [("url", b"https://host.example/4"), ("spider", b"news"), ("job", b"2026-05")]
+    letter_headers = [*crawl_headers, *dead_letter_headers("not-text", "a picture", (1, 7))]
+    letter = DeadLetter("https://host.example/4", "not-text", "a picture", (1, 7), b"\x89PNG", "news", "2026-05")
     transact(options, topic_prefix, committed(first), commit=True)
     transact(options, topic_prefix, committed(aborted), commit=False)
     transact(options, topic_prefix, [*committed(copy), (DEAD_LETTERS, b"\x89PNG", letter_headers)], commit=True)

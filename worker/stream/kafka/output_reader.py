@@ -40,8 +40,8 @@ class Delivered:
 class DeadLetter:
     """A record of ``dead-letters``.
 
-    ``url`` is as the spider gave it, None where the page came without one. ``source`` is the page's partition and
-    offset in ``pages``. ``body`` is None for a page that was too large to be passed on.
+    ``url`` is as the spider gave it, ``spider`` and ``job`` too; None where the page came without. ``source`` is the
+    page's partition and offset in ``pages``. ``body`` is None for a page that was too large to be passed on.
     """
 
     url: str | None
@@ -49,6 +49,8 @@ class DeadLetter:
     detail: str
     source: tuple[int, int]
     body: bytes | None
+    spider: str | None = None
+    job: str | None = None
 
 
 Output: TypeAlias = Delivered | VerdictRecord | DeadLetter | JobMark
@@ -242,4 +244,6 @@ def _dead_letter(record: Any, headers: dict[str, str]) -> DeadLetter:
         detail=headers["dedup-detail"],
         source=(int(partition), int(offset)),
         body=record.value,
+        spider=headers.get("spider"),
+        job=headers.get("job"),
     )
