@@ -68,7 +68,7 @@ class KeepingStage(Stage):
         folder.mkdir(exist_ok=True)
         self.folder = SnapshotFolder(folder, "test.")
         self.resources = WorkerResources(background=background, snapshots=self.folder)
-        super().__init__(**{"shards": 1, **changes})
+        super().__init__(**{"shards": 1, "track_changes": True, **changes})
 
     def new_index(self) -> Any:
         return Shard(k=1, by_url=True)
