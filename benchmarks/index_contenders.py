@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from worker.errors import UsageError
 from worker.index.entries import Entries
-from worker.index.shard import Queries, Shard
+from worker.index.queries import Queries
+from worker.index.shard import Shard
 from worker.index.urls import UrlRun, pack_urls
 
 U64 = NDArray[np.uint64]

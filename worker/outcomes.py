@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal, Self
 
 import msgspec
 
@@ -13,7 +13,30 @@ from worker.errors import UnreadableRecord
 from worker.messages import Int64, Order
 
 
-class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
+class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record whose value is one JSON object."""
+
+    called: ClassVar[str]
+    """What an error calls it."""
+
+    def encode(self) -> bytes:
+        """UTF-8 JSON, one object."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def decode(cls, value: bytes | None) -> Self:
+        """What ``encode`` wrote.
+
+        Raises:
+            UnreadableRecord: anything else.
+        """
+        try:
+            return msgspec.json.decode(value or b"", type=cls)
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            raise UnreadableRecord(f"not a {cls.called}: {error}") from error
+
+
+class VerdictRecord(JsonRecord, frozen=True, kw_only=True):
     """A record of ``verdicts``, as JSON. ``fingerprint`` is 16 hex digits; ``scheme`` is 16 hex digits.
 
     ``similarity`` is the estimated share of pairs of neighbouring words that the page and its original have in common,
@@ -26,6 +49,8 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
     share of the page's pairs of neighbouring words that are new, 0 to 1, None where nothing tells. Both are None where
     nobody looks (``near.track_changes``).
     """
+
+    called = "verdict record"
 
     url: str
     verdict: Literal["unique", "duplicate", "refetch"]
@@ -47,18 +72,6 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
     previous: Literal["same", "changed", "none"] | None = None
     changed: float | None = None
 
-    def encode(self) -> bytes:
-        """UTF-8 JSON, one object."""
-        return msgspec.json.encode(self)
-
-    @classmethod
-    def decode(cls, value: bytes | None) -> VerdictRecord:
-        """Raises ``UnreadableRecord`` for anything else than a verdict."""
-        try:
-            return msgspec.json.decode(value or b"", type=cls)
-        except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            raise UnreadableRecord(f"not a verdict record: {error}") from error
-
     def crawl_headers(self) -> list[tuple[str, bytes]]:
         """Whose page it is, as on ``pages``: who reads one crawl's verdicts need not decode those of all others."""
         pairs = (("url", self.url_as_given), ("spider", self.spider), ("job", self.job))
@@ -75,13 +88,15 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
         return [(name, str(value).encode()) for name, value in pairs if value is not None]
 
 
-class JobMark(msgspec.Struct, frozen=True, kw_only=True):
+class JobMark(JsonRecord, frozen=True, kw_only=True):
     """A record of ``jobs``, as JSON: how many pages of a job one run has put on ``pages``.
 
     A run is a process that publishes: a crawl, one that goes on with it, or one that sends a spool. Each has records of
     its own (``key``), and a job has as many pages as its runs together: so nobody has to read what others have written
     before, and of two runs that end at once none is lost. ``pages`` is None from the run's beginning to its end.
     """
+
+    called = "mark of a job"
 
     job: str
     spider: str | None
@@ -93,22 +108,10 @@ class JobMark(msgspec.Struct, frozen=True, kw_only=True):
         """The later record of the same key counts."""
         return "\n".join((self.job, self.spider or "", self.run)).encode()
 
-    def encode(self) -> bytes:
-        """UTF-8 JSON, one object."""
-        return msgspec.json.encode(self)
-
     def to_headers(self) -> list[tuple[str, bytes]]:
         """Job and spider under the names that they have on ``pages``."""
         pairs = (("spider", self.spider), ("job", self.job))
         return [(name, value.encode()) for name, value in pairs if value is not None]
-
-    @classmethod
-    def decode(cls, value: bytes | None) -> JobMark:
-        """Raises ``UnreadableRecord`` for anything else than a mark."""
-        try:
-            return msgspec.json.decode(value or b"", type=cls)
-        except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            raise UnreadableRecord(f"not a mark of a job: {error}") from error
 
 
 PREFERRED: Final = "preferred"
@@ -117,13 +120,15 @@ NO_PAGE_HEADER: Final = ("dedup-finding", SOFT_404.encode())
 """On ``deduplicated``, of a page whose original was found to be none."""
 
 
-class SurvivorFinding(msgspec.Struct, frozen=True, kw_only=True):
+class SurvivorFinding(JsonRecord, frozen=True, kw_only=True):
     """A record of ``findings``, as JSON: what the copies of a survivor tell of it (``worker.verdict.findings``).
 
     ``url`` and ``order`` are the survivor's; ``copies`` were counted so far. Of the kind ``preferred``, ``page`` is the
     URL of the later page that is canonical, and ``named_by`` says who named it: the ``survivor``, or a ``copy``. Of the
     kind ``soft-404``, ``places`` is at how many unrelated addresses of the host the text was found.
     """
+
+    called = "finding"
 
     kind: Literal["preferred", "soft-404"]
     url: str
@@ -134,10 +139,6 @@ class SurvivorFinding(msgspec.Struct, frozen=True, kw_only=True):
     places: int | None = None
     scheme: str = ""
 
-    def encode(self) -> bytes:
-        """UTF-8 JSON, one object."""
-        return msgspec.json.encode(self)
-
     def of_scheme(self, scheme: str) -> SurvivorFinding:
         """The same of another scheme, in 16 hex digits."""
         return msgspec.structs.replace(self, scheme=scheme)
@@ -145,14 +146,6 @@ class SurvivorFinding(msgspec.Struct, frozen=True, kw_only=True):
     def to_headers(self) -> list[tuple[str, bytes]]:
         """The kind: who waits for one kind need not decode the other."""
         return [("kind", self.kind.encode())]
-
-    @classmethod
-    def decode(cls, value: bytes | None) -> SurvivorFinding:
-        """Raises ``UnreadableRecord`` for anything else than a finding."""
-        try:
-            return msgspec.json.decode(value or b"", type=cls)
-        except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            raise UnreadableRecord(f"not a finding: {error}") from error
 
 
 def dead_letter_headers(reason: str, detail: str, source: tuple[int, int]) -> list[tuple[str, bytes]]:

@@ -8,7 +8,7 @@ from tests.index.worlds import columns_of, random
 from worker.fingerprint.near import Ratio
 from worker.index.engine import SketchRule
 from worker.index.entries import COLUMNS, Entries
-from worker.index.shard import Queries
+from worker.index.queries import Queries
 
 
 def sketched_of(chance: np.random.Generator, count: int, common: float) -> Entries:

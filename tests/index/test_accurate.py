@@ -20,7 +20,8 @@ from worker.fingerprint.sketch import bands, sketch
 from worker.index.blocks import pack, unpack
 from worker.index.engine import Engine
 from worker.index.entries import Entries, Survivor
-from worker.index.shard import Queries, Shard
+from worker.index.queries import Queries
+from worker.index.shard import Shard
 
 ENDLESS = hash_words([f"word {number % 150}" for number in range(400)])
 COUNTS = (1, 2, 7, 13, 14, 15, 16, 21, 22, 23, 24, 32, 33, 60)

@@ -27,7 +27,8 @@ from tests.index.worlds import (
 from worker.index.engine import Engine, SketchRule, TableSizes
 from worker.index.entries import Entries, Survivor
 from worker.index.layout import Layout
-from worker.index.shard import Found, Queries, Shard
+from worker.index.queries import Found, Queries
+from worker.index.shard import Shard
 from worker.messages import MAX_U64
 
 every_layout = pytest.mark.parametrize("layout", Layout)

@@ -13,7 +13,7 @@ from tests.index.reference import ReferenceTables
 from worker.fingerprint.near import Ratio, SimHashNear
 from worker.index.engine import TableSizes
 from worker.index.entries import Entries, Survivor
-from worker.index.shard import Found, Queries
+from worker.index.queries import Found, Queries
 from worker.messages import MAX_U64, Claim
 
 ENGINES = {"compiled": None, "by definition": ReferenceTables}

@@ -24,7 +24,7 @@ from tests.simulation.schedule import Schedule
 from worker.errors import Stop
 from worker.fingerprint.hashing import hash_bytes
 from worker.index.blocks import cover as honest_cover
-from worker.index.shard import Queries
+from worker.index.queries import Queries
 from worker.messages import Batch, Block, Claim, decode, text_headers
 from worker.outcomes import VerdictRecord
 from worker.stream.barrier import Ends

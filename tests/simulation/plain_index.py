@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.oracle import Near, same_text
 from worker.fingerprint.near import EXACT_TEXT, SKETCH, Match
 from worker.index.entries import Entries, Survivor
-from worker.index.shard import Queries
+from worker.index.queries import Queries
 
 
 def records_of(queries: Queries) -> list[Survivor]:
@@ -36,7 +36,7 @@ def records_of(queries: Queries) -> list[Survivor]:
 
 
 class PlainFound:
-    """What was found, with the methods of ``worker.index.shard.Found``."""
+    """What was found, with the methods of ``worker.index.queries.Found``."""
 
     def __init__(self, found: dict[int, tuple[int, Survivor, Match]], count: int) -> None:
         self.found = found

@@ -73,7 +73,8 @@ def _compile() -> str:
     """
     from worker.compiling import cpu_name
     from worker.index.layout import Layout
-    from worker.index.shard import Queries, Shard
+    from worker.index.queries import Queries
+    from worker.index.shard import Shard
 
     one = np.ones(1, np.uint64)
     for module in OF_PAGES:

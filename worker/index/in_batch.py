@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from worker.fingerprint.scoped import ScopedNear
 from worker.index.engine import Rules
-from worker.index.shard import Queries
+from worker.index.queries import Queries
 
 
 @cache

@@ -14,7 +14,7 @@ from __future__ import annotations
 import gc
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -22,114 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.errors import Refused
-from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, HAMMING, SKETCH
-from worker.fingerprint.scoped import ScopedNear, ScopedRecord
-from worker.fingerprint.sketch import as_keys, as_words
+from worker.fingerprint.scoped import ScopedNear
 from worker.index.columns import Columns
 from worker.index.engine import NO_SLOT, Asked, Engine, Rules, SketchRule, TableSizes
 from worker.index.entries import COLUMNS, Entries, Survivor
 from worker.index.kernels.plan import BANDS
 from worker.index.layout import MAX_K, Layout
+from worker.index.queries import Found, Queries
 from worker.index.urls import UrlStore
-from worker.messages import Order
-
-
-@dataclass(frozen=True, eq=False)
-class Queries:
-    """Pages to look up, as columns (n,): ``fingerprint`` uint64, ``bare`` bool (has none), ``text_hash`` uint64.
-
-    ``tokens`` uint32, needed where a ratio is part of the rule; ``bands`` uint32 (n, 8) and ``sketch`` uint64 (n, 4),
-    needed where sketches are, zeros for a page without; ``scope`` uint64, None where all are 0.
-    """
-
-    fingerprint: NDArray[np.uint64]
-    bare: NDArray[np.bool_]
-    text_hash: NDArray[np.uint64]
-    tokens: NDArray[np.uint32] | None = None
-    bands: NDArray[np.uint32] | None = None
-    sketch: NDArray[np.uint64] | None = None
-    scope: NDArray[np.uint64] | None = None
-
-    @classmethod
-    def of(cls, records: Sequence[ScopedRecord]) -> Queries:
-        """From pages as ``near`` reads them."""
-        count = len(records)
-        return cls(
-            fingerprint=np.fromiter((record.fingerprint or 0 for record in records), np.uint64, count),
-            bare=np.fromiter((record.fingerprint is None for record in records), np.bool_, count),
-            text_hash=np.fromiter((record.text_hash for record in records), np.uint64, count),
-            tokens=np.fromiter((record.tokens for record in records), np.uint32, count),
-            bands=as_keys([record.bands for record in records]),
-            sketch=as_words([record.sketch for record in records]),
-            scope=np.fromiter((record.scope for record in records), np.uint64, count),
-        )
-
-    def __len__(self) -> int:
-        return len(self.fingerprint)
-
-    def among(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Queries:
-        """These pages only."""
-        return Queries(
-            fingerprint=self.fingerprint[rows],
-            bare=self.bare[rows],
-            text_hash=self.text_hash[rows],
-            tokens=None if self.tokens is None else self.tokens[rows],
-            bands=None if self.bands is None else self.bands[rows],
-            sketch=None if self.sketch is None else self.sketch[rows],
-            scope=None if self.scope is None else self.scope[rows],
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """For each query the earliest near entry, as columns (n,), all int64 but the last.
-
-    ``batches`` and ``places`` are its order and ``slots`` its number, -1 for none. ``distances`` are in bits, -1 for
-    none and for pages without fingerprint; ``agreements`` are of the sketches' 128 slots, -1 where a page has none.
-    ``exact`` (bool): the texts are equal, not only near. ``by_sketch`` (bool): near by the sketch only. ``by_bytes``
-    (bool): equal, and without any token. The methods give one query's, for those that ``hits`` names.
-    """
-
-    batches: NDArray[np.int64]
-    places: NDArray[np.int64]
-    distances: NDArray[np.int64]
-    slots: NDArray[np.int64]
-    agreements: NDArray[np.int64]
-    exact: NDArray[np.bool_]
-    by_sketch: NDArray[np.bool_]
-    by_bytes: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.slots)
-
-    def hits(self) -> list[int]:
-        """The queries for which something was found, ascending."""
-        hits: list[int] = np.flatnonzero(self.slots >= 0).tolist()
-        return hits
-
-    def order(self, query: int) -> Order:
-        """(offset of its batch, place in it) of the entry."""
-        return int(self.batches[query]), int(self.places[query])
-
-    def slot(self, query: int) -> int:
-        """What ``Shard.url`` takes."""
-        return int(self.slots[query])
-
-    def distance_of(self, query: int) -> int | None:
-        """Bits that differ; None for pages without fingerprint."""
-        distance = int(self.distances[query])
-        return None if distance < 0 else distance
-
-    def agreement_of(self, query: int) -> int | None:
-        """Slots of the sketches that agree; None where one of the pages has none."""
-        agreement = int(self.agreements[query])
-        return None if agreement < 0 else agreement
-
-    def reason(self, query: int) -> str:
-        """Which rule holds: equal texts before fingerprints before sketches."""
-        if self.exact[query]:
-            return EXACT_BYTES if self.by_bytes[query] else EXACT_TEXT
-        return SKETCH if self.by_sketch[query] else HAMMING
 
 
 @cache

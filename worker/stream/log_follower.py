@@ -14,7 +14,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from worker.errors import Refused, Unavailable, UnreadableRecord
-from worker.index.shard import Queries
+from worker.index.queries import Queries
 from worker.messages import Answer, Batch, decode
 from worker.stream.barrier import Barrier, Ends, impossible_or_beyond, unreadable
 from worker.stream.log import Readable, Record

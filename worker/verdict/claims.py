@@ -18,7 +18,7 @@ from worker.errors import UnreadableRecord
 from worker.fingerprint.hashing import hash_bytes
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.entries import OPTIONAL
-from worker.index.shard import Queries
+from worker.index.queries import Queries
 from worker.messages import PACKED_WIDTHS, Batch, Claim
 
 _DTYPES: Final[Mapping[str, np.dtype[Any]]] = {

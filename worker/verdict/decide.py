@@ -15,7 +15,7 @@ from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
 from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import agreement, similarity
 from worker.index.in_batch import earliest_in_batch
-from worker.index.shard import Queries
+from worker.index.queries import Queries
 from worker.messages import MAX_U64, Answer, Claim, Hit, Order
 from worker.verdict.change import Change, LatestOfUrl
 from worker.verdict.claims import Claims

@@ -18,7 +18,8 @@ from worker.fingerprint.near import Ratio
 from worker.index.engine import SketchRule, TableSizes
 from worker.index.entries import COLUMNS, Entries
 from worker.index.layout import Layout
-from worker.index.shard import Queries, Shard
+from worker.index.queries import Queries
+from worker.index.shard import Shard
 
 
 def one_life(chance: np.random.Generator) -> None:

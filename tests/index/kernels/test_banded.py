@@ -19,7 +19,8 @@ from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import bands
 from worker.index.engine import Engine, SketchRule, TableSizes
 from worker.index.entries import Survivor
-from worker.index.shard import Queries, Shard
+from worker.index.queries import Queries
+from worker.index.shard import Shard
 
 
 @every_engine

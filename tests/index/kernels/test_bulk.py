@@ -18,7 +18,8 @@ from tests.index.worlds import (
     random,
 )
 from worker.index.engine import Engine, SketchRule, TableSizes
-from worker.index.shard import Queries, Shard
+from worker.index.queries import Queries
+from worker.index.shard import Shard
 
 
 @every_engine

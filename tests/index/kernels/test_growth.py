@@ -13,7 +13,8 @@ from worker.fingerprint.near import Ratio
 from worker.index.engine import Engine, TableSizes
 from worker.index.entries import COLUMNS
 from worker.index.layout import Layout
-from worker.index.shard import Queries, Shard
+from worker.index.queries import Queries
+from worker.index.shard import Shard
 from worker.messages import MAX_U64
 
 

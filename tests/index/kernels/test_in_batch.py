@@ -8,7 +8,7 @@ import pytest
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.index.in_batch import earliest_in_batch
-from worker.index.shard import Queries
+from worker.index.queries import Queries
 
 NEAR = ScopedNear(SimHashNear(k=3))
 

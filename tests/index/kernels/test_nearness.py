@@ -16,7 +16,8 @@ from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import agreement, sketch
 from worker.index.engine import Engine, SketchRule
 from worker.index.entries import COLUMNS, Entries, Survivor
-from worker.index.shard import Queries, Shard
+from worker.index.queries import Queries
+from worker.index.shard import Shard
 
 
 @pytest.mark.parametrize("slots", [89, 90])

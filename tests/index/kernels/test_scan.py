@@ -17,7 +17,8 @@ from tests.index.worlds import (
 )
 from worker.index.engine import Engine
 from worker.index.layout import Layout
-from worker.index.shard import Queries, Shard
+from worker.index.queries import Queries
+from worker.index.shard import Shard
 from worker.messages import MAX_U64
 
 every_layout = pytest.mark.parametrize("layout", Layout)

@@ -15,7 +15,7 @@ from worker.fingerprint.hashing import hash_bytes
 from worker.index.blocks import Header, pack
 from worker.index.entries import OPTIONAL, Entries, Survivor
 from worker.index.in_batch import void_claims
-from worker.index.shard import Queries
+from worker.index.queries import Queries
 from worker.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Block, Order
 from worker.outcomes import SurvivorFinding
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
@@ -32,7 +32,7 @@ NEVER: Final = -1
 
 
 class Earliest(Protocol):
-    """What is needed of ``worker.index.shard.Found``; all but ``hits`` is asked only of what ``hits`` names."""
+    """What is needed of ``worker.index.queries.Found``; all but ``hits`` is asked only of what ``hits`` names."""
 
     def hits(self) -> Sequence[int]:
         """The queries for which something was found, ascending."""
