@@ -10,73 +10,19 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.pool import tasks
-from worker.errors import PageError, Stop, Unavailable, UsageError
+from tests.pool.pools import META, MIB, PATIENCE, RESULT, Pool, packed, reasons, run, run_out
+from worker.errors import Stop, Unavailable, UsageError
 from worker.messages import PageMeta
-from worker.pool import process_pool
 from worker.pool.frames import OUTCOME, FrameKind
 from worker.pool.process_pool import LARGE_PAGES_AHEAD, PAGES_AHEAD, SMALL_BYTES, ProcessPool
 from worker.pool.stopwatch import PIPES, START
-
-MIB = 1024 * 1024
-META = PageMeta(url="https://a.example/", status=200, content_type="text/html")
-PATIENCE = 60.0
-"""Seconds after which a test gives up waiting; nothing depends on how long anything really takes."""
-
-RESULT = tasks.RESULT
-
-Pool = ProcessPool[Any, Any]
-
-
-@pytest.fixture(scope="module")
-def shared_pool() -> Iterator[Pool]:
-    with Pool(
-        tasks.obedient,
-        RESULT,
-        processes=2,
-        timeout_seconds=PATIENCE,
-        memory_bytes=64 * MIB,
-        result_bytes=4 * MIB,
-    ) as pool:
-        yield pool
-
-
-@pytest.fixture(scope="module")
-def impatient_pool() -> Iterator[Pool]:
-    with Pool(tasks.obedient, RESULT, processes=1, timeout_seconds=0.5, memory_bytes=64 * MIB) as pool:
-        yield pool
-
-
-def run(pool: Pool, bodies: Sequence[bytes], meta: PageMeta = META) -> list[Any]:
-    """The result of each body, in their order; page errors as "reason"."""
-    results: dict[int, Any] = {}
-    given = 0
-    give_up = time.monotonic() + PATIENCE
-    while len(results) < len(bodies):
-        assert time.monotonic() < give_up, f"only {len(results)} of {len(bodies)} pages came back"
-        while given < len(bodies) and pool.capacity:
-            pool.submit(given, bodies[given], meta)
-            given += 1
-        for key, result in pool.results(1.0):
-            assert key not in results, "a page came back twice"
-            results[key] = result
-    assert pool.outstanding == 0
-    return [results[place] for place in range(len(bodies))]
-
-
-def packed(value: object) -> bytes:
-    return msgspec.msgpack.encode(value)
-
-
-def reasons(results: Sequence[Any]) -> list[Any]:
-    return [result.reason if isinstance(result, PageError) else result for result in results]
 
 
 def test_each_page_gets_its_result(shared_pool: Pool) -> None:
@@ -115,110 +61,6 @@ def test_only_the_page_that_did_it_pays(shared_pool: Pool, order: bytes, reason:
     results = run(shared_pool, bodies)
     assert reasons(results) == [1, 2, reason, *[3] * 28]
     assert detail in results[2].detail
-
-
-@pytest.mark.parametrize(
-    ("order", "detail"),
-    [
-        (b"loop", "no end after "),  # of CPU time, unless others have the cores
-        (b"sleep 1000", "no end after 3 s, with "),
-        (b"write-for-ever", "no end after "),
-    ],
-)
-def test_a_page_without_end_is_killed_and_those_behind_it_run_elsewhere(
-    impatient_pool: Pool, order: bytes, detail: str
-) -> None:
-    results = run(impatient_pool, [b"length x", order, *[b"length xy"] * 30])
-    assert reasons(results) == [1, "parser-timeout", *[2] * 30]
-    assert detail in results[1].detail
-
-
-@pytest.fixture
-def cpu_pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
-    """Pages may take half a second of CPU time, and as long as they like by the clock."""
-    monkeypatch.setattr(process_pool, "WATCHED_TIMES", 1000)
-    with Pool(tasks.obedient, RESULT, processes=1, timeout_seconds=0.5, memory_bytes=64 * MIB) as pool:
-        yield pool
-
-
-def test_a_page_may_sleep_for_longer_than_it_may_compute(cpu_pool: Pool) -> None:
-    assert run(cpu_pool, [b"sleep 1", b"length x"]) == [b"sleep", 1]
-    assert cpu_pool.replaced == 0
-
-
-def test_a_page_that_computes_without_end_is_killed_for_its_cpu_time(cpu_pool: Pool) -> None:
-    looped, after = run(cpu_pool, [b"loop", b"length x"])
-    assert (looped.reason, after) == ("parser-timeout", 1)
-    assert looped.detail == "no end after 0.5 s of CPU time (page.timeout_seconds)"
-
-
-def test_a_child_that_is_paused_for_longer_than_a_page_may_take_costs_no_page(cpu_pool: Pool) -> None:
-    (child,) = cpu_pool.pids
-    assert run(cpu_pool, [b"length x"]) == [1]
-    os.kill(child, signal.SIGSTOP)
-    cpu_pool.submit("paused", b"length xy", META)
-    resumed = time.monotonic() + 1.0
-    while time.monotonic() < resumed:
-        assert cpu_pool.results(0.05) == []
-    os.kill(child, signal.SIGCONT)
-    assert run_out(cpu_pool) == [("paused", 2)]
-    assert cpu_pool.replaced == 0
-
-
-def run_out(pool: Pool) -> list[tuple[Any, Any]]:
-    """Whatever is still under way."""
-    collected: list[tuple[Any, Any]] = []
-    give_up = time.monotonic() + PATIENCE
-    while pool.outstanding:
-        assert time.monotonic() < give_up, "pages did not come back"
-        collected += pool.results(1.0)
-    return collected
-
-
-@pytest.mark.parametrize("order", [b"stop-once", b"sleep-once", b"loop-once"])
-def test_a_page_that_took_too_long_is_tried_once_more_in_a_new_child_that_has_no_other(
-    impatient_pool: Pool, tmp_path: Path, order: bytes
-) -> None:
-    before = impatient_pool.replaced
-    orders = [order + b" " + os.fsencode(tmp_path / "mark"), *[b"length x"] * (PAGES_AHEAD - 1)]
-    assert run(impatient_pool, orders) == [b"alive", *[1] * (PAGES_AHEAD - 1)]
-    assert impatient_pool.replaced == before + 1
-    assert int((tmp_path / "mark").read_text()) not in impatient_pool.pids
-
-
-def test_nothing_waits_behind_a_page_that_is_tried_again(impatient_pool: Pool) -> None:
-    before = impatient_pool.replaced
-    for place in range(PAGES_AHEAD):
-        impatient_pool.submit(place, b"loop" if not place else b"length x", META)
-    give_up = time.monotonic() + PATIENCE
-    while impatient_pool.replaced == before:
-        assert time.monotonic() < give_up
-        impatient_pool.results(0.1)
-    (child,) = impatient_pool._children
-    assert [page.key for page in child.ahead] == [0]
-    assert sorted(key for key, _ in run_out(impatient_pool)) == list(range(PAGES_AHEAD))
-
-
-def test_time_in_which_the_parent_was_paused_too_does_not_count() -> None:
-    clock = Jumping()
-    with ProcessPool[Any, Any](
-        tasks.obedient, RESULT, processes=1, timeout_seconds=5.0, memory_bytes=64 * MIB, clock=clock
-    ) as pool:
-        assert run(pool, [b"length x"]) == [1]
-        pool.submit("sleeper", b"sleep 2", META)
-        assert pool.results() == []
-        clock.ahead += 100_000.0
-        assert run_out(pool) == [("sleeper", b"sleep")]
-        assert pool.replaced == 0
-
-
-class Jumping:
-    """The time, and as much as the machine is said to have slept."""
-
-    ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.monotonic() + self.ahead
 
 
 # What a page says that has taken its parser over
@@ -281,19 +123,6 @@ def test_a_child_is_given_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "NUMBA_CACHE_DIR" in names
     assert not [name for name in names if name.startswith(("DEDUP", "AWS", "DATABASE"))]
     assert not [name for name in opened if "socket" in name]
-
-
-def test_the_clock_of_a_page_starts_when_it_is_the_first(impatient_pool: Pool) -> None:
-    # Together they take longer than one may; the loop also stays away for longer than one page may take.
-    for _ in range(5):
-        impatient_pool.submit("slow", b"sleep 0.3", META)
-    deadline = time.monotonic() + 1.5
-    while time.monotonic() < deadline:
-        select.select([], [], [], 0.05)
-    slow: list[Any] = []
-    while len(slow) < 5:
-        slow += impatient_pool.results(PATIENCE)
-    assert reasons([result for _, result in slow]) == [b"sleep"] * 5
 
 
 def test_many_bad_pages_at_once_cost_themselves_only(impatient_pool: Pool) -> None:
