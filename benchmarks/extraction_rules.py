@@ -15,7 +15,7 @@ import msgspec
 
 from benchmarks.report import table
 from worker.errors import UsageError
-from worker.evaluate.lines import lines
+from worker.evaluate.labels.lines import lines
 from worker.page.main_text.content import main_content
 from worker.page.main_text.rules import RULES, UNSEEN, Rule, without
 

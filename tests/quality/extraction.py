@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from worker.evaluate.labelled import META
-from worker.evaluate.lines import lines
+from worker.evaluate.labels.labelled import META
+
+from worker.evaluate.labels.lines import lines
 from worker.fingerprint.fingerprinter import Fingerprinter
 
 PAGES: Final = "pages.jsonl.xz"

@@ -11,7 +11,7 @@ from worker.compose.parts import recipe
 from worker.errors import UsageError
 from worker.evaluate.calibration import FOLDS, Calibration, Candidate, Outcome, calibrate
 from worker.evaluate.kept import collect
-from worker.evaluate.labelled import read_labelled
+from worker.evaluate.labels.labelled import read_labelled
 from worker.evaluate.report import Table
 from worker.evaluate.scores import Share
 

@@ -18,9 +18,9 @@ from worker.evaluate.baselines import Exact, Jaccard, LongestSentences, Shingles
 from worker.evaluate.circumstances import machine
 from worker.evaluate.curves import curves
 from worker.evaluate.evaluation import Evaluation, evaluate
-from worker.evaluate.from_canonical import read_canonical
 from worker.evaluate.kept import Parsers
-from worker.evaluate.labelled import Labelled, read_labelled
+from worker.evaluate.labels.from_canonical import read_canonical
+from worker.evaluate.labels.labelled import Labelled, read_labelled
 from worker.evaluate.methods import Method, OfWorker
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from worker.compose.parts import recipe
 from worker.errors import PageError, UsageError
 from worker.evaluate.idf import count_documents, table
-from worker.evaluate.labelled import META, Document, Field, read_documents
+from worker.evaluate.labels.labelled import META, Document, Field, read_documents
 from worker.fingerprint.fingerprinter import Fingerprinter
 
 if TYPE_CHECKING:

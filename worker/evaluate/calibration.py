@@ -13,7 +13,7 @@ import numpy.typing as npt
 from worker.errors import CheckFailed, UsageError
 from worker.evaluate.evaluation import called
 from worker.evaluate.kept import Collection
-from worker.evaluate.labelled import Pair
+from worker.evaluate.labels.labelled import Pair
 from worker.evaluate.load import copies
 from worker.evaluate.methods import Method
 from worker.evaluate.scores import Share

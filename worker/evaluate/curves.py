@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from worker.evaluate.evaluation import Evaluation, Result
-from worker.evaluate.labelled import IDENTICAL_TEXT
+from worker.evaluate.labels.labelled import IDENTICAL_TEXT
 from worker.evaluate.scores import Share
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from worker.evaluate.kept import Collection, Parsers, collect
-from worker.evaluate.labelled import Labelled, Pair
+from worker.evaluate.labels.labelled import Labelled, Pair
 from worker.evaluate.load import block_load, unrelated
 from worker.evaluate.methods import FAR, Call, Method, OfWorker
 from worker.evaluate.scores import Counts, tally

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from worker.errors import PageError
-from worker.evaluate.labelled import META, Document, Field
+from worker.evaluate.labels.labelled import META, Document, Field
 from worker.evaluate.methods import Method
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.messages import PageMeta

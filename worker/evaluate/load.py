@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from worker.evaluate.labelled import Pair
+from worker.evaluate.labels.labelled import Pair
 from worker.fingerprint.measures import BlockLayout, blocks
 
 LAYOUT: Final = BlockLayout(4, 16)

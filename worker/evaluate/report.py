@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from worker.evaluate.evaluation import Evaluation, Result
-from worker.evaluate.labelled import Label
+from worker.evaluate.labels.labelled import Label
 from worker.evaluate.scores import EDITED, OVERALL, Counts, Group, Share, false_positives, recall
 
 _NOTHING: Final = "–"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.evaluate.labelled import FACETS, IDENTICAL_TEXT, Label, Pair
+from worker.evaluate.labels.labelled import FACETS, IDENTICAL_TEXT, Label, Pair
 
 Z95: Final = 1.959963984540054
 """Quantile of the normal distribution for an interval that holds the true share 19 times in 20."""

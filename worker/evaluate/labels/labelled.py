@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from worker.errors import UsageError
-from worker.evaluate.lines import Problems, lines
+from worker.evaluate.labels.lines import Problems, lines
 from worker.messages import PageMeta
 
 Field = Literal["text", "html"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from worker.errors import UsageError
-from worker.evaluate.from_canonical import read_canonical
+from worker.evaluate.labels.from_canonical import read_canonical
 
 
 def written(tmp_path: Path, *pages: tuple[str, str | None]) -> Path:

@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from worker.errors import UsageError
-from worker.evaluate.labelled import Document, Field, Labelled, Pair, read_objects
+from worker.evaluate.labels.labelled import Document, Field, Labelled, Pair, read_objects
 from worker.page.canonical import canonical_link
 from worker.urls import canonical_url
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from worker.errors import UsageError
-from worker.evaluate.lines import SHOWN, Problems, lines
+from worker.evaluate.labels.lines import SHOWN, Problems, lines
 
 if sys.version_info >= (3, 14):
     from compression import zstd
