@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from worker.evaluate.labels.labelled import META, Document, Field, read_documents
-
 from benchmarks.report import table
 from worker.compose.parts import near, recipe
 from worker.errors import PageError
 from worker.evaluate.circumstances import machine
+from worker.evaluate.labels.labelled import META, Document, Field, read_documents
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.report.markup import percent

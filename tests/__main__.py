@@ -18,8 +18,10 @@ SIDE_BY_SIDE: Final = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"
 of their names, which puts the longest files first (cli, cluster): no process ends long after the others."""
 
 CHECKS: Final = {
-    "lint": [sys.executable, "-m", "ruff", "check", "."],
-    "format": [sys.executable, "-m", "ruff", "format", "--check", "."],
+    # Without a cache: which group an import belongs to depends on the folders beside it, and ruff remembers a file's
+    # verdict until the file itself changes.
+    "lint": [sys.executable, "-m", "ruff", "check", "--no-cache", "."],
+    "format": [sys.executable, "-m", "ruff", "format", "--no-cache", "--check", "."],
     "types": [sys.executable, "-m", "mypy"],
     "imports": [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"],
     "docs": [sys.executable, "-m", "tests.docs"],

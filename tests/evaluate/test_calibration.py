@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from worker.evaluate.labels.labelled import Label, Pair
 
 from worker.errors import CheckFailed, UsageError
 from worker.evaluate.calibration import FOLDS, Candidate, Outcome, calibrate
 from worker.evaluate.kept import Collection, Kept
+from worker.evaluate.labels.labelled import Label, Pair
 from worker.evaluate.methods import OfWorker
 from worker.evaluate.scores import Share
 from worker.fingerprint.fingerprinted import Fingerprinted

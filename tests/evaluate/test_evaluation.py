@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from worker.evaluate.labels.labelled import Document, Field, Labelled, Pair
 
 from worker.errors import PageError
 from worker.evaluate import report
@@ -13,6 +12,7 @@ from worker.evaluate.baselines import Exact
 from worker.evaluate.curves import curves
 from worker.evaluate.evaluation import Evaluation, evaluate
 from worker.evaluate.kept import Parsers
+from worker.evaluate.labels.labelled import Document, Field, Labelled, Pair
 from worker.evaluate.methods import FAR, Method, OfWorker
 from worker.evaluate.scores import OVERALL, Share
 from worker.fingerprint.fingerprinter import Recipe

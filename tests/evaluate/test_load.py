@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from worker.evaluate.labels.labelled import Pair
 
+from worker.evaluate.labels.labelled import Pair
 from worker.evaluate.load import LEAST_PAGES, block_load, unrelated
 
 

@@ -7,8 +7,8 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from worker.evaluate.labels.labelled import Pair
 
+from worker.evaluate.labels.labelled import Pair
 from worker.evaluate.scores import EDITED, OVERALL, Z95, Share, false_positives, groups, recall, tally
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 from worker.evaluate.labels.labelled import META
-
 from worker.evaluate.labels.lines import lines
 from worker.fingerprint.fingerprinter import Fingerprinter
 

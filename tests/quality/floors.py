@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from worker.evaluate.labels.labelled import META, Field, Labelled, read_labelled
-
 from tests.quality import own_pages
 from tests.quality.extraction import extractions
 from tests.quality.rows import as_rows
@@ -21,6 +19,7 @@ from worker.config import Settings
 from worker.errors import PageError
 from worker.evaluate.evaluation import called
 from worker.evaluate.kept import Collection, Kept
+from worker.evaluate.labels.labelled import META, Field, Labelled, read_labelled
 from worker.evaluate.labels.lines import lines
 from worker.evaluate.methods import OfWorker
 from worker.evaluate.scores import EDITED, OVERALL, Counts, Group, false_positives, recall, tally

@@ -9,8 +9,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, get_args
 
-from worker.evaluate.labels.labelled import read_labelled
-
 from tests.quality import failures, floors
 from tests.quality.extraction import Extraction, extractions
 from tests.quality.rows import as_rows
@@ -20,6 +18,7 @@ from worker.config import Settings
 from worker.evaluate.baselines import Exact, Jaccard, LongestSentences, Shingles
 from worker.evaluate.circumstances import machine
 from worker.evaluate.evaluation import Evaluation, evaluate
+from worker.evaluate.labels.labelled import read_labelled
 from worker.evaluate.methods import Method
 from worker.evaluate.scores import EDITED, OVERALL, SHORT, Group
 from worker.fingerprint.fingerprinter import Fingerprinter

@@ -6,12 +6,12 @@ import json
 from collections import Counter
 
 import pytest
-from worker.evaluate.labels.labelled import Document, Field, Labelled, Pair
 
 from tests.quality import failures, rows
 from tests.quality.extraction import Extraction
 from worker.evaluate.evaluation import Evaluation, evaluate
 from worker.evaluate.kept import Parsers
+from worker.evaluate.labels.labelled import Document, Field, Labelled, Pair
 from worker.evaluate.methods import OfWorker
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.near import AccurateNear

@@ -10,7 +10,6 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
-from worker.evaluate.labels.labelled import read_labelled
 
 from tests.labelled import VARIABLE
 from tests.quality import extraction, floors, own_pages
@@ -20,6 +19,7 @@ from worker.cli.evaluate import method, parsers
 from worker.compose.parts import recipe
 from worker.config import Settings
 from worker.evaluate.evaluation import evaluate
+from worker.evaluate.labels.labelled import read_labelled
 from worker.evaluate.scores import false_positives, recall
 from worker.page.words.normalise import normalise
 from worker.page.words.segment import characters_and_words

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from worker.evaluate.labels.labelled import IDENTICAL_TEXT, Pair, read_documents, read_labelled
 
 from worker.errors import UsageError
+from worker.evaluate.labels.labelled import IDENTICAL_TEXT, Pair, read_documents, read_labelled
 
 DOCUMENTS = [
     {"id": "x", "text": "one two three", "html": "<p>one two three</p>", "lang": "en"},
