@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -123,6 +124,19 @@ def test_other_hosts_and_other_statuses_do_not_count() -> None:
     assert told.copies_of("x", *(page(path, host="http://b.example/") for path in PATHS)) == []
     assert told.copies_of("x", *(page(path, status=404) for path in PATHS)) == []
     assert told.copies_of("x", *(page(path, status=0) for path in PATHS)) == []
+
+
+def test_no_site_fills_the_memory_with_long_urls() -> None:
+    told = Told()
+    told.copies_of("x", page("1", names="2"))
+    copies = [page(f"one/{'e' * 4000}{number}", names=f"{number}") for number in range(300)]
+    tracemalloc.start()
+    try:
+        told.copies_of("x", *copies, *(page(f"one/{'e' * 480}{number}", names=f"{number}") for number in range(300)))
+        copies.clear()
+        assert tracemalloc.get_traced_memory()[0] < 40_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_either_kind_can_be_left_out_and_the_groups_are_bounded() -> None:

@@ -318,7 +318,8 @@ class FindingsSettings(Section):
     )
     groups: int = setting(
         4096,
-        "Groups of copies that each shard remembers for this, those that grew last, up to 2 kB each. 0: no findings.",
+        "Groups of copies that each shard remembers for this, those that grew last: mostly 2 kB each, 32 at most. "
+        "0: no findings.",
         unit="groups",
         ge=0,
         le=10_000_000,

@@ -10,6 +10,8 @@ on it, and it is in memory only: a shard that is restored begins anew with the c
   pages of one template, the pages of a calendar, a product in many categories, one page in many languages. Where more
   than a few end alike it is a page that is reached in many ways. Other hosts do not count: else whoever copies a page
   could make it none.
+
+Pages at very long addresses are left out, so that no site can fill the memory with what is remembered of its pages.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from worker.fingerprint.hashing import hash_bytes
+from worker.fingerprint.hashing import hash_bytes, hash_text
 from worker.messages import Order
 from worker.outcomes import PREFERRED, SOFT_404, SurvivorFinding
 from worker.url_templates import segment_template
@@ -29,6 +31,8 @@ from worker.verdict.decide import Decision, Decisions
 
 NamedBy: TypeAlias = Literal["survivor", "copy"]
 OK: Final = 200
+_LONGEST: Final = 512
+"""Characters of a URL that is remembered."""
 _NAMED: Final = 8
 _MEMBERS: Final = 16
 """URLs that are remembered of a group, so that a page that came before one that names it is recognised."""
@@ -54,7 +58,8 @@ class FindingRules:
 
 @dataclass(eq=False)
 class _Group:
-    """A survivor and what its copies have told. ``named`` maps hashes of URLs to who named them."""
+    """A survivor and what its copies have told. ``named`` maps hashes of URLs to who named them; ``folders`` and
+    ``endings`` are hashes of what ``_address`` finds."""
 
     url: str
     url_hash: int
@@ -62,8 +67,8 @@ class _Group:
     named: dict[int, NamedBy] = field(default_factory=dict)
     members: dict[int, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
-    folders: set[str] = field(default_factory=set)
-    endings: set[str] = field(default_factory=set)
+    folders: set[int] = field(default_factory=set)
+    endings: set[int] = field(default_factory=set)
     places: int = 0
     examined: int = 0
     no_page: bool = False
@@ -110,15 +115,17 @@ class CopyGroups:
         found: list[SurvivorFinding] = []
         for place in decisions.survivors(shard, shards).tolist():
             self._begin(claims, place, (decisions.batch, place))
-        for place, order, url in decisions.copies(shard, shards):
-            if claims.url(place) != url:
-                found.extend(self._count(claims, place, order, url))
+        for place, order, survivor in decisions.copies(shard, shards):
+            url = claims.url(place)
+            if url != survivor and max(len(url), len(survivor)) <= _LONGEST:
+                found.extend(self._count(claims, place, url, order, survivor))
         return found
 
     def _begin(self, claims: Claims, place: int, order: Order) -> None:
         """Remember a survivor that names another page."""
-        if canonical := int(claims.canonical[place]):
-            group = _Group.of(claims.url(place))
+        canonical = int(claims.canonical[place])
+        if canonical and len(url := claims.url(place)) <= _LONGEST:
+            group = _Group.of(url)
             if canonical != group.url_hash:
                 group.named[canonical] = "survivor"
                 self._remember(order, group)
@@ -128,7 +135,7 @@ class CopyGroups:
         if len(self._groups) > self.rules.groups:
             self._groups.popitem(last=False)
 
-    def _count(self, claims: Claims, place: int, order: Order, survivor: str) -> Iterator[SurvivorFinding]:
+    def _count(self, claims: Claims, place: int, url: str, order: Order, survivor: str) -> Iterator[SurvivorFinding]:
         group = self._groups.get(order)
         if group is None:
             group = _Group.of(survivor)
@@ -136,7 +143,6 @@ class CopyGroups:
         else:
             self._groups.move_to_end(order)
         group.copies += 1
-        url = claims.url(place)
         for page, named_by in _preferred(group, url, int(claims.canonical[place])):
             yield SurvivorFinding(
                 kind=PREFERRED, url=group.url, order=order, copies=group.copies, page=page, named_by=named_by
@@ -178,7 +184,7 @@ def _unrelated(group: _Group, url: str, least: int) -> int:
     if len(group.waiting) + max(1, group.places) < least:
         return 0
     for one in [*([] if group.places else [group.url]), *group.waiting]:
-        folder, ending = _address(one)
+        folder, ending = map(hash_text, _address(one))
         if folder not in group.folders and ending not in group.endings:
             group.places += 1
         group.folders.add(folder)
