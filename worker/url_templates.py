@@ -12,17 +12,23 @@ from urllib.parse import parse_qsl, urlsplit
 
 _DATE: Final = re.compile(r"(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])(?:[-_.]?(?:0[1-9]|[12]\d|3[01]))?")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_HASH: Final = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{8,}", re.IGNORECASE)
-_ID: Final = re.compile(r"(?=(?:.*\d){2})(?=.*[a-z])[a-z0-9]{8,}", re.IGNORECASE)
+_LETTERS_AND_DIGITS: Final = re.compile(r"[a-z0-9]{8,}", re.IGNORECASE | re.ASCII)
 _NUMBER: Final = re.compile(r"\d+")
-_KINDS: Final = ((_UUID, "{id}"), (_DATE, "{date}"), (_NUMBER, "{number}"), (_HASH, "{id}"), (_ID, "{id}"))
 _ENDING: Final = re.compile(r"\.[a-z][a-z0-9]{1,4}$", re.IGNORECASE)
-_SEVERAL_WORDS: Final = re.compile(r"[^-_+ ]+(?:(?:[-_+ ]|%20)+[^-_+ ]+){2,}")
+_HEXADECIMAL: Final = "0123456789abcdefABCDEF"
+_BETWEEN_WORDS: Final = "-_+ "
+_AS_BLANKS: Final = str.maketrans(_BETWEEN_WORDS, " " * len(_BETWEEN_WORDS))
+_SEVERAL: Final = 3
 _LONGEST_WORD: Final = 24
 _MOST_SEGMENTS: Final = 8
 _MOST_NAMES: Final = 8
+_LONGEST_SEGMENT: Final = 512
+"""Characters of a segment, or of a parameter's value, that are looked at: a longer one is words."""
 _MOST_READ: Final = 4096
-"""Characters of a query that are read: what a trap appends without end is no reason to read it without end."""
+"""Characters of a path and of a query that are read: what a trap appends without end is no reason to read it without
+end."""
+_LONGEST: Final = 4 * _MOST_READ
+"""Characters of a URL that are read at all."""
 
 
 class Address(NamedTuple):
@@ -43,11 +49,11 @@ class Address(NamedTuple):
 def address_of(url: str) -> Address:
     """Host and template of a URL; of what is no URL the text itself is taken for a path."""
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(url[:_LONGEST])
         host = parts.hostname or ""
     except ValueError:
         return Address("", ("(no URL)",))
-    segments = parts.path.split("/")
+    segments = parts.path[:_MOST_READ].split("/")
     path = tuple(map(segment_template, segments[: _MOST_SEGMENTS + 1])) + ("…",) * (len(segments) > _MOST_SEGMENTS + 1)
     if not parts.query:
         return Address(host, path)
@@ -56,9 +62,13 @@ def address_of(url: str) -> Address:
     return Address(host, path, (*names[:_MOST_NAMES], *("…",) * (len(names) > _MOST_NAMES)))
 
 
-@lru_cache(1 << 16)
 def segment_template(segment: str) -> str:
     """The kind in place of what differs, an ending such as .html behind it; of ``;name=value`` the name alone."""
+    return _segment_template(segment) if len(segment) <= _LONGEST_SEGMENT else "{words}"
+
+
+@lru_cache(1 << 16)
+def _segment_template(segment: str) -> str:
     segment, *parameters = segment.split(";")
     ending = _ENDING.search(segment)
     stem, end = (segment[: ending.start()], ending[0]) if ending else (segment, "")
@@ -66,7 +76,7 @@ def segment_template(segment: str) -> str:
     kind = _kind(stem)
     if kind is not None:
         return kind + end
-    if _SEVERAL_WORDS.fullmatch(stem) or len(stem) > _LONGEST_WORD:
+    if len(stem) > _LONGEST_WORD or _has_several_words(stem):
         return "{words}" + end
     return _NUMBER.sub("{number}", stem) + end
 
@@ -78,4 +88,24 @@ def _parameter(name: str, value: str) -> str:
 
 def _kind(text: str) -> str | None:
     """``{date}``, ``{id}`` or ``{number}``."""
-    return next((name for pattern, name in _KINDS if pattern.fullmatch(text)), None)
+    if len(text) > _LONGEST_SEGMENT:
+        return None
+    if _DATE.fullmatch(text):
+        return "{date}"
+    if _NUMBER.fullmatch(text):
+        return "{number}"
+    return "{id}" if _UUID.fullmatch(text) or _is_id(text) else None
+
+
+def _is_id(text: str) -> bool:
+    """Whether these are eight letters and digits or more, two of them digits; in hexadecimal, one of them."""
+    if not _LETTERS_AND_DIGITS.fullmatch(text):
+        return False
+    digits = sum(map(str.isdigit, text))
+    return digits < len(text) and (digits > 1 or (digits == 1 and not text.strip(_HEXADECIMAL)))
+
+
+def _has_several_words(stem: str) -> bool:
+    """Whether it has words with signs or blanks between them, and neither before nor behind them."""
+    words = stem.replace("%20", " ").translate(_AS_BLANKS).split(" ")
+    return sum(map(bool, words)) >= _SEVERAL and stem.strip(_BETWEEN_WORDS) == stem
