@@ -9,7 +9,7 @@ from typing import Final
 from worker import DISTRIBUTION
 from worker.errors import UsageError
 
-_REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]+)[^;]*;\s*extra\s*==\s*['\"](?P<extra>[\w-]+)['\"]")
+_REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]++)[^;]*;\s*extra\s*==\s*['\"](?P<extra>[\w-]+)['\"]")
 """A line of the package's metadata that belongs to an extra and to no other condition."""
 
 

@@ -18,7 +18,7 @@ PARTITION_STATE: Final = "dedup_partition_state"
 
 _TIMEOUT_SECONDS: Final = 5.0
 _SAMPLE: Final = re.compile(r"^(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>[0-9.e+-]+)", re.MULTILINE)
-_LABEL: Final = re.compile(r'([a-z_]+)="([^"]*)"')
+_LABEL: Final = re.compile(r'(?<![a-z_])([a-z_]+)="([^"]*)"')
 
 
 class Sample(NamedTuple):

@@ -24,7 +24,7 @@ LOGGER: Final = logging.getLogger("kafka")
 
 _BOOTSTRAP: Final = "Bootstrap connection to"
 _CONSEQUENCE: Final = "Bootstrap failed"
-_AROUND: Final = re.compile(r"^<[^>]*>: | \(backoff .*\)$")
+_AROUND: Final = re.compile(r"^<[^<>]*>: | \(backoff [^()]*\)$")
 
 
 def require_crc32c() -> None:

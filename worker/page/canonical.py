@@ -9,20 +9,19 @@ from typing import Final
 from urllib.parse import urljoin
 
 _VALUE: Final = rb"\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))"
-_LINK: Final = re.compile(rb"<link\b[^>]{0,2000}>", re.IGNORECASE)
 _LINK_TAG: Final = b"<link"
 _LINK_WORD: Final = b"canonical"
 _CANONICAL: Final = re.compile(rb"\brel\s*=\s*[\"']?[^\"'>]{0,50}\bcanonical\b", re.IGNORECASE)
 _HREF: Final = re.compile(rb"\bhref" + _VALUE, re.IGNORECASE)
-_META: Final = re.compile(rb"<meta\b[^>]{0,2000}>", re.IGNORECASE)
 _META_TAG: Final = b"<meta"
 _META_WORD: Final = b"og:url"
-_OG_URL: Final = re.compile(rb"\b(?:property|name)\s*=\s*[\"']?\s*og:url\b", re.IGNORECASE)
+_OG_URL: Final = re.compile(rb"\b(?:property|name)\s*+=\s*+[\"']?+\s*+og:url\b", re.IGNORECASE)
 _CONTENT: Final = re.compile(rb"\bcontent" + _VALUE, re.IGNORECASE)
 _RULES: Final = (
-    (_LINK_WORD, _LINK_TAG, _LINK, _CANONICAL, _HREF),
-    (_META_WORD, _META_TAG, _META, _OG_URL, _CONTENT),
+    (_LINK_WORD, _LINK_TAG, _CANONICAL, _HREF),
+    (_META_WORD, _META_TAG, _OG_URL, _CONTENT),
 )
+_LONGEST_TAG: Final = 2000
 _HEAD_END: Final = b"</head>"
 _MOST: Final = 1 << 17
 """Bytes, or characters, of a page whose head does not end."""
@@ -35,10 +34,10 @@ def canonical_link(page: bytes | str, url: str) -> str | None:
     """
     head = _head(page)
     lowered = head.lower()
-    for word, tag, element, named, value in _RULES:
+    for word, tag, named, value in _RULES:
         if word not in lowered:  # nearly all of the time goes into looking; so it is done by what is quickest
             continue
-        for found in _elements(head, lowered, tag, element):
+        for found in _elements(head, lowered, tag):
             if named.search(found) and (given := value.search(found)):
                 link = html.unescape((given[1] or given[2] or given[3] or b"").decode(errors="replace").strip())
                 try:
@@ -50,13 +49,14 @@ def canonical_link(page: bytes | str, url: str) -> str | None:
     return None
 
 
-def _elements(head: bytes, lowered: bytes, tag: bytes, element: re.Pattern[bytes]) -> Iterator[bytes]:
+def _elements(head: bytes, lowered: bytes, tag: bytes) -> Iterator[bytes]:
     begin = lowered.find(tag)
     while begin >= 0:
-        found = element.match(head, begin)
-        if found:
-            yield found[0]
-        begin = lowered.find(tag, found.end() if found else begin + 1)
+        name_end = begin + len(tag)
+        end = head.find(b">", name_end, name_end + _LONGEST_TAG) + 1
+        if end and not head[name_end : name_end + 1].isalnum():
+            yield head[begin:end]
+        begin = lowered.find(tag, end or name_end)
 
 
 def _head(page: bytes | str) -> bytes:

@@ -80,10 +80,10 @@ _CYRILLIC: Final = ("cp1251", "koi8-r", "koi8-u", "iso8859-5", "cp866", "mac_cyr
 _OTHER_SCRIPTS: Final = (*_CYRILLIC, "cp1253", "iso8859-7", "cp1255", "iso8859-8", "cp1256", "iso8859-6", "cp874")
 
 _DECLARATION: Final = re.compile(
-    rb"""<meta[^>]{0,400}?charset\s*=\s*["']?\s*([a-z0-9_:.\-]{2,40})|<\?xml[^>]{0,200}?encoding\s*=\s*["']([a-z0-9_:.\-]{2,40})""",
+    rb"""<meta[^>]{0,400}?charset\s*+=\s*+["']?+\s*+([a-z0-9_:.\-]{2,40})|<\?xml[^>]{0,200}?encoding\s*=\s*["']([a-z0-9_:.\-]{2,40})""",
     re.IGNORECASE,
 )
-_HEADER_CHARSET: Final = re.compile(r"""charset\s*=\s*["']?\s*([a-z0-9_:.\-]{2,40})""", re.IGNORECASE)
+_HEADER_CHARSET: Final = re.compile(r"""charset\s*+=\s*+["']?+\s*+([a-z0-9_:.\-]{2,40})""", re.IGNORECASE)
 
 _CONTROL_BYTES: Final = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 _ESCAPE: Final = 0x1B

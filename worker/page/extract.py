@@ -32,7 +32,7 @@ _MARKUP_TYPE: Final = re.compile(r"text/(html|xml)|application/(xml|xhtml|[a-z0-
 _NO_TEXT_TYPE: Final = re.compile(
     r"(image|audio|video|font|model)/"
     r"|application/(pdf|zip|gzip|x-gzip|x-tar|x-bzip2?|x-7z-compressed|x-rar-compressed|vnd\.rar|java-archive|wasm|ogg"
-    r"|msword|postscript|x-shockwave-flash|vnd\.(ms-|openxmlformats|oasis\.)[a-z0-9.-]*)(?![a-z0-9.+-]*\+xml)"
+    r"|msword|postscript|x-shockwave-flash|vnd\.(ms-|openxmlformats|oasis\.)[a-z0-9.-]*+)(?![a-z0-9.+-]*\+xml)"
 )
 _BINARY_START: Final = re.compile(
     rb"%PDF-|\x89PNG|\xff\xd8\xff|GIF8[79]a|PK\x03\x04|\x1f\x8b\x08|Rar!\x1a|7z\xbc\xaf|BZh[1-9]1AY|\xfd7zXZ|\x28\xb5\x2f\xfd"

@@ -14,9 +14,9 @@ _UNSEEN: Final = re.compile(
 _VOID: Final = frozenset({"meta", "link"})
 
 
-_TAG: Final = re.compile("<[^>]*>")
+_TAG: Final = re.compile("<[^<>]*>")
 _NUMBER: Final = re.compile(r"(?:\d[\d,.]*(?: %)?|–)")
-_PARTS: Final = re.compile(r"[^/?&.=]*[/?&.=]*(?<=.)", re.DOTALL)
+_PARTS: Final = re.compile(r"[^/?&.=]+[/?&.=]*|[/?&.=]+")
 
 
 class Markup(str):

@@ -20,7 +20,7 @@ LEAST_ANNOUNCED: Final = 0.4
 """Share of the title's words that a text must have. With .3, a fifth more templates are taken for content; with .5, a
 few more articles are doubted."""
 
-_BETWEEN_PARTS: Final = re.compile(r"\s+[|–—·»«•:-]+\s+|\s*\|\s*|\s+[(\[]|（")
+_BETWEEN_PARTS: Final = re.compile(r"(?<=\s)[|–—·»«•:-]+(?=\s)|\||(?<=\s)[(\[]|（")
 _UNSPACED: Final = f"{HAN_RANGE}{IDEOGRAPH_RANGES}{UNSPACED_RANGES}"
 _WORDS: Final = re.compile(rf"[{_UNSPACED}]{{2,3}}|[^\W\d_{_UNSPACED}]{{2,}}")
 """Words of letters, and of scripts without blanks three characters each: two stand together in many a text."""
@@ -29,7 +29,7 @@ _SAYING_LITTLE: Final = NOISE_WORDS.always.union(*NOISE_WORDS.by_language.values
 
 def first_part(title: str) -> str:
     """A title without what stands behind it, as the name of the site or "(print)": copies have another one."""
-    return _BETWEEN_PARTS.split(title, maxsplit=1)[0]
+    return _BETWEEN_PARTS.split(title, maxsplit=1)[0].rstrip()
 
 
 def is_announced(text: str, title: str) -> bool:
