@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urljoin
+
+from worker.page.references import unescaped
 
 _VALUE: Final = rb"\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))"
 _LINK_TAG: Final = b"<link"
@@ -39,7 +40,7 @@ def canonical_link(page: bytes | str, url: str) -> str | None:
             continue
         for found in _elements(head, lowered, tag):
             if named.search(found) and (given := value.search(found)):
-                link = html.unescape((given[1] or given[2] or given[3] or b"").decode(errors="replace").strip())
+                link = unescaped((given[1] or given[2] or given[3] or b"").decode(errors="replace").strip())
                 try:
                     if link:
                         return urljoin(url, link)

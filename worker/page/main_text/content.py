@@ -24,7 +24,6 @@ its lists, tables, code and links included. ``rules`` names each rule and its re
 
 from __future__ import annotations
 
-import html
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -65,6 +64,7 @@ from worker.page.main_text.vocabulary import (
     compiled,
 )
 from worker.page.main_text.vocabulary import TITLE as TITLE_ELEMENT
+from worker.page.references import unescaped
 
 CONTENT: Final = f"content-3/{VOCABULARY}"
 """Name of all rules from markup to text; a part of the scheme, so change it when a rule changes."""
@@ -134,7 +134,7 @@ def main_content(markup: str, off: int = ALL) -> Content:
     page = _decided(markup, off)
     text = np.empty(len(page.body) + len(page.runs), dtype=np.uint8)
     written = _write(page.body, page.runs, page.dropped, text)
-    content = html.unescape(text[:written].tobytes().decode("utf-8", "replace"))
+    content = unescaped(text[:written].tobytes().decode("utf-8", "replace"))
     title = _title(page)
     links, long, brief = page.known[page.top, [LINKS, LONG, BRIEF]].tolist()
     if links + long + brief <= LONGEST_NOTICE and is_on(NOTICE, off) and is_notice(content):
@@ -154,7 +154,7 @@ def blocks(markup: str) -> list[PageBlock]:
     for (_, rule), runs in groupby(numbered, key=lambda run: run[1]):
         places = [page.runs[number, :2].tolist() for number, _ in runs]
         text = b"".join(bytes(page.body[begin:end]) for begin, end in places).decode("utf-8", "replace")
-        shown = " ".join(html.unescape(text).split())
+        shown = " ".join(unescaped(text).split())
         if shown:
             found.append(PageBlock(shown, NAMES[rule] if rule else None if kept.strip() else NAMES[NOTICE]))
     return found
@@ -173,7 +173,7 @@ def _title(page: _Decided) -> str | None:
     if run < 0:
         return None
     begin, end = page.runs[run, :2].tolist()
-    return " ".join(html.unescape(bytes(page.body[begin:end]).decode("utf-8", "replace")).split()) or None
+    return " ".join(unescaped(bytes(page.body[begin:end]).decode("utf-8", "replace")).split()) or None
 
 
 @compiled("int64(int32[:, ::1], int32[:, ::1])")
