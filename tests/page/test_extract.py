@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from worker.errors import PageError, UsageError
 from worker.page.extract import Extracted, Extractor, extract, extractor_rule, from_text
+from worker.page.main_text.title import LONGEST_TITLE
 
 ARTICLE = "<p>" + "</p><p>".join(f"This is sentence {n} of an article about tropical fish." for n in range(9)) + "</p>"
 PAGE = f"""<!DOCTYPE html><html><head><title> Tropical &amp; fish </title><style>p {{color: red}}</style></head><body>
@@ -159,7 +160,7 @@ def test_each_extractor_names_its_rules_and_versions() -> None:
     installed = [name for name in get_args(Extractor) if name != "trafilatura" or HAS_TRAFILATURA]
     rules = {extractor_rule(name) for name in installed}
     assert len(rules) == len(installed)
-    assert extractor_rule("built-in").startswith("content-3/words-2/announced-1/decode-1/resiliparse-")
+    assert extractor_rule("built-in").startswith("content-3/words-2/announced-2/decode-1/resiliparse-")
 
 
 @pytest.mark.skipif(HAS_TRAFILATURA, reason="trafilatura is installed, so it cannot be missing")
@@ -183,6 +184,7 @@ def test_an_extractor_that_is_not_installed_says_how_to_install_it() -> None:
         (b"<" * 100_000, "<" * 100_000),
         (b"<div>" * 80_000 + b"hello" + b"</span></div>" * 80_000, "hello"),
         (b"<b>" * 80_000 + b"</i>hello", "hello"),
+        (b"<p>a&#" + b"9" * 4_301 + b";b</p>", "a\ufffdb"),
         (b"<table><tr><td>" * 80_000 + b"hello", "hello"),
         (b"<p>caf\xc3\xa9 \xe8\x80 " + "网页".encode() * 20 + b"</p>", "café \ufffd " + "网页" * 20),
     ],
@@ -190,6 +192,21 @@ def test_an_extractor_that_is_not_installed_says_how_to_install_it() -> None:
 )
 def test_hostile_pages_have_a_text(body: bytes, text: str) -> None:
     assert extract(body).text.strip() == text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<title>{'ab' * 1_000_000}</title>" + "<br>ab" * 350_000,
+        f"<title>{' '.join(map(hex, range(200_000)))}</title><p>{'0xzz ' * 500_000}",
+        f"<title>{' ' * 1_000_000}-{' -' * 1_000_000}</title><p>hello",
+    ],
+    ids=["long-title-many-lines", "many-words-long-text", "signs-and-blanks"],
+)
+def test_of_a_title_the_beginning_is_compared_with_the_text(body: str) -> None:
+    page = extract(body.encode())
+    assert len(page.title or "") <= LONGEST_TITLE
+    assert len(page.bound_to or "") <= LONGEST_TITLE
 
 
 def test_fifty_megabytes_of_text_are_cut_to_the_limit() -> None:

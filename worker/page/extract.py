@@ -18,7 +18,7 @@ from resiliparse.parse.html import HTMLParserException, HTMLTree
 from worker.errors import PageError, UsageError
 from worker.page.decode import DECODER, UndecodableError, decode, header_charset
 from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, main_content
-from worker.page.main_text.title import ANNOUNCED, first_part, is_announced
+from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, first_part, is_announced
 
 Extractor = Literal["built-in", "resiliparse", "trafilatura"]
 """What finds the main content: ``worker.page.main_text.content``, or a library."""
@@ -93,8 +93,9 @@ def extract(
     if not is_markup:
         return Extracted(text, codec, truncated=truncated)
     found = _EXTRACTORS[extractor](text)
-    doubted = found.linked or not is_announced(found.text, found.title or "")
-    return Extracted(found.text, codec, found.title, truncated, found.bare, doubted)
+    title = (found.title or "")[:LONGEST_TITLE]
+    doubted = found.linked or not is_announced(found.text, title)
+    return Extracted(found.text, codec, title or None, truncated, found.bare, doubted)
 
 
 def blocks_of(

@@ -10,6 +10,26 @@ APPEAL = "We value your privacy. Tell us what you need, and one of our engineers
 
 
 @pytest.mark.parametrize(
+    ("title", "first"),
+    [
+        ("Fish - Aquarium", "Fish"),
+        ("Fish  |  Aquarium", "Fish"),
+        ("Fish|Aquarium", "Fish"),
+        ("Fish (print)", "Fish"),
+        ("鱼（打印）", "鱼"),
+        ("Salt-water fish: a guide", "Salt-water fish: a guide"),
+        ("Fish -- |-| -- Aquarium", "Fish"),
+        ("| Aquarium", ""),
+        ("", ""),
+        (" " * 200_000 + "-", " " * 200_000 + "-"),
+        ("Fish" + " -" * 200_000, "Fish"),
+    ],
+)
+def test_the_first_part_ends_where_a_sign_stands_between_blanks(title: str, first: str) -> None:
+    assert first_part(title) == first
+
+
+@pytest.mark.parametrize(
     ("title", "text"),
     [
         (

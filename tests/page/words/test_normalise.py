@@ -81,6 +81,30 @@ def test_the_fast_way_equals_the_definition(text: str) -> None:
         assert normalise(text, fold_traditional=fold) == normalise_by_definition(text, fold_traditional=fold)
 
 
+@pytest.mark.parametrize(
+    ("marks", "left"),
+    [
+        ("\u0301", 29),  # the first one is a part of á
+        ("\u0316", 30),
+        ("\u0316\u200d", 30),
+        ("\uff9e", 30),
+        ("\u0f79", 30),
+        ("\u20d0\u034f\U000e0100", 30),
+    ],
+)
+def test_of_marks_in_a_row_thirty_stay(marks: str, left: int) -> None:
+    text = normalise(f"a{marks * 50_000}b")
+    assert len(text) == left + 2
+    assert normalise(text) == text
+    assert normalise(f"a{marks * 30}b") == text, "so many are no reason to leave any out"
+
+
+def test_marks_beyond_the_limit_are_another_text_only_there() -> None:
+    most = "a" + "\u0316" * 30
+    assert normalise(most + "b") != normalise(most[:-1] + "b")
+    assert normalise(f"{most}\u0316b{most}") == f"{most}b{most}"
+
+
 @given(MIXED)
 def test_normalising_again_changes_nothing(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)

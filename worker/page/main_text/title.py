@@ -13,12 +13,16 @@ from typing import Final
 from worker.page.words.noise import NOISE_WORDS
 from worker.page.words.scripts import HAN_RANGE, IDEOGRAPH_RANGES, UNSPACED_RANGES
 
-ANNOUNCED: Final = "announced-1"
+ANNOUNCED: Final = "announced-2"
 """Name of the rule; a part of the scheme, so change it when the rule changes."""
 
 LEAST_ANNOUNCED: Final = 0.4
 """Share of the title's words that a text must have. With .3, a fifth more templates are taken for content; with .5, a
 few more articles are doubted."""
+
+LONGEST_TITLE: Final = 512
+"""Characters of a title that are read: each of its words is looked for in all of the text, and each short line of the
+text in it. In 6,301 labelled pages the longest has 228."""
 
 _BETWEEN_PARTS: Final = re.compile(r"(?<=\s)[|–—·»«•:-]+(?=\s)|\||(?<=\s)[(\[]|（")
 _UNSPACED: Final = f"{HAN_RANGE}{IDEOGRAPH_RANGES}{UNSPACED_RANGES}"

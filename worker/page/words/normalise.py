@@ -1,7 +1,9 @@
 """The spelling that tokens, "equal normalised text" and the hash of a text rest on.
 
 1. Compatibility forms become plain (NFKC), case is folded, and characters that nobody sees go (controls, zero width,
-   soft hyphen, direction marks, variation selectors, halves of surrogate pairs).
+   soft hyphen, direction marks, variation selectors, halves of surrogate pairs). Of more than thirty marks in a row the
+   first thirty stay: no language has so many (UAX #15, section 13, stream-safe text), and NFKC sorts them in a time
+   that grows with their square.
 2. Greek loses its accents, and traditional Chinese characters become simplified ones: writers leave out the first, and
    a site shows one text in both of the second.
 3. A word of Latin letters and of Greek or Cyrillic ones that look like them is spelled in one script: of those that it
@@ -32,7 +34,7 @@ from worker.page.words.scripts import (
 )
 from worker.page.words.word_tables import SIMPLIFIED
 
-NORMALISER: Final = "nfkc-casefold-2"
+NORMALISER: Final = "nfkc-casefold-3"
 """Name of the rule; a part of the scheme, so change it when the rule changes."""
 
 _BLANK: Final = 0x20
@@ -58,6 +60,7 @@ _WITH_GREEK_OR_CYRILLIC: Final = re.compile(
     f"(?<!{_LETTERS})[{_LATIN_RANGE}{_MARKS}]*+{_GREEK_OR_CYRILLIC.pattern}{_LETTERS}*+"
 )
 """A word with such a letter. It is looked for only where a word begins, so the time does not grow with its square."""
+_MOST_MARKS: Final = 30
 _BETWEEN: Final = f"[{HAN_RANGE}{IDEOGRAPH_RANGES}{UNSPACED_RANGES}]"
 _BLANK_BETWEEN: Final = re.compile(f"(?<={_BETWEEN}) (?={_BETWEEN})")
 
@@ -88,8 +91,8 @@ def normalise(text: str, *, fold_traditional: bool = True) -> str:
     spelled = table.take(codes, mode="clip")
     highest = spelled.max(initial=0)
     if highest == EXPANDS:
-        for character in np.unique(codes[spelled == EXPANDS]).tolist():
-            text = text.replace(chr(character), _simple(chr(character), fold_traditional))
+        several = np.unique(codes[spelled == EXPANDS]).tolist()
+        text = text.translate({code: _simple(chr(code), fold_traditional) for code in several})
         spelled = table.take(code_points(text), mode="clip")
     elif highest == _COMPOSES:
         return normalise_by_definition(text, fold_traditional=fold_traditional)
@@ -105,12 +108,12 @@ def normalise(text: str, *, fold_traditional: bool = True) -> str:
 def normalise_by_definition(text: str, *, fold_traditional: bool = True) -> str:
     """What ``normalise`` promises, step by step."""
     unseen = _unseen()
-    text = unseen.sub("", text)
+    text = _few_marks(unseen.sub("", text))
     for _ in range(2):  # folding can make what composes, composing what folds (Unicode, definition D145)
         text = unicodedata.normalize("NFKC", text).casefold()
     text = unseen.sub("", unicodedata.normalize("NFKC", text))
     text = _marked_greek().sub(r"\1", text.translate(_folded(fold_traditional)))
-    text = unicodedata.normalize("NFC", in_one_script(text))
+    text = unicodedata.normalize("NFC", in_one_script(_few_marks(text)))  # of one mark there may be three by now
     return _BLANK_BETWEEN.sub("", " ".join(text.split()))
 
 
@@ -167,8 +170,28 @@ def _folded(fold_traditional: bool) -> dict[int, int]:
 
 @cache
 def _marked_greek() -> re.Pattern[str]:
-    marks = (character for character in map(chr, range(0x20000)) if unicodedata.category(character)[0] == "M")
-    return re.compile(f"([{_GREEK_RANGE}])[{''.join(marks)}]+")
+    return re.compile(f"([{_GREEK_RANGE}])[{_all_marks()}]+")
+
+
+def _few_marks(text: str) -> str:
+    """The text with the first ``_MOST_MARKS`` marks of each row."""
+    codes = code_points(text)
+    places = np.arange(len(codes))
+    before = np.maximum.accumulate(np.where(_is_mark().take(codes, mode="clip"), -1, places))
+    kept = places - before <= _MOST_MARKS
+    return text if kept.all() else codes[kept].tobytes().decode("utf-32-le")
+
+
+@cache
+def _is_mark() -> npt.NDArray[np.bool_]:
+    marks = np.zeros(TABLE_END + 1, dtype=bool)
+    marks[list(map(ord, _all_marks()))] = True
+    marks[[0xFF9E, 0xFF9F]] = True  # of half width: letters that NFKC turns into marks
+    return marks
+
+
+def _all_marks() -> str:
+    return "".join(character for character in map(chr, range(TABLE_END)) if unicodedata.category(character)[0] == "M")
 
 
 @cache
