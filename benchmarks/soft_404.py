@@ -190,8 +190,9 @@ def measure(claims: list[list[tuple[Claim, bool]]], rules: Policy, settings: Set
         shard.on_decided(
             DecidedBatch(number, rules.writer, decisions, ReplayPoint(number, 0), ReplayPoint(number + 1, 0))
         )
-        found = [finding.url for finding in shard.findings if finding.kind == "soft-404"]
-        shard.findings.clear()
+        shard.hints.step(2 * len(batch))
+        found = [finding.url for finding in shard.hints.findings if finding.kind == "soft-404"]
+        shard.hints.findings.clear()
         called += len(found)
         right += sum(truth.get(url, False) for url in found)
     return Count(rules.findings.soft_404_places, called, right, errors, articles)

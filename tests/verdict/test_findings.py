@@ -13,6 +13,7 @@ from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Answer, Claim, Hit
 from worker.outcomes import SurvivorFinding
+from worker.stream.shard.hints import Hints
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide
 from worker.verdict.findings import CopyGroups, FindingRules, canonical_of
@@ -40,7 +41,10 @@ class Told:
     def take(self, *pages: Claim, answers: Sequence[Answer] | None = None) -> list[SurvivorFinding]:
         decisions = decide(self.batch, Claims.of(pages), answers or [answer_of()], NEAR)
         self.batch += 1
-        return self.groups.take(decisions, 0, self.shards)
+        hints = Hints({"findings": self.groups}, 0, self.shards)
+        hints.offer(decisions)
+        assert not hints.step(10_000)
+        return list(hints.findings)
 
     def copies_of(self, survivor: str, *pages: Claim) -> list[SurvivorFinding]:
         """Of a survivor that was stored long ago."""

@@ -104,6 +104,7 @@ class SingleShard:
     def take(self, decided: DecidedBatch) -> None:
         """Let the decisions hold: later pages are compared with the unique ones."""
         self._live.on_decided(decided)
+        self._live.hints.step(len(decided.decisions.claims) + 1)
 
     def seal(self) -> None:
         """Pack what was judged since the last block, and give back the memory of what has expired."""

@@ -158,6 +158,14 @@ FINDINGS: Final = _counter(
     "kind",
     seeds=(("preferred",), ("soft-404",)),
 )
+FINDINGS_SKIPPED: Final = _counter(
+    "dedup_findings_skipped_total",
+    "pages",
+    "Pages that were left out when findings were looked for, behind the verdicts, which do not wait: at a long-url; of "
+    "a batch that came while too many waited (behind); or since that failed, see dedup_observer_errors_total.",
+    "reason",
+    seeds=(("long-url",), ("behind",), ("failed",)),
+)
 LATENCY: Final = _histogram(
     "dedup_latency_seconds",
     "seconds",
@@ -331,8 +339,8 @@ PARSER_REPLACEMENTS: Final = _counter(
 OBSERVER_ERRORS: Final = _counter(
     "dedup_observer_errors_total",
     "errors",
-    "Exceptions in what counts and logs, by the method that raised. They cost numbers and log lines, no page and no "
-    "verdict; the first of each kind is in the log.",
+    "Exceptions in what counts, logs and looks for findings, by the method that raised. They cost numbers, log lines "
+    "and findings, no page and no verdict; the first of each kind is in the log.",
     "method",
     seeds=(("sample",), ("committed",)),
 )

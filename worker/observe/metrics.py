@@ -216,6 +216,9 @@ class Metrics(Observer):
     def found(self, kind: str) -> None:
         self._add(catalogue.FINDINGS, 1, kind)
 
+    def hints_skipped(self, reason: str, pages: int) -> None:
+        self._add(catalogue.FINDINGS_SKIPPED, pages, reason)
+
     def expired(self, shard: int, entries: int) -> None:
         self._add(catalogue.EXPIRED, entries)
 

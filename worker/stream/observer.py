@@ -69,6 +69,9 @@ class Observer:
     def found(self, kind: str) -> None:
         """Something was found out about a survivor, and is told on the topic ``findings``."""
 
+    def hints_skipped(self, reason: str, pages: int) -> None:
+        """So many pages were left out by what is worked out behind verdicts (``worker.stream.shard.hints``)."""
+
     def flushed(self, shard: int, entries: int, again: bool) -> None:
         """A block of survivors was acknowledged (``again`` false) or is sent once more after an error."""
 
@@ -112,13 +115,40 @@ class _Fallible(Protocol):
 Told = TypeVar("Told", bound=_Fallible)
 
 
+class ContainedErrors:
+    """Exceptions in what only looks, which must not be able to end a worker.
+
+    ``failed`` is told each by the name of what raised; the log has the first of each type and name.
+    """
+
+    def __init__(self, failed: Callable[[str], None]) -> None:
+        self._failed: Final = failed
+        self._logged: Final[set[tuple[str, type[Exception]]]] = set()
+
+    def note(self, name: str, error: Exception) -> None:
+        """Count it, and log it if it is new."""
+        try:
+            self._failed(name)
+        except Exception as another:
+            error = another
+        if (kind := (name, type(error))) in self._logged:
+            return
+        self._logged.add(kind)
+        _log.error(
+            "metrics, log lines or hints of %s are wrong from here on; the worker goes on. Look at "
+            "dedup_observer_errors_total, and report this",
+            name,
+            exc_info=error,
+            extra={"event": "observer-failed", "method": name},
+        )
+
+
 def contained(told: Told) -> Told:
     """The same observer, but no exception comes out of its methods, all of which return None.
 
-    What only looks must not be able to end a worker. The observer hears of an exception by ``failed``, and the log has
-    the first of each type in each method.
+    The observer hears of an exception by ``failed``; see ``ContainedErrors``.
     """
-    logged: set[tuple[str, type[Exception]]] = set()
+    errors = ContainedErrors(told.failed)
 
     def make(name: str) -> Callable[..., None]:
         method = getattr(told, name)
@@ -127,24 +157,8 @@ def contained(told: Told) -> Told:
             try:
                 method(*what, **named)
             except Exception as error:
-                note(name, error)
+                errors.note(name, error)
 
         return tell
-
-    def note(name: str, error: Exception) -> None:
-        try:
-            told.failed(name)
-        except Exception as another:
-            error = another
-        if (kind := (name, type(error))) in logged:
-            return
-        logged.add(kind)
-        _log.error(
-            "metrics or log lines of %s are wrong from here on; the worker goes on. Look at "
-            "dedup_observer_errors_total, and report this",
-            name,
-            exc_info=error,
-            extra={"event": "observer-failed", "method": name},
-        )
 
     return cast(Told, _Teller(make))

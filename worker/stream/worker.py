@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from worker.errors import Unavailable
 from worker.messages import Claim
@@ -23,6 +23,10 @@ from worker.stream.resources import WorkerResources
 from worker.stream.shard.live import IndexFactory, LiveShard
 from worker.stream.shard.owned import OwnedShard
 from worker.stream.states import PartitionState, ShardState
+
+HINT_SECONDS: Final = 0.02
+"""For hints in one pass of the loop. Other workers wait for this one's answers meanwhile; with less, hints on many
+copies would be left out."""
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +56,8 @@ class Worker:
     5. ``decide``: what all shards have answered; store survivors, collect decisions.
     6. ``claim``: fingerprinted pages as one batch. It comes after the answers, for which other workers wait.
     7. ``commit``: outputs and consumed offsets in one transaction.
-    8. ``flush``: findings and blocks of survivors to their topics, snapshots to the disk; bury what has expired.
+    8. ``flush``: hints on what was decided, within a budget; findings and blocks of survivors to their topics,
+       snapshots to the disk; bury what has expired.
     9. ``tidy``, every second or so: read what other holders of a shard have written, remove what has expired.
 
     Every step may raise ``worker.errors.Stop``; the process then ends, and whoever owns its work next takes it up from
@@ -344,6 +349,14 @@ class Worker:
 
     # 8
 
+    def hint(self) -> None:
+        """Work out hints on what was decided, which wait behind all verdicts: a few pages of each shard, and more until
+        the time for them is over."""
+        end = self.clock() + HINT_SECONDS
+        waiting = [live.hints for _, live in self._live()]
+        while (waiting := [hints for hints in waiting if hints.step()]) and self.clock() < end:
+            pass
+
     def flush(self, *, seal: bool = False, keep: bool = False) -> None:
         """Tell what was found out, write sealed blocks and tombstones; with ``seal``, seal first what was decided since
         the last block.
@@ -352,6 +365,7 @@ class Worker:
         Taking a shard's state copies it, and the answers wait meanwhile; with copies of all shards at once the worker
         would need memory for a second index.
         """
+        self.hint()
         due = None
         taken = any(shard.snapshot_writer is not None and shard.snapshot_writer.holds for shard, _ in self._live())
         for shard, live in self._live():

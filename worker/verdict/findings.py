@@ -11,14 +11,15 @@ on it, and it is in memory only: a shard that is restored begins anew with the c
   than a few end alike it is a page that is reached in many ways. Other hosts do not count: else whoever copies a page
   could make it none.
 
-Pages at very long addresses are left out, so that no site can fill the memory with what is remembered of its pages.
+It sees each page behind its verdict (``worker.stream.shard.hints``), and none at a very long address: no site can fill
+the memory with what is remembered of its pages.
 """
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -27,12 +28,10 @@ from worker.messages import Order
 from worker.outcomes import PREFERRED, SOFT_404, SurvivorFinding
 from worker.url_templates import segment_template
 from worker.verdict.claims import Claims
-from worker.verdict.decide import Decision, Decisions
+from worker.verdict.decide import Decision
 
 NamedBy: TypeAlias = Literal["survivor", "copy"]
 OK: Final = 200
-_LONGEST: Final = 512
-"""Characters of a URL that is remembered."""
 _NAMED: Final = 8
 _MEMBERS: Final = 16
 """URLs that are remembered of a group, so that a page that came before one that names it is recognised."""
@@ -107,35 +106,26 @@ class CopyGroups:
         group = self._groups.get(survivor)
         return group is not None and group.no_page
 
-    def take(self, decisions: Decisions, shard: int, shards: int) -> list[SurvivorFinding]:
-        """Count the copies of this shard's survivors in a batch; returns what was found out."""
-        if not self.rules.groups:
-            return []
-        claims = decisions.claims
-        found: list[SurvivorFinding] = []
-        for place in decisions.survivors(shard, shards).tolist():
-            self._begin(claims, place, (decisions.batch, place))
-        for place, order, survivor in decisions.copies(shard, shards):
-            url = claims.url(place)
-            if url != survivor and max(len(url), len(survivor)) <= _LONGEST:
-                found.extend(self._count(claims, place, url, order, survivor))
-        return found
-
-    def _begin(self, claims: Claims, place: int, order: Order) -> None:
+    def survivor(self, claims: Claims, place: int, order: Order) -> Sequence[SurvivorFinding]:
         """Remember a survivor that names another page."""
         canonical = int(claims.canonical[place])
-        if canonical and len(url := claims.url(place)) <= _LONGEST:
-            group = _Group.of(url)
+        if canonical:
+            group = _Group.of(claims.url(place))
             if canonical != group.url_hash:
                 group.named[canonical] = "survivor"
                 self._remember(order, group)
+        return ()
 
     def _remember(self, order: Order, group: _Group) -> None:
         self._groups[order] = group
         if len(self._groups) > self.rules.groups:
             self._groups.popitem(last=False)
 
-    def _count(self, claims: Claims, place: int, url: str, order: Order, survivor: str) -> Iterator[SurvivorFinding]:
+    def copy(self, claims: Claims, place: int, order: Order, survivor: str) -> Iterator[SurvivorFinding]:
+        """Count a copy of a survivor; yields what is found out by it."""
+        url = claims.url(place)
+        if url == survivor:
+            return
         group = self._groups.get(order)
         if group is None:
             group = _Group.of(survivor)

@@ -23,7 +23,7 @@ def announcer(world: World) -> tuple[Announcer, Listener]:
 def test_a_finding_is_sent_under_the_survivors_url_until_it_arrives_and_then_no_more() -> None:
     world = World(partitions=1, shards=1)
     one, listener = announcer(world)
-    one.shard.findings.append(FOUND)
+    one.shard.hints.findings.append(FOUND)
     one.step()
     (send,) = world.sends
     world.land(send, lost=True)

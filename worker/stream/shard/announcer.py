@@ -26,15 +26,15 @@ class Announcer:
 
     def step(self) -> None:
         """Send what was found out, and once more what failed."""
-        if not self.in_flight and not self.shard.findings:
+        if not self.in_flight and not self.shard.hints.findings:
             return
         failed = [finding for finding, ticket in self.in_flight if ticket.state is Sent.FAILED]
         self.in_flight = [sent for sent in self.in_flight if sent[1].state is Sent.PENDING]
         for finding in failed:
             self._send(finding)
         scheme = self.shard.policy.scheme.hex()
-        while self.shard.findings:
-            finding = self.shard.findings.popleft()
+        while self.shard.hints.findings:
+            finding = self.shard.hints.findings.popleft()
             self.observer.found(finding.kind)
             self._send(finding.of_scheme(scheme))
 

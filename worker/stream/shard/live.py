@@ -17,16 +17,15 @@ from worker.index.entries import OPTIONAL, Entries, Survivor
 from worker.index.in_batch import void_claims
 from worker.index.queries import Queries
 from worker.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Block, Order
-from worker.outcomes import SurvivorFinding
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
+from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
+from worker.stream.shard.hints import Hints
 from worker.stream.shard.memory_limit import Measured, MemoryLimit
 from worker.verdict.clock import NO_WATERMARK, watermark_after
 from worker.verdict.findings import CopyGroups
 
-_MOST_FINDINGS: Final = 1000
-"""So many wait to be told; then the oldest are dropped: they are hints."""
 NEVER: Final = -1
 """The floor while nothing has expired, and the end of the cover before the first batch."""
 
@@ -171,7 +170,7 @@ class LiveShard(LogSubscriber):
     differ only in where they cut their blocks. It seals whether or not these are written: when the active holder is
     gone, what it has left is written by another one in blocks that are small enough, each with its own header.
 
-    ``findings`` are what the copies of its survivors have told of them, in the batches that were decided here.
+    ``hints`` are of the batches that were decided here, and are worked out when their holder calls ``hints.step``.
     """
 
     number: int
@@ -179,10 +178,12 @@ class LiveShard(LogSubscriber):
     index: Index
     standing: Standing
     memory_limit: MemoryLimit = field(default_factory=MemoryLimit)
+    observer: Observer = field(default_factory=Observer)
 
     def __post_init__(self) -> None:
         self.groups = CopyGroups(self.policy.findings)
-        self.findings: deque[SurvivorFinding] = deque(maxlen=_MOST_FINDINGS)
+        hints = {"findings": self.groups} if self.policy.findings.groups else {}
+        self.hints = Hints(hints, self.number, self.policy.shards, self.observer)
         self.sealed: deque[Block] = deque()
         self._sealed_to = self.standing.to
         """Up to this batch survivors are in sealed blocks, of this holder or of others."""
@@ -280,7 +281,7 @@ class LiveShard(LogSubscriber):
                 self._open.append(survivors)
                 self._open_count += len(survivors)
                 self._open_bytes += sum(map(len, survivors.urls))
-        self.findings.extend(self.groups.take(decided.decisions, self.number, self.policy.shards))
+        self.hints.offer(decided.decisions)
         if self._open_count >= self.policy.flush_entries or self._open_bytes >= self.policy.flush_bytes:
             self.seal()
 

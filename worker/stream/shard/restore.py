@@ -176,7 +176,9 @@ class Restoration:
         for offset, why in loaded.unreadable:
             self.observer.unreadable(INDEX, offset, why)
         self.observer.restored(self.number, len(loaded.survivors), loaded.blocks, loaded.damaged)
-        shard = LiveShard(self.number, self.policy, loaded.survivors, loaded.standing, self.resources.memory_limit)
+        shard = LiveShard(
+            self.number, self.policy, loaded.survivors, loaded.standing, self.resources.memory_limit, self.observer
+        )
         self.resources.memory_limit.count(self.number, loaded.survivors, shard.standing.clocks.nbytes)
         return Restored(shard, self.block_keys, self.reader.position, loaded.floor)
 
