@@ -11,7 +11,7 @@ from typing import Final
 import hypothesis
 import pytest
 
-from tests.labelled import VARIABLE, folders, some_of_each
+from tests.labelled import URL_TESTS, VARIABLE, folders, some_of_each, standards_in
 from worker.broker.jars import KAFKA
 from worker.sizing.pages import Page
 
@@ -62,6 +62,15 @@ def labelled_sets() -> list[Path]:
         if not (folder / "docs.jsonl.xz").is_file():
             pytest.fail(f"{VARIABLE} names {folder}, which holds no docs.jsonl.xz; name folders of labelled pages")
     return named
+
+
+@pytest.fixture(scope="session")
+def standards() -> Path:
+    """The folder of standards' test data that ``DEDUP_TEST_DATA`` names; the test is skipped where there is none."""
+    folder = standards_in(LABELLED_PAGES)
+    if folder is None:
+        pytest.skip(f"needs the test data of standards: let {VARIABLE} name their folder, too, which holds {URL_TESTS}")
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,5 @@
-"""The labelled pages that ``DEDUP_TEST_DATA`` names: one or several folders, written as ``PATH`` is, a set in each."""
+"""What ``DEDUP_TEST_DATA`` names: one or several folders, written as ``PATH`` is, a set of labelled pages in each; one
+may hold the test data of standards instead."""
 
 from __future__ import annotations
 
@@ -11,10 +12,21 @@ from typing import Final
 from worker.sizing.pages import Page, pages_of
 
 VARIABLE: Final = "DEDUP_TEST_DATA"
+URL_TESTS: Final = "urltestdata.json"
+"""Of web-platform-tests; the folder that holds it is that of the standards."""
 
 
 def folders(named: str | None) -> list[Path]:
-    """The folders of a value of the variable, in its order, each once; none where it is not set."""
+    """The folders of labelled pages in a value of the variable, in its order, each once; none where it is not set."""
+    return [folder for folder in _named(named) if not (folder / URL_TESTS).is_file()]
+
+
+def standards_in(named: str | None) -> Path | None:
+    """The first folder of a value of the variable that holds the test data of standards."""
+    return next((folder for folder in _named(named) if (folder / URL_TESTS).is_file()), None)
+
+
+def _named(named: str | None) -> list[Path]:
     return list(dict.fromkeys(Path(part) for part in (named or "").split(os.pathsep) if part))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.labelled import folders, some_of_each
+from tests.labelled import URL_TESTS, folders, some_of_each, standards_in
 from tests.sizing.documents import write_documents
 
 
@@ -23,6 +23,14 @@ from tests.sizing.documents import write_documents
 )
 def test_folders_are_named_as_on_path(named: str | None, found: list[str]) -> None:
     assert folders(named) == [Path(folder) for folder in found]
+
+
+def test_the_test_data_of_standards_is_no_set_of_labelled_pages(tmp_path: Path) -> None:
+    (tmp_path / URL_TESTS).touch()
+    named = f"/one{os.pathsep}{tmp_path}{os.pathsep}two"
+    assert (folders(named), standards_in(named)) == ([Path("/one"), Path("two")], tmp_path)
+    assert standards_in("/one") is None
+    assert standards_in(None) is None
 
 
 def test_as_many_pages_of_each_set_are_drawn_and_the_same_each_time(tmp_path: Path) -> None:
