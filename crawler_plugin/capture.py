@@ -33,6 +33,7 @@ from scrapy.http import Response, TextResponse
 from crawler_plugin import stats
 from crawler_plugin.component import Component
 from crawler_plugin.record import PageRecord, Unusable
+from worker.urls import without_userinfo
 
 META_KEY: Final = "dedup"
 """``request.meta["dedup"] = False``: the response to this request is not published, redirected or retried neither."""
@@ -68,7 +69,8 @@ class CaptureMiddleware(Component):
         except Unusable as unusable:
             self._delivery.log.skip(
                 stats.SKIPPED + unusable.reason,
-                f"{response.url[:200]}: the response goes to its callback without being published: {unusable}",
+                f"{without_userinfo(response.url)[:200]}: the response goes to its callback without being published: "
+                f"{unusable}",
             )
             return None
         for name in page.unread:

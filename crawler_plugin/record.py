@@ -3,7 +3,7 @@
 ======================  ================================================================================================
 of the item             becomes
 ======================  ================================================================================================
-``url``                 the key, canonical, and as it is the header ``url``
+``url``                 the key, canonical, and as it is, but without user name and password, the header ``url``
 ``body``, bytes         the value as it is; ``form`` is ``bytes``
 ``body``, PageBody      the same
 ``body``, str           a page that the spider decoded: UTF-8, ``encoding`` says so; ``form`` is ``bytes``
@@ -29,7 +29,7 @@ from typing import Any, Final, Literal
 
 from crawler_plugin.body import PageBody
 from worker.messages import PageMeta
-from worker.urls import canonical_url
+from worker.urls import canonical_url, without_userinfo
 
 MILLISECONDS_FROM: Final = 10**11
 _LARGEST_STATUS: Final = 999  # three digits (RFC 9110, section 15)
@@ -113,7 +113,7 @@ class Origin:
         value, form, encoding = _content(found, self.fields)
         unread: list[str] = []
         try:
-            url = _text_url(found.get("url"))
+            url = without_userinfo(_text_url(found.get("url")))
             meta = PageMeta(
                 url=url,
                 status=_read(_status, found, "status", unread),

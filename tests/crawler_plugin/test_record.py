@@ -32,6 +32,14 @@ def test_the_key_is_canonical_and_the_header_is_as_the_spider_gave_it() -> None:
     assert meta().url == URL
 
 
+def test_user_names_and_passwords_do_not_travel() -> None:
+    sent = page(url="https://user:secret@Example.com/b?z=1&a=2#top")
+    assert (sent.key, sent.url, meta(url=sent.url).url) == (page().key, URL, URL)
+    with pytest.raises(Unusable) as refused:
+        page(url="user:secret@example.com")
+    assert "secret" not in str(refused.value)
+
+
 def test_what_the_item_does_not_say_has_no_header_but_the_time() -> None:
     assert meta() == PageMeta(url=URL, fetched=NOW_MS, spider="books", job="monday")
 

@@ -33,6 +33,15 @@ def test_the_page_that_came_last_counts_and_no_more_is_read_than_was_asked_for()
     assert set(last) == {OTHER}
 
 
+def test_a_page_is_found_however_its_spider_has_spelled_its_url() -> None:
+    world = World(partitions=1, shards=1)
+    world.publish(0, b"http://A.example:80", b"old", tuple(PageMeta(url="HTTP://a.example:80/#x").to_headers()), 1)
+    world.publish(0, b"http://B.example", b"keyed", (), 1)
+    world.publish(0, b"\xff", b"odd", (), 1)
+    found = newest_pages(TwinPlace(world), 1, {ONE, OTHER}, 5, lambda *pair: None)
+    assert {url: record.value for url, record in found.items()} == {ONE: b"old", OTHER: b"keyed"}
+
+
 def test_a_page_that_is_not_there_or_none_is_said_with_the_next_move() -> None:
     world = World(partitions=1, shards=1)
     world.publish(0, ONE.encode(), None, (), 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from worker.errors import UsageError
 from worker.jobs.joining import join
@@ -41,6 +42,14 @@ def test_an_item_keeps_what_it_has_and_gets_the_verdict_on_its_page_however_its_
         {"url": None, "dedup": None},
     ]
     assert counted == (3, 1)
+
+
+def test_verdicts_of_workers_that_spell_urls_otherwise_are_found(tmp_path: Path) -> None:
+    told = replace(
+        row("https://a.example:443/|", 1, "duplicate", "https://b.example/"), url_as_given="HTTPS://a.example/|#"
+    )
+    found, counted = joined(tmp_path, '{"url": "https://user@a.example/%7c"}\n', told)
+    assert (found[0]["dedup"]["verdict"], counted) == ("duplicate", (1, 1))
 
 
 def test_items_of_a_page_that_was_fetched_again_get_the_verdicts_in_the_order_of_the_fetches(tmp_path: Path) -> None:

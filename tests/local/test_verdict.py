@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from worker.local import Verdict
 from worker.messages import Claim, Hit
 from worker.verdict.decide import Decision
@@ -19,6 +21,11 @@ CLAIM = Claim(
     bands=b"b" * 32,
 )
 ORIGINAL = Hit(place=0, order=(1, 1), url="http://a.example/", distance=2, reason="hamming", agreement=80)
+
+
+def test_the_url_of_a_page_that_has_no_canonical_one_shows_no_password() -> None:
+    dead = Decision((3, 0), replace(CLAIM, url="", dead="bad-url: …"), "dead", "bad-url: …")
+    assert Verdict.of(dead, "https://user:secret@a.example:x/").url == "a.example:x/"
 
 
 def test_a_duplicate_names_its_original_and_how_near_it_is() -> None:

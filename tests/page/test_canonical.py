@@ -45,3 +45,8 @@ def test_it_is_the_first_that_the_head_names(page: bytes, found: str | None) -> 
 
 def test_half_of_a_surrogate_pair_is_no_obstacle() -> None:
     assert canonical_link("\ud800<link rel=canonical href=/1>", AT) == "https://a.example/1"
+
+
+def test_no_password_is_taken_over_from_a_link_or_from_the_page_s_own_url() -> None:
+    assert canonical_link("<link rel=canonical href=//u:p@b.example/1>", AT) == "https://b.example/1"
+    assert canonical_link("<link rel=canonical href=/1>", "https://u:p@b.example/") == "https://b.example/1"

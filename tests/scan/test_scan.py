@@ -260,6 +260,22 @@ def test_what_expires_is_the_same_with_any_number_of_processes_and_interruptions
     assert sum(verdict == "unique" for _, verdict, _ in found[0]) > for_ever
 
 
+def test_no_password_in_a_url_is_written_down(tmp_path: Path) -> None:
+    urls = ["https://user:secret@a.example/1", "https://user:secret@a.example:x/", "user:secret@a.example/3"]
+    link = "<link rel=canonical href='https://user:secret@b.example/1'>"
+    lines = [{"url": url, "html": f"{link}<p>one two three four five {url[-2:]}"} for url in urls]
+    (tmp_path / "pages.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert run(task(tmp_path / "out", tmp_path / "pages.jsonl")) is not None
+    found = rows(tmp_path / "out")
+    assert [(row.verdict, row.url, row.id) for row in found] == [
+        ("unique", "https://a.example/1", "https://a.example/1"),
+        ("dead", "a.example:x/", "a.example:x/"),
+        ("dead", "a.example/3", "a.example/3"),
+    ]
+    assert found[0].canonical == "https://b.example/1"
+    assert [name for name, content in files(tmp_path / "out").items() if b"secret" in content] == []
+
+
 def test_ctrl_c_and_kill_9_leave_what_can_be_gone_on_with(
     tmp_path: Path, whole: Path, archives: tuple[Path, Path]
 ) -> None:

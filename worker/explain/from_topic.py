@@ -10,6 +10,7 @@ from worker.errors import UnreadableRecord, UsageError
 from worker.messages import PageMeta
 from worker.stream.log import Readable, Reader, Record, read_to_end
 from worker.topics import PAGES, topic_name
+from worker.urls import canonical_url
 
 
 def newest_pages(
@@ -20,7 +21,6 @@ def newest_pages(
     Of each partition no more than the ``last`` offsets are read. ``tell`` hears now and then how many offsets were
     passed, and how many there are to pass.
     """
-    keys = {url.encode(): url for url in urls}
     bounds = [broker.bounds(PAGES, partition) for partition in range(partitions)]
     begins = [max(one.begin, one.end - last) for one in bounds]
     whole = sum(one.end - begin for one, begin in zip(bounds, begins, strict=True))
@@ -33,12 +33,21 @@ def newest_pages(
             tell(before + reader.position, whole)
 
         for record in read_to_end(reader, end, look):
-            url = keys.get(record.key or b"")
-            if url is not None and (url not in found or found[url].timestamp <= record.timestamp):
+            url = _canonical(record)
+            if url in urls and (url not in found or found[url].timestamp <= record.timestamp):
                 found[url] = record
         passed += end - begin
     tell(passed, whole)
     return found
+
+
+def _canonical(record: Record) -> str:
+    """The URL of a page in our spelling, whichever its spider has; empty where it has none."""
+    given = dict(record.headers).get("url") or record.key or b""
+    try:
+        return canonical_url(given.decode())
+    except ValueError:
+        return ""
 
 
 def pages_of(

@@ -36,7 +36,7 @@ def join(items: Path, on: str, rows: Iterable[JobRow], out: BinaryIO) -> Joined:
     """
     found: dict[str, deque[JobRow]] = defaultdict(deque)
     for row in sorted(rows, key=lambda row: (row.partition, row.offset)):
-        found[row.url].append(row)
+        found[_url_of(row.url_as_given or row.url)].append(row)
     count = told = 0
     try:
         with items.open(encoding="utf-8") as lines:

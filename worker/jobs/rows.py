@@ -11,7 +11,7 @@ from worker.errors import UnreadableRecord
 from worker.jobs.account import DEAD
 from worker.outcomes import VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter
-from worker.urls import canonical_url
+from worker.urls import canonical_url, without_userinfo
 
 
 class JobRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
         """That of a record."""
         partition, offset = output.source
         if isinstance(output, DeadLetter):
-            url = given = output.url
+            url = given = None if output.url is None else without_userinfo(output.url)
             with suppress(ValueError):
                 url = canonical_url(given or "")
             return cls(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from worker.urls import without_userinfo
 from worker.verdict.decide import DEAD, Decision
 
 
@@ -52,7 +53,7 @@ class Verdict:
         if decision.outcome == DEAD:
             reason, _, detail = reason.partition(": ")
         return cls(
-            url=claim.url or url,
+            url=claim.url or without_userinfo(url),
             kind=decision.outcome,
             reason=reason,
             duplicate_of=None if original is None else original.url,

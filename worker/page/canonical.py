@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import urljoin
 
 from worker.page.references import unescaped
+from worker.urls import without_userinfo
 
 _VALUE: Final = rb"\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))"
 _LINK_TAG: Final = b"<link"
@@ -43,7 +44,7 @@ def canonical_link(page: bytes | str, url: str) -> str | None:
                 link = unescaped((given[1] or given[2] or given[3] or b"").decode(errors="replace").strip())
                 try:
                     if link:
-                        return urljoin(url, link)
+                        return without_userinfo(urljoin(url, link))
                 except ValueError:
                     pass
                 break

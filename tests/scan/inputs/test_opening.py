@@ -13,7 +13,7 @@ from tests.scan.inputs.written import MOST, html, jsonl, pages_of, parquet, put,
 from worker.errors import Unavailable, UsageError
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
-from worker.scan.inputs.opening import failing, files_within, matching, printable, stored
+from worker.scan.inputs.opening import StoredFile, failing, files_within, matching, printable, stored
 
 
 @pytest.fixture
@@ -50,6 +50,17 @@ def test_urls_are_read_as_files_are(memory: fsspec.AbstractFileSystem, tmp_path:
 def test_what_is_not_there_is_refused_with_the_next_move(name: str) -> None:
     with pytest.raises(UsageError, match=r"cannot be read \(.*\): (name a file|install what)"):
         find_archives([name], Fields(), most_bytes=MOST)
+
+
+@pytest.mark.parametrize(
+    "where", ["ftp://user:secret@127.0.0.1:1/a.jsonl", "zip://a.jsonl::https://user:secret@127.0.0.1:1/a.zip"]
+)
+def test_no_password_in_the_url_of_an_input_is_shown(where: str) -> None:
+    name = StoredFile(where, "a.jsonl", None).name
+    assert name == where.replace("user:secret@", "")
+    with pytest.raises(UsageError) as refused:
+        find_archives([where], Fields(), most_bytes=MOST)
+    assert "secret" not in str(refused.value)
 
 
 def test_without_fsspec_a_url_is_refused_with_the_next_move(monkeypatch: pytest.MonkeyPatch) -> None:

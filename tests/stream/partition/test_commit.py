@@ -86,6 +86,34 @@ def test_a_page_passes_on_as_it_came_with_its_verdict_in_the_headers(
     assert PageMeta.from_headers(passed.headers) == META
 
 
+WITH_PASSWORD: Final = META.at("http://user:secret@a/#top").to_headers()
+
+
+@pytest.mark.parametrize("decision", [UNIQUE, DEAD], ids=["judged", "dead"])
+@pytest.mark.parametrize("key", [b"http://user:secret@a/", b"http://user:secret@a:x/", b"\xffuser:secret@a", None])
+def test_no_password_in_a_url_passes_on_whoever_published_the_page(decision: Decision, key: bytes | None) -> None:
+    for output in outputs(decision, RECORD._replace(key=key, headers=WITH_PASSWORD)).values():
+        assert b"secret" not in b"".join((output.key or b"", output.value or b"", *dict(output.headers).values()))
+        assert dict(output.headers)["url"] == b"http://a/#top"
+
+
+@pytest.mark.parametrize(
+    ("given", "passed"),
+    [
+        (b"http://A:80/?", b"http://a/"),
+        (b"http://a/", b"http://a/"),
+        (b"http://other/", b"http://other/"),
+        (b"\xff", b"\xff"),
+        (b"", b""),
+        (None, None),
+    ],
+)
+def test_a_key_that_a_spider_has_spelled_by_another_version_of_the_rule_becomes_ours_and_others_stay(
+    given: bytes | None, passed: bytes | None
+) -> None:
+    assert outputs(UNIQUE, RECORD._replace(key=given))[DEDUPLICATED].key == passed
+
+
 @pytest.mark.parametrize(("decision", "left"), [(UNIQUE, {VERDICTS}), (DUPLICATE, {VERDICTS}), (DEAD, set())])
 def test_a_page_that_is_only_counted_leaves_its_verdict_and_nothing_of_itself(
     decision: Decision, left: set[str]

@@ -67,6 +67,12 @@ def test_whatever_becomes_of_a_page_its_output_takes_no_more_than_was_measured(k
         assert on_the_broker(key, value, [*page, *ours]) <= largest_output(key, value, headers)
 
 
+def test_a_page_that_passes_on_with_its_key_and_url_in_our_spelling_takes_no_more_than_was_measured() -> None:
+    given, headers = b"https:@h", [("url", b"https:@h")]
+    passed = on_the_broker(LONGEST.encode(), None, [("url", b"https://h"), *VERDICT.to_headers()])
+    assert passed <= largest_output(given, None, headers)
+
+
 @pytest.mark.parametrize("character", ["u", "\x01", '"', "é", "字"])
 def test_a_verdict_fits_into_any_topic_that_may_be_set_whatever_its_urls(character: str) -> None:
     url = character * (MAX_URL_BYTES // len(character.encode()))

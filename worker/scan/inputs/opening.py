@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from worker import DISTRIBUTION
 from worker.errors import Unavailable, UsageError
+from worker.urls import without_userinfo
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _GLOB: Final = re.compile(r"[*?\[]")
@@ -46,8 +47,8 @@ class StoredFile:
 
     @property
     def name(self) -> str:
-        """By which it was found, as it can be printed."""
-        return printable(self.where)
+        """By which it was found, as it can be printed; a URL without user names and passwords."""
+        return printable(_shown(self.where))
 
     def open(self) -> Reading:
         """From its first byte on.
@@ -222,21 +223,27 @@ def _file_system(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise needs("fsspec", f"reading {url}") from error
+        raise needs("fsspec", f"reading {_shown(url)}") from error
     try:
         system, path = url_to_fs(url)
     except (ImportError, ValueError) as error:
         scheme = url.partition("://")[0]
         raise UsageError(
-            f"{url} cannot be read ({error}): install what fsspec needs for {scheme}:// (pip install "
+            f"{_shown(url)} cannot be read ({error}): install what fsspec needs for {scheme}:// (pip install "
             f"'fsspec[{scheme}]'), or download the file and name it"
         ) from error
     return system, str(path)
 
 
+def _shown(where: str) -> str:
+    """A name without user names and passwords; fsspec has URLs within URLs, with ``::`` between them."""
+    return "::".join(map(without_userinfo, where.split("::"))) if is_url(where) else where
+
+
 def _not_there(name: str, error: Exception) -> UsageError:
     why = error.strerror if isinstance(error, OSError) and error.strerror else f"{type(error).__name__}: {error}"
-    return UsageError(f"{name} cannot be read ({why}): name a file, a folder, a glob or a URL that can be read")
+    shown, why = _shown(name), why.replace(name, _shown(name))
+    return UsageError(f"{shown} cannot be read ({why}): name a file, a folder, a glob or a URL that can be read")
 
 
 class NotInstalled(UsageError):

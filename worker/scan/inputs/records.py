@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from worker.local.page import FetchedPage
+from worker.urls import without_userinfo
 
 
 class RecordPlace(NamedTuple):
@@ -27,12 +28,16 @@ class ArchivedPage:
     """A page as an archive holds it.
 
     ``id`` is what its owner calls it: the field that was named or guessed, ``WARC-Record-ID``, the path within the
-    folder; the URL where there is nothing else.
+    folder; the URL where there is nothing else. A URL that it is has no user name and password any more.
     """
 
     place: RecordPlace
     id: str
     page: FetchedPage
+
+    def __post_init__(self) -> None:
+        if "://" in self.id or self.id == self.page.url:
+            object.__setattr__(self, "id", without_userinfo(self.id))
 
 
 @dataclass(frozen=True, slots=True)

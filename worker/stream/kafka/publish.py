@@ -10,7 +10,7 @@ from kafka import KafkaProducer
 from worker.messages import PageMeta
 from worker.stream.kafka.connection import Options, reaching
 from worker.topics import PAGES, topic_name
-from worker.urls import canonical_url
+from worker.urls import canonical_url, without_userinfo
 
 OUTSTANDING: Final = 2000
 """Pages that may wait for the broker at a time: kafka-python's own buffer has no bound."""
@@ -39,7 +39,8 @@ def publish_pages(
             count = 0
             for meta, body in pages:
                 key = canonical_url(meta.url).encode()
-                sent.append(producer.send(topic_name(prefix, PAGES), key=key, value=body, headers=meta.to_headers()))
+                headers = meta.at(without_userinfo(meta.url)).to_headers()
+                sent.append(producer.send(topic_name(prefix, PAGES), key=key, value=body, headers=headers))
                 count += 1
                 if len(sent) >= OUTSTANDING:
                     sent.pop(0).get(timeout=60)

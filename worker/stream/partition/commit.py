@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -16,6 +17,7 @@ from worker.stream.partition.record_sizes import in_short, record_bytes, referen
 from worker.stream.policy import Note, Policy, ReplayPoint
 from worker.stream.states import PartitionState
 from worker.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
+from worker.urls import canonical_url, without_userinfo
 from worker.verdict.decide import DEAD, DUPLICATE, Decision
 
 OVERSIZE: Final = "oversize"
@@ -26,18 +28,25 @@ def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: b
     """What one committed page leaves: a dead letter, or its verdict and, where it is copied, the page as it came.
 
     A page that is only ``counted`` leaves nothing but its verdict, to be compared with that of another generation.
-    Headers named ``dedup-…`` that the page brought along (a page fed back from ``deduplicated``) give way to ours.
+    Headers named ``dedup-…`` that the page brought along (a page fed back from ``deduplicated``) give way to ours. Of
+    its URL no user name and password pass on, and a key that is another spelling of it, as that of a spider of another
+    version, becomes ours.
     """
-    kept = [(name, value) for name, value in record.headers if not name.startswith("dedup-")]
+    kept = [
+        (name, _without_userinfo(value) if name == "url" and value else value)
+        for name, value in record.headers
+        if not name.startswith("dedup-")
+    ]
+    passed_key = _key(record.key, decision.claim.url)
     source = (record.partition, record.offset)
     if decision.outcome == DEAD and counted:
         return []
     if decision.outcome == DEAD:
         reason, _, detail = decision.reason.partition(": ")
-        key, body = record.key, record.value
+        key, body = passed_key, record.value
         if reason == OVERSIZE:  # leaves only the reference to where it stands in pages
             body = None
-            key, kept = reference(record.key, kept)
+            key, kept = reference(key, kept)
         headers = [*kept, *dead_letter_headers(reason, detail, source)]
         return [Output(DEAD_LETTERS, record.partition, key, body, headers, source)]
     verdict = verdict_record(record, decision, policy.scheme)
@@ -46,8 +55,22 @@ def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: b
     copied = policy.output == "tag" or (policy.output == "drop" and decision.outcome != DUPLICATE)
     if copied and not counted:
         headers = [*kept, *verdict.to_headers(), *_finding_headers(decision)]
-        written.append(Output(DEDUPLICATED, record.partition, record.key, record.value, headers, source))
+        written.append(Output(DEDUPLICATED, record.partition, passed_key, record.value, headers, source))
     return written
+
+
+def _key(given: bytes | None, url: str) -> bytes | None:
+    """What a page is filed under: its canonical URL where the crawler has spelled that, else what it came with."""
+    if given is None or given == (spelled := url.encode()):
+        return given
+    with suppress(ValueError):
+        if canonical_url(given.decode()) == url:
+            return spelled
+    return _without_userinfo(given)
+
+
+def _without_userinfo(url: bytes) -> bytes:
+    return without_userinfo(url.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
 def _finding_headers(decision: Decision) -> list[tuple[str, bytes]]:
@@ -75,7 +98,7 @@ def verdict_record(record: Record, decision: Decision, scheme: bytes) -> Verdict
         source=(record.partition, record.offset),
         fetched=None if said is None else said.fetched,
         scheme=scheme.hex(),
-        url_as_given=None if said is None else said.url,
+        url_as_given=None if said is None else without_userinfo(said.url),
         spider=None if said is None else said.spider,
         job=None if said is None else said.job,
         status=None if said is None else said.status,

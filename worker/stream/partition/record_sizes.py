@@ -19,11 +19,12 @@ LEAST_BYTES: Final = 128 * 1024
 
 _FRAMING: Final = 61 + 21
 """Of a batch with one record, and of the record, at most (KIP-98); the client measures so, too."""
-_COUNT: Final = 4
-"""Bytes by which the number of headers may grow, with ours among them."""
+_COUNT: Final = 5
+"""Bytes by which the number of headers may grow, with ours among them, and the header ``url`` without a user's name."""
 _KEPT_HEADER: Final = 1024
 """Bytes of what is kept of what the crawler said of a page, besides its URL."""
 _LONGEST_URL: Final = "u" * MAX_URL_BYTES
+_LONGEST_KEY: Final = _LONGEST_URL.encode()
 
 
 def record_bytes(key: bytes | None, value: bytes | None, headers: Headers) -> int:
@@ -72,8 +73,9 @@ _OURS: Final = max(
 
 
 def largest_output(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """What the page of this record takes on an output topic, whatever becomes of it: verdict or dead letter."""
-    return record_bytes(key, value, headers) + _OURS + _COUNT
+    """What the page of this record takes on an output topic, whatever becomes of it: verdict or dead letter, and
+    however its key is spelled there."""
+    return record_bytes(key and max(key, _LONGEST_KEY, key=len), value, headers) + _OURS + _COUNT
 
 
 def reference(key: bytes | None, headers: Headers) -> tuple[bytes | None, list[tuple[str, bytes]]]:
