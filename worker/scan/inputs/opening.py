@@ -12,8 +12,8 @@ from typing import Any, BinaryIO, Final, cast
 
 from worker import DISTRIBUTION
 from worker.errors import Unavailable, UsageError
-from worker.urls import without_userinfo
 
+_USERINFO: Final = re.compile(r"//[^/?#@\s]*@")
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _GLOB: Final = re.compile(r"[*?\[]")
 
@@ -229,21 +229,22 @@ def _file_system(url: str) -> tuple[Any, str]:
     except (ImportError, ValueError) as error:
         scheme = url.partition("://")[0]
         raise UsageError(
-            f"{_shown(url)} cannot be read ({error}): install what fsspec needs for {scheme}:// (pip install "
+            f"{_shown(url)} cannot be read ({_shown(str(error))}): install what fsspec needs for {scheme}:// (pip install "
             f"'fsspec[{scheme}]'), or download the file and name it"
         ) from error
     return system, str(path)
 
 
-def _shown(where: str) -> str:
-    """A name without user names and passwords; fsspec has URLs within URLs, with ``::`` between them."""
-    return "::".join(map(without_userinfo, where.split("::"))) if is_url(where) else where
+def _shown(said: str) -> str:
+    """A name, or what is said of it, without user names and passwords: a URL may have others in it."""
+    return _USERINFO.sub("//", said)
 
 
 def _not_there(name: str, error: Exception) -> UsageError:
     why = error.strerror if isinstance(error, OSError) and error.strerror else f"{type(error).__name__}: {error}"
-    shown, why = _shown(name), why.replace(name, _shown(name))
-    return UsageError(f"{shown} cannot be read ({why}): name a file, a folder, a glob or a URL that can be read")
+    return UsageError(
+        f"{_shown(name)} cannot be read ({_shown(why)}): name a file, a folder, a glob or a URL that can be read"
+    )
 
 
 class NotInstalled(UsageError):
