@@ -179,7 +179,7 @@ def measure(claims: list[list[tuple[Claim, bool]]], rules: Policy, settings: Set
     shard = LiveShard(0, rules, parts.new_index(settings)(), Standing())
     called = right = errors = articles = 0
     for number, site in enumerate(claims):
-        batch = Claims.of([claim.at(number * 1000 + place) for place, (claim, _) in enumerate(site)])
+        batch = Claims.of([claim.at(number * 1000 + place, claim.clock) for place, (claim, _) in enumerate(site)])
         truth = {claim.url: no_page for claim, no_page in site}
         answer = shard.answer(Pending(number, rules.writer, batch))
         decisions = decide(number, batch, [answer], rules.near)

@@ -133,9 +133,9 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
                 f"a sketch of {len(self.sketch)} and bands of {len(self.bands)} bytes: each has {SKETCH_BYTES} or none"
             )
 
-    def at(self, offset: int) -> Claim:
-        """The same of another offset."""
-        return msgspec.structs.replace(self, offset=offset)
+    def at(self, offset: int, clock: int) -> Claim:
+        """The same of another offset, at another time."""
+        return msgspec.structs.replace(self, offset=offset, clock=clock)
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from worker.messages import Claim
 from worker.topics import DAY_MS
 from worker.verdict.claims import Claims
-from worker.verdict.clock import NO_WATERMARK, bounded_clock, most_ahead, watermark_after
+from worker.verdict.clock import NO_WATERMARK, bounded_clock, clock_by_log, most_ahead, watermark_after
 
 NOON = 1_750_000_000_000
 YEAR_9999 = 253_402_300_799_000
@@ -47,6 +47,14 @@ def test_a_claim_is_a_day_ahead_of_the_broker_at_most_and_never_more_than_a_tent
 )
 def test_a_fetch_time_that_is_not_far_ahead_counts_as_it_is(fetched: int | None, clock: int, ttl: int | None) -> None:
     assert bounded_clock(fetched, NOON, ttl) == clock
+
+
+@pytest.mark.parametrize("ttl", [None, TTL])
+def test_without_a_broker_a_page_moves_the_log_s_time_on_by_as_much_at_most(ttl: int | None) -> None:
+    assert clock_by_log(NOON, NO_WATERMARK, ttl) == NOON
+    assert clock_by_log(NOON - 1, NOON, ttl) == NOON - 1
+    assert clock_by_log(NOON + 1, NOON, ttl) == NOON + 1
+    assert clock_by_log(YEAR_9999, NOON, ttl) == NOON + most_ahead(ttl)
 
 
 TIMES = st.one_of(

@@ -223,7 +223,8 @@ class NearSettings(Section):
         None,
         "Forget a page that was fetched so much earlier than the newest one. Bounds memory; without it nothing is "
         "forgotten. A fetch time in the future counts as a tenth of this, and as a day, after the broker's time at "
-        "most. At least 0.05 (72 minutes): a tenth of less is soon what clocks differ by.",
+        "most; without Kafka, after the largest fetch time before it. At least 0.05 (72 minutes): a tenth of less is "
+        "soon what clocks differ by.",
         unit="days",
         ge=0.05,
         le=36500,

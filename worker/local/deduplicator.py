@@ -42,6 +42,8 @@ _AHEAD: Final = 4
 """So many times what the processes hold is read ahead of the verdicts, so that a slow page does not idle the others."""
 _TOGETHER: Final = 256
 """Pages that are judged in one batch at most, where it makes no difference: each by itself costs several times more."""
+_LARGEST_TIME: Final = 1 << 62
+"""Milliseconds; what is larger is no time, and a claim has 64 bits."""
 _log = logging.getLogger(__name__)
 
 
@@ -59,7 +61,8 @@ class Deduplicator:
         config: a file of settings, the one of the workers; or settings. Without it they are found as a worker finds
             them. Those of Kafka and the topics are not used, but for ``topics.max_message_bytes``: a page that is too
             large for Kafka is dead here, too.
-        clock: seconds since 1970 UTC. It dates pages without a fetch time, and bounds the fetch times of others.
+        clock: seconds since 1970 UTC. It dates pages without a fetch time. Where all have one no verdict depends on it:
+            a time in the future is bounded by the largest before it.
         back_to: forget all pages of the state but the first so many. It is to be what ``judged`` was just after a
             ``flush``: for a caller that has lost what it had made of the verdicts on later pages.
 
@@ -159,7 +162,7 @@ class Deduplicator:
                 except StopIteration:
                     page, ended = None, True
                 if page is not None:
-                    parsing.submit(page.record(first + len(waiting), self._now()))
+                    parsing.submit(page.record(first + len(waiting), self._received(page)))
                     waiting.append(page)
                 if page is not None and len(waiting) % _LOOK and time.monotonic() < due:
                     continue
@@ -252,7 +255,7 @@ class Deduplicator:
 
     def _claim(self, page: FetchedPage) -> Claim:
         parsing = self._parsing_by(InProcess(self._fingerprinter))
-        parsing.submit(page.record(self._shard.judged, self._now()))
+        parsing.submit(page.record(self._shard.judged, self._received(page)))
         (claim,) = parsing.claims()
         return claim
 
@@ -283,7 +286,11 @@ class Deduplicator:
         most = self._settings.topics.max_message_bytes + OUTPUT_MARGIN_BYTES
         return FingerprintPool(readers, most, scope_of=self._scope_of, ttl=self._policy.ttl)
 
-    def _now(self) -> int:
+    def _received(self, page: FetchedPage) -> int:
+        """What stands for the broker's time: the fetch time, which the shard bounds, else this clock's."""
+        fetched = page.fetched
+        if isinstance(fetched, int) and abs(fetched) <= _LARGEST_TIME:
+            return fetched
         return round(self._clock() * 1000)
 
 

@@ -21,6 +21,7 @@ from worker.stream.shard.live import LiveShard
 from worker.stream.shard.memory_limit import MemoryLimit, OverMemoryLimit
 from worker.stream.shard.restore import standing_of
 from worker.verdict.claims import Claims
+from worker.verdict.clock import clock_by_log
 from worker.verdict.decide import decide
 from worker.verdict.findings import FindingRules
 
@@ -70,9 +71,14 @@ class SingleShard:
         return self._live.sealed
 
     def decide(self, claims: Sequence[Claim]) -> DecidedBatch:
-        """The decisions on pages if they were the next, one for each; changes nothing."""
-        number = self.judged
-        numbered = Claims.of([claim.at(number + place) for place, claim in enumerate(claims)])
+        """The decisions on pages if they were the next, one for each, dated by the log's own time; changes nothing."""
+        number, watermark = self.judged, self._live.standing.watermark
+        dated = []
+        for place, claim in enumerate(claims):
+            clock = clock_by_log(claim.clock, watermark, self._policy.ttl)
+            watermark = max(watermark, clock)
+            dated.append(claim.at(number + place, clock))
+        numbered = Claims.of(dated)
         answer = self._live.answer(Pending(number, self._policy.writer, numbered))
         decisions = decide(number, numbered, [answer], self._policy.near, track_changes=self._policy.track_changes)
         after = number + len(numbered)

@@ -28,6 +28,14 @@ def bounded_clock(fetched: int | None, broker_time: int, ttl: int | None) -> int
     return broker_time if fetched is None else min(fetched, broker_time + most_ahead(ttl))
 
 
+def clock_by_log(clock: int, watermark: int, ttl: int | None) -> int:
+    """The time that a claim carries where no broker dates pages: not far beyond the largest before it, which is the
+    log's own time. So one page moves that on by a day at most, and the machine's clock by nothing; the first page's
+    time counts as it is.
+    """
+    return clock if watermark == NO_WATERMARK else min(clock, watermark + most_ahead(ttl))
+
+
 def watermark_after(watermark: int, claims: Claims) -> int:
     """The watermark after a batch: the largest clock so far. Void and dead claims move it as well."""
     return max(watermark, int(claims.clock.max(initial=NO_WATERMARK)))

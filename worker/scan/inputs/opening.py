@@ -48,7 +48,7 @@ class StoredFile:
     @property
     def name(self) -> str:
         """By which it was found, as it can be printed; a URL without user names and passwords."""
-        return printable(_shown(self.where))
+        return printable(_shown(self.where) if is_url(self.where) else self.where)
 
     def open(self) -> Reading:
         """From its first byte on.
@@ -229,7 +229,7 @@ def _file_system(url: str) -> tuple[Any, str]:
     except (ImportError, ValueError) as error:
         scheme = url.partition("://")[0]
         raise UsageError(
-            f"{_shown(url)} cannot be read ({_shown(str(error))}): install what fsspec needs for {scheme}:// (pip install "
+            f"{_shown(f'{url} cannot be read ({error})')}: install what fsspec needs for {scheme}:// (pip install "
             f"'fsspec[{scheme}]'), or download the file and name it"
         ) from error
     return system, str(path)
