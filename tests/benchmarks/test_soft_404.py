@@ -21,17 +21,19 @@ def site(tmp_path: Path) -> Path:
     root.mkdir(parents=True)
     (root / ERROR_PAGE).write_text(page("This page does not exist here any more, please use the search."))
     chance = random.Random(1)
-    for _ in range(45):
-        folder, name, *text = ("".join(chance.choices("abdeiklmnorstu", k=6)) for _ in range(150))
+    for _ in range(12):
+        folder, *names = ("".join(chance.choices("abdeiklmnorstu", k=6)) for _ in range(13))
         (root / folder).mkdir()
-        (root / folder / f"{name}.html").write_text(page(" ".join(text)))
+        for name in names:
+            text = ("".join(chance.choices("abdeiklmnorstu", k=6)) for _ in range(150))
+            (root / folder / f"{name}.html").write_text(page(" ".join(text)))
     return tmp_path
 
 
 def test_a_real_error_page_is_found_and_no_other_is(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["soft-404", "--sites", str(site), "--seeds", "2"]) == 0
+    assert main(["soft-404", "--sites", str(site), "--seeds", "6"]) == 0
     printed = capsys.readouterr().out
-    assert "soft_404_places=10: 2 called no page, 2 of them rightly (precision 1.000); of 2 error ones 1.00" in printed
+    assert "soft_404_places=8: 4 called no page, 4 of them rightly (precision 1.000); of 6 error ones 0.67" in printed
 
 
 def test_without_error_pages_there_is_nothing_to_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

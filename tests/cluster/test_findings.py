@@ -70,7 +70,7 @@ def test_changes_are_told_in_verdicts_and_what_copies_say_on_findings_and_change
         [
             page("news", second),
             page("a", article, "/a"),
-            *(page(path, error) for path in ("shop/lamp", "blog/2020/x", "team/jane", "help/faq")),
+            *(page(path, error) for path in ("away", "shop/lamp", "blog/2020/x", "team/jane", "help/faq")),
         ]
     )
     cluster.wait_until_committed()

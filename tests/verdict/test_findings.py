@@ -123,6 +123,24 @@ def test_a_page_that_is_reached_in_many_related_ways_is_one(paths: list[str]) ->
     assert Told(soft_404_places=4).copies_of("x", *map(page, paths)) == []
 
 
+@pytest.mark.parametrize("own", ["alice/about", "alice/", "~alice/about", "~alice", "@alice/about"])
+@pytest.mark.parametrize("mark", ["", "~", "@"])
+def test_copies_under_other_accounts_of_a_shared_host_do_not_make_a_page_none(own: str, mark: str) -> None:
+    others = [
+        f"{mark}{name}/{name[0]}/{name}-page" for name in ("bob", "carol", "dave", "erin", "frank", "grace", "ivan")
+    ]
+    told = Told(soft_404_places=4)
+    assert told.copies_of(own, *map(page, [*others, f"{own}?print=1"])) == []
+    assert told.copies_of("x", *(page(path, host=f"http://{path[1:4]}.a.example/") for path in others)) == []
+
+
+def test_an_error_page_of_a_host_is_found_among_its_sections_once_it_was_met_twice_in_one() -> None:
+    told = Told(soft_404_places=4)
+    assert told.copies_of("news/gone", *map(page, PATHS[1:])) == []
+    (found,) = told.copies_of("news/gone", page("news/2020/away"))
+    assert (found.kind, found.places) == ("soft-404", 7)
+
+
 def test_other_hosts_and_other_statuses_do_not_count() -> None:
     told = Told(soft_404_places=4)
     assert told.copies_of("x", *(page(path, host="http://b.example/") for path in PATHS)) == []

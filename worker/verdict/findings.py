@@ -8,8 +8,8 @@ on it, and it is in memory only: a shard that is restored begins anew with the c
 - *soft-404*: the same short text, with status 200, at addresses of the survivor's host that have nothing to do with
   each other. Two addresses have where both lie in the same top folder, by its template, or end in the same segment:
   pages of one template, the pages of a calendar, a product in many categories, one page in many languages. Where more
-  than a few end alike it is a page that is reached in many ways. Other hosts do not count: else whoever copies a page
-  could make it none.
+  than a few end alike it is a page that is reached in many ways. Other hosts do not count, and other accounts of the
+  host do not suffice (``_account``): else whoever copies a page could make it none.
 
 It sees each page behind its verdict (``worker.stream.shard.hints``), and none at a very long address: no site can fill
 the memory with what is remembered of its pages.
@@ -58,7 +58,8 @@ class FindingRules:
 @dataclass(eq=False)
 class _Group:
     """A survivor and what its copies have told. ``named`` maps hashes of URLs to who named them; ``folders`` and
-    ``endings`` are hashes of what ``_address`` finds."""
+    ``endings`` are hashes of what ``_address`` finds; ``at_home`` says that one is of the survivor's own account and
+    ends otherwise."""
 
     url: str
     url_hash: int
@@ -69,6 +70,7 @@ class _Group:
     folders: set[int] = field(default_factory=set)
     endings: set[int] = field(default_factory=set)
     places: int = 0
+    at_home: bool = False
     examined: int = 0
     no_page: bool = False
 
@@ -165,7 +167,8 @@ def _preferred(group: _Group, url: str, canonical: int) -> Iterator[tuple[str, N
 def _unrelated(group: _Group, url: str, least: int) -> int:
     """At how many addresses the text was found that have nothing to do with each other, the survivor's among them.
 
-    0 where they cannot be enough yet, or too many end alike. Templates are only made where they may be enough.
+    0 where they cannot be enough yet, too many end alike, or none but the survivor is of its account. Templates are
+    only made where they may be enough.
     """
     host = _host(group.url)
     if _host(url) != host:
@@ -173,24 +176,39 @@ def _unrelated(group: _Group, url: str, least: int) -> int:
     group.waiting.append(url)
     if len(group.waiting) + max(1, group.places) < least:
         return 0
+    account, own = _account(group.url), hash_text(_address(group.url)[1])
     for one in [*([] if group.places else [group.url]), *group.waiting]:
         folder, ending = map(hash_text, _address(one))
+        group.at_home |= ending != own and _account(one) == account
         if folder not in group.folders and ending not in group.endings:
             group.places += 1
         group.folders.add(folder)
         group.endings.add(ending)
         group.examined += 1
     group.waiting.clear()
-    return group.places if len(group.endings) >= _OWN_ENDINGS * group.examined else 0
+    return group.places if group.at_home and len(group.endings) >= _OWN_ENDINGS * group.examined else 0
 
 
 def _host(url: str) -> str:
     return url.partition("://")[2].partition("/")[0]
 
 
+def _path(url: str) -> str:
+    """Without the slash that it begins with."""
+    return url.partition("://")[2].partition("/")[2].partition("?")[0]
+
+
+def _account(url: str) -> str:
+    """Whose a page is on a host of many users: the top folder, or ``~name`` and ``@name``; empty for other pages at the
+    root. Users whose names are hosts, as below a private suffix, are told apart by these.
+    """
+    first, slash, _ = _path(url).partition("/")
+    return first if slash or first.startswith(("~", "@")) else ""
+
+
 def _address(url: str) -> tuple[str, str]:
     """The template of the top folder, none for a page at the root, and the last segment of the path."""
-    path = url.partition("://")[2].partition("/")[2].partition("?")[0]
+    path = _path(url)
     first, *others = path.strip("/").lower().split("/")
     if not others:
         return "", first
