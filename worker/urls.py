@@ -111,7 +111,7 @@ def _spelled(parts: _Parts) -> str:
         host = _host_and_port(host, _DEFAULT_PORTS[parts.scheme])
         segments = _without_dots(segments) or [b""]
     else:
-        host = quote(unquote_to_bytes(host).lower(), safe=_IN_SEGMENTS + "[]")
+        host = quote(unquote_to_bytes(host).lower(), safe=_IN_SEGMENTS.replace("@", "[]"))
         if not (host or parts.path):
             raise ValueError("nothing behind the scheme")
     path = "".join("/" + quote(segment, safe=_IN_SEGMENTS) for segment in segments)

@@ -51,7 +51,7 @@ def test_a_fetch_time_that_is_not_far_ahead_counts_as_it_is(fetched: int | None,
 
 @pytest.mark.parametrize("ttl", [None, TTL])
 def test_without_a_broker_a_page_moves_the_log_s_time_on_by_as_much_at_most(ttl: int | None) -> None:
-    assert clock_by_log(NOON, NO_WATERMARK, ttl) == NOON
+    assert clock_by_log(NOON, NO_WATERMARK, ttl) == clock_by_log(NOON, 0, ttl) == NOON
     assert clock_by_log(NOON - 1, NOON, ttl) == NOON - 1
     assert clock_by_log(NOON + 1, NOON, ttl) == NOON + 1
     assert clock_by_log(YEAR_9999, NOON, ttl) == NOON + most_ahead(ttl)

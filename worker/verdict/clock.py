@@ -30,10 +30,10 @@ def bounded_clock(fetched: int | None, broker_time: int, ttl: int | None) -> int
 
 def clock_by_log(clock: int, watermark: int, ttl: int | None) -> int:
     """The time that a claim carries where no broker dates pages: not far beyond the largest before it, which is the
-    log's own time. So one page moves that on by a day at most, and the machine's clock by nothing; the first page's
-    time counts as it is.
+    log's own time. So one page moves that on by a day at most, and the machine's clock by nothing; the first time after
+    1970 counts as it is.
     """
-    return clock if watermark == NO_WATERMARK else min(clock, watermark + most_ahead(ttl))
+    return clock if watermark <= 0 else min(clock, watermark + most_ahead(ttl))
 
 
 def watermark_after(watermark: int, claims: Claims) -> int:
