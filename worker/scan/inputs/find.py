@@ -25,7 +25,8 @@ from worker.scan.inputs.opening import (
 )
 from worker.scan.inputs.parquet_rows import ParquetRows
 from worker.scan.inputs.records import Archive
-from worker.scan.inputs.warc import WarcFile
+from worker.scan.inputs.warc.warc_file import WarcFile
+from worker.scan.inputs.warc.web_record import ARC, WARC
 
 _WHAT: Final = "WARC, JSON lines, CSV, Parquet, HTML and text are read, each also packed with gzip, zstd, xz or bzip2"
 
@@ -91,7 +92,9 @@ def _opened(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | File
         kind, compression = kind_of(file, (fields.url, fields.body, fields.text, fields.id))
         match kind:
             case "warc":
-                return WarcFile(file, compression, most_bytes)
+                return WarcFile(file, compression, most_bytes, WARC)
+            case "arc":
+                return WarcFile(file, compression, most_bytes, ARC)
             case "jsonl":
                 return JsonlFile(file, compression, most_bytes, fields)
             case "csv":

@@ -11,13 +11,12 @@ from typing import Final, Literal
 from worker.scan.inputs.fields import EITHER, GUESSES
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.unpacking import BZIP2, GZIP, XZ, ZSTD, Compression, compression_of, pieces
-from worker.scan.inputs.warc_records import START
+from worker.scan.inputs.warc.web_record import ARC, WARC
 
-Kind = Literal["warc", "jsonl", "csv", "parquet", "html", "text", "json", "empty", "damaged", "unknown"]
+Kind = Literal["warc", "arc", "jsonl", "csv", "parquet", "html", "text", "json", "empty", "damaged", "unknown"]
 
 _SAMPLE: Final = 64 * 1024
 _PARQUET: Final = b"PAR1"
-_WARC: Final = re.compile(rb"\s*WARC/[01]\.\d{1,2}\r?\n")
 _OBJECT: Final = re.compile(rb'[ \t]*\{[ \t]*["}]')
 _ARRAY: Final = re.compile(rb'\s*(?:\[\s*[{"]|\{\s*\n)')
 _MARKUP: Final = re.compile(rb"\s*<[a-z!?/]", re.IGNORECASE)
@@ -28,6 +27,8 @@ _DELIMITERS: Final = ",\t;|"
 _BY_NAME: Final[dict[str, Kind]] = {
     ".warc": "warc",
     ".wet": "warc",
+    ".wat": "warc",
+    ".arc": "arc",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".jl": "jsonl",
@@ -69,8 +70,11 @@ def kind_of_content(content: bytes, names: Collection[str | None] = ()) -> Kind:
     """What a file is that begins with these bytes, unpacked."""
     if not content.strip():
         return "empty"
-    if _WARC.match(content):
+    begin = len(content) - len(content.removeprefix(_BOMS[0]).lstrip())
+    if WARC.begins(content, begin):
         return "warc"
+    if ARC.begins(content, begin):
+        return "arc"
     text = content.removeprefix(_BOMS[0])
     is_text = content.startswith(_BOMS) or not _CONTROL.search(content)
     later = [bool(_OBJECT.match(line)) for line in text.split(b"\n")[1:] if line.strip()]
@@ -78,8 +82,9 @@ def kind_of_content(content: bytes, names: Collection[str | None] = ()) -> Kind:
         return "jsonl"
     if _MARKUP.match(text) and is_text:
         return "html"
-    if START.search(content):  # behind a damaged beginning
-        return "warc"
+    for form in (WARC, ARC):
+        if form.start.search(content):  # behind a damaged beginning
+            return form.name
     if not is_text:  # zero bytes within cells are no reason to refuse a table
         first = text.split(b"\n")[0]
         return "csv" if not _CONTROL.search(first) and delimiter_of(first, names) else "unknown"

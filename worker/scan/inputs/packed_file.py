@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, ClassVar
+from typing import IO
 
 from worker.scan.inputs.opening import Reading, StoredFile
 from worker.scan.inputs.unpacking import Compression, UnpackedPiece, pieces
@@ -16,7 +16,7 @@ from worker.scan.inputs.unpacking import Compression, UnpackedPiece, pieces
 class PackedFile:
     """A file that is an archive, packed or not. The classes made from it say what its content means."""
 
-    kind: ClassVar[str]
+    kind: str
 
     def __init__(self, file: StoredFile, compression: Compression | None, most_bytes: int) -> None:
         self.file = file

@@ -44,7 +44,7 @@ class UnpackedPiece(NamedTuple):
     damage: str = ""
 
 
-class _Unpacker(Protocol):
+class Unpacker(Protocol):
     """Unpacks one member. Asked for the next bytes with what has been read since it last was ``hungry``."""
 
     @property
@@ -56,9 +56,11 @@ class _Unpacker(Protocol):
     def next(self, packed: bytes) -> bytes: ...
 
 
-class _Gzip:
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=31)
+class Deflated:
+    """``wbits`` say what is around it, as ``zlib`` does."""
+
+    def __init__(self, wbits: int) -> None:
+        self._inner = zlib.decompressobj(wbits)
         self.hungry = True
 
     @property
@@ -105,7 +107,7 @@ class Compression:
 
     name: str
     start: re.Pattern[bytes]
-    unpacker: Callable[[bytes | None], _Unpacker]
+    unpacker: Callable[[bytes | None], Unpacker]
     errors: Callable[[], tuple[type[Exception], ...]]
     writer: Callable[[Any], Any]
 
@@ -126,6 +128,10 @@ def _zstd() -> ModuleType:
     raise needs("backports.zstd", "reading zstd")
 
 
+def _zlib_errors() -> tuple[type[Exception], ...]:
+    return (zlib.error,)
+
+
 def _gzip_writer(target: Any) -> Any:
     import gzip
 
@@ -134,7 +140,11 @@ def _gzip_writer(target: Any) -> Any:
 
 
 GZIP: Final = Compression(
-    "gz", re.compile(rb"\x1f\x8b\x08[\x00-\x1f]", re.DOTALL), lambda _: _Gzip(), lambda: (zlib.error,), _gzip_writer
+    "gz",
+    re.compile(rb"\x1f\x8b\x08[\x00-\x1f]", re.DOTALL),
+    lambda _: Deflated(31),
+    lambda: (zlib.error,),
+    _gzip_writer,
 )
 ZSTD: Final = Compression(
     "zst",

@@ -1,4 +1,4 @@
-"""Finds the records of a WARC one after the other, and the next whole one behind damage."""
+"""Finds the records of a WARC or an ARC one after the other, and the next whole one behind damage."""
 
 from __future__ import annotations
 
@@ -8,18 +8,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from worker.scan.inputs.unpacking import UnpackedPiece
+from worker.scan.inputs.warc.web_record import RecordForm
 
-START: Final = re.compile(rb"WARC/[01]\.\d{1,2}\r?\n(?=(?i:WARC-|Content-)[a-zA-Z-]+:)")
-"""What records begin with. It is looked for only where something is wrong: it may stand in a page about WARC."""
-_LONGEST_START: Final = 64
-_MARK: Final = b"WARC/"
-_VERSION: Final = re.compile(rb"WARC/\d{1,2}\.\d{1,2}\r?\n")
+_BOM: Final = b"\xef\xbb\xbf"
 _BETWEEN: Final = 4
 """Bytes between two records."""
-_HEADER_END: Final = re.compile(rb"\r?\n\r?\n")
-_LENGTH: Final = re.compile(rb"^content-length:[ \t]*(\d{1,18})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-_HEADER_BYTES: Final = 64 * 1024
-"""Most of a record's own header."""
+_LINE_ENDS: Final = re.compile(rb"[\r\n]*")
+_MOST_FIRST: Final = 4096
+"""Of a header, before more of it is looked at: most are shorter."""
 _BEGINNING: Final = 64 * 1024
 """Of a record that is too large: enough to see what it is."""
 
@@ -43,13 +39,18 @@ class FoundRecord(NamedTuple):
 class _Ahead:
     """Unpacked bytes that were not looked at yet, and where members begin and end in them."""
 
-    def __init__(self, pieces: Iterable[UnpackedPiece]) -> None:
+    def __init__(self, pieces: Iterable[UnpackedPiece], form: RecordForm) -> None:
         self.buffer: Final = bytearray()
         self.at = 0
         """Unpacked bytes before the buffer."""
         self.damage: UnpackedPiece | None = None
         """What comes behind the buffer; nothing is read on until it is passed."""
         self._pieces: Final = iter(pieces)
+        self._form: Final = form
+        self._barriers: Final[deque[int]] = deque()
+        """Where members begin that begin with a record."""
+        self._unsure: int | None = None
+        """Where the last member begins, while too little of it is there to see with what."""
         self._begins: Final[deque[tuple[int, int]]] = deque()
         self._ends: Final[deque[tuple[int, int]]] = deque()
         self.has_ended = False
@@ -77,17 +78,18 @@ class _Ahead:
             end = self.at + len(self.buffer)
             if piece.begins is not None:
                 self._begins.append((end, piece.begins))
+                self._unsure = end
             self.buffer.extend(piece.content)
+            if self._unsure is not None and self._form.begins(self.buffer, self._unsure - self.at):
+                self._barriers.append(self._unsure)
+                self._unsure = None
             if piece.ends is not None:
                 self._ends.append((end + len(piece.content), piece.ends))
             self._forget()
 
     def _barrier(self) -> int | None:
         """Bytes of the buffer before the next member that begins with a record."""
-        for at, _ in self._begins:
-            if at > self.at and self.buffer.startswith(_MARK, at - self.at):
-                return at - self.at
-        return None
+        return self._barriers[0] - self.at if self._barriers else None
 
     def drop(self, size: int) -> None:
         """Go on behind so many bytes of the buffer."""
@@ -100,6 +102,10 @@ class _Ahead:
             self._begins.popleft()
         while self._ends and self._ends[0][0] < self.at:
             self._ends.popleft()
+        while self._barriers and self._barriers[0] <= self.at:
+            self._barriers.popleft()
+        if self._unsure is not None and self._unsure < self.at:
+            self._unsure = None
 
     def member(self) -> int:
         """Where, as stored, the member begins that the next byte is in."""
@@ -114,12 +120,15 @@ class _Ahead:
         return next((stored for end, stored in self._ends if end == at), None)
 
 
-def records_of(pieces: Iterable[UnpackedPiece], most_bytes: int) -> Iterator[FoundRecord]:
-    """All records, and what is none. Damage costs the record in which it is, and no other one that can be told apart.
+def records_of(pieces: Iterable[UnpackedPiece], most_bytes: int, form: RecordForm) -> Iterator[FoundRecord]:
+    """All records, and what is none. What the file says of their lengths is believed of no more bytes than are held.
+    Damage costs the record in which it is, and no other one that can be told apart.
 
     A length that does not fit is found by what follows: a record ends where the file ends or the next one begins.
     """
-    ahead = _Ahead(pieces)
+    ahead = _Ahead(pieces, form)
+    if ahead.fill(len(_BOM)) and ahead.buffer.startswith(_BOM):
+        ahead.drop(len(_BOM))
     is_told = False  # of what stands here
     while True:
         _skip_line_ends(ahead)
@@ -131,69 +140,72 @@ def records_of(pieces: Iterable[UnpackedPiece], most_bytes: int) -> Iterator[Fou
             ahead.damage = None
             is_told = True
             continue
-        ahead.fill(_LONGEST_START)
-        if not _VERSION.match(ahead.buffer):
+        ahead.fill(form.longest)
+        if not form.begins(ahead.buffer, 0):
             if not is_told:
                 yield here._replace(broken="damaged", detail="here begins what is no record")
             is_told = True
-            _search(ahead)
+            _search(ahead, form)
             continue
-        size = _announced(ahead)
+        size = _announced(ahead, form)
         if size is not None and size > most_bytes:
             ahead.fill(_BEGINNING)
-            beginning = bytes(ahead.buffer[: min(_BEGINNING, ahead.reach())])
+            next_one = form.start.search(ahead.buffer, 1, min(_BEGINNING, ahead.reach()))
+            beginning = bytes(ahead.buffer[: next_one.start() if next_one else min(_BEGINNING, ahead.reach())])
             detail = f"{size} bytes, at most {most_bytes} are read"
             yield here._replace(content=beginning, broken="too-large", detail=detail)
             is_told = True
-            _skip(ahead, size)
+            _skip(ahead, size, form)
             continue
-        detail = "its header has no end, or no length" if size is None else _mismatch(ahead, size)
+        detail = "its header has no end, or no length" if size is None else _mismatch(ahead, size, form)
         if ahead.damage is not None and (detail or _is_cut(ahead, here, size or 0)):
-            _search(ahead)  # what is unpacked of it cannot be trusted; it is told of as the damage that comes next
+            _search(
+                ahead, form
+            )  # what is unpacked of it cannot be trusted; it is told of as the damage that comes next
         elif detail or size is None:
             yield here._replace(broken="damaged", detail=detail)
             is_told = True
-            _search(ahead)
+            _search(ahead, form)
         else:
             is_told = False
             content = bytes(ahead.buffer[:size])
-            stored = _stored(ahead, here, size)
+            stored = _stored(ahead, here, size, form)
             ahead.drop(size)
             yield here._replace(content=content, stored=stored)
 
 
 def _skip_line_ends(ahead: _Ahead) -> None:
-    while ahead.fill(1) and ahead.buffer[0] in b"\r\n":
-        ahead.drop(1)
+    while ahead.fill(1) and (found := _LINE_ENDS.match(ahead.buffer, 0, ahead.reach())) and found.end():
+        ahead.drop(found.end())
 
 
-def _announced(ahead: _Ahead) -> int | None:
+def _announced(ahead: _Ahead, form: RecordForm) -> int | None:
     """How many bytes the record has by its header, the header included; None where that does not say it."""
-    for size in (_HEADER_BYTES // 16, _HEADER_BYTES):
-        ahead.fill(size)
-        if end := _HEADER_END.search(ahead.buffer, 0, min(size, ahead.reach())):
-            length = _LENGTH.search(ahead.buffer, 0, end.end())
-            is_one = not START.search(ahead.buffer, 1, end.end())
-            return end.end() + int(length[1]) if length and is_one else None
+    for most in (_MOST_FIRST, form.most_header):
+        ahead.fill(most)
+        size = form.size(ahead.buffer, min(most, ahead.reach()))
+        if size is not None:
+            return size
     return None
 
 
-def _mismatch(ahead: _Ahead, size: int) -> str:
+def _mismatch(ahead: _Ahead, size: int, form: RecordForm) -> str:
     """Why the record cannot have this size; empty where it can."""
     if not ahead.fill(size):
         return "the file ends, or another record begins, within it"
-    following = _following(ahead, size)
+    following = _following(ahead, size, form)
     rest = following.lstrip(b"\r\n")
-    if rest.startswith(_MARK) or _MARK.startswith(rest):
+    if not rest or form.begins(rest, 0) or (ahead.has_ended and rest != following and b"\n" not in rest):
         return ""
-    if START.search(ahead.buffer, 1, size):
+    if form.start.search(ahead.buffer, 1, size):
         return "another record begins within it"
-    return "" if following.startswith((b"\r\n\r\n", b"\n\n")) else "its length does not fit what follows"
+    return "" if following.startswith(form.ends) else "its length does not fit what follows"
 
 
-def _following(ahead: _Ahead, size: int) -> bytes:
-    ahead.fill(size + _BETWEEN + len(_MARK))
-    return bytes(ahead.buffer[size : min(ahead.reach(), size + _BETWEEN + len(_MARK))])
+def _following(ahead: _Ahead, size: int, form: RecordForm) -> bytes:
+    most = size + _BETWEEN + form.longest
+    ahead.fill(most)
+    return bytes(ahead.buffer[size : min(ahead.reach(), most)])
 
 
 def _is_cut(ahead: _Ahead, here: FoundRecord, size: int) -> bool:
@@ -202,41 +214,42 @@ def _is_cut(ahead: _Ahead, here: FoundRecord, size: int) -> bool:
     return is_own and not bytes(ahead.buffer[size:]).strip(b"\r\n")
 
 
-def _stored(ahead: _Ahead, here: FoundRecord, size: int) -> tuple[int, int] | None:
+def _stored(ahead: _Ahead, here: FoundRecord, size: int, form: RecordForm) -> tuple[int, int] | None:
     if not ahead.is_member_start():
         return None
-    following = _following(ahead, size)
+    following = _following(ahead, size, form)
     line_ends = len(following) - len(following.lstrip(b"\r\n"))
     end = ahead.end_of_member(ahead.at + size + line_ends)
     return None if end is None else (here.member, end)
 
 
-def _skip(ahead: _Ahead, size: int) -> None:
+def _skip(ahead: _Ahead, size: int, form: RecordForm) -> None:
     """Go behind a record that is too large, or to the next one before its end: then its length was wrong."""
     end = ahead.at + size
     while ahead.at < end and ahead.fill(min(end - ahead.at, _BEGINNING)) | bool(ahead.buffer):
         step = min(end - ahead.at, ahead.reach())
-        if match := START.search(ahead.buffer, 1, step):
+        if match := form.start.search(ahead.buffer, 1, step):
             ahead.drop(match.start())
             return
-        is_last = ahead.at + step == end or step < len(ahead.buffer) or step <= _LONGEST_START
-        ahead.drop(step if is_last else step - _LONGEST_START)
+        is_last = ahead.at + step == end or step < len(ahead.buffer) or step <= form.longest
+        ahead.drop(step if is_last else step - form.longest)
         if is_last and ahead.buffer:
             return
 
 
-def _search(ahead: _Ahead) -> None:
+def _search(ahead: _Ahead, form: RecordForm) -> None:
     """Go to the next place where a record seems to begin; to the damage or to the end where there is none."""
     while True:
         reach = ahead.reach()
-        if match := START.search(ahead.buffer, 1, reach):
+        if match := form.start.search(ahead.buffer, 1, reach):
             ahead.drop(match.start())
             return
         if reach < len(ahead.buffer):
             ahead.drop(reach)
             return
-        kept = min(reach, _LONGEST_START)
+        kept = min(reach, form.longest)
         ahead.drop(reach - kept)
-        if not ahead.fill(kept + 1) and ahead.reach() == len(ahead.buffer):
+        ahead.fill(kept + _BEGINNING)
+        if ahead.reach() == len(ahead.buffer) == kept:
             ahead.drop(len(ahead.buffer))
             return

@@ -13,7 +13,8 @@ import pytest
 from tests.scan.inputs.written import html, url, warc_of
 from worker.scan.inputs.opening import stored
 from worker.scan.inputs.unpacking import GZIP, UnpackedPiece, pieces
-from worker.scan.inputs.warc_records import FoundRecord, records_of
+from worker.scan.inputs.warc.record_search import FoundRecord, records_of
+from worker.scan.inputs.warc.web_record import ARC, WARC, RecordForm
 
 PLAIN = warc_of(4)
 STARTS = [match.start() for match in re.finditer(rb"WARC/1\.", PLAIN)]
@@ -21,7 +22,7 @@ STARTS = [match.start() for match in re.finditer(rb"WARC/1\.", PLAIN)]
 
 def found_in(content: bytes, step: int = 10_000, most_bytes: int = 100_000) -> list[FoundRecord]:
     parts = [UnpackedPiece(content[at : at + step], 0 if not at else None) for at in range(0, len(content), step)]
-    return list(records_of(parts, most_bytes))
+    return list(records_of(parts, most_bytes, WARC))
 
 
 def numbers(found: list[FoundRecord]) -> list[int]:
@@ -103,10 +104,54 @@ def test_a_damaged_member_costs_its_record(damage: Callable[[bytes], bytes], tmp
     members[1] = damage(members[1])
     path = tmp_path / "a"
     path.write_bytes(b"".join(members))
-    found = list(records_of(pieces(stored(str(path)).open(), GZIP), 100_000))
+    found = list(records_of(pieces(stored(str(path)).open(), GZIP), 100_000, WARC))
     assert numbers(found) == [0, 2, 3]
     broken = [one for one in found if one.broken]
     assert [(one.broken, one.member) for one in broken] == [("damaged", len(members[0]))] * bool(members[1])
     last = len(members[0] + members[1] + members[2])
     assert [one.stored for one in found][-1] == (last, last + len(members[3]))
     assert url(3).encode() in gzip.decompress(path.read_bytes()[last:])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"WARC/1.0\nWARC-A:\n" * 60_000,
+        b"WARC/1.0\nWARC-A: b\nContent-Length: 999999\n\n" * 20_000,
+        b"WARC/1.0\nContent-Length: 99999999999\n\nHTTP/1.1 200 OK\nA: b\n" * 20_000,
+        b"WARC/1.0\nContent-Length: 0\n\n" * 30_000,
+        b"\n" * 1_000_000,
+        b"a:b\n" * 250_000,
+        PLAIN + b"WARC/1.0\n" * 100_000,
+        b"\nhttp://a.example/ 1.2.3.4 20010203040506 text/html 99999999\n" * 15_000,
+        b"http://a.example/ " + b"1.2.3.4 20010203040506 " * 40_000,
+    ],
+)
+@pytest.mark.parametrize("form", [WARC, ARC])
+@pytest.mark.timeout(60)
+def test_what_is_made_to_be_searched_long_is_searched_in_line_with_its_length(content: bytes, form: RecordForm) -> None:
+    looked_at = 0
+
+    def size(buffer: bytes | bytearray, reach: int) -> int | None:
+        nonlocal looked_at
+        looked_at += 1
+        return form.size(buffer, reach)
+
+    whole = [UnpackedPiece(content, 0, len(content))]
+    found = list(records_of(whole, 1_000_000, form._replace(size=size)))
+    assert looked_at <= 2 * len(content) // 16 and len(found) <= len(content) // 16 + 1
+    one_byte_members = [UnpackedPiece(b"%c" % byte, 20 * at, 20 * at + 20) for at, byte in enumerate(content[:50_000])]
+    assert len(list(records_of(one_byte_members, 1_000_000, form))) <= len(content) // 16 + 1
+
+
+def test_a_length_beyond_all_files_is_named_and_the_next_record_read() -> None:
+    for length in (b"1000000000000", b"9" * 60):
+        content = re.sub(rb"Content-Length: \d+", b"Content-Length: " + length, PLAIN, count=1)
+        found = found_in(content)
+        assert numbers(found) == [1, 2, 3]
+        assert [(one.broken, one.at) for one in found if one.broken] == [("too-large", 0)]
+
+
+def test_a_byte_order_mark_and_blank_lines_are_no_damage() -> None:
+    found = found_in(b"\xef\xbb\xbf\r\n\n" + PLAIN.replace(b"\r\n\r\nWARC/", b"\r\n\n\n\r\n\nWARC/"))
+    assert numbers(found) == [0, 1, 2, 3] and not any(one.broken for one in found)

@@ -1,0 +1,36 @@
+"""Records that belong to a page stay or go with it."""
+
+from __future__ import annotations
+
+from worker.scan.inputs.warc.kept_records import KeptRecords
+from worker.scan.inputs.warc.record_search import FoundRecord
+from worker.scan.inputs.warc.web_record import WebRecord
+
+
+def found(number: int) -> FoundRecord:
+    return FoundRecord(number, number, b"%d" % number)
+
+
+def test_what_belongs_to_a_page_waits_for_it_or_follows_it() -> None:
+    written: list[int] = []
+    kept = KeptRecords(lambda one: written.append(one.at))
+    kept.hold(found(0), WebRecord("request", "", b"", others=("page-1",)))
+    kept.hold(found(1), WebRecord("request", "", b"", id="request-2"))
+    kept.decide(found(2), WebRecord("response", "", b"", id="page-1"), True)
+    kept.decide(found(3), WebRecord("response", "", b"", id="page-2", others=("request-2",)), False)
+    kept.hold(found(4), WebRecord("metadata", "", b"", others=("page-2",)))
+    kept.hold(found(5), WebRecord("metadata", "", b"", others=("page-1",)))
+    kept.hold(found(6), WebRecord("metadata", "", b""))
+    kept.decide(found(7), WebRecord("response", "", b""), False)
+    assert written == [0, 2, 5]
+    kept.finish()
+    assert written == [0, 2, 5, 6]
+
+
+def test_more_than_can_be_held_stays() -> None:
+    written: list[int] = []
+    kept = KeptRecords(lambda one: written.append(one.at))
+    large = bytes(30 * 1024 * 1024)
+    for number in range(3):
+        kept.hold(FoundRecord(number, 0, large), WebRecord("request", "", b"", others=(f"page-{number}",)))
+    assert written == [0]

@@ -1,0 +1,141 @@
+"""Reads WARC and ARC files: each response and resource that is HTML or text, and each text of a WET file, is a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Final
+
+from worker.local.page import FetchedPage
+from worker.scan.inputs.opening import StoredFile
+from worker.scan.inputs.packed_file import PackedFile
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
+from worker.scan.inputs.unpacking import FRAME_HEAD, Compression, dictionary_frame
+from worker.scan.inputs.warc.http_response import HttpResponse, body_of, http_response
+from worker.scan.inputs.warc.kept_records import KeptRecords
+from worker.scan.inputs.warc.record_search import FoundRecord, records_of
+from worker.scan.inputs.warc.web_record import RecordForm, WebRecord
+
+_TEXT_TYPE: Final = re.compile(r"text/(?!css|javascript|calendar|dns)|application/.*(html|xml)|$", re.IGNORECASE)
+"""Content types of pages; nothing said is one of them."""
+_WEB: Final = re.compile(r"(https?|ftp|file)://", re.IGNORECASE)
+_PIECE: Final = 1024 * 1024
+
+
+class WarcFile(PackedFile):
+    """A WARC or an ARC, packed record by record, as a whole, or not."""
+
+    def __init__(self, file: StoredFile, compression: Compression | None, most_bytes: int, form: RecordForm) -> None:
+        super().__init__(file, compression, most_bytes)
+        self.kind = form.name
+        self._form: Final = form
+        self._is_whole: Final = compression is not None and self._is_packed_as_a_whole()
+
+    def records(self) -> Iterator[ArchivedPage | BrokenRecord]:
+        for _, _, found in self._found():
+            if isinstance(found, str):
+                self._passed_over[found] += 1
+            else:
+                yield found
+
+    def write_kept(self, target: Path, keep: Callable[[ArchivedPage], bool]) -> list[BrokenRecord]:
+        """Records that say of the file as a whole what it is stay, and those that belong to a page stay with it."""
+        reading = self.file.open()
+        try:
+            with target.open("wb") as out:
+                beginning = reading.read(FRAME_HEAD)
+                if size := dictionary_frame(beginning):  # without which nothing that follows can be unpacked
+                    out.write(beginning + reading.read(size - FRAME_HEAD))
+                kept = KeptRecords(lambda found: self._copy(found, reading.stream, out))
+                for found, record, page in self._found():
+                    if record is None:
+                        continue
+                    if found.broken:
+                        kept.decide(found, record, False)
+                    elif page == "warcinfo":
+                        kept.write(found)
+                    elif page in ("request", "metadata"):
+                        kept.hold(found, record)
+                    else:
+                        kept.decide(found, record, isinstance(page, ArchivedPage) and keep(page))
+                kept.finish()
+        finally:
+            reading.close()
+        return []
+
+    def _copy(self, found: FoundRecord, source: IO[bytes], out: IO[bytes]) -> None:
+        """As it is stored, where it is packed by itself and can be gone to."""
+        if self.compression is None:
+            out.write(found.content + self._form.ends[0])
+        elif found.stored is not None and source.seekable():
+            begin, end = found.stored
+            source.seek(begin)
+            while begin < end and (piece := source.read(min(_PIECE, end - begin))):
+                out.write(piece)
+                begin += len(piece)
+        else:
+            with self.compression.writer(out) as member:
+                member.write(found.content + self._form.ends[0])
+
+    def _found(self) -> Iterator[tuple[FoundRecord, WebRecord | None, ArchivedPage | BrokenRecord | str]]:
+        """Every record, with the page that it is, or the word that says why it is none."""
+        for found in records_of(self.pieces(), self.most_bytes, self._form):
+            place = RecordPlace(self.name, found.at if self._is_whole or self.compression is None else found.member)
+            record = self._form.read(found.content) if found.content else None
+            response = http_response(record.block) if record and record.kind == "response" else None
+            no_page = _no_page(record, response) if record else None
+            if found.broken or record is None:
+                yield found, record, no_page or BrokenRecord(place, found.broken, found.detail)
+            else:
+                yield found, record, no_page or self._page(record, response, place)
+
+    def _page(
+        self, record: WebRecord, response: HttpResponse | None, place: RecordPlace
+    ) -> ArchivedPage | BrokenRecord:
+        if not record.url:
+            return BrokenRecord(place, "damaged", "the record has no WARC-Target-URI")
+        content_type, body = record.content_type, record.block
+        if record.kind == "response":
+            if response is None:
+                return BrokenRecord(place, "damaged", "the record's HTTP header cannot be read")
+            if not response.is_whole:
+                return BrokenRecord(place, "damaged", "the record's HTTP header has no end")
+            content_type = response.headers.get("Content-Type")
+            body = body_of(response, self.most_bytes)
+        if len(body) > self.most_bytes:
+            return BrokenRecord(place, "too-large", f"more than {self.most_bytes} bytes when its body is unpacked")
+        is_text = record.kind == "conversion"
+        page = FetchedPage(
+            url=record.url,
+            body=None if is_text else body,
+            text=body.decode(errors="replace") if is_text else None,
+            content_type=None if is_text else content_type,
+            fetched=record.fetched,
+        )
+        return ArchivedPage(place, record.id or record.url, page)
+
+    def _is_packed_as_a_whole(self) -> bool:
+        """Whether the first member holds more than a record."""
+        found = records_of(self.pieces(), self.most_bytes, self._form)
+        first = next((one for one in found if not one.broken), None)
+        return first is not None and first.stored is None
+
+
+def _no_page(record: WebRecord, response: HttpResponse | None) -> str | None:
+    """Why a whole record, or one of which this is the beginning, is no page; None where it is one, or should be."""
+    if record.kind == "conversion":
+        return None
+    if record.kind not in ("response", "resource"):
+        return record.kind
+    if record.url and not _WEB.match(record.url):
+        return "not-web"
+    content_type = record.content_type or ""
+    if record.kind == "response":
+        if response is None:
+            is_http = not content_type or content_type.lower().startswith("application/http")
+            return None if is_http else "not-web"
+        if response.status != 200:
+            return "not-200"
+        content_type = response.headers.get("Content-Type") or ""
+    return None if _TEXT_TYPE.match(content_type) else "not-text"
