@@ -45,7 +45,7 @@ def test_a_folder_is_its_pages_and_then_its_archives(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        (b"\x89PNG\r\n\x1a\n\0\0", "is nothing that pages are read from: WARC, JSON lines"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "is nothing that pages are read from: WARC, ARC"),
         (b'[{"url": "a"}]', "is one JSON value, not one a line: .*jq -c"),
         (jsonl([{"title": "a"}]), "no column that seems to hold a page"),
     ],
@@ -101,6 +101,20 @@ def test_a_file_that_vanishes_while_a_folder_is_looked_through_costs_no_other_on
     listed = files_within(str(tmp_path))
     monkeypatch.setattr("worker.scan.inputs.find.files_within", lambda folder, without: listed)
     (tmp_path / "a.html").unlink()
+    (archive,) = find_archives([str(tmp_path)], Fields(), most_bytes=MOST)
+    assert [page.id for page in pages_of(archive)] == ["b.html"]
+    assert [one.reason for one in broken_of(archive)] == ["no-page"]
+
+
+@pytest.mark.parametrize("name", ["a.warc.gz", "a.arc", "a.jsonl", "a.parquet"])
+@pytest.mark.parametrize("content", [html(1).encode(), b"a text of nothing but words"])
+def test_a_page_in_the_place_of_an_archive_is_an_error_that_names_both(
+    name: str, content: bytes, tmp_path: Path
+) -> None:
+    path = put(tmp_path, name, content)
+    put(tmp_path, "b.html", html(1).encode())
+    with pytest.raises(UsageError, match=r"says by its name that it is .*, and its content is one page of"):
+        find_archives([str(path)], Fields(), most_bytes=MOST)
     (archive,) = find_archives([str(tmp_path)], Fields(), most_bytes=MOST)
     assert [page.id for page in pages_of(archive)] == ["b.html"]
     assert [one.reason for one in broken_of(archive)] == ["no-page"]

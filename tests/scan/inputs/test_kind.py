@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.scan.inputs.written import csv_of, html, jsonl, put, rows, warc_of
-from worker.scan.inputs.kind import Kind, delimiter_of, kind_of, kind_of_content
+from worker.scan.inputs.kind import Kind, contradiction, delimiter_of, kind_of, kind_of_content
 from worker.scan.inputs.opening import stored
 from worker.scan.inputs.unpacking import GZIP
 
@@ -22,6 +22,11 @@ from worker.scan.inputs.unpacking import GZIP
         (b"\x00\x01" + warc_of(1)[100:] + warc_of(1), "warc"),
         (b"<pre>\nWARC/1.0\r\nWARC-Type: response\r\n</pre>", "html"),
         (b'{"text": "how a record begins:\nWARC/1.0\r\nWARC-Type: response\r\n"}', "jsonl"),
+        (b"filedesc://a.arc 0.0.0.0 20010203040506 text/plain 9\n1 0 a\nURL\n", "arc"),
+        (b"cut\nhttp://a.example/ 1.2.3.4 20010203040506 text/html 5\nHTTP/1.1", "arc"),
+        (b"\xef\xbb\xbf\n" + warc_of(1), "warc"),
+        (b"MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=a\r\n\r\n--a", "mhtml"),
+        (b"MIME-Version: 1.0\nContent-Type: text/plain\n\nHello", "text"),
         (jsonl(rows(1)), "jsonl"),
         (b'\xef\xbb\xbf{"a": 1}\n', "jsonl"),
         (b'\n {"text": "' + b"a" * 70_000, "jsonl"),
@@ -66,3 +71,20 @@ def test_a_name_counts_where_the_content_is_damaged(tmp_path: Path) -> None:
     damaged = b"\0" + warc_of(2, packed=True)[1:]
     assert kind_of(stored(str(put(tmp_path, "a.warc.gz", damaged)))) == ("warc", GZIP)
     assert kind_of(stored(str(put(tmp_path, "a", damaged)))) == ("unknown", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a.warc", "WARC"), ("A.WARC.GZ", "WARC"), ("a.wet", "WARC"), ("a.arc.gz", "ARC"), ("a.wacz", "WACZ"),
+        ("a.jsonl", "JSON lines"), ("a.jl.zst", "JSON lines"), ("a.json", "JSON"), ("a.parquet", "Parquet"),
+        ("b/c.d/a.csv", "CSV"),
+    ],
+)  # fmt: skip
+def test_one_page_in_a_file_whose_name_says_that_it_holds_many_contradicts_it(name: str, said: str) -> None:
+    for kind, is_ in (("html", "HTML"), ("mhtml", "MHTML"), ("text", "text")):
+        why = contradiction(name, kind)  # type: ignore[arg-type]
+        assert why.startswith(f"{name} says by its name that it is {said}, and its content is one page of {is_}:")
+    for kind in ("warc", "arc", "jsonl", "csv", "parquet", "empty", "damaged", "unknown", "zip"):
+        assert not contradiction(name, kind)  # type: ignore[arg-type]
+    assert not contradiction(f"{name}.html", "html") and not contradiction("warc", "text")

@@ -12,6 +12,7 @@ from worker.errors import UsageError
 from worker.local.page import FetchedPage
 from worker.scan.inputs.fields import file_url
 from worker.scan.inputs.kind import Kind
+from worker.scan.inputs.mhtml import saved_page
 from worker.scan.inputs.opening import StoredFile, printable
 from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
@@ -19,11 +20,13 @@ from worker.scan.inputs.unpacking import Compression, pieces
 
 _PIECE: Final = 1024 * 1024
 _CONTENT_TYPES: Final[Mapping[str, str]] = {"html": "text/html", "text": "text/plain"}
+_MOST_MHTML: Final = 64 * 1024 * 1024
+"""Bytes of a page with its pictures, which are held to find the page among them."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """A file and what it is: ``html``, ``text``, ``empty``; or ``unknown`` or ``damaged``, with ``why``."""
+    """A file and what it is: ``html``, ``mhtml``, ``text``, ``empty``; or ``unknown`` or ``damaged``, with ``why``."""
 
     file: StoredFile
     kind: Kind
@@ -103,26 +106,32 @@ class PageFiles:
 
     def _page(self, one: FilePage) -> ArchivedPage | BrokenRecord:
         place = RecordPlace(one.file.name, 0)
-        if one.kind not in _CONTENT_TYPES:
+        if one.kind not in (*_CONTENT_TYPES, "mhtml"):
             return BrokenRecord(place, "damaged" if one.kind == "damaged" else "no-page", one.why)
         try:
             reading = one.file.open()
         except UsageError as error:
             return BrokenRecord(place, "damaged", str(error))
         body = bytearray()
+        most = max(self._most_bytes, _MOST_MHTML) if one.kind == "mhtml" else self._most_bytes
         try:
             for piece in pieces(reading, one.compression):
                 if piece.damage:
                     return BrokenRecord(place, "damaged", piece.damage)
                 body += piece.content
-                if len(body) > self._most_bytes:
-                    return BrokenRecord(place, "too-large", f"more than {self._most_bytes} bytes")
+                if len(body) > most:
+                    return BrokenRecord(place, "too-large", f"more than {most} bytes")
         finally:
             reading.close()
         below = one.file.below
-        page = FetchedPage(
-            url=file_url(below if self._is_folder else one.file.where),
-            body=bytes(body),
-            content_type=_CONTENT_TYPES[one.kind],
-        )
+        url = file_url(below if self._is_folder else one.file.where)
+        if one.kind == "mhtml":
+            saved = saved_page(bytes(body))
+            if saved is None:
+                return BrokenRecord(place, "no-page", f"{one.file.name} has no part that is HTML or text")
+            if len(saved.body) > self._most_bytes:
+                return BrokenRecord(place, "too-large", f"more than {self._most_bytes} bytes of HTML")
+            page = FetchedPage(saved.url or url, saved.body, content_type=saved.content_type, fetched=saved.fetched)
+        else:
+            page = FetchedPage(url, bytes(body), content_type=_CONTENT_TYPES[one.kind])
         return ArchivedPage(place, printable(below.partition("/")[2]) if self._is_folder else one.file.name, page)

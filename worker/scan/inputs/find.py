@@ -11,7 +11,7 @@ from worker.scan.inputs.csv_rows import CsvRows
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.files import FilePage, PageFiles
 from worker.scan.inputs.jsonl import JsonlFile
-from worker.scan.inputs.kind import kind_of
+from worker.scan.inputs.kind import contradiction, kind_of
 from worker.scan.inputs.opening import (
     DamagedFile,
     NotInstalled,
@@ -25,10 +25,14 @@ from worker.scan.inputs.opening import (
 )
 from worker.scan.inputs.parquet_rows import ParquetRows
 from worker.scan.inputs.records import Archive
+from worker.scan.inputs.wacz import WaczMember, wacz_members
 from worker.scan.inputs.warc.warc_file import WarcFile
 from worker.scan.inputs.warc.web_record import ARC, WARC
 
-_WHAT: Final = "WARC, JSON lines, CSV, Parquet, HTML and text are read, each also packed with gzip, zstd, xz or bzip2"
+_WHAT: Final = (
+    "WARC, ARC, WACZ, JSON lines, CSV, Parquet, HTML, MHTML and text are read, each also packed with gzip, zstd, xz or "
+    "bzip2"
+)
 
 
 def find_archives(
@@ -60,29 +64,58 @@ def _archives(name: str, fields: Fields, most_bytes: int, without: Path | None) 
 def _named(name: str, fields: Fields, most_bytes: int, without: Path | None, *, is_strict: bool) -> list[Archive]:
     if is_folder(name):
         return _within(name, fields, most_bytes, without)
-    found = _opened(stored(name), fields, most_bytes)
-    if isinstance(found, FilePage):
-        if is_strict and found.kind == "unknown":
-            raise UsageError(found.why)
-        return [PageFiles(found.file.name, found.file.below, [found], most_bytes, is_folder=False)]
-    return [found]
+    file = stored(name)
+    found = _found(file, fields, most_bytes)
+    archives = [one for one in found if not isinstance(one, FilePage)]
+    pages = [one for one in found if isinstance(one, FilePage)]
+    if is_strict and not archives and pages[0].kind == "unknown":
+        raise UsageError(pages[0].why)
+    return [*([PageFiles(file.name, file.below, pages, most_bytes, is_folder=False)] if pages else []), *archives]
 
 
 def _within(folder: str, fields: Fields, most_bytes: int, without: Path | None) -> list[Archive]:
     pages: list[FilePage] = []
     archives: list[Archive] = []
     for file in files_within(folder, without):
-        found = _opened(file, fields, most_bytes)
-        if isinstance(found, FilePage):
-            pages.append(found)
-        else:
-            archives.append(found)
+        for found in _found(file, fields, most_bytes):
+            if isinstance(found, FilePage):
+                pages.append(found)
+            else:
+                archives.append(found)
     if not pages and not archives:
         raise UsageError(f"{folder} holds no file: name a folder with archives or pages")
     if not pages:
         return archives
     below = pages[0].file.below.partition("/")[0]
     return [PageFiles(printable(folder), below, pages, most_bytes, is_folder=True), *archives]
+
+
+def _found(file: StoredFile, fields: Fields, most_bytes: int) -> list[Archive | FilePage]:
+    """What a file is; of a WACZ, the WARCs in it, and of each that is none, why."""
+    found = _opened(file, fields, most_bytes)
+    if not isinstance(found, FilePage) or found.kind != "zip":
+        return [found]
+    try:
+        members = wacz_members(file)
+    except DamagedFile as error:
+        return [FilePage(file, "damaged", why=str(error))]
+    if not members:
+        why = f"{file.name} is a ZIP with no WARC in it: unpack it, and name the folder"
+        return [FilePage(file, "unknown", why=why)]
+    return [_warc_within(member, most_bytes) for member in members]
+
+
+def _warc_within(member: WaczMember, most_bytes: int) -> Archive | FilePage:
+    found = _opened(member, Fields(), most_bytes)
+    if isinstance(found, FilePage) and found.kind in ("empty", "damaged"):
+        return found
+    if not isinstance(found, WarcFile):
+        why = f"{member.name} lies where a WACZ has WARCs, and is none: take it out, and name it itself"
+        return FilePage(member, "unknown", why=why)
+    if found.compression is not None and member.is_shrunk:
+        why = f"{member.name} is packed, and its ZIP makes it many times as small: take it out, and name it"
+        return FilePage(member, "damaged", why=why)
+    return found
 
 
 def _opened(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | FilePage:
@@ -107,7 +140,9 @@ def _opened(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | File
         return FilePage(file, "damaged", compression, str(error))
     except UsageError as error:
         return FilePage(file, "unknown", compression, str(error))
-    if kind in ("html", "text", "empty"):
+    if why := contradiction(file.name, kind):
+        return FilePage(file, "unknown", compression, why)
+    if kind in ("html", "mhtml", "text", "empty", "zip"):
         return FilePage(file, kind, compression)
     if kind == "damaged":
         why = f"{file.name} cannot be unpacked from its beginning on"

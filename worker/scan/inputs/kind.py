@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final, Literal
 
 from worker.scan.inputs.fields import EITHER, GUESSES
+from worker.scan.inputs.mhtml import is_mhtml
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.unpacking import BZIP2, GZIP, XZ, ZSTD, Compression, compression_of, pieces
+from worker.scan.inputs.wacz import ZIP_STARTS
 from worker.scan.inputs.warc.web_record import ARC, WARC
 
-Kind = Literal["warc", "arc", "jsonl", "csv", "parquet", "html", "text", "json", "empty", "damaged", "unknown"]
+Kind = Literal[
+    "warc", "arc", "jsonl", "csv", "parquet", "zip", "html", "mhtml", "text", "json", "empty", "damaged", "unknown"
+]
 
 _SAMPLE: Final = 64 * 1024
 _PARQUET: Final = b"PAR1"
@@ -33,6 +37,22 @@ _BY_NAME: Final[dict[str, Kind]] = {
     ".ndjson": "jsonl",
     ".jl": "jsonl",
 }
+_SAID_BY_NAME: Final = {
+    ".warc": "WARC",
+    ".wet": "WARC",
+    ".wat": "WARC",
+    ".arc": "ARC",
+    ".wacz": "WACZ",
+    ".jsonl": "JSON lines",
+    ".ndjson": "JSON lines",
+    ".jl": "JSON lines",
+    ".json": "JSON",
+    ".parquet": "Parquet",
+    ".csv": "CSV",
+    ".tsv": "CSV",
+}
+"""What holds many pages, and is called so."""
+_PAGES: Final[Mapping[Kind, str]] = {"html": "HTML", "mhtml": "MHTML", "text": "text"}
 _PACKED_BY_NAME: Final = {".gz": GZIP, ".zst": ZSTD, ".xz": XZ, ".bz2": BZIP2}
 
 
@@ -52,6 +72,8 @@ def kind_of(file: StoredFile, names: Collection[str | None] = ()) -> tuple[Kind,
         return "empty", None
     if beginning.startswith(_PARQUET):
         return "parquet", None
+    if beginning.startswith(ZIP_STARTS):
+        return "zip", None
     stem, packed_by_name = _parts(file.name)
     compression = compression_of(beginning)
     content, is_damaged = (beginning, False) if compression is None else _unpacked(file, compression)
@@ -64,6 +86,21 @@ def kind_of(file: StoredFile, names: Collection[str | None] = ()) -> tuple[Kind,
     if kind == "text" and stem in (".csv", ".tsv"):
         return "csv", compression  # whose columns nobody knows: the user is told their names
     return kind, compression
+
+
+def contradiction(name: str, kind: Kind) -> str:
+    """Why a file is not taken for one page whose name says that it holds many; empty where it is.
+
+    Such a file is an error page that was saved in the place of an archive, or an archive with a damaged beginning: one
+    page out of it would hide that all others are missing.
+    """
+    said = _SAID_BY_NAME.get(_parts(name)[0])
+    if said is None or kind not in _PAGES:
+        return ""
+    return (
+        f"{name} says by its name that it is {said}, and its content is one page of {_PAGES[kind]}: get the file anew, "
+        "or give it the name of what it is"
+    )
 
 
 def kind_of_content(content: bytes, names: Collection[str | None] = ()) -> Kind:
@@ -82,6 +119,8 @@ def kind_of_content(content: bytes, names: Collection[str | None] = ()) -> Kind:
         return "jsonl"
     if _MARKUP.match(text) and is_text:
         return "html"
+    if is_mhtml(text):
+        return "mhtml"
     for form in (WARC, ARC):
         if form.start.search(content):  # behind a damaged beginning
             return form.name
@@ -140,4 +179,4 @@ def _parts(name: str) -> tuple[str, Compression | None]:
     packed = _PACKED_BY_NAME.get("." + words[-1])
     if packed is not None:
         words.pop()
-    return "." + words[-1], packed
+    return ("." + words[-1] if len(words) > 1 else ""), packed

@@ -56,25 +56,28 @@ class StoredFile:
         Raises:
             UsageError: it is not there any more, or may not be read.
         """
-        return Reading(self)
+        return Reading(self.name, _opened(self.where))
 
 
 class Reading:
     """A file that is read from its first byte on. ``position`` says how many bytes were."""
 
-    def __init__(self, file: StoredFile) -> None:
+    def __init__(self, name: str, stream: BinaryIO) -> None:
         self.position = 0
-        self._name: Final = file.name
-        self.stream: Final = _opened(file.where)
+        self._name: Final = name
+        self.stream: Final = stream
 
     def read(self, size: int) -> bytes:
         """The next bytes, fewer than asked for only at the end.
 
         Raises:
             Unavailable: the disk, or the network, fails.
+            DamagedFile: it lies in another file, which does not hold it as it says.
         """
         try:
             content = self.stream.read(size)
+        except (Unavailable, UsageError):
+            raise
         except Exception as error:  # what a file system of fsspec raises is its own affair
             raise failing(self._name, error) from error
         self.position += len(content)

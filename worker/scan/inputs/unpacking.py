@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol
 
-from worker.scan.inputs.opening import Reading, needs
+from worker.scan.inputs.opening import DamagedFile, Reading, needs
 
 CHUNK: Final = 256 * 1024
 """Bytes that are read, or unpacked, at once."""
@@ -188,7 +188,10 @@ def dictionary_frame(beginning: bytes) -> int:
 
 def pieces(reading: Reading, compression: Compression | None) -> Iterator[UnpackedPiece]:
     """All that the file holds, unpacked, at most ``CHUNK`` bytes at once. A file that is not packed is one member."""
-    return _stored(reading) if compression is None else _Members(reading, compression).pieces()
+    try:
+        yield from _stored(reading) if compression is None else _Members(reading, compression).pieces()
+    except DamagedFile as error:
+        yield UnpackedPiece(b"", reading.position, damage=str(error))
 
 
 def _stored(reading: Reading) -> Iterator[UnpackedPiece]:

@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from worker.scan.inputs.headers import Headers, headers_at
 from worker.scan.inputs.opening import needs
 from worker.scan.inputs.unpacking import ZSTD, Deflated, Unpacker
-from worker.scan.inputs.warc.headers import Headers, headers_at
 
 _STATUS: Final = re.compile(rb"HTTP(?:/\d{1,2}(?:\.\d{1,2})?)?[ \t]+(\d{3})(?!\d)[^\n]*(?:\n|$)", re.IGNORECASE)
 _CHUNK: Final = re.compile(rb"[ \t]*([0-9a-fA-F]{1,16})[ \t]*(?:;[^\n]{0,4096})?\r?\n")
