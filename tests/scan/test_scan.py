@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.scan.archives import some_pages, write_jsonl
+from tests.scan.inputs.warc.odd_archives import odd_archives
 from tests.test_imports import ROOT
 from worker.config import Settings
 from worker.errors import Refused, Unavailable, UsageError
@@ -133,6 +135,37 @@ def test_killed_at_any_page_and_resumed_it_leaves_the_same_files(
         run(task(out, *archives, write=True), tell=die)
     assert run(task(out, *archives, write=True), resume=True, processes=1 + (at == 40)) is not None
     assert files(out) == files(whole)
+
+
+@pytest.mark.parametrize("at", [1, 14])
+def test_odd_archives_are_gone_on_with_at_any_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: int) -> None:
+    monkeypatch.setattr(judging, "CHECKPOINT_SECONDS", 0.0)
+    chosen = ("length-trillion.warc.gz", "broken-member.warc.gz", "version-2.arc", "junk-between.arc", "http-lf.warc")
+    odd = {one.name: one.content for one in odd_archives() if one.name in chosen}
+    inputs = tmp_path / "in"
+    inputs.mkdir()
+    with zipfile.ZipFile(inputs / "a.wacz", "w", zipfile.ZIP_DEFLATED) as wacz:
+        for name, content in odd.items():
+            (inputs / name).write_bytes(content)
+            wacz.writestr(f"archive/{name}", content)
+        wacz.writestr("archive/page.warc", "<p>an error page</p>")
+    (inputs / "a.mhtml").write_text("MIME-Version: 1.0\nContent-Type: text/html\n\n<p>a page that was saved</p>")
+
+    def die(done: Done) -> None:
+        if done.pages == at:
+            raise Killed
+
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert run(task(whole, inputs, write=True)) is not None
+    with pytest.raises(Killed):
+        run(task(out, inputs, write=True), tell=die)
+    assert run(task(out, inputs, write=True), resume=True) is not None
+    assert files(out) == files(whole)
+    expected = [one for one in odd_archives() if one.name in chosen]
+    assert len(rows(whole)) == 2 * sum(one.pages for one in expected) + 1
+    dead = (whole / "dead-letters.jsonl").read_bytes().count(b"\n")
+    assert dead == 2 * sum(sum(one.dead.values()) for one in expected) + 1
+    assert (whole / "unique" / "in" / "a.wacz" / "length-trillion.warc.gz").exists()
 
 
 def test_asked_to_stop_it_can_be_gone_on_with(

@@ -34,8 +34,9 @@ _SECONDS: Final = {True: 0.5, False: 10.0}
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Reads pages out of WARC, JSON lines, CSV, Parquet, HTML and text files, judges them in their order as workers "
-        "on Kafka would, and writes into DIR: verdicts.jsonl and verdicts.parquet (a row a page), dead-letters.jsonl, "
+        "Reads pages out of WARC, ARC, WACZ, JSON lines, CSV, Parquet, HTML, MHTML and text files, judges them in "
+        "their order as workers on Kafka would, and writes into DIR: verdicts.jsonl and verdicts.parquet (a row a "
+        "page), dead-letters.jsonl, "
         "summary.json and report.html. What a file is, its content says, not its name; it may be compressed (gzip, "
         "zstd, xz, bzip2). The same files and settings give the same result, however many processes parse."
     )

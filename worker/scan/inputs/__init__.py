@@ -1,1 +1,1 @@
-"""Reads pages out of archives: WARC, JSON lines, CSV, Parquet, and folders of files."""
+"""Reads pages out of archives: WARC, ARC, WACZ, JSON lines, CSV, Parquet, and folders of files."""

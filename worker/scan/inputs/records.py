@@ -14,9 +14,9 @@ from worker.urls import without_userinfo
 class RecordPlace(NamedTuple):
     """Where a record begins.
 
-    ``file`` is the name by which the file was found. ``offset`` counts bytes of the file as it is stored in a WARC of
-    which each record is compressed by itself or none is, bytes of the unpacked file in one that is compressed as a
-    whole, in JSON lines and CSV, rows in Parquet; it is 0 for a page that is a file of its own.
+    ``file`` is the name by which the file was found. ``offset`` counts bytes of the file as it is stored in a WARC or
+    an ARC of which each record is compressed by itself or none is, bytes of the unpacked file in one that is compressed
+    as a whole, in JSON lines and CSV, rows in Parquet; it is 0 for a page that is a file of its own.
     """
 
     file: str
@@ -71,7 +71,7 @@ class Archive(Protocol):
 
     @property
     def form(self) -> str:
-        """What it is: ``warc``, ``jsonl``, ``csv``, ``parquet`` or ``files``, with ``+`` and the compression."""
+        """``warc``, ``arc``, ``jsonl``, ``csv``, ``parquet`` or ``files``, with ``+`` and the compression."""
 
     @property
     def below(self) -> str:
