@@ -95,6 +95,11 @@ def test_names_in_a_zip_lead_nowhere_else(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_member_without_a_name_is_passed_over(tmp_path: Path) -> None:
+    content = wacz({"QQ": b"", "archive/": b"", "archive/a.warc": warc_of(1)}).replace(b"QQ", b"\0Q")
+    assert [member.below for member in wacz_members(stored(str(put(tmp_path, "c.wacz", content))))] == ["c.wacz/a.warc"]
+
+
 def test_a_wacz_within_a_wacz_is_named(tmp_path: Path) -> None:
     inner = wacz({"archive/a.warc": warc_of(1)})
     broken, warc = found_in(put(tmp_path, "c.wacz", wacz({"one.wacz": inner, "archive/b.warc": warc_of(1)})))

@@ -63,7 +63,7 @@ def wacz_members(file: StoredFile) -> list[WaczMember]:
             info=info,
         )
         for info in container.members()
-        if not info.is_dir() and (info.filename.startswith(_FOLDER) or _is_called_warc(info.filename))
+        if not info.filename.endswith("/") and (info.filename.startswith(_FOLDER) or _is_called_warc(info.filename))
     ]
 
 
