@@ -19,6 +19,25 @@ VARIABLES: Final = {
     "{words}": st.lists(st.text(string.ascii_lowercase, min_size=1), min_size=3, max_size=6).map("-".join),
 }
 """What may stand in a path in place of a kind's name."""
+HANGING: Final = [
+    *(
+        "https://a.example/" + segment
+        for segment in (
+            *(f"a{'%20' * count}-" for count in (26, 1_000, 100_000)),
+            "a" + "-%20" * 100_000,
+            "a-" * 100_000 + "_",
+            ("a" * 30 + "-") * 50_000 + ".",
+            "f" * 300_000 + "!",
+            "1" * 300_000 + "!",
+            ";a=b" * 100_000,
+            "/" * 300_000,
+            "x?" + "a=1&" * 100_000,
+            "x?a=" + "1a" * 100_000,
+        )
+    ),
+    "https://" + "a." * 100_000 + "/x",
+]
+"""Paths at which a pattern hung, or one could."""
 LITERALS: Final = ("shop", "about-us", "Calendar", "b")
 
 
@@ -51,6 +70,15 @@ LITERALS: Final = ("shop", "about-us", "Calendar", "b")
 )
 def test_a_template_is_host_path_and_names_of_the_query(url: str, template: str) -> None:
     assert address_of(url).template == template
+
+
+@pytest.mark.parametrize("url", HANGING, ids=lambda url: url[18:40])
+def test_no_url_takes_longer_than_it_is_long(url: str) -> None:
+    assert len(address_of(url).template) < 5_000
+
+
+def test_what_is_longer_than_any_segment_is_words_and_is_not_remembered() -> None:
+    assert address_of(f"https://a.example/{'1' * 10_000}?x={'1' * 600}").template == "a.example/{words}?x"
 
 
 def test_the_host_is_told_apart() -> None:

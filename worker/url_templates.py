@@ -27,6 +27,8 @@ _LONGEST_SEGMENT: Final = 512
 _MOST_READ: Final = 4096
 """Characters of a path and of a query that are read: what a trap appends without end is no reason to read it without
 end."""
+_LONGEST_HOST: Final = 253
+"""Characters of a name in the DNS."""
 _LONGEST: Final = 4 * _MOST_READ
 """Characters of a URL that are read at all."""
 
@@ -50,7 +52,7 @@ def address_of(url: str) -> Address:
     """Host and template of a URL; of what is no URL the text itself is taken for a path."""
     try:
         parts = urlsplit(url[:_LONGEST])
-        host = parts.hostname or ""
+        host = (parts.hostname or "")[:_LONGEST_HOST]
     except ValueError:
         return Address("", ("(no URL)",))
     segments = parts.path[:_MOST_READ].split("/")

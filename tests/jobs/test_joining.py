@@ -19,7 +19,9 @@ def row(url: str, offset: int, verdict: Any = "unique", original: str | None = N
     return JobRow(url=url, verdict=verdict, duplicate_of=original, reason="why", partition=0, offset=offset)
 
 
-def joined(tmp_path: Path, items: str, *rows: JobRow, on: str = "url") -> tuple[list[dict[str, Any]], tuple[int, int]]:
+def joined(
+    tmp_path: Path, items: str, *rows: JobRow, on: str = "url"
+) -> tuple[list[dict[str, Any]], tuple[int, int, int]]:
     (tmp_path / "items.jsonl").write_text(items, encoding="utf-8")
     out = io.BytesIO()
     counted = join(tmp_path / "items.jsonl", on, iter(rows), out)
@@ -41,7 +43,7 @@ def test_an_item_keeps_what_it_has_and_gets_the_verdict_on_its_page_however_its_
         {"url": "http://nobody.example/", "dedup": None},
         {"url": None, "dedup": None},
     ]
-    assert counted == (3, 1)
+    assert counted == (3, 1, 0)
 
 
 def test_verdicts_of_workers_that_spell_urls_otherwise_are_found(tmp_path: Path) -> None:
@@ -56,6 +58,17 @@ def test_items_of_a_page_that_was_fetched_again_get_the_verdicts_in_the_order_of
     again = [row("http://a.example/", 9, "refetch", "http://a.example/"), row("http://a.example/", 2)]
     found, _ = joined(tmp_path, '{"page": "http://a.example/"}\n' * 3, *again, on="page")
     assert [item["dedup"]["verdict"] for item in found] == ["unique", "refetch", "refetch"]
+
+
+@pytest.mark.parametrize("deep", ["[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000])
+def test_an_item_that_is_nested_too_deep_to_be_read_is_written_as_it_came(tmp_path: Path, deep: str) -> None:
+    item = f'{{"url": "http://a.example/", "deep": {deep}}}'
+    (tmp_path / "items.jsonl").write_text(f'{item}\n{{"url": "http://a.example/"}}\n', encoding="utf-8")
+    out = io.BytesIO()
+    assert join(tmp_path / "items.jsonl", "url", iter([row("http://a.example/", 1)]), out) == (2, 1, 1)
+    first, second = out.getvalue().decode().splitlines()
+    assert first == item
+    assert json.loads(second)["dedup"]["verdict"] == "unique"
 
 
 @pytest.mark.parametrize(

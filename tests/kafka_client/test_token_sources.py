@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import sys
@@ -179,6 +180,10 @@ def test_a_command_prints_a_token_or_json_with_its_time() -> None:
         ("raise SystemExit(3)", Unavailable, r"ended with 3 \(it said nothing\)"),
         ("pass", Unavailable, "gave nothing"),
         ('print("{")', UsageError, "gave no JSON object"),
+        (r'print("{\"access_token\":" + "[" * 100_000 + "]" * 100_000 + "}")', UsageError, "gave no JSON object"),
+        (r'print("{\"a\":" * 30_000 + "1" + "}" * 30_000)', UsageError, "gave no JSON object"),
+        (r'print("{\"expires_in\":" + "9" * 5_000 + "}")', UsageError, "gave no JSON object"),
+        (r'print("{\"access_token\": {}}")', Unavailable, "gave nothing"),
         ('print("{}")', Unavailable, "gave nothing"),
         ('print("token: abc")', UsageError, "something else than a token"),
     ],
@@ -189,6 +194,19 @@ def test_a_command_that_gives_none_is_told_without_its_arguments(
     with pytest.raises(error, match=f"sasl_oauth_token_command=.*{why}") as raised:
         by_command(program)
     assert " -c " not in str(raised.value)
+
+
+def test_a_time_beyond_all_times_is_none() -> None:
+    assert by_command(f'print("{{\\"access_token\\": \\"{BARE}\\", \\"expires_in\\": 1{"0" * 400}}}")') == Token(
+        BARE, None
+    )
+
+
+@pytest.mark.parametrize("claims", ['{"exp":' + "[" * 100_000 + "]" * 100_000 + "}", '{"exp": 1' + "0" * 400 + "}"])
+def test_a_json_web_token_that_cannot_be_read_is_a_bare_one(claims: str, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("e30." + base64.urlsafe_b64encode(claims.encode()).decode().rstrip("=") + ".c2ln")
+    assert by_file(file).expires is None
 
 
 def test_a_command_that_is_none_is_told() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
+
 from tests.report.reports import real_rows
 from worker.report.tally import KINDS, SIMILARITIES, UNKNOWN, Named, Names, Tally
 
@@ -45,3 +47,12 @@ def test_of_too_many_names_the_rarest_are_counted_together() -> None:
     assert len(names.all()) <= 10
     assert names.all()[0] == Named("often", 1000, 0, 0, 0)
     assert sum(one.pages for one in names.most_duplicates(1)) == 2000
+
+
+def test_no_url_holds_up_a_report() -> None:
+    rows = [
+        msgspec.structs.replace(row, url=f"https://a.example/a{'%20' * 1_000}-/{n}")
+        for n, row in enumerate(real_rows()[:20])
+    ]
+    (only,) = Tally().add_all(rows).templates.all()
+    assert (only.name, only.pages) == ("a.example/{words}/{number}", 20)

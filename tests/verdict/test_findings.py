@@ -148,6 +148,12 @@ def test_other_hosts_and_other_statuses_do_not_count() -> None:
     assert told.copies_of("x", *(page(path, status=0) for path in PATHS)) == []
 
 
+def test_no_url_holds_up_the_thread_that_judges() -> None:
+    told = Told(soft_404_places=4)
+    paths = [f"{'a' + '%20' * (26 + number)}-/{number}x{'%20' * 40}-" for number in range(12)]
+    assert told.copies_of("nothing", *map(page, paths)) == [], "they lie under words, all of them"
+
+
 def test_no_site_fills_the_memory_with_long_urls() -> None:
     told = Told()
     told.copies_of("x", page("1", names="2"))

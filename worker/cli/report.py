@@ -58,7 +58,7 @@ def _texts_of(folder: Path, settings: Settings) -> TextsOf | None:
     try:
         scanned: dict[str, Any] = json.loads((folder / FILE).read_bytes())
         return TextsAgain(_archives(scanned["archives"], folder, settings), settings)
-    except (OSError, ValueError, KeyError, TypeError, ImportError, UsageError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, ImportError, UsageError) as error:
         print(f"no pages are shown side by side, since the scanned files are not found: {error}", file=sys.stderr)
         return None
 

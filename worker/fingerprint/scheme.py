@@ -68,7 +68,7 @@ class Scheme:
         """
         try:
             values = json.loads(encoded)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UnreadableRecord(f"not a scheme: {error}") from error
         if not isinstance(values, dict) or any(isinstance(value, dict | list) for value in values.values()):
             raise UnreadableRecord(f"not a scheme: {encoded[:200]!r}")

@@ -19,17 +19,19 @@ TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason")
 
 
 class Joined(NamedTuple):
-    """How many items there were, and how many of them have a verdict."""
+    """How many items there were, how many of them have a verdict, and how many are nested too deep to be read."""
 
     items: int
     told: int
+    too_deep: int
 
 
 def join(items: Path, on: str, rows: Iterable[JobRow], out: BinaryIO) -> Joined:
     """Write the items in their order, each with the verdict on its page, or null, in the field ``dedup``.
 
     ``items`` are JSON lines, and ``on`` is the field that holds the page's URL, in whatever spelling. Of a page that
-    was fetched several times the items get the verdicts in the order in which it was; further ones get the last.
+    was fetched several times the items get the verdicts in the order in which it was; further ones get the last. An
+    item that is nested too deep to be read is written as it came.
 
     Raises:
         UsageError: the file cannot be read, or a line is no item that has such a field.
@@ -37,20 +39,27 @@ def join(items: Path, on: str, rows: Iterable[JobRow], out: BinaryIO) -> Joined:
     found: dict[str, deque[JobRow]] = defaultdict(deque)
     for row in sorted(rows, key=lambda row: (row.partition, row.offset)):
         found[_url_of(row.url_as_given or row.url)].append(row)
-    count = told = 0
+    count = told = too_deep = 0
     try:
         with items.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
-                if line.strip():
+                if not line.strip():
+                    continue
+                count += 1
+                verdict = None
+                try:
                     item = _item(items, number, line, on)
                     verdict = _next(found.get(_url_of(item[on])))
                     item[FIELD] = None if verdict is None else {name: getattr(verdict, name) for name in TOLD}
-                    out.write(json.dumps(item, ensure_ascii=False).encode() + b"\n")
-                    count += 1
-                    told += verdict is not None
+                    written = json.dumps(item, ensure_ascii=False)
+                except RecursionError:
+                    written = line.strip()
+                    too_deep += 1
+                out.write(written.encode() + b"\n")
+                told += verdict is not None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{items} cannot be read as lines of JSON ({error}): give --join the crawl's feed") from error
-    return Joined(count, told)
+    return Joined(count, told, too_deep)
 
 
 def _item(items: Path, number: int, line: str, on: str) -> dict[str, Any]:

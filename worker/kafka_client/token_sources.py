@@ -16,6 +16,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -192,9 +193,9 @@ def _printed(output: bytes, named: str, move: str) -> Token:
         return _granted(answer, named, move)
     try:
         expires = datetime.fromisoformat(status["expirationTimestamp"]).timestamp()
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         expires = None
-    return _checked(str(status.get("token", "")).encode(), expires, named, move)
+    return _checked(_text(status.get("token")), expires, named, move)
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -246,7 +247,7 @@ def _refused(status: int, body: IO[bytes], named: str) -> Stop:
     try:
         told = json.loads(body.read(ANSWER_LIMIT))
         why = " ".join(str(told[name]) for name in ("error", "error_description") if name in told)
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         why = ""
     message = f"no token for Kafka: {named} answered {status}" + (f" ({why[:300]})" if why else "")
     if status in _REFUSALS and status not in _TRY_AGAIN:
@@ -262,19 +263,24 @@ def _granted(answer: Mapping[str, Any], named: str, move: str) -> Token:
     """The token in the answer of a token endpoint (RFC 6749, section 5.1)."""
     try:
         expires = time.time() + float(answer["expires_in"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         expires = None
-    return _checked(str(answer.get("access_token", "")).encode(), expires, named, move)
+    return _checked(_text(answer.get("access_token")), expires, named, move)
 
 
 def _object(content: bytes, named: str, move: str) -> dict[str, Any]:
     try:
         answer = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
         raise UsageError(f"no token for Kafka: {named} gave no JSON object; {move}")
     return answer
+
+
+def _text(value: object) -> bytes:
+    """Nothing of what is no text: it may be nested deeper than it can be written."""
+    return value.encode(errors="replace") if isinstance(value, str) else b""
 
 
 def _checked(content: bytes, expires: float | None, named: str, move: str) -> Token:
@@ -286,7 +292,8 @@ def _checked(content: bytes, expires: float | None, named: str, move: str) -> To
         raise kind(f"no token for Kafka: {named} gave {what}; {move}")
     if expires is None:
         claimed = _claims(text).get("exp")
-        expires = float(claimed) if isinstance(claimed, int | float) else None
+        with suppress(OverflowError):
+            expires = float(claimed) if isinstance(claimed, int | float) else None
     token = Token(text, expires)
     if token.is_expired(time.time()):
         raise Unavailable(
@@ -302,7 +309,7 @@ def _claims(text: str) -> dict[str, Any]:
         return {}
     try:
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError, RecursionError):
         return {}
     return claims if isinstance(claims, dict) else {}
 

@@ -48,3 +48,8 @@ def test_no_group_is_named_twice_and_the_host_is_the_widest(path: str) -> None:
 @given(st.text("abc", min_size=1), st.text("abc", min_size=1))
 def test_session_ids_and_pages_under_a_folder_share_it(session: str, page: str) -> None:
     assert "a.example/s/…" in groups_of(f"https://a.example/s/{session}/{page}").wider
+
+
+def test_no_link_holds_up_the_crawl() -> None:
+    for count in (26, 100_000):
+        assert "a.example/…" in groups_of(f"https://a.example/a{'%20' * count}-?a{'%20' * count}-=1").all

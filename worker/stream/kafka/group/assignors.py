@@ -123,6 +123,6 @@ def _parsed(user_data: bytes | None) -> dict[str, Any]:
     """What a member of this program wrote; nothing of what another one did."""
     try:
         said = json.loads(bytes(user_data or b"{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}
