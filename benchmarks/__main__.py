@@ -26,6 +26,7 @@ BENCHMARKS: Final = {
     "extraction-rules": "what each rule of extraction does to labelled pages",
     "soft-404": "which pages are called none that are some, and the other way",
     "chains": "what chains of near pairs would throw away that is near to no page that is kept",
+    "hostile": "what pages, URLs and strings can cost at most, at three sizes",
     "scan": "verdicts on files, beside the workers on Kafka and other packages",
     "restore": "rebuild the index from a real topic, and from snapshots",
 }
