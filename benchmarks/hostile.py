@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -148,16 +149,24 @@ def patterns() -> Iterator[tuple[str, re.Pattern[Any]]]:
 
 def costs(task: Callable[[bytes], object], size: int) -> Iterator[Cost]:
     """Of pages whose largest has ``size`` bytes, of URLs, and of patterns."""
-    for what, (before, unit, behind) in PAGES.items():
-        yield measure("page", what, lambda n, p=(before, unit, behind): filled(*p, n * size // 4), task)  # type: ignore[misc]
+    for what, parts_of_page in PAGES.items():
+        yield measure("page", what, partial(_page, parts_of_page, size), task)
     for unit in URLS:
-        yield measure("URL", repr(unit), lambda n, u=unit: f"https://a.example/{u * (n * _URL_CHARACTERS)}", address_of)  # type: ignore[misc]
+        yield measure("URL", repr(unit), partial(_url, unit), address_of)
     for name, pattern in patterns():
         worst = max(
             (measure("pattern", name, made, pattern.fullmatch) for made in map(_pumped(pattern), PUMPS)),
             key=lambda cost: cost.seconds[-1],
         )
         yield worst
+
+
+def _page(parts_of_page: tuple[str, str, str], size: int, times: int) -> bytes:
+    return filled(*parts_of_page, times * size // 4)
+
+
+def _url(unit: str, times: int) -> str:
+    return f"https://a.example/{unit * (times * _URL_CHARACTERS)}"
 
 
 def _pumped(pattern: re.Pattern[Any]) -> Callable[[str], Callable[[int], Any]]:
