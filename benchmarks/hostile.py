@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 MIB: Final = 1 << 20
 MOST_SECONDS: Final = 5.0
 """CPU time of a page of 4 MiB, whatever it holds."""
-MOST_RATIO: Final = 8.0
+MOST_RATIO: Final = 10.0
 """Of the largest to the smallest size: 4 is in line, 16 is the square."""
-LEAST_SECONDS: Final = 0.1
+LEAST_SECONDS: Final = 0.25
 
 PAGES: Final[dict[str, tuple[str, str, str]]] = {
     "words": ("", "the quick brown fox jumps over the lazy dog ", ""),
