@@ -51,7 +51,7 @@ def test_verdicts_of_workers_that_spell_urls_otherwise_are_found(tmp_path: Path)
         row("https://a.example:443/|", 1, "duplicate", "https://b.example/"), url_as_given="HTTPS://a.example/|#"
     )
     found, counted = joined(tmp_path, '{"url": "https://user@a.example/%7c"}\n', told)
-    assert (found[0]["dedup"]["verdict"], counted) == ("duplicate", (1, 1))
+    assert (found[0]["dedup"]["verdict"], counted) == ("duplicate", (1, 1, 0))
 
 
 def test_items_of_a_page_that_was_fetched_again_get_the_verdicts_in_the_order_of_the_fetches(tmp_path: Path) -> None:
