@@ -7,6 +7,7 @@ import importlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -99,14 +100,26 @@ def patterns(path: Path) -> Iterator[Found]:
             continue
         asked = frozenset() if called == "compile" else frozenset({called})
         given = ast.Expression(call if called == "compile" else call.args[0])
-        try:
-            value = eval(compile(ast.fix_missing_locations(given), short, "eval"), vars(module))
-        except NameError:  # made of what is no constant: it is looked for where it ends up
+        value = _value(given, vars(module))
+        if value is None:  # made of what is no constant: it is looked for where it ends up
             value = getattr(module, function.name)() if function else list(within(vars(module)))
             assert value, f"{short}:{call.lineno}: make this pattern a constant, or let a function without arguments"
         for one in value if isinstance(value, list) else [value]:
             pattern = one if isinstance(one, re.Pattern) else re.compile(one)
             yield Found(f"{short} {function.name if function else ''}".strip(), pattern, asked)
+
+
+def _value(given: ast.Expression, names: dict[str, Any]) -> Any:
+    """What an expression comes to, with a few letters in place of text that is escaped in it, where that is no constant;
+    None where that is not to be had from these names."""
+    is_bytes = any(isinstance(part, ast.Constant) and isinstance(part.value, bytes) for part in ast.walk(given))
+    for letters in (None, b"ab" if is_bytes else "ab"):
+        for part in ast.walk(given) if letters else ():
+            if isinstance(part, ast.Call) and ast.unparse(part.func) == "re.escape":
+                part.args = [ast.Constant(letters)]
+        with suppress(NameError):
+            return eval(compile(ast.fix_missing_locations(given), "<pattern>", "eval"), names)
+    return None
 
 
 def within(values: Any) -> Iterator[re.Pattern[Any]]:
