@@ -110,8 +110,8 @@ def patterns(path: Path) -> Iterator[Found]:
 
 
 def _value(given: ast.Expression, names: dict[str, Any]) -> Any:
-    """What an expression comes to, with letters in place of what is escaped in it, where that is no constant; None where
-    that is not to be had from these names."""
+    """What an expression comes to, None where these names are not enough. What is escaped in it and is no constant is
+    taken for letters."""
     is_bytes = any(isinstance(part, ast.Constant) and isinstance(part.value, bytes) for part in ast.walk(given))
     for letters in (None, b"ab" if is_bytes else "ab"):
         for part in ast.walk(given) if letters else ():
