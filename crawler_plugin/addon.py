@@ -11,7 +11,7 @@ from crawler_plugin.capture import BackPressureMiddleware, CaptureMiddleware, Fo
 from crawler_plugin.feedback.middleware import FeedbackMiddleware
 from crawler_plugin.pipeline import Pipeline
 from crawler_plugin.refusal import EarlyRefusal
-from crawler_plugin.running import spare_loaded_modules
+from crawler_plugin.running import looking_command, only_looks, spare_loaded_modules
 from crawler_plugin.settings import PluginSettings, is_enabled
 from worker.errors import UsageError
 
@@ -34,12 +34,14 @@ class Addon:
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
         """Called by Scrapy once for each ``CrawlerProcess``, before anything else.
 
+        The spider's settings are not there yet, so that what one setting needs of another is looked at later.
+
         Raises:
-            EarlyRefusal: a setting of the project or of the command line is wrong.
+            EarlyRefusal: a setting of the project or of the command line is wrong by itself.
         """
         try:
-            if is_enabled(settings):
-                PluginSettings.read(settings)
+            if looking_command() is None and is_enabled(settings):
+                PluginSettings.read(settings, are_merged=False)
                 spare_loaded_modules()
         except UsageError as error:
             raise EarlyRefusal(str(error)) from None
@@ -50,6 +52,8 @@ class Addon:
         An error here would come before Scrapy has installed its reactor, and end the other crawls of the process too.
         """
         read = None
+        if only_looks():
+            return
         with suppress(UsageError):
             if not is_enabled(settings):
                 return

@@ -12,7 +12,7 @@ from crawler_plugin.delivery import Delivery
 from crawler_plugin.judging.local import LocalDelivery
 from crawler_plugin.publishing.delivery import KafkaDelivery
 from crawler_plugin.refusal import said_alone
-from crawler_plugin.running import spare_loaded_modules
+from crawler_plugin.running import only_looks, spare_loaded_modules
 from crawler_plugin.settings import PluginSettings, is_enabled
 from worker.errors import UsageError
 
@@ -34,11 +34,14 @@ class Component:
         """Called by Scrapy before the first request.
 
         Raises:
-            NotConfigured: the plugin, or what the component is for, is switched off.
+            NotConfigured: the plugin, or what the component is for, is switched off, or this is ``scrapy fetch`` or
+                another command that only looks at pages.
             Refusal: a setting is wrong, or responses are captured, or requests decided, without the add-on.
         """
         from crawler_plugin.addon import Addon  # here, since it imports the components
 
+        if only_looks():
+            raise NotConfigured
         delivery = _delivery_of(crawler)
         if delivery.learning is not None and crawler.get_addon(Addon) is None:
             with said_alone(crawler):
@@ -72,4 +75,6 @@ def _delivery_of(crawler: Crawler) -> Delivery:
             spare_loaded_modules()
             kind = LocalDelivery if settings.mode == "local" else KafkaDelivery
             found = _deliveries[id(crawler)] = kind(crawler, settings)
+            if settings.foreign:
+                found.log.foreign(settings.foreign)
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +59,25 @@ class CrawlLog:
         if kind not in self._warned:
             self._warned.add(kind)
             self.say(level, f"{message}. Further ones are only counted, as {kind}")
+
+    def foreign(self, names: Sequence[str]) -> None:
+        """Settings that begin as the plugin's do, and are none of them."""
+        self.say(
+            logging.WARNING,
+            f"{', '.join(names)}: no setting of crawl-dedup, and passed over. If another program reads it, all is well; "
+            "the plugin's settings are listed in docs/reference/plugin.md",
+        )
+
+    def markup_as_text(self, page: PageRecord, fields: Mapping[str, str]) -> None:
+        """An item has markup where text is expected."""
+        text, body = fields["text"], fields.get("body")
+        other = "a field that DEDUP_FIELDS names for 'body'" if body is None else repr(body)
+        self.skip(
+            stats.MARKUP,
+            f"{page.url}: its field {text!r} looks like markup, and is compared with other pages tags, menus and all. "
+            f"Yield it as {other}, out of which the text is extracted, or write "
+            f"DEDUP_FIELDS = {{'body': {text!r}, 'text': None}}",
+        )
 
     def published(self, page: PageRecord) -> None:
         """A page was handed over."""

@@ -95,4 +95,6 @@ class Pipeline(Component):
                 f"{page.url}: the value of field {origin.fields[name]!r} cannot be used as {name}, the page "
                 f"goes without it. Correct the value, or name another field (or None) for {name!r} in DEDUP_FIELDS",
             )
+        if page.is_markup:
+            self._delivery.log.markup_as_text(page, origin.fields)
         return page

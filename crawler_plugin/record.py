@@ -21,7 +21,9 @@ of the item             becomes
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -32,6 +34,16 @@ from worker.messages import PageMeta
 from worker.urls import canonical_url, without_userinfo
 
 MILLISECONDS_FROM: Final = 10**11
+LOOKED_AT: Final = 10_000
+"""Characters of a text in which markup is looked for."""
+TAGS: Final = 3
+"""So many are markup: a text on HTML may well have one or two."""
+_DOCUMENT: Final = re.compile(r"<(?:!doctype|\?xml|html|head|body)[\s>]", re.IGNORECASE)
+_TAG: Final = re.compile(
+    r"<(?:/[a-z][a-z0-9:-]{0,30}"
+    r"|(?:a|b|br|div|em|h[1-6]|hr|i|img|li|ol|p|script|section|span|strong|style|table|td|th|tr|ul)(?:\s[^<>]{0,300})?/?)>",
+    re.IGNORECASE,
+)
 _LARGEST_STATUS: Final = 999  # three digits (RFC 9110, section 15)
 _LATEST_MS: Final = 253_402_300_799_999
 """The end of the year 9999, the last that a datetime can name."""
@@ -55,6 +67,8 @@ class PageRecord:
     headers: tuple[tuple[str, bytes], ...]
     is_text: bool = False
     unread: tuple[str, ...] = ()
+    is_markup: bool = False
+    """Whether it is text that looks like markup, which is compared tags and all."""
     overhead: int = field(init=False, repr=False, compare=False)
     """Bytes of key and headers, which cannot be cut."""
 
@@ -127,7 +141,17 @@ class Origin:
             key, headers = canonical_url(url).encode(), tuple(meta.to_headers())
         except ValueError as error:  # UnicodeEncodeError is one: half of a surrogate pair
             raise Unusable("bad_url", f"its URL: {error}") from error
-        return PageRecord(url, key, value, headers, is_text=form == "text", unread=tuple(unread))
+        is_text = form == "text"
+        is_markup = is_text and looks_like_markup(found["text"])
+        return PageRecord(url, key, value, headers, is_text=is_text, unread=tuple(unread), is_markup=is_markup)
+
+
+def looks_like_markup(text: str) -> bool:
+    """Whether text begins as a document does, stands between tags, or has more of them than text that speaks of a few."""
+    start = text[:LOOKED_AT].lstrip("\ufeff \t\r\n\f")
+    if _DOCUMENT.match(start) or (_TAG.match(start) and text[-LOOKED_AT:].rstrip().endswith(">")):
+        return True
+    return sum(1 for _ in itertools.islice(_TAG.finditer(start), TAGS)) == TAGS
 
 
 def cut_to(page: PageRecord, limit: int) -> PageRecord | None:

@@ -53,6 +53,9 @@ _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _MECHANISMS: Final = (*_PASSWORD_MECHANISMS, "GSSAPI", "OAUTHBEARER", "AWS_MSK_IAM")
 _COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+MISSPELT: Final = 0.8
+"""How alike two names are, of which one is taken for the other misspelt. Lower, and DEDUP_STRATEGY of another add-on
+passes for DEDUP_STATE."""
 _SERVER: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:,\[\]/]+):([0-9]{1,5})")
 _TOPIC_PREFIX: Final = re.compile(r"[A-Za-z0-9._-]{0,200}")
 _GENERATION: Final = re.compile(r"[A-Za-z0-9._-]{0,30}")
@@ -96,17 +99,21 @@ class PluginSettings:
     """Where the crawl's metrics are asked for; None: nowhere."""
     feedback: FeedbackPolicy | None = None
     """How requests are decided by what their templates gave; None: they are not."""
+    foreign: tuple[str, ...] = ()
+    """Names that begin with ``DEDUP_`` and are no settings of the plugin, nor look as if they were meant to be."""
 
     @classmethod
-    def read(cls, settings: BaseSettings) -> PluginSettings:
+    def read(cls, settings: BaseSettings, *, are_merged: bool = True) -> PluginSettings:
         """Read all settings that begin with ``DEDUP_``.
+
+        Before those of the spider are merged, each is read by itself: what it lacks the spider may bring.
 
         Raises:
             UsageError: one or more of them are wrong; the message names each and says what to write.
         """
         require_crc32c()
         reader = _Reader(settings)
-        reader.refuse_unknown_names()
+        foreign = reader.foreign_names()
         servers = reader.servers("DEDUP_BOOTSTRAP_SERVERS")
         max_page_bytes = reader.whole_number("DEDUP_MAX_PAGE_BYTES", 4096, 1024**3)
         prefix = reader.topic_prefix("DEDUP_TOPIC_PREFIX")
@@ -120,7 +127,7 @@ class PluginSettings:
             dead_letters=topic_name(prefix, DEAD_LETTERS, generation),
             fields=MappingProxyType(reader.fields("DEDUP_FIELDS")),
             job=reader.job("DEDUP_JOB"),
-            buffer_bytes=reader.whole_number("DEDUP_BUFFER_BYTES", max_page_bytes, 1024**5),
+            buffer_bytes=reader.whole_number("DEDUP_BUFFER_BYTES", max_page_bytes if are_merged else 4096, 1024**5),
             max_page_bytes=max_page_bytes,
             oversize=reader.choice("DEDUP_OVERSIZE", _OVERSIZE),
             flush_timeout=reader.seconds("DEDUP_FLUSH_TIMEOUT", 86400),
@@ -138,11 +145,10 @@ class PluginSettings:
             drop=reader.drop(),
             metrics=reader.listen_address("DEDUP_STATS_PORT"),
             feedback=reader.feedback(),
+            foreign=foreign,
         )
-        if read.mode != "local":
-            reader.refuse_without_effect(("DEDUP_STATE", "DEDUP_CONFIG"), "DEDUP_MODE = 'local'")
-        if not read.tells:
-            reader.refuse_without_effect(("DEDUP_DROP", "DEDUP_DROP_REFETCHES"), "DEDUP_AWAIT, or DEDUP_MODE = 'local'")
+        if are_merged:
+            reader.refuse_without_effect(read)
         reader.raise_problems()
         return read
 
@@ -178,15 +184,28 @@ class _Reader:
                 + "; ".join(self._problems)
             )
 
-    def refuse_unknown_names(self) -> None:
+    def foreign_names(self) -> tuple[str, ...]:
+        """Names of other programs, which may begin as ours do; one that is close to ours is a problem."""
+        foreign = []
         for name in self._settings:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in SETTINGS:
-                known = [setting.removeprefix(PREFIX) for setting in SETTINGS]
-                close = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
-                meant = f"did you mean {PREFIX}{close[0]}?" if close else f"there are {', '.join(SETTINGS)}"
-                self._problems.append(f"{name}: no such setting, {meant}")
+                meant = _meant_by(name.removeprefix(PREFIX))
+                if meant is None:
+                    foreign.append(name)
+                else:
+                    self._problems.append(f"{name}: no such setting, did you mean {PREFIX}{meant}?")
+        return tuple(foreign)
 
-    def refuse_without_effect(self, names: tuple[str, ...], needed: str) -> None:
+    def refuse_without_effect(self, read: PluginSettings) -> None:
+        """What one setting needs of another one."""
+        if read.mode != "local":
+            self._refuse_set(("DEDUP_STATE", "DEDUP_CONFIG"), "DEDUP_MODE = 'local'")
+        if not read.tells:
+            self._refuse_set(("DEDUP_DROP", "DEDUP_DROP_REFETCHES"), "DEDUP_AWAIT, or DEDUP_MODE = 'local'")
+        if not read.drop:
+            self._refuse_set(("DEDUP_DROP_REFETCHES",), "DEDUP_DROP = True")
+
+    def _refuse_set(self, names: tuple[str, ...], needed: str) -> None:
         for name in names:
             if str(self._value(name)).lower() not in ("none", "false", "0"):
                 self._problems.append(f"{name}: it has no effect without {needed}, add that")
@@ -282,9 +301,7 @@ class _Reader:
 
     def drop(self) -> frozenset[str]:
         drops, drops_refetches = self.yes_or_no("DEDUP_DROP"), self.yes_or_no("DEDUP_DROP_REFETCHES")
-        if drops_refetches and not drops:
-            self._problems.append("DEDUP_DROP_REFETCHES: it has no effect without DEDUP_DROP = True, add that")
-        return frozenset(("duplicate", "refetch") if drops_refetches else ("duplicate",) if drops else ())
+        return frozenset(() if not drops else ("duplicate", "refetch") if drops_refetches else ("duplicate",))
 
     def feedback(self) -> FeedbackPolicy | None:
         policy = FeedbackPolicy(
@@ -448,6 +465,18 @@ class _Reader:
     def _wrong(self, name: str, value: object, fallback: Fallback, detail: str = "") -> Fallback:
         self._problems.append(f"{name}={value!r}: write {SETTINGS[name].allowed}{detail}")
         return fallback
+
+
+def _meant_by(name: str) -> str | None:
+    """The setting of ours, without its prefix, that was meant by a name that none has: it is misspelt, or words of it
+    are left out.
+    """
+    for setting in SETTINGS:
+        ours = setting.removeprefix(PREFIX)
+        if 2 * len(name) >= len(ours) and (ours.startswith(f"{name}_") or ours.endswith(f"_{name}")):
+            return ours
+    known = [setting.removeprefix(PREFIX) for setting in SETTINGS]
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=MISSPELT)), None)
 
 
 def _is_tls(options: Mapping[str, Any]) -> bool:

@@ -21,6 +21,7 @@ CONFIRMED: Final = "dedup/confirmed"
 UNCONFIRMED: Final = "dedup/unconfirmed"
 SKIPPED: Final = "dedup/skipped/"
 UNREAD: Final = "dedup/unread/"
+MARKUP: Final = "dedup/markup_as_text"
 TRUNCATED: Final = "dedup/truncated"
 OVERSIZE: Final = "dedup/rejected/oversize"
 OVERSIZE_AT_BROKER: Final = "dedup/rejected/oversize_at_broker"
@@ -64,6 +65,7 @@ STATS: Final[Mapping[str, str]] = {
     + "switched_off": "responses whose request has `dedup` in its meta, and items whose field `dedup`, is False",
     UNREAD + "FIELD": "values of `status`, `encoding`, `content_type` or `fetched` that could not be used; the page "
     "went without",
+    MARKUP: "items whose `text` looks like markup, of which nothing is extracted: it belongs in `body`",
     TRUNCATED: "pages of which only the beginning was sent, as they were larger than `DEDUP_MAX_PAGE_BYTES` or than "
     "the topic takes",
     OVERSIZE: "pages not sent, as they were too large",

@@ -16,7 +16,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 
 from worker.errors import Unavailable, UsageError
 from worker.kafka_client.connection import LOGGER, LOGIN_ERRORS, RECONNECT_BACKOFF_MAX_MS, Complaints
-from worker.kafka_client.private import AttentiveClient, make_admin
+from worker.kafka_client.private import AttentiveClient, leave_at_exit, make_admin
 from worker.kafka_client.tokens import TokenProvider
 
 BATCH_BYTES: Final = 512 * 1024
@@ -76,7 +76,9 @@ def connect(options: Mapping[str, Any], limit: int | None) -> Any:
         Exception: whatever kafka-python raises where no broker is.
     """
     batch = options["batch_size"] if limit is None else max(1, min(options["batch_size"], limit))
-    return KafkaProducer(**{**options, "batch_size": batch})
+    producer = KafkaProducer(**{**options, "batch_size": batch})
+    leave_at_exit(producer)
+    return producer
 
 
 _ADMIN_OPTIONS: Final = frozenset(KafkaAdminClient.DEFAULT_CONFIG)

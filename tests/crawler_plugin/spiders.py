@@ -92,6 +92,15 @@ class TextSpider(SiteSpider):
         yield {"url": response.url, "body": 17}
 
 
+class MarkupSpider(SiteSpider):
+    """Whole pages in the field for text."""
+
+    name = "markup"
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        yield {"url": response.url, "content": response.text}
+
+
 class RenamedSpider(SiteSpider):
     """The same under the names of another project."""
 
@@ -251,6 +260,7 @@ SPIDERS = (
     JudgedSpider,
     LongSpider,
     ManySpider,
+    MarkupSpider,
     TitleSpider,
     SitemapsSpider,
 )

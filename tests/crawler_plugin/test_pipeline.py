@@ -51,6 +51,19 @@ def test_text_is_published_as_text_and_what_is_no_page_passes_on_and_is_counted(
     assert "give it with its scheme" in ended.log
 
 
+def test_markup_in_the_field_for_text_is_warned_of_once_with_the_field_that_it_belongs_in(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    make_topic(broker, topic_prefix)
+    with serve(Site(numbered(5))) as site:
+        ended = crawl(
+            tmp_path, site, "markup", **to_kafka(broker, topic_prefix), DEDUP_FIELDS={"text": "content", "body": "html"}
+        )
+    assert ended.log.count("its field 'content' looks like markup") == 1
+    assert "Yield it as 'html', out of which the text is extracted" in ended.log
+    assert (ended.dedup["markup_as_text"], ended.dedup["confirmed"]) == (5, 5)
+
+
 def test_a_project_keeps_its_own_field_names(broker: str, topic_prefix: str, tmp_path: Path) -> None:
     make_topic(broker, topic_prefix)
     fields = {"url": "link", "body": "html", "status": None, "fetched": "when"}

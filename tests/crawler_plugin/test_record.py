@@ -64,6 +64,32 @@ def test_an_item_is_published_unless_it_says_false(dedup: object, is_published: 
         assert raised.value.reason == "switched_off"
 
 
+@pytest.mark.parametrize(
+    ("text", "is_markup"),
+    [
+        ("<html><body>x", True),
+        ("\n <!DOCTYPE html>\n<p>x", True),
+        ('<?xml version="1.0"?><a>x</a>', True),
+        ("<p>One paragraph</p>\n", True),
+        ('<div class="a">one<br>two<BR/>three', True),
+        ("a<br>b<br>c<br>d", True),
+        ("Words, then <b>bold</b> ones and <i>others</i>.", True),
+        ("<my-element>x</my-element> <x>y</x> <y>z</y>", True),
+        ("In HTML a <div> is an element, closed by </div>.", False),
+        ("a < b and b > c, so List<String> and Map<K, V> and <T> and vector<int>", False),
+        ("<3 <3 <3 >", False),
+        ("", False),
+        ("<" * 100_000, False),
+        ("<p " * 100_000, False),
+        ("</" + "a" * 100_000, False),
+    ],
+)
+def test_text_that_looks_like_markup_is_noted_and_sent_as_it_is(text: str, is_markup: bool) -> None:
+    sent = page(body=None, text=text)
+    assert (sent.is_markup, sent.is_text, sent.value) == (is_markup, True, text.encode())
+    assert not page(body=text).is_markup
+
+
 def test_a_response_becomes_a_page_as_the_server_sent_it() -> None:
     sent = ORIGIN.response_page(url=URL, status=203, content_type=b"text/html", body=b"<p>", now_ms=NOW_MS)
     assert sent.value == b"<p>"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import ssl
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from scrapy.settings import Settings
 
-from crawler_plugin.catalogue import SETTINGS
+from crawler_plugin.catalogue import PREFIX, SETTINGS
 from crawler_plugin.feedback.decision import FeedbackPolicy
 from crawler_plugin.settings import PluginSettings, is_enabled
 from crawler_plugin.wanted import Wanted
@@ -82,6 +85,58 @@ def test_what_is_dropped_are_duplicates_and_if_it_is_said_refetches() -> None:
 def test_what_only_a_crawl_without_kafka_reads_is_refused_in_another_one(told: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="no effect without DEDUP_MODE = 'local'"):
         read(**told)
+
+
+NEEDS: Final[Mapping[str, tuple[object, Sequence[Mapping[str, object]]]]] = {
+    "DEDUP_STATE": ("seen", [{"DEDUP_MODE": "local"}]),
+    "DEDUP_CONFIG": ("config.yaml", [{"DEDUP_MODE": "local"}]),
+    "DEDUP_DROP": (True, [{"DEDUP_MODE": "local"}, {"DEDUP_AWAIT": 1}]),
+    "DEDUP_DROP_REFETCHES": (
+        True,
+        [{"DEDUP_MODE": "local", "DEDUP_DROP": True}, {"DEDUP_AWAIT": "1", "DEDUP_DROP": "1"}],
+    ),
+    "DEDUP_BUFFER_BYTES": (4096, [{"DEDUP_MAX_PAGE_BYTES": 4096}]),
+    "DEDUP_MAX_PAGE_BYTES": (2**27, [{"DEDUP_BUFFER_BYTES": 2**28}]),
+}
+"""Of each setting that needs another one a value that does, and what it may need."""
+
+
+@pytest.mark.parametrize(("name", "needed"), [(name, each) for name, (_, needs) in NEEDS.items() for each in needs])
+def test_what_a_setting_needs_may_come_from_project_or_spider_and_is_looked_at_when_both_are_there(
+    name: str, needed: Mapping[str, object]
+) -> None:
+    every = {name: NEEDS[name][0], **needed}
+    assert all(PluginSettings.read(Settings({one: value}), are_merged=False) for one, value in every.items())
+    for in_project in itertools.product([True, False], repeat=len(every)):
+        by = dict(zip(every, in_project, strict=True))
+        settings = Settings({one: value for one, value in every.items() if by[one]})
+        PluginSettings.read(settings, are_merged=False)
+        settings.update({one: value for one, value in every.items() if not by[one]}, priority="spider")
+        PluginSettings.read(settings)
+    with pytest.raises(UsageError, match=name):
+        read(**{name: NEEDS[name][0]})
+
+
+def test_settings_that_need_others_are_all_walked_over() -> None:
+    """Of all pairs: where both pass alone in a project, nothing is refused before the spider's are merged."""
+    values = {name: value for name, (value, _) in NEEDS.items()} | {"DEDUP_MODE": "local", "DEDUP_AWAIT": 1}
+    for size in (1, 2, 3):
+        for names in itertools.combinations(values, size):
+            PluginSettings.read(Settings({name: values[name] for name in names}), are_merged=False)
+
+
+@pytest.mark.parametrize("name", ["DEDUP_REDIS_URL", "DEDUP_REDIS_PORT", "DEDUP_KEY", "DEDUP_STRATEGY", "DEDUP_XYZ"])
+def test_a_name_that_is_another_programs_is_passed_over(name: str) -> None:
+    assert read(**{name: "x"}) == dataclasses.replace(read(), foreign=(name,))
+
+
+def test_every_setting_that_is_misspelt_by_a_letter_is_an_error_that_names_it() -> None:
+    for name in SETTINGS:
+        for place in range(len(PREFIX), len(name)):
+            misspelt = name[:place] + name[place + 1 :]
+            if misspelt not in SETTINGS and misspelt != PREFIX:
+                with pytest.raises(UsageError, match=f"{misspelt}: no such setting, did you mean {PREFIX}"):
+                    read(**{misspelt: "x"})
 
 
 def test_nothing_can_be_dropped_where_no_verdict_comes_back() -> None:
@@ -180,7 +235,7 @@ def test_the_crawls_name_is_taken_from_where_it_is_told_most_plainly(monkeypatch
         ({"DEDUP_COMPRESSION": "brotli"}, "DEDUP_COMPRESSION='brotli'"),
         ({"DEDUP_COMPRESSION": ["gzip"]}, "DEDUP_COMPRESSION"),
         ({"DEDUP_PREFIX": "a."}, "DEDUP_PREFIX: no such setting, did you mean DEDUP_TOPIC_PREFIX?"),
-        ({"DEDUP_XYZ": 1}, "there are DEDUP_ENABLED, "),
+        ({"DEDUP_SPOL": "x"}, "DEDUP_SPOL: no such setting, did you mean DEDUP_SPOOL?"),
         ({"DEDUP_KAFKA_OPTIONS": {"acks": 0}}, "DEDUP_KAFKA_OPTIONS['acks']: not an option that can be passed"),
         ({"DEDUP_KAFKA_OPTIONS": {"sasl_plain_user": "x"}}, "did you mean sasl_plain_username?"),
         ({"DEDUP_KAFKA_OPTIONS": {"ssl_check_hostname": "no"}}, "['ssl_check_hostname']: a str, write bool"),

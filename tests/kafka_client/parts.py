@@ -36,6 +36,7 @@ OF_EVERYBODY: Final = (
     Part(KafkaConnectionManager, "_build_transport"),
     Part(KafkaNetClient, "_manager"),
     Part(KafkaProducer, "_sender"),
+    Part(KafkaProducer, "_unregister_cleanup"),
     Part(KafkaSSLTransport, "_sock_recv"),
     Part(KafkaTCPTransport, "_sock_recv"),
     Part(NetworkSelector, "stop"),

@@ -74,6 +74,14 @@ def sent_together(producer: Any) -> Iterator[None]:
         sender.wakeup()
 
 
+def leave_at_exit(producer: Any) -> None:
+    """Have the exit of the process leave the producer alone, which would flush it for a second.
+
+    Where the broker does not answer, that flush ends in a traceback, the last words of a crawl that has lost nothing.
+    """
+    producer._unregister_cleanup()
+
+
 def cut_off(producer: Any) -> None:
     """Close a producer at once; what it has not delivered is not sent any more.
 
