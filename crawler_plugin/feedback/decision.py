@@ -2,7 +2,9 @@
 
 1. Where there are too few verdicts, or its page may well be new, it is let go.
 2. An exploring share is let go all the same: else nobody would see that new content has come.
-3. The rest is postponed, dropped, or dropped but for a sample, as the settings say.
+3. The rest is postponed, dropped, or dropped but for a sample, as the settings say. Dropping is for good, and copies
+   may have been laid out first for honest pages to be dropped: so it is bounded by what explored pages have shown to be
+   copies, and what exceeds it is postponed.
 """
 
 from __future__ import annotations
@@ -10,14 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from hashlib import blake2b
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from crawler_plugin.feedback.evidence import Evidence
 
 FeedbackAction: TypeAlias = Literal["deprioritise", "sample", "drop"]
-LOW: Final = 0.2
-"""An upper bound of the share of new pages up to which a group is said to give only copies. Twenty copies and no new
-page are needed to come below it: some 16 % are possible then."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +41,19 @@ class RequestDecision(Enum):
     OVER_BUDGET = "over_budget"
 
 
-def decide(evidence: Evidence | None, policy: FeedbackPolicy, draw: float) -> RequestDecision:
-    """Decide on a request within its budgets; ``draw`` is in [0, 1)."""
-    if evidence is None or evidence.upper_bound > LOW:
+def decide(
+    evidence: Evidence | None, policy: FeedbackPolicy, draw: float, *, may_drop: bool, was_postponed: bool = False
+) -> RequestDecision:
+    """Decide on a request within its budgets; ``draw`` is in [0, 1). One that was postponed is not postponed again."""
+    if evidence is None or not evidence.says_copies:
         return RequestDecision.LET_GO
+    drops = policy.action != "deprioritise" and may_drop
+    if was_postponed:
+        return RequestDecision.DROPPED if drops else RequestDecision.LET_GO
     share = max(policy.explore, evidence.upper_bound) if policy.action == "sample" else policy.explore
     if draw < share:
         return RequestDecision.EXPLORED
-    return RequestDecision.POSTPONED if policy.action == "deprioritise" else RequestDecision.DROPPED
+    return RequestDecision.DROPPED if drops else RequestDecision.POSTPONED
 
 
 def draw_of(url: str, seed: int) -> float:

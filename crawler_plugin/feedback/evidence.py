@@ -21,6 +21,9 @@ MEMORY: Final = 60
 """Verdicts. Smaller, and chance brings traps back; larger, and new content takes longer to do so."""
 PASSED_ON: Final = 4
 """The part of the least number of verdicts that a group passes on: by that many narrower ones a wider one speaks."""
+LOW: Final = 0.2
+"""An upper bound of the share of new pages up to which a group is said to give only copies. Twenty copies and no new
+page are needed to come below it: some 16 % are possible then."""
 Z: Final = 1.96
 """Of the 95 % interval, as is usual."""
 
@@ -57,6 +60,11 @@ class Evidence(NamedTuple):
     depth: int
     upper_bound: float
     """Of the share of new pages, from 0 to 1."""
+
+    @property
+    def says_copies(self) -> bool:
+        """Whether its group is said to give only copies."""
+        return self.upper_bound <= LOW
 
 
 def count_verdict(groups: Sequence[GroupCounts], least: int, *, is_new: bool) -> None:

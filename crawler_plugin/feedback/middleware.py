@@ -7,7 +7,8 @@ A downloader middleware does it. It meets a request when Scrapy takes it out of 
 - with all verdicts that have come while it waited in the queue;
 - with the way back open: a request that is returned goes into the queue again, with whatever priority it has.
 
-A postponed request passes when it comes the second time: nothing better waits then.
+A postponed request passes when it comes the second time: nothing better waits then. Where copies are dropped it may be
+dropped then, as far as explored pages allow it.
 """
 
 from __future__ import annotations
@@ -57,11 +58,10 @@ class FeedbackMiddleware(Component):
         memory = self._learning.memory
         if request.meta.get(KEEP_KEY):
             decision = RequestDecision.LET_GO
-        elif state == _POSTPONED:
-            request.dont_filter = dont_filter
-            decision = memory.decide_again(request.url)
         else:
-            decision = memory.decide(request.url)
+            decision = memory.decide(request.url, was_postponed=state == _POSTPONED)
+            if state == _POSTPONED:
+                request.dont_filter = dont_filter
         if decision is not RequestDecision.LET_GO:
             self._delivery.log.count(stats.FEEDBACK + decision.value)
         if not self._learning.policy.is_dry_run:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from crawler_plugin.feedback.decision import FeedbackPolicy, RequestDecision, decide, draw_of
 from crawler_plugin.feedback.evidence import GroupCounts, count_verdict, weigh
+from crawler_plugin.feedback.explored import ExploredPages
 from crawler_plugin.feedback.url_groups import groups_of
 
 MOST_GROUPS: Final = 10_000
@@ -24,6 +25,7 @@ class TemplateMemory:
         self._most = most
         self._groups = OrderedDict(known or {})
         self._decisions: dict[str, Counter[RequestDecision]] = {}
+        self._explored = ExploredPages(policy.explore)
 
     def __iter__(self) -> Iterator[tuple[str, GroupCounts]]:
         """All groups, those that were used last at the end."""
@@ -38,31 +40,39 @@ class TemplateMemory:
 
     def learn(self, url: str, verdict: str) -> None:
         """The page has its verdict. One that could not be read says nothing of the next one."""
+        self._explored.learn(url, is_copy=verdict == "duplicate")
         if verdict in ("unique", "refetch", "duplicate"):
             known = [self._used(group) for group in groups_of(url).all]
             count_verdict(known, self._policy.least, is_new=verdict != "duplicate")
             self._forget()
 
-    def decide(self, url: str) -> RequestDecision:
+    def decide(self, url: str, *, was_postponed: bool = False) -> RequestDecision:
         """What is to become of a request, by the verdicts and the budgets of its groups."""
         groups = groups_of(url)
-        decision = self.decide_again(url)
-        if decision is RequestDecision.OVER_BUDGET:
-            return decision
+        if self._is_over_budget(groups.own):
+            return RequestDecision.OVER_BUDGET
         evidence = weigh([self._groups.get(group) for group in groups.all], self._policy.least)
-        decision = decide(evidence, self._policy, draw_of(url, self._policy.seed))
-        if evidence is not None and decision is not RequestDecision.LET_GO:
-            self._note(groups.all[evidence.depth], decision)
+        if evidence is None or not evidence.says_copies:
+            return RequestDecision.LET_GO
+        group = groups.all[evidence.depth]
+        draw = draw_of(url, self._policy.seed)
+        may_drop = self._explored.may_drop(group)
+        decision = decide(evidence, self._policy, draw, may_drop=may_drop, was_postponed=was_postponed)
+        if decision is RequestDecision.DROPPED:
+            self._explored.drop(group)
+        elif decision is not RequestDecision.POSTPONED:
+            self._explored.ask(url, group)
+        if decision is not RequestDecision.LET_GO:
+            self._note(group, decision)
         return decision
 
-    def decide_again(self, url: str) -> RequestDecision:
-        """What is to become of a request that was postponed: by its budgets alone."""
-        for group in groups_of(url).own if self._policy.budget else ():
+    def _is_over_budget(self, own: Sequence[str]) -> bool:
+        for group in own if self._policy.budget else ():
             counts = self._groups.get(group)
             if counts is not None and counts.fetched >= self._policy.budget:
                 self._note(group, RequestDecision.OVER_BUDGET)
-                return RequestDecision.OVER_BUDGET
-        return RequestDecision.LET_GO
+                return True
+        return False
 
     def let_go(self, url: str) -> None:
         """The request is made."""
@@ -89,3 +99,4 @@ class TemplateMemory:
         while len(self._groups) > self._most:
             group, _ = self._groups.popitem(last=False)
             self._decisions.pop(group, None)
+            self._explored.forget(group)

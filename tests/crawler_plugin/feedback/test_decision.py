@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_plugin.feedback.decision import LOW, FeedbackAction, FeedbackPolicy, RequestDecision, decide, draw_of
-from crawler_plugin.feedback.evidence import Evidence
+from crawler_plugin.feedback.decision import FeedbackAction, FeedbackPolicy, RequestDecision, decide, draw_of
+from crawler_plugin.feedback.evidence import LOW, Evidence
 
 ACTIONS: tuple[FeedbackAction, ...] = ("deprioritise", "sample", "drop")
 
@@ -30,12 +30,25 @@ ACTIONS: tuple[FeedbackAction, ...] = ("deprioritise", "sample", "drop")
 def test_what_becomes_of_a_request_whose_template_gives_copies(
     action: FeedbackAction, upper_bound: float, draw: float, decision: RequestDecision
 ) -> None:
-    assert decide(Evidence(0, upper_bound), FeedbackPolicy(action), draw) is decision
+    assert decide(Evidence(0, upper_bound), FeedbackPolicy(action), draw, may_drop=True) is decision
 
 
 @given(st.sampled_from(ACTIONS), st.floats(0, 0.999))
 def test_without_evidence_every_request_is_let_go(action: FeedbackAction, draw: float) -> None:
-    assert decide(None, FeedbackPolicy(action), draw) is RequestDecision.LET_GO
+    assert decide(None, FeedbackPolicy(action), draw, may_drop=True) is RequestDecision.LET_GO
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_what_may_not_be_dropped_is_postponed_once(action: FeedbackAction) -> None:
+    for may_drop in (True, False):
+        drops = may_drop and action != "deprioritise"
+        decided = [
+            decide(Evidence(0, LOW), FeedbackPolicy(action), 0.9, may_drop=may_drop, was_postponed=was_postponed)
+            for was_postponed in (False, True)
+        ]
+        assert decided == (
+            [RequestDecision.DROPPED] * 2 if drops else [RequestDecision.POSTPONED, RequestDecision.LET_GO]
+        )
 
 
 def test_draws_are_even_and_the_same_for_a_url_and_a_seed() -> None:

@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_plugin.feedback.decision import LOW
-from crawler_plugin.feedback.evidence import MEMORY, PASSED_ON, GroupCounts, Z, count_verdict, weigh, wilson_upper_bound
+from crawler_plugin.feedback.evidence import (
+    LOW,
+    MEMORY,
+    PASSED_ON,
+    GroupCounts,
+    Z,
+    count_verdict,
+    weigh,
+    wilson_upper_bound,
+)
 
 LEAST = 20
 HISTORY = st.lists(st.booleans(), max_size=120)
