@@ -162,9 +162,11 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_SPOOL": Setting(
         None,
         "the path of a file, in which %(spider)s and %(job)s stand for their names, or none",
-        "Where pages go that Kafka has not confirmed when the crawl ends. The next crawl with the same spool sends "
-        "them, or `python -m crawler_plugin.spool FILE`. By default `dedup.spool` in `JOBDIR`, without one "
-        "`dedup-%(spider)s-%(job)s.spool` in the working directory. `none` switches it off.",
+        "Where pages go that Kafka has not confirmed when the crawl ends. The next crawl with the same spool that "
+        "publishes to the same topic sends them, or `python -m crawler_plugin.spool FILE`. By default `dedup.spool` in "
+        "`JOBDIR`, without one `dedup-%(spider)s.spool` in the working directory; crawls at the same time take "
+        "`dedup-%(spider)s~2.spool` and so on, and the next one sends what is left in all of them. `none` switches it "
+        "off.",
     ),
     "DEDUP_SPOOL_BYTES": Setting(
         1024**3,

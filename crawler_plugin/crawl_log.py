@@ -6,7 +6,6 @@ Written in the event loop's thread alone, but for what is said at the exit of th
 from __future__ import annotations
 
 import logging
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,7 +22,8 @@ from crawler_plugin.metrics.server import ListenAddress
 from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.record import PageRecord
 from crawler_plugin.settings import PluginSettings
-from crawler_plugin.spool.file import Appended, Spool, named
+from crawler_plugin.spool.file import Appended, Spool, named, sending
+from crawler_plugin.spool.numbered import Opened
 from worker.outcomes import JobMark
 
 NAMED_PAGES: Final = 5
@@ -64,8 +64,8 @@ class CrawlLog:
         """Settings that begin as the plugin's do, and are none of them."""
         self.say(
             logging.WARNING,
-            f"{', '.join(names)}: no setting of crawl-dedup, and passed over. If another program reads it, all is well; "
-            "the plugin's settings are listed in docs/reference/plugin.md",
+            f"{', '.join(names)}: no setting of crawl-dedup, passed over. If no other program reads it, correct the "
+            "name: docs/reference/plugin.md lists all settings",
         )
 
     def markup_as_text(self, page: PageRecord, fields: Mapping[str, str]) -> None:
@@ -98,15 +98,19 @@ class CrawlLog:
             f"page is {what}. Raise that setting (and the worker's topics.max_message_bytes) or change DEDUP_OVERSIZE",
         )
 
-    def found_in(self, spool: Spool) -> None:
+    def found_in(self, opened: Opened) -> None:
         """The spool was opened."""
+        spool = opened.spool
         self._stats.set_value(stats.SPOOL_FOUND, spool.left)
         if spool.left:
             self.say(logging.INFO, f"{spool.left} pages that an earlier crawl left in {spool.path} are sent, too")
-        if spool.damaged:
-            self.count(stats.SPOOL_DAMAGED, len(spool.damaged))
-            for line in named(spool.damaged, spool.path):
-                self.say(logging.ERROR, line)
+        damage = [*named(spool.damaged, spool.path), *opened.damage]
+        if damage:
+            self.count(stats.SPOOL_DAMAGED, len(damage))
+        for line in damage:
+            self.say(logging.ERROR, line)
+        for line in opened.passed_over:
+            self.say(logging.WARNING, line)
 
     def stored(self, appended: Appended) -> None:
         """Pages went to the spool, or did not."""
@@ -351,4 +355,4 @@ def _some(pages: Sequence[PageRecord]) -> str:
 
 
 def _sending(path: Path) -> str:
-    return f"the next crawl with that spool sends them, or now: python -m crawler_plugin.spool {shlex.quote(str(path))}"
+    return f"the next crawl with that spool sends them, or now: {sending(path)}"

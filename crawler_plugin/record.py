@@ -147,7 +147,7 @@ class Origin:
 
 
 def looks_like_markup(text: str) -> bool:
-    """Whether text begins as a document does, stands between tags, or has more of them than text that speaks of a few."""
+    """Whether text begins as a document does, stands between tags, or has more tags than text that speaks of a few."""
     start = text[:LOOKED_AT].lstrip("\ufeff \t\r\n\f")
     if _DOCUMENT.match(start) or (_TAG.match(start) and text[-LOOKED_AT:].rstrip().endswith(">")):
         return True

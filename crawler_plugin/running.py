@@ -1,4 +1,4 @@
-"""The running crawl: its event loop, whether it is one at all, its end, and what the garbage collector may pass over."""
+"""The running crawl: whether it is one at all, its event loop, its end, what the garbage collector may pass over."""
 
 from __future__ import annotations
 

@@ -286,7 +286,7 @@ class _Reader:
         path = self.path(name)
         if path is None:
             folder = self._settings.get("JOBDIR")
-            return os.fspath(Path(folder) / "dedup.spool") if folder else "dedup-%(spider)s-%(job)s.spool"
+            return os.fspath(Path(folder) / "dedup.spool") if folder else "dedup-%(spider)s.spool"
         return None if path == "none" else path
 
     def state(self, name: str) -> str | None:

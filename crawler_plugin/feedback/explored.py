@@ -1,11 +1,10 @@
 """How many requests may be dropped, by what the pages have shown that were made in spite of what is known.
 
-Dropping is for good. So a group that gives only copies has at most ``most`` requests dropped from the moment on at which
-the last of its pages was asked for that has a verdict and is a copy: an *explored* one, made since the group is known
-for copies. Before the first such verdict nothing is dropped, and nothing after a page that is new. A site that lays out
-copies first, and honest pages of the same template behind them, so loses at most ``most`` of these, however late
-verdicts come: what may not be dropped is postponed, and made when nothing better waits, if its template has new pages
-by then.
+Dropping is for good. So a group has at most ``most`` requests dropped after the last of its *explored* pages (those
+asked for since it is known for copies) whose verdict says that it is one. Before the first such verdict nothing is
+dropped, and nothing after a page that is new. A site that lays out copies first, and honest pages of the same template
+behind them, so loses at most ``most`` of these, however late verdicts come: what may not be dropped is postponed, and
+made when nothing better waits, if its template has new pages by then.
 """
 
 from __future__ import annotations

@@ -43,6 +43,8 @@ from crawler_plugin.refusal import closed_at_once, fail
 from crawler_plugin.running import Call, event_loop, is_closing
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Appended, Spool
+from crawler_plugin.spool.numbered import Opened, open_numbered
+from crawler_plugin.spool.records import Destination
 from crawler_plugin.spool.storage import Storage
 from worker.errors import Stop, Unavailable, UsageError
 
@@ -104,6 +106,7 @@ class KafkaDelivery(Delivery):
         timer.cancel()
         if self._verdicts is not None:
             self._verdicts.finish()
+        publisher.give_up()
         self._collect()
         unspooled = publisher.unspooled
         stored = await self._storage.store_all(unspooled)
@@ -239,22 +242,31 @@ class KafkaDelivery(Delivery):
         atexit.register(self._store_at_exit)
 
     async def _open_spool(self, call: Call) -> Spool | None:
-        if self._settings.spool is None:
+        settings = self._settings
+        if settings.spool is None:
             return None
-        path = Path(self._named(self._settings.spool))
+        path = Path(self._named(settings.spool))
+        to = Destination(settings.topic, settings.jobs, settings.bootstrap_servers, self.origin.job)
+        is_by_default = self._crawler.settings.get("DEDUP_SPOOL") is None
+
+        def opening() -> Opened:
+            if is_by_default:
+                return open_numbered(path, settings.spool_bytes, to)
+            return Opened(Spool.open(path, settings.spool_bytes, to))
+
         try:
-            spool = await self._storage.open(call, path, self._settings.spool_bytes)
+            opened = await self._storage.open(call, opening)
         except OSError as error:
             problem = (
                 f"DEDUP_SPOOL: {path.absolute()} cannot be written ({error.strerror}), and pages that Kafka does "
                 "not confirm would be lost; name a file in a folder that is there and can be written, or write none"
             )
-            if self._crawler.settings.get("DEDUP_SPOOL") is None:  # a crawl that has its place by default goes on
+            if is_by_default:  # the crawl goes on
                 self.log.say(logging.WARNING, problem)
                 return None
             raise UsageError(problem) from error
-        self.log.found_in(spool)
-        return spool
+        self.log.found_in(opened)
+        return opened.spool
 
     async def _require(self) -> None:
         assert self._publisher is not None
@@ -348,6 +360,7 @@ class KafkaDelivery(Delivery):
     def _store_at_exit(self) -> None:
         """The crawl was stopped by force: its event loop is no more, and there is no time for Kafka."""
         assert self._publisher is not None
+        self._publisher.give_up()
         pages = [*self._publisher.unspooled, *self._waiting.values()]
         stored = self._storage.store_at_exit(pages)
         if self._storage.spool is not None:

@@ -99,6 +99,7 @@ class Outbox:
         self._failure: Exception | None = None
         self._report = Report()
         self._is_told = False
+        self._is_given_up = False
         self._confirmed = 0
         self._progress_at = clock()
 
@@ -186,6 +187,12 @@ class Outbox:
             self._failure = None
         self._tell()
 
+    def give_up(self) -> None:
+        """Nothing is sent any more, and no news of what is under way changes anything: what is here stays here."""
+        self.take_back()
+        with self._lock:
+            self._is_given_up = True
+
     def cut(self, page: PageRecord) -> None:
         """Only the beginning of this page is sent."""
         with self._lock:
@@ -257,7 +264,7 @@ class Outbox:
         return bool(self._waiting or self._under_way)
 
     def _may_send(self) -> bool:
-        if not self._waiting:
+        if not self._waiting or self._is_given_up:
             return False
         return not self._under_way or self._under_way_bytes + self._waiting[0].page.size <= WINDOW_BYTES
 

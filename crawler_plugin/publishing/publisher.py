@@ -8,7 +8,7 @@ A producer's life, in this order:
    ``KafkaProducer.send`` takes pages without bound while the broker is away. A page that is larger than the topic's
    limit is cut off or left out here;
 4. *confirm*: kafka-python's own thread says what became of each page; the topic ``jobs`` hears at the beginning that
-   there is a crawl, and at the end how many pages it was;
+   there is a crawl, and at the end, when nothing more is waited for, how many pages it was;
 5. *replace* after any error: the producer is cut off, and what it has not confirmed is sent again by a new one. A page
    may so arrive twice, which is harmless, since the later one is a refetch. The old producer is not asked to go on: one
    that has met a refusal refuses everything after it.
@@ -126,6 +126,10 @@ class Publisher:
             self._ended.set()
             self._wake()
 
+    def give_up(self) -> None:
+        """What is not confirmed now is not sent any more, and stays unconfirmed."""
+        self._outbox.give_up()
+
     @property
     def has_ended(self) -> bool:
         """Whether all is delivered or given up."""
@@ -212,23 +216,37 @@ class Publisher:
                 self._watch(min(self._outbox.silence, time.monotonic() - began))
                 if not self._has_unread and self._deadline is None:
                     self._outbox.gather(GATHER_S)
+            self._settle(producer)
             self._mark(producer, at_the_end=True)
         finally:
             self._outbox.take_back()
             cut_off(producer)
             self.mark_sent()
 
+    def _settle(self, producer: Any) -> None:
+        """Let what is under way be confirmed for a moment; what is not by then counts no more, whatever is heard of it.
+
+        So the number that the topic ``jobs`` is told next is the last.
+        """
+        if not self._outbox.is_empty:
+            with suppress(Exception):
+                producer.flush(timeout=MARK_S)
+        self.give_up()
+
     def _mark(self, producer: Any, *, at_the_end: bool) -> None:
         """Tell the topic ``jobs`` what it does not know, if it is there; only at the end it is waited for."""
         marks = self.marks.due(at_the_end=at_the_end)
         if not marks or self._jobs is None or not is_there(self._options, self._jobs):
             return
+        futures = []
         for mark in marks:
             future = producer.send(self._jobs, key=mark.key, value=mark.encode(), headers=mark.to_headers())
             future.add_callback(lambda _, mark=mark: self.marks.told(mark))
-        if at_the_end:
+            futures.append(future)
+        until = time.monotonic() + MARK_S
+        for future in futures if at_the_end else ():
             with suppress(Exception):  # what it has not taken stays due
-                producer.flush(timeout=MARK_S)
+                future.get(timeout=max(0.0, until - time.monotonic()))
 
     def _look(self) -> None:
         try:

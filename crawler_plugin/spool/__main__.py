@@ -1,5 +1,9 @@
 """``python -m crawler_plugin.spool FILE``: sends the pages of a spool to Kafka without a crawl.
 
+They go where the crawl that left them would have sent them, which stands in the spool: whatever the settings of the
+folder are in which this runs. What is told otherwise on the command line is refused, since a spool that is sent is
+removed; ``--elsewhere`` says that it is meant.
+
 Exit codes are those of ``worker.errors``: 0 all are sent; 1 some were passed over; 2 usage or settings; 3 the broker,
 the topic or the file is not there or not free, try again. What is not sent stays in the file.
 """
@@ -13,7 +17,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from scrapy.settings import Settings
 from scrapy.utils.project import get_project_settings
@@ -24,6 +28,7 @@ from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.publishing.publisher import Publisher
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Spool, named
+from crawler_plugin.spool.records import Destination
 from worker.errors import CheckFailed, Stop, Unavailable, UsageError
 
 PROGRAM: Final = "python -m crawler_plugin.spool"
@@ -46,7 +51,7 @@ def main(argv: Sequence[str]) -> int:
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
     try:
         arguments = _parser().parse_args(argv)
-        _send(arguments.file, _settings(arguments.set), arguments.timeout)
+        _send(arguments)
     except Stop as stop:
         print(f"spool: error: {stop}", file=sys.stderr)
         return stop.exit_code
@@ -59,13 +64,19 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog=PROGRAM,
         description=f"{SUMMARY.capitalize()}. What Kafka has confirmed leaves the file, and an empty file is removed.",
-        epilog="The settings are those of the Scrapy project in whose folder this runs (scrapy.cfg, or the module that "
-        "SCRAPY_SETTINGS_MODULE names); without a project, their defaults.",
+        epilog="Brokers and topic are those to which the crawl was to publish. All other settings are those of the "
+        "Scrapy project in whose folder this runs (scrapy.cfg, or the module that SCRAPY_SETTINGS_MODULE names); "
+        "without a project, their defaults.",
         allow_abbrev=False,
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="what a crawl has named as its spool")
     parser.add_argument(
         "-s", "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, as scrapy crawl takes it"
+    )
+    parser.add_argument(
+        "--elsewhere",
+        action="store_true",
+        help="send them to the brokers and the topic of the settings, whatever the crawl was told: these have moved",
     )
     parser.add_argument(
         "--timeout",
@@ -77,17 +88,28 @@ def _parser() -> _Parser:
     return parser
 
 
-def _settings(told: Sequence[str]) -> PluginSettings:
+class _Told(NamedTuple):
+    """The settings, and which of them the command line tells."""
+
+    settings: PluginSettings
+    names: frozenset[str]
+
+
+def _told(told: Sequence[str]) -> _Told:
     settings: Settings = get_project_settings()
+    names = set()
     for each in told:
         name, is_told, value = each.partition("=")
         if not is_told or not name.startswith(PREFIX):
             raise UsageError(f"-s {each}: write {PREFIX}…=VALUE")
         settings.set(name, value, priority="cmdline")
-    return PluginSettings.read(settings)
+        names.add(name)
+    return _Told(PluginSettings.read(settings), frozenset(names))
 
 
-def _send(file: Path, settings: PluginSettings, timeout: float) -> None:
+def _send(arguments: argparse.Namespace) -> None:
+    file, timeout = arguments.file, arguments.timeout
+    told = _told(arguments.set)
     if not file.is_file():
         raise UsageError(f"{file}: no such file; name the spool as the crawl's last lines do")
     try:
@@ -97,42 +119,73 @@ def _send(file: Path, settings: PluginSettings, timeout: float) -> None:
     for line in named(spool.damaged, file):
         _log.warning(line)
     try:
-        refused = _publish(spool, settings, timeout) if spool.left else 0
+        to = _destination(spool, told, is_elsewhere=arguments.elsewhere)
+        refused = _publish(spool, told.settings, to, timeout) if spool.left else 0
     finally:
         left = spool.left
         spool.close()
     if left:
         raise Unavailable(
             f"{left} pages stay in {file}: Kafka has confirmed nothing for {timeout:g} s. See that the broker at "
-            f"{','.join(settings.bootstrap_servers)} runs and has the topic {settings.topic}, and run this again"
+            f"{','.join(to.servers)} runs and has the topic {to.topic}, and run this again; if they have moved, with "
+            f"-s DEDUP_BOOTSTRAP_SERVERS=… and --elsewhere"
         )
     if spool.damaged or refused:
         raise CheckFailed(
-            f"{len(spool.damaged)} damaged places and {refused} pages that are too large for {settings.topic} were "
+            f"{len(spool.damaged)} damaged places and {refused} pages that are too large for {to.topic} were "
             "passed over, as the lines above say; the rest is sent and the file is removed. Crawl those pages again"
         )
 
 
-def _publish(spool: Spool, settings: PluginSettings, timeout: float) -> int:
+def _destination(spool: Spool, told: _Told, *, is_elsewhere: bool) -> Destination:
+    """Where the pages go.
+
+    Raises:
+        UsageError: the command line tells it otherwise than the spool.
+    """
+    settings = told.settings
+    by_settings = Destination(settings.topic, settings.jobs, settings.bootstrap_servers)
+    if is_elsewhere or not spool.destinations:
+        return by_settings
+    to = spool.destinations[-1]
+    named = sorted({"DEDUP_BOOTSTRAP_SERVERS", "DEDUP_TOPIC_PREFIX"} & told.names)
+    asked = Destination(
+        settings.topic if "DEDUP_TOPIC_PREFIX" in told.names else to.topic,
+        to.jobs,
+        settings.bootstrap_servers if "DEDUP_BOOTSTRAP_SERVERS" in told.names else to.servers,
+    )
+    if not asked.is_that_of(to):
+        raise UsageError(
+            f"the {spool.left} pages in {spool.path} are to go to {to}, and not to {asked}; leave out "
+            f"{' and '.join(named)}, or add --elsewhere if that is where they belong now"
+        )
+    jobs = sorted({each.job for each in spool.destinations if each.job is not None})
+    if "DEDUP_JOB" in told.names and settings.job not in jobs:
+        raise UsageError(
+            f"the {spool.left} pages in {spool.path} are of {', '.join(jobs)}, and stay so; leave out DEDUP_JOB"
+        )
+    return to.at(asked.servers)
+
+
+def _publish(spool: Spool, settings: PluginSettings, to: Destination, timeout: float) -> int:
     """Send until nothing is left or nothing is confirmed any more; how many pages were refused for their size."""
     options = producer_options(
-        bootstrap_servers=settings.bootstrap_servers,
+        bootstrap_servers=to.servers,
         max_page_bytes=settings.max_page_bytes,
         compression=settings.compression,
         connection=settings.connection,
     )
     news = threading.Event()
-    publisher = Publisher(
-        options, settings.topic, news.set, cuts=settings.oversize == "truncate", spool=spool, jobs=settings.jobs
-    )
+    publisher = Publisher(options, to.topic, news.set, cuts=settings.oversize == "truncate", spool=spool, jobs=to.jobs)
     total = Report()
-    _log.info("%d pages in %s go to %s", spool.left, spool.path, settings.topic)
+    _log.info("%d pages in %s go to %s", spool.left, spool.path, to)
     publisher.start()
     try:
         _wait_for(publisher, spool, news, total, timeout)
     finally:
         publisher.finish(0)
         publisher.wait_for_end()
+        publisher.give_up()
         _add_up(total, publisher.collect())
         publisher.mark_sent()
         spool.keep_marks(publisher.marks.due(at_the_end=True))

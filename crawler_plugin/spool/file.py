@@ -14,6 +14,9 @@ after Kafka has confirmed, before step 1  it is sent again; the later one is a r
 after step 1                              nothing is sent twice
 ========================================  =============================================================================
 
+Before the pages of each crawl stands where they are to go (``Destination``): a crawl that publishes elsewhere cannot
+open the file.
+
 Beside the pages lie marks, which say how many pages of a job a run has put on Kafka, where that could not be told there
 any more. They go with the last page: who opens the file is given them, and who leaves pages in it writes them again.
 """
@@ -23,6 +26,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shlex
 import threading
 from array import array
 from collections.abc import Sequence
@@ -30,12 +34,28 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from crawler_plugin.record import PageRecord
-from crawler_plugin.spool.records import MAGIC, SENT, STATE_OFFSET, Damage, decode, encode, encode_mark, scan
+from crawler_plugin.spool.records import (
+    MAGIC,
+    SENT,
+    STATE_OFFSET,
+    Damage,
+    Destination,
+    decode,
+    decode_destination,
+    encode,
+    encode_destination,
+    encode_mark,
+    scan,
+)
 from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
 from worker.outcomes import JobMark
 
 OWNER_ONLY: Final = 0o600
 """Pages may be nobody else's business."""
+
+
+class Elsewhere(Refused):
+    """The pages of a spool are to go to another topic, or to other brokers."""
 
 
 class Appended(NamedTuple):
@@ -55,13 +75,16 @@ class Stored(NamedTuple):
 class Spool:
     """A file that this process alone uses. May be used from any thread; each call blocks on the disk.
 
-    ``damaged`` names what was passed over when the file was opened, and ``marks`` are those that lay in it then.
+    ``damaged`` names what was passed over when the file was opened; ``marks`` are those that lay in it then, and
+    ``destinations`` where its pages are to go.
     """
 
-    def __init__(self, path: Path, limit: int, descriptor: int) -> None:
+    def __init__(self, path: Path, limit: int, descriptor: int, to: Destination | None = None) -> None:
         self.path = path
         self.damaged: list[Damage] = []
         self.marks: list[JobMark] = []
+        self.destinations: list[Destination] = []
+        self._to = to
         self._limit = limit
         self._descriptor = descriptor
         self._lock = threading.RLock()
@@ -73,23 +96,63 @@ class Spool:
         self._is_closed = False
 
     @classmethod
-    def open(cls, path: Path, limit: int) -> Spool:
+    def open(cls, path: Path, limit: int, to: Destination | None = None) -> Spool:
         """Lock the file, made if it is not there, and see what is in it. ``limit`` is the largest that it may grow to.
+
+        ``to`` is where pages that are appended are to go; None: that is not known.
 
         Raises:
             Unavailable: another process uses it.
+            Elsewhere: its pages are to go elsewhere.
             Refused: it holds a record of a later version.
             UsageError: it is a file of something else.
             OSError: it cannot be opened, made or read.
         """
         path = path.absolute()
-        spool = cls(path, limit, _locked(path))
+        spool = cls(path, limit, _locked(path), to)
         try:
             spool._look_through()
+            spool._see_that_it_goes_there()
         except BaseException:
             os.close(spool._descriptor)
             raise
         return spool
+
+    def absorb(self, other: Spool) -> str | None:
+        """Take over what is in another spool that goes to the same place; why not, if it could not.
+
+        The other one is emptied when all of it is on the disk here, whatever the limit is. A process that is killed
+        between has it in both, and it is sent twice.
+        """
+        with self._lock, other._lock:
+            begun, begun_end, begun_to = len(self._places), self._end, len(self.destinations)
+            trouble = None
+            try:
+                self._copy(other)
+                os.fsync(self._descriptor)
+            except OSError as error:
+                trouble = f"{self.path}: {error.strerror}"
+                del self._places[begun:], self._sizes[begun:], self.destinations[begun_to:]
+                self._end = begun_end
+                self._cut_to(begun_end)
+            else:
+                self._left += other._left
+                self.marks += other.marks
+                other._left = 0
+                other._empty()
+            return trouble
+
+    def _copy(self, other: Spool) -> None:
+        new = [each for each in other.destinations if each not in self.destinations]
+        for record in (*map(encode_destination, new), *map(encode_mark, other.marks)):
+            _write(self._descriptor, record, self._end)
+            self._end += len(record)
+        self.destinations += new
+        for place, size in zip(other._places, other._sizes, strict=True):
+            _write(self._descriptor, other._read_at(place, size), self._end)
+            self._places.append(self._end)
+            self._sizes.append(size)
+            self._end += size
 
     @property
     def left(self) -> int:
@@ -114,14 +177,15 @@ class Spool:
         with self._lock:
             if self._is_closed:
                 return Appended(0, f"{self.path} is closed")
-            begun, begun_end = len(self._places), self._end
+            begun, begun_end, begun_to = len(self._places), self._end, len(self.destinations)
             trouble = None
             try:
-                trouble = self._write(pages)
+                trouble = self._write_destination() if pages else None
+                trouble = trouble or self._write(pages)
                 os.fsync(self._descriptor)
             except OSError as error:  # none of them is known to be on the disk
                 trouble = f"{self.path}: {error.strerror}"
-                del self._places[begun:], self._sizes[begun:]
+                del self._places[begun:], self._sizes[begun:], self.destinations[begun_to:]
                 self._end = begun_end
             if trouble is not None:
                 self._cut_to(self._end)
@@ -184,19 +248,35 @@ class Spool:
                     self.path.unlink()
             os.close(self._descriptor)
 
+    def _write_destination(self) -> str | None:
+        """Write where this crawl's pages are to go, if it does not stand there yet; why not, if it could not."""
+        if self._to is None or self._to in self.destinations:
+            return None
+        trouble = self._write_record(encode_destination(self._to))
+        if trouble is None:
+            self.destinations.append(self._to)
+        return trouble
+
     def _write(self, pages: Sequence[PageRecord]) -> str | None:
         """Write one page after the other; why it ended before the last, if it did."""
         for page in pages:
-            record = encode(page)
-            if self._end + len(record) > self._limit:
-                return f"{self.path} has {self._end} bytes and may have no more than DEDUP_SPOOL_BYTES={self._limit}"
-            try:
-                _write(self._descriptor, record, self._end)
-            except OSError as error:
-                return f"{self.path}: {error.strerror}"
-            self._places.append(self._end)
-            self._sizes.append(len(record))
-            self._end += len(record)
+            begins = self._end
+            trouble = self._write_record(encode(page))
+            if trouble is not None:
+                return trouble
+            self._places.append(begins)
+            self._sizes.append(self._end - begins)
+        return None
+
+    def _write_record(self, record: bytes) -> str | None:
+        """Write it behind the others; why not, if it could not."""
+        if self._end + len(record) > self._limit:
+            return f"{self.path} has {self._end} bytes and may have no more than DEDUP_SPOOL_BYTES={self._limit}"
+        try:
+            _write(self._descriptor, record, self._end)
+        except OSError as error:
+            return f"{self.path}: {error.strerror}"
+        self._end += len(record)
         return None
 
     def _look_through(self) -> None:
@@ -208,14 +288,24 @@ class Spool:
                     self.damaged.append(found)
                 elif found.is_mark:
                     self.marks.append(JobMark.decode(decode(self._read_at(found.offset, found.size)).value))
+                elif found.is_destination:
+                    self.destinations.append(decode_destination(self._read_at(found.offset, found.size)))
                 elif not found.is_sent:
                     self._places.append(found.offset)
                     self._sizes.append(found.size)
-        except Refused as refused:
+        except (Refused, UnreadableRecord) as refused:
             raise Refused(f"{self.path}: {refused}, or name another file in DEDUP_SPOOL") from refused
         self._left = len(self._places)
         if self._end and not self._left:
             self._empty()
+
+    def _see_that_it_goes_there(self) -> None:
+        other = [found for found in self.destinations if self._to is not None and not found.is_that_of(self._to)]
+        if other:
+            raise Elsewhere(
+                f"the {self._left} pages in {self.path} are to go to {other[0]}, and this crawl publishes to "
+                f"{self._to}; send them ({sending(self.path)}), or name another file in DEDUP_SPOOL"
+            )
 
     def _refuse_other_files(self) -> None:
         start = self._read_at(0, len(MAGIC))
@@ -233,7 +323,7 @@ class Spool:
 
     def _empty(self) -> None:
         self._cut_to(0)
-        del self._places[:], self._sizes[:]
+        del self._places[:], self._sizes[:], self.destinations[:]
         self._read = self._end = 0
 
     def _cut_to(self, size: int) -> None:
@@ -250,6 +340,11 @@ def named(damaged: Sequence[Damage], path: Path) -> list[str]:
         + (f"; there was {', '.join(each.keys)}: crawl that again" if each.keys else "; no URL can be read there")
         for each in damaged
     ]
+
+
+def sending(path: Path) -> str:
+    """The command that sends what is in the file."""
+    return f"python -m crawler_plugin.spool {shlex.quote(str(path))}"
 
 
 def _locked(path: Path) -> int:

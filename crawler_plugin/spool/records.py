@@ -18,7 +18,8 @@ offset  bytes  content
 28      4      CRC-32 of the header before it (state left out) and the key
 ======  =====  =======================================================================================
 
-A record may also hold a mark of a job (``worker.outcomes.JobMark``) with its key, which no canonical URL equals.
+A record may also hold a mark of a job (``worker.outcomes.JobMark``) with its key, which no canonical URL equals, or a
+``Destination``, with a key that no mark has: before the pages of each crawl stands where they are to go.
 
 The payload is MessagePack: the record's headers on ``pages`` as pairs, and its value. The key stands outside so that a
 page whose payload is torn or damaged can be named. After damage, reading goes on at the next place where a whole record
@@ -52,6 +53,8 @@ COMPRESSION_LEVEL: Final = 1
 _SEARCHED_BYTES: Final = 1024 * 1024
 _IN_A_MARK: Final = b"\n"
 """In the key of each mark, and in no URL."""
+_DESTINATION_KEY: Final = b"\n"
+"""A mark's key begins with the name of its job."""
 
 _HEADER: Final = struct.Struct("<4sBBBBIIIII")
 _CHECK: Final = struct.Struct("<I")
@@ -78,13 +81,34 @@ class RecordHeader(NamedTuple):
         return HEADER_BYTES + len(self.key) + self.payload_bytes
 
 
+class Destination(msgspec.Struct, frozen=True):
+    """Where a crawl publishes: the topic of its pages, the one that is told how many they are, brokers, and its job."""
+
+    topic: str
+    jobs: str
+    servers: tuple[str, ...]
+    job: str | None = None
+
+    def is_that_of(self, other: Destination) -> bool:
+        """Whether pages of both go to the same topic, as far as can be said: of a cluster some brokers are named."""
+        return self.topic == other.topic and not set(self.servers).isdisjoint(other.servers)
+
+    def at(self, servers: tuple[str, ...]) -> Destination:
+        """The same by other brokers."""
+        return Destination(self.topic, self.jobs, servers, self.job)
+
+    def __str__(self) -> str:
+        return f"{self.topic} at {','.join(self.servers)}"
+
+
 class SpooledRecord(NamedTuple):
-    """A whole record, at this offset: a page, or a mark of a job."""
+    """A whole record, at this offset: a page, a mark of a job, or a destination."""
 
     offset: int
     size: int
     is_sent: bool
     is_mark: bool = False
+    is_destination: bool = False
 
 
 class Damage(NamedTuple):
@@ -105,6 +129,23 @@ def encode(page: PageRecord) -> bytes:
 def encode_mark(mark: JobMark) -> bytes:
     """The record of a mark."""
     return encode(PageRecord("", mark.key, mark.encode(), ()))
+
+
+def encode_destination(destination: Destination) -> bytes:
+    """The record of a destination."""
+    return encode(PageRecord("", _DESTINATION_KEY, msgspec.json.encode(destination), ()))
+
+
+def decode_destination(record: bytes) -> Destination:
+    """The destination of a whole record.
+
+    Raises:
+        UnreadableRecord: it is none that this program knows.
+    """
+    try:
+        return msgspec.json.decode(decode(record).value, type=Destination)
+    except msgspec.MsgspecError as error:
+        raise UnreadableRecord(f"a record of a spool: {error}") from error
 
 
 def decode(record: bytes) -> PageRecord:
@@ -162,7 +203,9 @@ def scan(read_at: ReadAt, end: int) -> Iterator[SpooledRecord | Damage]:
                 )
             if damaged_from < offset:
                 yield Damage(damaged_from, offset, tuple(keys))
-            yield SpooledRecord(offset, header.size, header.is_sent, _IN_A_MARK in header.key)
+            is_destination = header.key == _DESTINATION_KEY
+            is_mark = _IN_A_MARK in header.key and not is_destination
+            yield SpooledRecord(offset, header.size, header.is_sent, is_mark, is_destination)
             offset = damaged_from = offset + header.size
             keys = []
             continue

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
@@ -17,6 +16,7 @@ from twisted.internet.defer import Deferred
 from crawler_plugin.record import PageRecord
 from crawler_plugin.running import Call, Result, outcome
 from crawler_plugin.spool.file import Appended, Spool
+from crawler_plugin.spool.numbered import Opened
 from worker.outcomes import JobMark
 
 
@@ -31,16 +31,16 @@ class Storage:
         self._unheard: set[int] = set()
         self.spool: Spool | None = None
 
-    async def open(self, call: Call, path: Path, limit: int) -> Spool:
-        """Open the file.
+    async def open(self, call: Call, opening: Callable[[], Opened]) -> Opened:
+        """Open the spool by this function.
 
         Raises:
-            Stop: it cannot be used, as ``Spool.open`` says.
-            OSError: it cannot be made or read.
+            Exception: what that raises.
         """
         self._call = call
-        self.spool = await self._in_thread(lambda: Spool.open(path, limit))
-        return self.spool
+        opened = await self._in_thread(opening)
+        self.spool = opened.spool
+        return opened
 
     async def store(self, page: PageRecord) -> str | None:
         """Write the page; None when the disk has it, else why it has not."""

@@ -130,7 +130,7 @@ class Ended(NamedTuple):
 class Crawl:
     """A spider at work. Its log is readable meanwhile."""
 
-    def __init__(self, folder: Path, spider: str, start: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, spider: str, start: str, settings: Mapping[str, Any], cwd: Path = ROOT) -> None:
         self._log = folder / "crawl.log"
         self._stats = folder / "stats.json"
         plugin = {} if {"ADDONS", "ITEM_PIPELINES"} & set(settings) else {"ADDONS": {"crawler_plugin.Addon": 500}}
@@ -139,7 +139,7 @@ class Crawl:
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.crawler_plugin.spiders", spider, json.dumps(told), str(self._stats)],
-                cwd=ROOT,
+                cwd=cwd,
                 env=os.environ | {"PYTHONPATH": str(ROOT)},
                 stdout=log,
                 stderr=subprocess.STDOUT,

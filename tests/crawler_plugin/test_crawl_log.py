@@ -16,6 +16,7 @@ from crawler_plugin.crawl_log import NAMED_PAGES, CrawlLog
 from crawler_plugin.publishing.outbox import Notice, Report
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Appended, Spool
+from crawler_plugin.spool.numbered import Opened
 from tests.crawler_plugin.spool.test_records import page
 
 
@@ -92,7 +93,7 @@ def test_what_an_earlier_crawl_left_is_told_and_damage_by_its_place(logged: Logg
     with path.open("ab") as file:
         file.write(b"torn")
     spool = Spool.open(path, 10**9)
-    logged.log.found_in(spool)
+    logged.log.found_in(Opened(spool))
     spool.close()
     assert logged.stats == {stats.SPOOL_FOUND: 2, stats.SPOOL_DAMAGED: 1}
     assert logged.lines[0] == (logging.INFO, f"2 pages that an earlier crawl left in {path} are sent, too")

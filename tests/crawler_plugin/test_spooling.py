@@ -53,19 +53,19 @@ def balance(ended: Ended) -> bool:
     return into == out
 
 
-def test_a_crawl_without_a_broker_spools_its_pages_and_the_next_one_with_this_jobdir_sends_them(
+def test_a_crawl_without_its_topic_spools_its_pages_and_the_next_one_with_this_jobdir_sends_them(
     broker: str, topic_prefix: str, tmp_path: Path
 ) -> None:
-    make_topic(broker, topic_prefix)
     jobdir = tmp_path / "job"
     job = {"JOBDIR": str(jobdir), "DEDUP_SPOOL": None, "DEDUP_FLUSH_TIMEOUT": 1}
     with serve(Site(numbered(30))) as site:
-        first = crawl(tmp_path, site, **nowhere(), **job)
+        first = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **job)
         asked = len(site.asked)
+        make_topic(broker, topic_prefix)
         second = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **job | {"DEDUP_FLUSH_TIMEOUT": 60})
     assert (first.stats["finish_reason"], first.returncode) == ("finished", 0), "nothing is lost"
     assert (first.dedup["spool/left"], first.dedup["unconfirmed"]) == (30, 0)
-    assert re.search(rf"{SPOOLED} .* are in {jobdir}/dedup\.spool, the next crawl with that spool sends", first.log)
+    assert re.search(rf"{SPOOLED}.* are in {jobdir}/dedup\.spool, the next crawl with that spool sends", first.log)
     assert f"python -m crawler_plugin.spool {jobdir}/dedup.spool" in first.log
     assert len(site.asked) == asked + 1, "Scrapy fetches none of them again, only the start page"
     assert {record.meta.url for record in records(broker, topic_prefix)} == site.urls
@@ -92,13 +92,13 @@ def test_a_second_interrupt_spools_at_once_what_the_crawl_holds_and_it_is_told_i
 
 
 def test_with_a_full_buffer_a_crawl_spools_and_goes_on(broker: str, topic_prefix: str, tmp_path: Path) -> None:
-    make_topic(broker, topic_prefix)
     told = {**LITTLE, "DEDUP_ON_FULL": "spool", "DEDUP_FLUSH_TIMEOUT": 1}
     with serve(Site(numbered(60, size=20_000))) as site:
-        first = crawl(tmp_path, site, **nowhere(), **told)
+        first = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **told)
         assert set(site.asked) >= set(site.pages), "it did not stand still"
         kept = in_spool(tmp_path / "pages.spool")
         assert kept == site.urls
+        make_topic(broker, topic_prefix)
         told["DEDUP_FLUSH_TIMEOUT"] = 60
         second = crawl(tmp_path, Site({}, address=site.address), **to_kafka(broker, topic_prefix), **told)
     assert first.dedup["spool/written"] == 60
@@ -139,6 +139,55 @@ def test_the_end_of_a_crawl_says_how_long_it_waits(tmp_path: Path) -> None:
     said = re.findall(r"waiting for Kafka to confirm 5 pages, (\d+) s more; then they go to the spool", ended.log)
     assert len(said) == 2
     assert 0 < int(said[1]) < int(said[0]) < 12
+
+
+def test_a_spool_whose_pages_are_to_go_elsewhere_is_refused_where_it_was_named_and_passed_over_where_not(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    make_topic(broker, f"{topic_prefix}other.")
+    jobdir = tmp_path / "job"
+    job = {"JOBDIR": str(jobdir), "DEDUP_SPOOL": None, "DEDUP_FLUSH_TIMEOUT": 0}
+    elsewhere = to_kafka(broker, f"{topic_prefix}other.")
+    spool = jobdir / "dedup.spool"
+    with serve(Site(numbered(5))) as site:
+        crawl(tmp_path, site, **to_kafka(broker, topic_prefix), **job)
+        before, asked = spool.read_bytes(), len(site.asked)
+        refused = crawl(tmp_path, site, **elsewhere, DEDUP_SPOOL=str(spool))
+        assert (refused.returncode, refused.stats["finish_reason"]) == (1, "dedup_refused")
+        assert len(site.asked) == asked
+        goes_on = crawl(tmp_path, site, **elsewhere, **job)
+    assert (goes_on.returncode, goes_on.stats["finish_reason"]) == (0, "finished")
+    for ended in (refused, goes_on):
+        said = f"the 5 pages in {spool} are to go to {topic_prefix}pages at {broker}, and this crawl publishes to "
+        assert ended.log.count(said) == 1
+        assert f"python -m crawler_plugin.spool {spool}" in ended.log
+    assert spool.read_bytes() == before
+    assert records(broker, f"{topic_prefix}other.") == []
+
+
+def test_crawls_of_one_spider_in_one_folder_do_not_meet_and_the_next_one_sends_what_they_left_however_they_ended(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    told = {**to_kafka(broker, topic_prefix), **LITTLE, "DEDUP_SPOOL": None, "DEDUP_ON_FULL": "spool"}
+    with serve(Site(numbered(40, size=20_000))) as site:
+        crawls = []
+        for name in ("ended", "killed", "next"):
+            (tmp_path / name).mkdir()
+        for name in ("ended", "killed"):
+            settings = told | {"DEDUP_FLUSH_TIMEOUT": 600 if name == "killed" else 3, "DEDUP_JOB": name}
+            crawls.append(Crawl(tmp_path / name, "site", site.url("/"), settings, cwd=tmp_path))
+        crawls[1].wait_for_log("waiting for Kafka to confirm")
+        crawls[1].send_signal(signal.SIGKILL)
+        crawls[1].end()
+        crawls[0].end()
+        spools = sorted(tmp_path.glob("*.spool"))
+        assert [each.name for each in spools] == ["dedup-site.spool", "dedup-site~2.spool"]
+        left = sum(len(in_spool(each)) for each in spools)
+        make_topic(broker, topic_prefix)
+        last = Crawl(tmp_path / "next", "site", site.url("/"), told, cwd=tmp_path).end()
+    assert last.dedup["spool/found"] == left > 70
+    assert (last.dedup["confirmed"], last.dedup["spool/left"]) == (left + 40, 0)
+    assert list(tmp_path.glob("*.spool")) == []
 
 
 @pytest.mark.parametrize("has_reactor", [True, False], ids=["CrawlerProcess", "AsyncCrawlerProcess"])

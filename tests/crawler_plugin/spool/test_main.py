@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.spool.file import Spool
+from crawler_plugin.spool.records import Destination
 from tests.crawler_plugin.crawling import ROOT, make_topic, marks, records
 from tests.crawler_plugin.spool.test_records import page
 from worker.broker.ports import free_port
 from worker.outcomes import JobMark
 
 
-def left_behind(path: Path, count: int, size: int = 1000) -> None:
-    spool = Spool.open(path, 10**9)
+def left_behind(path: Path, count: int, size: int = 1000, to: Destination | None = None) -> None:
+    spool = Spool.open(path, 10**9, to)
     assert spool.append([page(number, os.urandom(size), status=200) for number in range(count)]).pages == count
     spool.close()
 
@@ -88,6 +89,47 @@ def test_damage_and_pages_that_are_too_large_are_named_and_the_rest_is_sent(
     assert "https://example.com/1#as-it-was: 30" in ended.stderr
     assert "there was https://example.com/2: crawl that again" in ended.stderr
     assert "1 damaged places and 1 pages that are too large" in ended.stderr
+
+
+@pytest.mark.cluster
+def test_pages_go_where_their_crawl_would_have_sent_them_whatever_the_project_says(
+    broker: str, topic_prefix: str, tmp_path: Path
+) -> None:
+    make_topic(broker, topic_prefix)
+    make_topic(broker, f"{topic_prefix}other.")
+    path = tmp_path / "pages.spool"
+    left_behind(path, 20, to=Destination(f"{topic_prefix}pages", f"{topic_prefix}jobs", (broker,), "monday"))
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "__init__.py").touch()
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n")
+    nowhere = f"127.0.0.1:{free_port()}"
+    (tmp_path / "shop" / "settings.py").write_text(
+        f'DEDUP_BOOTSTRAP_SERVERS = "{nowhere}"\nDEDUP_TOPIC_PREFIX = "{topic_prefix}other."\n'
+    )
+    before = path.read_bytes()
+    for told, wrong in (
+        (f"DEDUP_TOPIC_PREFIX={topic_prefix}other.", f"{topic_prefix}other.pages at {broker}; leave out DEDUP_TOPIC"),
+        (f"DEDUP_BOOTSTRAP_SERVERS={nowhere}", f"{topic_prefix}pages at {nowhere}; leave out DEDUP_BOOTSTRAP_SERVERS"),
+        ("DEDUP_JOB=tuesday", "are of monday, and stay so; leave out DEDUP_JOB"),
+    ):
+        refused = send(path, "-s", told, cwd=tmp_path)
+        assert (refused.returncode, wrong in refused.stderr) == (2, True), refused.stderr
+        assert path.read_bytes() == before
+    ended = send(path, "-s", "DEDUP_JOB=monday", "-s", f"DEDUP_BOOTSTRAP_SERVERS={nowhere},{broker}", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert not path.exists()
+    assert len(records(broker, topic_prefix)) == 20
+    assert records(broker, f"{topic_prefix}other.") == []
+
+
+@pytest.mark.cluster
+def test_pages_go_elsewhere_where_that_is_said(broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    make_topic(broker, topic_prefix)
+    path = tmp_path / "pages.spool"
+    left_behind(path, 5, to=Destination("gone.pages", "gone.jobs", ("kafka.gone:9092",)))
+    ended = send(path, *to(broker, topic_prefix), "--elsewhere")
+    assert ended.returncode == 0, ended.stderr
+    assert len(records(broker, topic_prefix)) == 5
 
 
 def test_without_a_broker_the_file_stays_and_the_exit_code_says_try_again(tmp_path: Path) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from crawler_plugin.running import event_loop
 from crawler_plugin.spool.file import Appended, Spool
+from crawler_plugin.spool.numbered import Opened
 from crawler_plugin.spool.storage import Storage
 from tests.crawler_plugin.spool.test_records import page
 from worker.errors import Unavailable
@@ -27,6 +29,10 @@ def stored_in(path: Path) -> list[str]:
     return found
 
 
+def opening(path: Path, limit: int = ROOM) -> Callable[[], Opened]:
+    return lambda: Opened(Spool.open(path, limit))
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "pages.spool"
@@ -35,7 +41,7 @@ def path(tmp_path: Path) -> Path:
 def test_pages_that_come_at_once_are_all_on_the_disk_when_it_is_told_and_in_their_order(path: Path) -> None:
     async def crawl() -> None:
         storage = Storage()
-        await storage.open(event_loop(), path, ROOM)
+        await storage.open(event_loop(), opening(path))
         assert await asyncio.gather(*(storage.store(page(number)) for number in range(30))) == [None] * 30
         assert await storage.store_all([page(30), page(31)]) == Appended(2, None)
         await storage.close(lambda: None)
@@ -56,7 +62,7 @@ def test_the_disk_is_met_in_no_thread_but_its_own(path: Path, monkeypatch: pytes
 
     async def crawl() -> None:
         storage = Storage()
-        await storage.open(event_loop(), path, ROOM)
+        await storage.open(event_loop(), opening(path))
         await storage.store(page(1))
         await storage.store_all([page(2)])
         await storage.close(lambda: met.add(threading.current_thread().name.rpartition("_")[0]))
@@ -68,7 +74,7 @@ def test_the_disk_is_met_in_no_thread_but_its_own(path: Path, monkeypatch: pytes
 def test_a_page_that_finds_no_room_is_told_why_and_the_others_are_kept(path: Path) -> None:
     async def crawl() -> list[str | None]:
         storage = Storage()
-        await storage.open(event_loop(), path, 4_000)
+        await storage.open(event_loop(), opening(path, 4_000))
         large = page(2, os.urandom(20_000))
         told = [await storage.store(each) for each in (page(1), large, page(3))]
         await storage.close(lambda: None)
@@ -97,7 +103,7 @@ def test_a_spool_that_another_crawl_has_is_not_opened(path: Path) -> None:
         held.append([page(1)])
         try:
             with pytest.raises(Unavailable):
-                await Storage().open(event_loop(), path, ROOM)
+                await Storage().open(event_loop(), opening(path))
         finally:
             held.close()
 
@@ -110,7 +116,7 @@ def test_at_the_exit_pages_are_written_once_even_where_nobody_heard_that_they_ar
     written = threading.Event()
 
     async def crawl() -> None:
-        await storage.open(event_loop(), path, ROOM)
+        await storage.open(event_loop(), opening(path))
         await storage.store(page(1))
         # From here on nothing is told to the loop any more.
         storage._call = lambda function: written.set()
@@ -129,6 +135,6 @@ def test_at_the_exit_pages_are_written_once_even_where_nobody_heard_that_they_ar
 def test_a_folder_that_cannot_be_written_is_an_error_of_the_system(tmp_path: Path) -> None:
     async def crawl() -> None:
         with pytest.raises(OSError):
-            await Storage().open(event_loop(), Path(os.devnull) / "pages.spool", ROOM)
+            await Storage().open(event_loop(), opening(Path(os.devnull) / "pages.spool"))
 
     asyncio.run(crawl())
