@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
+from scrapy.pipelines.media import MediaPipeline
 from scrapy.settings import BaseSettings
+from scrapy.utils.misc import load_object
 
 from crawler_plugin.capture import BackPressureMiddleware, CaptureMiddleware, FoundItemsMiddleware
 from crawler_plugin.feedback.middleware import FeedbackMiddleware
@@ -16,7 +18,8 @@ from crawler_plugin.settings import PluginSettings, is_enabled
 from worker.errors import UsageError
 
 PIPELINE_ORDER: Final = 300
-"""Among the item pipelines: after those that correct items, before those that store them."""
+"""Among the item pipelines: after those that correct items, before those that store them. Where items of copies are
+dropped it is before the first media pipeline, too: else the files of copies would be fetched."""
 CAPTURE_ORDER: Final = 1000
 """Among the spider middlewares: the last before the spider, so that it meets what none of them turned away."""
 FOUND_ITEMS_ORDER: Final = CAPTURE_ORDER + 1
@@ -58,7 +61,8 @@ class Addon:
             if not is_enabled(settings):
                 return
             read = PluginSettings.read(settings)
-        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", Pipeline, PIPELINE_ORDER)
+        order = PIPELINE_ORDER if read is None or not read.drop else _before_media(settings)
+        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", Pipeline, order)
         if read is None:
             return
         if read.feedback is not None:
@@ -73,3 +77,13 @@ class Addon:
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", BackPressureMiddleware, BACK_PRESSURE_ORDER
         )
+
+
+def _before_media(settings: BaseSettings) -> int:
+    """The order of the pipeline where items of copies are dropped."""
+    order = PIPELINE_ORDER
+    for named, place in settings.getwithbase("ITEM_PIPELINES").items():
+        pipeline = None if place is None else load_object(named)
+        if isinstance(pipeline, type) and issubclass(pipeline, MediaPipeline):
+            order = min(order, place - 1)
+    return order

@@ -76,6 +76,11 @@ class Delivery(ABC):
         return CrawlNumbers(self.origin.spider or "", self.origin.job or "", self.log.counts(), self.gauges())
 
     @property
+    def crawler(self) -> Crawler:
+        """Scrapy's own object of this crawl."""
+        return self._crawler
+
+    @property
     def origin(self) -> Origin:
         """What all pages of this crawl have in common."""
         assert self._origin is not None, "open comes first"

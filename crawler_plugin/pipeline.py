@@ -11,6 +11,7 @@ from crawler_plugin import stats
 from crawler_plugin.component import Component
 from crawler_plugin.judging.verdicts import Told
 from crawler_plugin.record import PageRecord, Unusable
+from crawler_plugin.refusal import interruptible
 
 
 class Pipeline(Component):
@@ -20,7 +21,8 @@ class Pipeline(Component):
         """Begin to connect to Kafka, or open the state."""
         if self._delivery.learning is not None:
             self._delivery.learning.open()
-        await self._delivery.open()
+        with interruptible(self._delivery.crawler):
+            await self._delivery.open()
         self._delivery.show()
 
     async def process_item(self, item: Any) -> Any:

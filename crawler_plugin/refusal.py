@@ -25,17 +25,24 @@ So none is raised; the spider is opened, and closed in order before the engine a
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from scrapy import signals
 from scrapy.crawler import Crawler
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.reactor import is_reactor_installed
+from twisted.internet.defer import Deferred
 
 from crawler_plugin.stats import REFUSED
 from worker.errors import Stop, UsageError
 
 _log = logging.getLogger(__name__)
+
+
+CLOSING_S: Final = 1.0
+"""After a spider that another component has closed, for Scrapy to say so."""
 
 
 class Refusal(UsageError):
@@ -94,13 +101,45 @@ def closed_at_once(crawler: Crawler) -> Iterator[None]:
         yield
     except Stop as error:
         _log.critical(str(error), extra={"spider": crawler.spider})
+        _close_when_started(crawler, REFUSED, lambda: fail(crawler))
 
-        async def close() -> None:
-            assert crawler.engine is not None, "it has just started"
-            await crawler.engine.close_spider_async(reason=REFUSED)
-            fail(crawler)
 
-        crawler.signals.connect(close, signals.engine_started, weak=False)
+@contextmanager
+def interruptible(crawler: Crawler) -> Iterator[None]:
+    """While the spider is opened: after a Ctrl-C the crawl makes no request, and is closed in order.
+
+    Scrapy stops engines that run, and this one does not yet: it would end with its event loop, without a closing line
+    or stats, or, where there is no Twisted reactor, crawl on.
+    """
+    closed: Deferred[None] = Deferred()
+    has_reactor = is_reactor_installed()
+    if has_reactor:
+        from twisted.internet import reactor
+
+        trigger = reactor.addSystemEventTrigger("before", "shutdown", lambda: closed)
+    try:
+        yield
+    finally:
+        if not crawler.crawling:
+            crawler.signals.connect(lambda: call_later(CLOSING_S, _end, closed), signals.spider_closed, weak=False)
+            _close_when_started(crawler, "shutdown", lambda: _end(closed))
+        elif has_reactor:
+            reactor.removeSystemEventTrigger(trigger)
+
+
+def _end(closed: Deferred[None]) -> None:
+    if not closed.called:
+        closed.callback(None)
+
+
+def _close_when_started(crawler: Crawler, reason: str, then: Callable[[], None]) -> None:
+    async def close() -> None:
+        assert crawler.engine is not None, "it has just started"
+        if crawler.engine.spider is not None:
+            await crawler.engine.close_spider_async(reason=reason)
+        then()
+
+    crawler.signals.connect(close, signals.engine_started, weak=False)
 
 
 def fail(crawler: Crawler) -> None:

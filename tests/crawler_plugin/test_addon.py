@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy.pipelines.files import FilesPipeline
 from scrapy.settings import Settings
 
 from crawler_plugin import Addon, CaptureMiddleware, FeedbackMiddleware, Pipeline
@@ -51,6 +52,30 @@ def test_with_feedback_its_middleware_is_whether_responses_are_captured_or_not()
         FeedbackMiddleware: FEEDBACK_ORDER,
         BackPressureMiddleware: BACK_PRESSURE_ORDER,
     }
+
+
+FILES = "scrapy.pipelines.files.FilesPipeline"
+
+
+class OwnFiles(FilesPipeline):
+    """A project's own."""
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "told", "order"),
+    [
+        ({FILES: 1}, {"DEDUP_DROP": True, "DEDUP_AWAIT": 1}, 0),
+        ({FILES: 0}, {"DEDUP_DROP": True, "DEDUP_MODE": "local"}, -1),
+        ({OwnFiles: 200, FILES: 250}, {"DEDUP_DROP": True, "DEDUP_AWAIT": 1}, 199),
+        ({FILES: 400, OwnFiles: None}, {"DEDUP_DROP": True, "DEDUP_AWAIT": 1}, PIPELINE_ORDER),
+        ({FILES: 1}, {"DEDUP_AWAIT": 1}, PIPELINE_ORDER),
+        ({FILES: 1, Pipeline: 2}, {"DEDUP_DROP": True, "DEDUP_AWAIT": 1}, 2),
+    ],
+)
+def test_where_items_are_dropped_the_pipeline_is_before_media_pipelines_unless_the_project_says_otherwise(
+    pipelines: dict[Any, Any], told: dict[str, Any], order: int
+) -> None:
+    assert places(updated(ITEM_PIPELINES=pipelines, **told))["ITEM_PIPELINES"][Pipeline] == order
 
 
 @pytest.mark.parametrize("by", ["crawler_plugin.Pipeline", Pipeline])

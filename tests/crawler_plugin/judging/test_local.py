@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import scrapy
 
 from tests.crawler_plugin.crawling import DEADLINE_S, Crawl, Ended, Site, crawl, serve
 from tests.local.crawled import WORDS
@@ -23,6 +24,8 @@ from worker.local import Deduplicator
 from worker.stream.shard.memory_limit import OverMemoryLimit
 
 CONFIG: Final = {"features": {"units": "characters"}, "page": {"processes": 1}, "index": {"flush_seconds": 0.2}}
+QUIET: Final = {"LOG_LEVEL": "INFO"}
+SCRAPY: Final = tuple(int(part) for part in scrapy.__version__.split(".")[:2])
 HELD: Final = "/held"
 """A page that is answered last, when the test says so."""
 
@@ -154,6 +157,36 @@ def test_what_is_judged_of_captured_responses_decides_on_the_items_that_were_fou
     assert (dropped["exact-text"], sum(dropped.values())) == (6, 12)
     assert ended.stats["item_scraped_count"] == 12
     assert "only with each other" in ended.log
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        {},
+        {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},
+        pytest.param(
+            {"TWISTED_REACTOR_ENABLED": False},
+            marks=pytest.mark.skipif(SCRAPY < (2, 15), reason="Scrapy below 2.15 always has a Twisted reactor"),
+        ),
+    ],
+    ids=["asyncio", "select", "no reactor"],
+)
+def test_a_crawl_that_is_interrupted_while_its_state_is_opened_makes_no_request_and_closes_in_order(
+    tmp_path: Path, told: dict[str, Any], loop: dict[str, Any]
+) -> None:
+    state = tmp_path / "state"
+    with serve(site_of_copies()) as site:
+        starting = Crawl(tmp_path, "judged", site.url("/"), told | loop | {"DEDUP_STATE": str(state), **QUIET})
+        starting.wait_for_log("pages are compared in this process")
+        starting.send_signal(signal.SIGINT)
+        ended = starting.end()
+        assert site.asked == []
+    assert (ended.returncode, ended.stats["finish_reason"]) == (0, "shutdown")
+    assert "Spider closed (shutdown)" in ended.log
+    assert "Dumping Scrapy stats" in ended.log
+    assert "Traceback" not in ended.log
+    with Deduplicator(state, Settings.model_validate(CONFIG)) as free:
+        assert free.judged == 0
 
 
 def test_when_the_index_is_full_items_pass_without_a_verdict(tmp_path: Path) -> None:

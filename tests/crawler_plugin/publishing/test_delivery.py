@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -104,6 +105,34 @@ def test_without_broker_and_spool_a_crawl_ends_as_a_failure_and_names_what_is_lo
     assert "ECONNREFUSED" in ended.log
     assert "and 3 more" in ended.log
     assert ended.stats["log_count/ERROR"] == 1
+    assert "Exception ignored" not in ended.log
+    assert "Traceback" not in ended.log
+
+
+@pytest.mark.parametrize("interrupts", [0, 2])
+def test_a_crawl_whose_broker_hangs_ends_without_a_trace_of_kafka_python(
+    away: LocalBroker, tmp_path: Path, interrupts: int
+) -> None:
+    away.start()
+    make_topic(away.bootstrap_servers, PREFIX)
+    assert away.pid is not None
+
+    def hang(number: int) -> None:
+        if number == 20:
+            os.kill(away.pid or 0, signal.SIGSTOP)
+
+    try:
+        with serve(Site(numbered(60), before=hang)) as site:
+            told = {**to_kafka(away.bootstrap_servers, PREFIX), "DEDUP_FLUSH_TIMEOUT": 60 if interrupts else 1}
+            hanging = Crawl(tmp_path, "site", site.url("/"), told)
+            for _ in range(interrupts):
+                hanging.wait_for_log("waiting for Kafka to confirm|shutting down gracefully")
+                hanging.send_signal(signal.SIGINT)
+                hanging.wait_for_log("shutting down gracefully")
+            ended = hanging.end()
+    finally:
+        os.kill(away.pid, signal.SIGCONT)
+    assert "pages that Kafka" in ended.log
     assert "Exception ignored" not in ended.log
     assert "Traceback" not in ended.log
 
