@@ -27,7 +27,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from scrapy import signals
 from scrapy.crawler import Crawler
@@ -114,8 +114,9 @@ def interruptible(crawler: Crawler) -> Iterator[None]:
     closed: Deferred[None] = Deferred()
     has_reactor = is_reactor_installed()
     if has_reactor:
-        from twisted.internet import reactor
+        from twisted.internet import reactor as installed
 
+        reactor: Any = installed  # Twisted's interface is declared without self
         trigger = reactor.addSystemEventTrigger("before", "shutdown", lambda: closed)
     try:
         yield

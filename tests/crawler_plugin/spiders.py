@@ -200,6 +200,15 @@ class JudgedSpider(SiteSpider):
             yield {"url": response.url, "body": PageBody(response.body)}
 
 
+class FilesSpider(SiteSpider):
+    """Pages in items that have a file each."""
+
+    name = "files"
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        yield {"url": response.url, "body": PageBody(response.body), "file_urls": [f"{response.url}?file"]}
+
+
 class FollowSpider(SiteSpider):
     """Follows every link of every page."""
 
@@ -256,6 +265,7 @@ SPIDERS = (
     CapturedSpider,
     RaisingSpider,
     FeedSpider,
+    FilesSpider,
     FollowSpider,
     JudgedSpider,
     LongSpider,

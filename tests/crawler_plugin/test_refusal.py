@@ -31,6 +31,14 @@ class Shop(scrapy.Spider):
 class Wrong(Shop):
     name = "wrong"
     custom_settings = {"DEDUP_OVERSIZE": "drop"}
+
+class Local(Shop):
+    name = "local"
+    custom_settings = {"DEDUP_MODE": "local"}
+
+class Lacking(Shop):
+    name = "lacking"
+    custom_settings = {"DEDUP_MODE": None}
 """
 SETTINGS = """
 SPIDER_MODULES = ["shop.spiders"]
@@ -85,6 +93,21 @@ def test_a_scrapy_command_with_a_wrong_setting_says_one_sentence_and_exits_with_
     ended = run(tmp_path, "-m", "scrapy", *arguments)
     assert (said(ended), ended.returncode) == (SENTENCE, 1)
     assert not (tmp_path / "parsed").exists()
+
+
+@pytest.mark.parametrize(("spider", "code"), [("local", 0), ("lacking", 1)])
+def test_what_a_setting_of_the_project_needs_may_be_told_by_the_spider(tmp_path: Path, spider: str, code: int) -> None:
+    project(tmp_path, ADDON + "DEDUP_DROP = True\n")
+    ended = run(tmp_path, "-m", "scrapy", "crawl", spider)
+    assert ended.returncode == code, ended.stderr
+    assert (tmp_path / "parsed").exists() is not bool(code)
+    assert ("DEDUP_DROP: it has no effect without DEDUP_AWAIT, or DEDUP_MODE = 'local'" in said(ended)) is bool(code)
+
+
+def test_settings_of_another_program_are_warned_of_once(tmp_path: Path) -> None:
+    project(tmp_path, ADDON + 'DEDUP_REDIS_URL = "redis://"\nDEDUP_MODE = "local"\nLOG_LEVEL = "INFO"\n')
+    ended = run(tmp_path, "-m", "scrapy", "crawl", "shop")
+    assert (ended.returncode, ended.stderr.count("DEDUP_REDIS_URL: no setting of crawl-dedup")) == (0, 1), ended.stderr
 
 
 @pytest.mark.parametrize("process", ["CrawlerProcess", "AsyncCrawlerProcess"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from pathlib import Path
@@ -18,12 +19,15 @@ from tests.crawler_plugin.crawling import (
     make_topic,
     marks,
     numbered,
+    published,
     records,
     serve,
     to_kafka,
     to_nobody,
 )
 from tests.crawler_plugin.publishing.test_delivery import LITTLE, TROUBLE
+from tests.crawler_plugin.spool.test_main import send
+from worker.broker.server import LocalBroker
 
 pytestmark = pytest.mark.cluster
 
@@ -139,6 +143,32 @@ def test_the_end_of_a_crawl_says_how_long_it_waits(tmp_path: Path) -> None:
     said = re.findall(r"waiting for Kafka to confirm 5 pages, (\d+) s more; then they go to the spool", ended.log)
     assert len(said) == 2
     assert 0 < int(said[1]) < int(said[0]) < 12
+
+
+def test_the_crawl_and_who_sends_its_spool_tell_together_as_many_pages_as_there_are(tmp_path: Path) -> None:
+    """The broker hangs in mid-crawl: what it has taken may be confirmed while the crawl ends, or never be heard of."""
+    kafka = LocalBroker(data_dir=tmp_path / "kafka", announce=print)
+    with kafka, serve(Site(numbered(60))) as site:
+        make_topic(kafka.bootstrap_servers, "late.")
+
+        def hang(number: int) -> None:
+            if number == 40:
+                os.kill(kafka.pid or 0, signal.SIGSTOP)
+
+        site.before = hang
+        told = {**to_kafka(kafka.bootstrap_servers, "late."), "DEDUP_JOB": "night", "DEDUP_FLUSH_TIMEOUT": 2}
+        crawling = Crawl(tmp_path, "site", site.url("/"), told)
+        crawling.wait_for_log("Closing spider")
+        os.kill(kafka.pid or 0, signal.SIGCONT)
+        ended = crawling.end()
+        left = ended.dedup["spool/left"]
+        assert ended.dedup["confirmed"] + left == 60
+        if left:
+            sent = send(tmp_path / "pages.spool")
+            assert (sent.returncode, f"{left} pages sent, 0 left" in sent.stderr) == (0, True), sent.stderr
+        (told_pages,) = marks(kafka.bootstrap_servers, "late.").values()
+        assert sum(pages or 0 for pages in told_pages) == 60
+        assert set(published(kafka.bootstrap_servers, "late.", site)) == set(site.pages)
 
 
 def test_a_spool_whose_pages_are_to_go_elsewhere_is_refused_where_it_was_named_and_passed_over_where_not(

@@ -189,6 +189,17 @@ def test_a_crawl_that_is_interrupted_while_its_state_is_opened_makes_no_request_
         assert free.judged == 0
 
 
+def test_files_of_copies_are_not_fetched_where_their_items_are_dropped(tmp_path: Path, told: dict[str, Any]) -> None:
+    files = {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1}, "FILES_STORE": str(tmp_path / "files")}
+    addon = {"ADDONS": {"crawler_plugin.Addon": 500}}
+    with serve(site_of_copies()) as site:
+        ended = crawl(tmp_path, site, "files", **told, **addon, **files, DEDUP_DROP=True)
+        fetched = {path for path in site.asked if path.endswith("?file")}
+    assert sum(counted(ended, "dropped/").values()) == 4
+    assert {site.url(path) for path in fetched} == {f"{url}?file" for url in items(tmp_path)}
+    assert len(fetched) == 4
+
+
 def test_when_the_index_is_full_items_pass_without_a_verdict(tmp_path: Path) -> None:
     config = CONFIG | {"index": {"memory_mb": 9}}
     with Deduplicator(tmp_path / "state", Settings.model_validate(config)) as local, pytest.raises(OverMemoryLimit):

@@ -9,6 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from crawler_plugin.publishing.job_marks import JobMarks
 from crawler_plugin.publishing.outbox import WINDOW_BYTES, Notice, Outbox, Sending
 from crawler_plugin.record import PageRecord
 
@@ -93,6 +94,21 @@ def test_late_news_of_a_replaced_producer_does_not_harm_its_successor() -> None:
     send(box)
     box.fail(first.number, ConnectionError("of the old one"))
     assert box.next(0) is None
+
+
+def test_once_it_is_given_up_nothing_goes_out_and_late_news_counts_for_no_job() -> None:
+    marks = JobMarks()
+    marks.begin("night", None)
+    box = Outbox(wake=lambda: None, marks=marks)
+    for number in range(3):
+        box.add(PageRecord(str(number), b"", b"x", (("job", b"night"),)), 1)
+    first, second = send(box).number, send(box).number
+    box.confirm(first, AT)
+    box.give_up()
+    box.confirm(second, AT)
+    assert box.next(0) is None
+    assert [page.url for page in box.unspooled] == ["1", "2"]
+    assert [mark.pages for mark in marks.due(at_the_end=True)] == [1]
 
 
 def test_a_refused_page_is_done_with_and_the_others_go_on() -> None:
