@@ -75,7 +75,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         "deprioritise",
         "deprioritise, sample or drop",
         "What becomes of a request whose template gives only copies: `deprioritise` puts it behind all others, `drop` "
-        "drops it, `sample` drops as large a share of them as is surely copies.",
+        "drops it, `sample` drops as large a share of them as is surely copies. What explored pages [do not "
+        "allow](../how-to/learn.md#what-it-does-to-requests) to be dropped is put behind all others, too.",
     ),
     "DEDUP_FEEDBACK_MIN": Setting(
         20, "a whole number from 20 to 1000000", "Verdicts below which nothing is decided by them."

@@ -111,6 +111,9 @@ def interruptible(crawler: Crawler) -> Iterator[None]:
     Scrapy stops engines that run, and this one does not yet: it would end with its event loop, without a closing line
     or stats, or, where there is no Twisted reactor, crawl on.
     """
+    if not crawler.crawling:
+        yield
+        return
     closed: Deferred[None] = Deferred()
     has_reactor = is_reactor_installed()
     if has_reactor:

@@ -104,7 +104,7 @@ def _told(told: Sequence[str]) -> _Told:
             raise UsageError(f"-s {each}: write {PREFIX}…=VALUE")
         settings.set(name, value, priority="cmdline")
         names.add(name)
-    return _Told(PluginSettings.read(settings), frozenset(names))
+    return _Told(PluginSettings.read(settings, are_merged=False), frozenset(names))
 
 
 def _send(arguments: argparse.Namespace) -> None:

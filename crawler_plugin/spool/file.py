@@ -360,7 +360,7 @@ def _locked(path: Path) -> int:
             os.close(descriptor)
             raise Unavailable(
                 f"{path} is in use by another crawl or command; give each crawl a file of its own in DEDUP_SPOOL "
-                "(or a JOBDIR or DEDUP_JOB of its own), or wait until the other one has ended"
+                "(%(job)s stands for its job), leave that setting out, or wait until the other one has ended"
             ) from error
         except OSError:
             os.close(descriptor)

@@ -8,7 +8,6 @@ import pytest
 
 from crawler_plugin import stats
 from tests.crawler_plugin.crawling import Site, crawl, make_topic, numbered, serve, to_kafka
-from worker.broker.ports import free_port
 
 
 def test_every_name_in_the_code_is_in_the_list_and_every_meaning_is_told() -> None:
@@ -27,10 +26,10 @@ def test_every_name_in_the_code_is_in_the_list_and_every_meaning_is_told() -> No
 def test_the_sums_hold_for_a_crawl_that_left_pages_and_for_the_one_that_sends_them(
     broker: str, topic_prefix: str, tmp_path: Path
 ) -> None:
-    make_topic(broker, topic_prefix, max_message_bytes=20_000)
     large = {f"/large/{number}": bytes(30_000) for number in range(2)}
     with serve(Site(numbered(5) | large)) as site:
-        away = crawl(tmp_path, site, **to_kafka(f"127.0.0.1:{free_port()}", topic_prefix), DEDUP_FLUSH_TIMEOUT=0)
+        away = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), DEDUP_FLUSH_TIMEOUT=0)
+        make_topic(broker, topic_prefix, max_message_bytes=20_000)
         there = crawl(tmp_path, site, **to_kafka(broker, topic_prefix), DEDUP_OVERSIZE="reject")
     assert (away.dedup["spool/left"], there.dedup["spool/found"]) == (7, 7)
     assert there.dedup["rejected/oversize_at_broker"] == 4

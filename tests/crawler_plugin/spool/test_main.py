@@ -104,7 +104,7 @@ def test_pages_go_where_their_crawl_would_have_sent_them_whatever_the_project_sa
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n")
     nowhere = f"127.0.0.1:{free_port()}"
     (tmp_path / "shop" / "settings.py").write_text(
-        f'DEDUP_BOOTSTRAP_SERVERS = "{nowhere}"\nDEDUP_TOPIC_PREFIX = "{topic_prefix}other."\n'
+        f'DEDUP_BOOTSTRAP_SERVERS = "{nowhere}"\nDEDUP_TOPIC_PREFIX = "{topic_prefix}other."\nDEDUP_DROP = True\n'
     )
     before = path.read_bytes()
     for told, wrong in (
