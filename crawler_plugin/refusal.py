@@ -111,7 +111,8 @@ def interruptible(crawler: Crawler) -> Iterator[None]:
     Scrapy stops engines that run, and this one does not yet: it would end with its event loop, without a closing line
     or stats, or, where there is no Twisted reactor, crawl on.
     """
-    if not crawler.crawling:
+    has_begun = crawler.crawling
+    if not has_begun:  # there is nothing to be ended
         yield
         return
     closed: Deferred[None] = Deferred()
