@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import pytest
 
-from worker.cli._output_file import output_to
+from worker.cli._output_file import output_to, path_here
 from worker.errors import UsageError
 
 
@@ -28,3 +29,12 @@ def test_one_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         output_to(tmp_path / "nowhere" / "rows"),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    "name", ["s3://bucket/a", "gs://bucket", "memory://a", "file:///tmp/a", "https://host.example/a"]
+)
+def test_a_url_is_refused_before_anything_is_done(name: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="is a URL, and results are written to this machine: name a path here"):
+        path_here(name)
+    assert path_here("a/b:c") == Path("a/b:c")

@@ -1,14 +1,32 @@
-"""Where a command writes what it prints otherwise."""
+"""Where commands write: a path on this machine."""
 
 from __future__ import annotations
 
+import argparse
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from worker.errors import UsageError
+
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+
+
+def path_here(name: str) -> Path:
+    """A file or folder to write to; inputs may be URLs, outputs not.
+
+    Raises:
+        ArgumentTypeError: it is a URL, of which a folder called ``s3:`` would be made.
+    """
+    if _URL.match(name):
+        raise argparse.ArgumentTypeError(
+            f"{name} is a URL, and results are written to this machine: name a path here, and copy from there what is "
+            "in it when the command has ended"
+        )
+    return Path(name)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from worker.cli._output_file import path_here
 from worker.compose.parts import near, recipe, scheme
 from worker.errors import UsageError
 from worker.evaluate import plots, report
@@ -49,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     other.add_argument("--ngram", type=int, default=2, metavar="N", help="tokens of a shingle; default 2")
     other.add_argument("--threshold", type=float, default=0.6, help="least similarity of shingles; default .6")
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="write predictions.jsonl, report.json, report.md and curves there"
+        "--out", type=path_here, metavar="DIR", help="write predictions.jsonl, report.json, report.md and curves there"
     )
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from worker.cli._output_file import path_here
 from worker.compose.parts import near, recipe
 from worker.errors import PageError, UsageError
 from worker.evaluate.side_by_side import as_object, as_text, of_records
@@ -91,7 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="A and B are segmented already, as word/tag word/tag: these words are compared, without their tags",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page for a browser instead: one file")
+    parser.add_argument("--html", type=path_here, metavar="FILE", help="write a page for a browser instead: one file")
     parser.add_argument("--all", action="store_true", dest="everything", help="show all tokens and features")
     parser.add_argument("--k", type=int, metavar="BITS", help="instead of the setting near.k")
     parser.add_argument(

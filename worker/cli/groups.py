@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from worker.cli._output_file import output_to
+from worker.cli._output_file import output_to, path_here
 from worker.compose.parts import near
 from worker.errors import UsageError
 from worker.groups.group_lines import Written, write_groups
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "one that the others call canonical; pages that are not near to it are a group of their own",
     )
     parser.add_argument("--least", type=int, default=2, metavar="PAGES", help="leave smaller groups out (default: 2)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the lines here instead of printing them")
+    parser.add_argument("--out", type=path_here, metavar="FILE", help="write the lines here instead of printing them")
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:

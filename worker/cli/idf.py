@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from worker.cli._output_file import path_here
 from worker.compose.parts import recipe
 from worker.errors import PageError, UsageError
 from worker.evaluate.idf import count_documents, table
@@ -31,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--least", type=int, default=LEAST, metavar="N", help=f"leave out words of fewer documents; default {LEAST}"
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to write the table")
+    parser.add_argument("--out", type=path_here, required=True, metavar="FILE", help="where to write the table")
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from worker.cli._output_file import output_to
+from worker.cli._output_file import output_to, path_here
 from worker.errors import CheckFailed, UsageError
 from worker.jobs.account import JobAccount
 from worker.jobs.formats import CSV, FORMATS, JSONL, PARQUET, write_as_parquet, write_csv, write_jsonl
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--follow", action="store_true", help="wait for what is missing; end when the crawl has ended and all is out"
     )
     parser.add_argument("--format", choices=FORMATS, default=JSONL, help=f"default: {JSONL}; {PARQUET} needs --out")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows here instead of printing them")
+    parser.add_argument("--out", type=path_here, metavar="FILE", help="write the rows here instead of printing them")
     parser.add_argument(
         "--join",
         type=Path,
