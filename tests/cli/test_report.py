@@ -56,6 +56,17 @@ def test_made_again_it_shows_pairs_of_pages_with_fields_that_nobody_can_name(tmp
     assert "<ins>again</ins>" in (out / "report.html").read_text()
 
 
+def test_made_again_it_shows_pairs_of_a_pattern_in_which_a_link_was_passed_over(tmp_path: Path) -> None:
+    pages, out = tmp_path / "pages.jsonl", tmp_path / "out"
+    rows = [{"where": f"http://{n}.example/", "words": text} for n, text in enumerate(TEXTS)]
+    pages.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "link.jsonl").symlink_to(pages)
+    named = ["--text-field", "words", "--url-field", "where"]
+    assert main(["scan", str(tmp_path / "*.jsonl"), "--out", str(out), "--no-report", *named, *SETTINGS]) == 0
+    assert main(["report", str(out), *SETTINGS]) == 0
+    assert "<ins>again</ins>" in (out / "report.html").read_text()
+
+
 @pytest.mark.parametrize(("at", "named"), [(".", "./pages"), ("pages", ".")])
 def test_pages_of_a_folder_are_shown_however_it_was_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, named: str

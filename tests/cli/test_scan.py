@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.scan.archives import some_pages, write_jsonl, write_warc
+from tests.scan.inputs.written import with_codec
 from worker.cli.main import main
 from worker.cli.scan import _how_far
 from worker.compose import installed
@@ -136,6 +139,8 @@ def test_what_came_before_is_compared_with(tmp_path: Path) -> None:
         (("pages", "--against", "kept", "--state", "kept"), "one state at most"),
         (("pages", "--out", "pages/out"), "name another folder"),
         (("pages", "--url-field", "nothing"), "nothing"),
+        (("pages", "--encoding", "nothing"), "no encoding is called so"),
+        (("pages", "--out", "s3://bucket/a"), "s3://bucket/a is a URL, and results are written to this machine"),
         ((), "INPUT"),
     ],
 )
@@ -191,3 +196,54 @@ def test_the_summary_is_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFi
     printed = capsys.readouterr().out.split()
     for kind, count in found["verdicts"].items():
         assert printed[printed.index(kind) - 2] == str(count)
+
+
+def test_pages_that_stay_and_cannot_be_written_are_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    urls, bodies = zip(*((page.url, page.body) for page in PAGES), strict=True)
+    table = pa.table({"url": urls, "html": bodies, "more": ["a" * 99] * len(PAGES)})
+    path = tmp_path / "pages.parquet"
+    pq.write_table(table, path, row_group_size=10, use_dictionary=False, compression="none", write_page_checksum=True)
+    column = pq.ParquetFile(path).metadata.row_group(1).column(2)
+    content = bytearray(path.read_bytes())
+    content[column.data_page_offset + column.total_compressed_size - 20] ^= 255
+    path.write_bytes(content)
+    out = tmp_path / "out"
+    assert main(["scan", str(path), "--out", str(out), "--write", "unique", "--no-report", *PLAIN]) == 1
+    unique = [row.offset for row in rows(out) if row.verdict == "unique"]
+    lost = [offset for offset in unique if 10 <= offset < 20]
+    assert pq.read_metadata(out / "unique/pages.parquet").num_rows == len(unique) - len(lost) and lost
+    told = capsys.readouterr().err
+    assert f"{len(lost)} pages that stay could not be written to" in told
+    assert f"{len(lost)} pages that stay are not written: row group 1 cannot be read" in told
+    assert json.loads((out / "summary.json").read_bytes())["not_written"] == len(lost)
+
+
+def test_what_write_needs_is_tried_before_a_page_is_judged_also_when_it_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pa.table({"html": [page.body for page in PAGES], "more": ["a"] * len(PAGES)})
+    pq.write_table(table, tmp_path / "pages")
+    with_codec(tmp_path / "pages", "more", 3)  # LZO
+    command = ["scan", str(tmp_path / "pages"), "--out", str(tmp_path / "out"), "--no-report", *PLAIN]
+    for more in ([], ["--resume"]):
+        assert main([*command, "--write", "unique", *more]) == 2
+        assert "leave --write away" in capsys.readouterr().err
+        assert not (tmp_path / "out/verdicts.jsonl").exists()
+    assert main(command) == 0
+
+
+def test_links_and_encodings_are_read_as_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, secret = tmp_path / "crawl", tmp_path / "secret.csv"
+    folder.mkdir()
+    secret.write_bytes("url,text\nhttp://a.example/,Zürich und Genève\n".encode("cp500"))
+    (folder / "a.csv").symlink_to(secret)
+    (folder / "b.html").write_text("<p>a page")
+    command = ["scan", str(folder), "--no-report", *PLAIN]
+    assert main([*command, "--out", str(tmp_path / "1")]) == 0
+    assert len(rows(tmp_path / "1")) == 1 and "records passed over: link" in capsys.readouterr().out
+    links = ["--follow-links", "--encoding", "cp500"]
+    assert main([*command, "--out", str(tmp_path / "2"), *links]) == 0
+    assert len(rows(tmp_path / "2")) == 2
+    assert "a.csv: csv; url from url, text from text, in cp500" in capsys.readouterr().err

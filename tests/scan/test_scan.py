@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.scan.archives import some_pages, write_jsonl
+from tests.scan.inputs.row_files import row_files
 from tests.scan.inputs.warc.odd_archives import odd_archives
 from tests.test_imports import ROOT
 from worker.config import Settings
@@ -166,6 +167,36 @@ def test_odd_archives_are_gone_on_with_at_any_record(monkeypatch: pytest.MonkeyP
     dead = (whole / "dead-letters.jsonl").read_bytes().count(b"\n")
     assert dead == 2 * sum(sum(one.dead.values()) for one in expected) + 1
     assert (whole / "unique" / "in" / "a.wacz" / "length-trillion.warc.gz").exists()
+
+
+@pytest.mark.parametrize("at", [1, 17, 40])
+def test_odd_files_of_rows_are_gone_on_with_at_any_record(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: int
+) -> None:
+    monkeypatch.setattr(judging, "CHECKPOINT_SECONDS", 0.0)
+    chosen = {"cut.json", "stray quote.json", "utf 16.json", "stray quote.csv", "utf 16.csv", "nulls.parquet"}
+    odd = [one for one in row_files() if one.name in chosen]
+    inputs = tmp_path / "in"
+    inputs.mkdir()
+    for one in odd:
+        (inputs / one.name).write_bytes(one.content)
+    (inputs / ".hidden").touch()
+
+    def die(done: Done) -> None:
+        if done.pages == at:
+            raise Killed
+
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    found = run(task(whole, inputs, write=True))
+    with pytest.raises(Killed):
+        run(task(out, inputs, write=True), tell=die)
+    assert run(task(out, inputs, write=True), resume=True) is not None
+    assert files(out) == files(whole)
+    assert found is not None and found["pages"] == len(rows(whole)) == sum(one.pages for one in odd)
+    dead = (whole / "dead-letters.jsonl").read_bytes().count(b"\n")
+    assert dead - found["verdicts"].get("dead", 0) == sum(sum(one.dead.values()) for one in odd)
+    assert [each["passed_over"] for each in found["archives"]] == [{"hidden": 1}, *[{}] * len(odd)]
+    assert found["not_written"] == 0
 
 
 def test_asked_to_stop_it_can_be_gone_on_with(

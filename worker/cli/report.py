@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from worker.cli._output_file import path_here
 from worker.cli.groups import add_source, verdicts
 from worker.errors import UsageError
 
@@ -24,7 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "were scanned are still there, pairs of pages are shown side by side."
     )
     add_source(parser)
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the report here instead of beside the verdicts")
+    parser.add_argument(
+        "--out", type=path_here, metavar="FILE", help="write the report here instead of beside the verdicts"
+    )
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
@@ -65,12 +68,17 @@ def _texts_of(folder: Path, settings: Settings) -> TextsOf | None:
 
 def _archives(scanned: list[dict[str, Any]], folder: Path, settings: Settings) -> list[Any]:
     from worker.scan.inputs.fields import Fields
+    from worker.scan.inputs.files import NO_FILES
     from worker.scan.inputs.find import find_archives
 
     most = settings.topics.max_message_bytes
+    # Of what is found behind links, only pages that the scan has judged are read.
     found = {
         archive.name: archive
         for each in scanned
-        for archive in find_archives([each["name"]], Fields.of(each["fields"]), most_bytes=most, without=folder)
+        if each["form"] != NO_FILES
+        for archive in find_archives(
+            [each["name"]], Fields.of(each["fields"]), most_bytes=most, without=folder, follow_links=True
+        )
     }
     return list(found.values())

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from worker.cli._output_file import path_here
 from worker.compose.installed import require
 from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
 from worker.compose.stopping import AskedToStop
@@ -34,11 +35,11 @@ _SECONDS: Final = {True: 0.5, False: 10.0}
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Reads pages out of WARC, ARC, WACZ, JSON lines, CSV, Parquet, HTML, MHTML and text files, judges them in "
-        "their order as workers on Kafka would, and writes into DIR: verdicts.jsonl and verdicts.parquet (a row a "
-        "page), dead-letters.jsonl, "
-        "summary.json and report.html. What a file is, its content says, not its name; it may be compressed (gzip, "
-        "zstd, xz, bzip2). The same files and settings give the same result, however many processes parse."
+        "Reads pages out of WARC, ARC, WACZ, JSON lines and arrays, CSV, Parquet, HTML, MHTML and text files, judges "
+        "them in their order as workers on Kafka would, and writes into DIR: verdicts.jsonl and verdicts.parquet (a "
+        "row a page), dead-letters.jsonl, summary.json and report.html. What a file is, its content says, not its "
+        "name; it may be compressed (gzip, zstd, xz, bzip2). The same files and settings give the same result, however "
+        "many processes parse."
     )
     parser.add_argument(
         "inputs",
@@ -46,7 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="INPUT",
         help="files, folders, patterns, URLs that fsspec knows; - is standard input",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the result goes; made if needed")
+    parser.add_argument(
+        "--out", type=path_here, required=True, metavar="DIR", help="where the result goes; made if needed"
+    )
     parser.add_argument("--write", choices=("unique",), help="also write the pages that stay, in the form they came in")
     parser.add_argument(
         "--against",
@@ -58,16 +61,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--state",
-        type=Path,
+        type=path_here,
         metavar="DIR",
         help="begin with what this state has seen, and keep all that was seen there",
+    )
+    parser.add_argument(
+        "--follow-links",
+        action="store_true",
+        help="also read what symbolic links within folders and patterns lead to; a file or folder that is named itself "
+        "is read in any case",
     )
     parser.add_argument("--resume", action="store_true", help="go on where a scan into the same folder was interrupted")
     parser.add_argument(
         "--strict", action="store_true", help="exit code 1 if any page or record could not be read (dead letters)"
     )
     parser.add_argument("--no-report", action="store_true", help="do not write report.html")
-    columns = parser.add_argument_group("columns", "of JSON lines, CSV and Parquet; what is guessed is printed")
+    columns = parser.add_argument_group("columns", "of JSON, CSV and Parquet; what is guessed is printed")
     for role, what in (
         ("url", "the page's URL"),
         ("body", "its HTML"),
@@ -75,13 +84,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("id", "what you call it"),
     ):
         columns.add_argument(f"--{role}-field", metavar="NAME", help=what)
+    columns.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="of JSON and CSV that are not in UTF-8; UTF-16 is seen, and of cells of a CSV it is guessed",
+    )
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """0 when all pages are judged, 130 when that was interrupted.
 
     Raises:
-        CheckFailed: with ``--strict``, something could not be read.
+        CheckFailed: a page that stays could not be written; or with ``--strict``, something could not be read.
         UsageError: an input or a folder cannot be used, or the extra ``scan`` is not installed.
         Refused: a state or an interrupted scan cannot be gone on with, or memory does not suffice.
         Unavailable: something cannot be read on, or the disk is full.
@@ -99,8 +113,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     checkpoint = begun(folder, arguments.resume)
     task = _task(arguments, settings, is_begun=checkpoint is not None)
     for archive in task.archives:
-        chosen = ", ".join(f"{role} from {column}" for role, column in archive.fields.items())
-        _say(f"{archive.name}: {archive.form}{f'; {chosen}' if chosen else ''}")
+        chosen = [f"{role} from {column}" for role, column in archive.fields.items() if role != "file_encoding"]
+        chosen += [f"in {archive.fields['file_encoding']}"] if "file_encoding" in archive.fields else []
+        _say("; ".join((f"{archive.name}: {archive.form}", *([", ".join(chosen)] if chosen else []))))
     _say(_memory(settings))
     size = _bytes_in_all(task.archives)
     found = None
@@ -120,6 +135,11 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             return INTERRUPTED
     (folder / STANDARD_INPUT).unlink(missing_ok=True)
     print("\n".join(_lines(found, folder)))
+    if found["not_written"]:
+        raise CheckFailed(
+            f"{found['not_written']} pages that stay could not be written to {folder}/unique; what is said above names "
+            "them: mend those files, or scan copies of them that can be read with all columns"
+        )
     dead = sum(found["dead_letters"].values())
     if arguments.strict and dead:
         raise CheckFailed(f"{dead} pages or records could not be read: {folder}/dead-letters.jsonl says which, and why")
@@ -134,9 +154,11 @@ def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) 
     from worker.scan.base_state import is_state
     from worker.scan.inputs.fields import Fields
     from worker.scan.inputs.find import find_archives
+    from worker.scan.inputs.transcoding import named_encoding
     from worker.scan.scan import Task
 
     chosen = {role: getattr(arguments, f"{role}_field") for role in ("url", "body", "text", "id")}
+    chosen["file_encoding"] = named_encoding(arguments.encoding) if arguments.encoding else None
     states = [Path(name) for name in arguments.against if is_state(Path(name))]
     if len(states) > 1 or (states and arguments.state is not None):
         raise UsageError("a scan begins with one state at most: give one --against or --state that is one")
@@ -149,13 +171,16 @@ def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) 
     def found(names: Sequence[str]) -> list[Archive]:
         fields: Fields = Fields(**chosen)
         here = [str(standard_input) if name == "-" else name for name in names]
-        return find_archives(here, fields, most_bytes=most, without=arguments.out) if here else []
+        if not here:
+            return []
+        follows: bool = arguments.follow_links
+        return find_archives(here, fields, most_bytes=most, without=arguments.out, follow_links=follows)
 
     return Task(
         folder=arguments.out,
         old=found([name for name in arguments.against if Path(name) not in states]),
         new=found(arguments.inputs),
-        fields=chosen,
+        fields=chosen | {"follow_links": "yes" if arguments.follow_links else None},
         base=arguments.state or (states[0] if states else None),
         keeps=arguments.state is not None,
         write=arguments.write is not None,

@@ -118,7 +118,7 @@ def _decoded(beginning: bytes, content_type: str | None, encoding: str | None) -
     if _BINARY_START.match(beginning):
         raise PageError("not-text", f"the body begins with {beginning[:8]!r}")
     try:
-        text, codec = decode(beginning, (header_charset(kind), encoding), detect=_detect)
+        text, codec = decode(beginning, (header_charset(kind), encoding), detect=detected_encoding)
     except UndecodableError as error:
         raise PageError("not-text", str(error)) from error
     is_markup = not _PASSED_THROUGH.match(kind) and bool(_MARKUP_TYPE.match(kind) or _TAG.search(text))
@@ -179,7 +179,8 @@ _RULES: Final = {
 }
 
 
-def _detect(sample: bytes) -> str | None:
+def detected_encoding(sample: bytes) -> str | None:
+    """The ``Detector`` that pages are read with."""
     # Its own mapping to browser names turns Korean (cp949) into UTF-8, so it is left off.
     found: str | None = detect_encoding(sample, max_len=0, html5_compatible=False)
     return found

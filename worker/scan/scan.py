@@ -36,7 +36,7 @@ from worker.scan.parquet_rows import write_parquet
 from worker.scan.rows import DEAD_LETTERS, VERDICTS, VerdictRow
 from worker.scan.summary import FILE as SUMMARY
 from worker.scan.summary import summary, write_summary
-from worker.scan.survivors import write_survivors
+from worker.scan.survivors import refuse_unwritable, write_survivors
 
 UNIQUE: Final = "unique"
 WORK: Final = ".scan"
@@ -136,6 +136,8 @@ def _scan(
     tell: Callable[[Done], None],
     all_judged: Callable[[], None],
 ) -> dict[str, Any] | None:
+    if task.write:
+        refuse_unwritable(task.new, task.folder / UNIQUE)
     with ExitStack() as stack:
         base = None if task.base is None else stack.enter_context(BaseState(task.base))
         if checkpoint is None:
@@ -198,9 +200,11 @@ def _finish(task: Task, passed_over: Sequence[dict[str, int]], scheme: dict[str,
     """Everything that is made of the lines."""
     verdicts = task.folder / VERDICTS
     write_parquet(verdicts, task.folder / PARQUET)
+    not_written = 0
     if task.write:
         with verdicts.open("rb") as lines:
-            write_survivors(task.new, map(VerdictRow.decode, lines), task.folder / UNIQUE)
+            not_written = len(write_survivors(task.new, map(VerdictRow.decode, lines), task.folder / UNIQUE))
     found = summary(verdicts, task.folder / DEAD_LETTERS, task.new, passed_over, scheme)
+    found["not_written"] = not_written
     write_summary(found, task.folder / SUMMARY)
     return found

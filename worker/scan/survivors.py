@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Container, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -11,9 +12,26 @@ from worker.errors import Unavailable, UsageError
 from worker.scan.inputs.files import PageFiles
 from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
+from worker.scan.inputs.tables.parquet_rows import ParquetRows
 from worker.scan.rows import VerdictRow
 
 _log: Final = logging.getLogger(__name__)
+
+
+def refuse_unwritable(archives: Sequence[Archive], folder: Path) -> None:
+    """Try what ``write_survivors`` needs, before hours go into verdicts.
+
+    Raises:
+        UsageError: a copy would take the place of an archive, cannot be made of one, or the folder cannot be made.
+    """
+    _targets(archives, folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be made ({error.strerror}): name another folder with --out") from error
+    for archive in archives:
+        if isinstance(archive, ParquetRows):
+            archive.refuse_unwritable()
 
 
 def write_survivors(
@@ -51,8 +69,9 @@ def write_survivors(
             ) from error
     if next(rows, None) is not None:
         raise _others(archives[-1].name if archives else "any file")
-    for one in lost:
-        _log.warning("%s, from %d on: not among the pages that stay: %s", one.place.file, one.place.offset, one.detail)
+    for (file, detail), ones in groupby(lost, key=lambda one: (one.place.file, one.detail)):
+        offsets = [one.place.offset for one in ones]
+        _log.warning("%s, from %d on: %d pages that stay are not written: %s", file, offsets[0], len(offsets), detail)
     return lost
 
 

@@ -77,10 +77,22 @@ def test_a_page_without_a_url_gets_one_that_stands_for_its_id_or_its_place(row: 
     assert canonical_url(url) == url
 
 
-def test_a_text_that_is_no_utf_8_is_no_body_and_a_body_in_any_bytes_is_one() -> None:
-    text = Chosen("a", Fields(), ["text"], []).page({"text": b"\xff"}, PLACE)
+def test_a_text_that_is_no_utf_8_is_read_in_the_encoding_that_it_seems_to_be_in() -> None:
+    def page(text: bytes, encoding: str | None = None) -> ArchivedPage | BrokenRecord:
+        return Chosen("a", Fields(), ["text", "id"], [], encoding).page({"text": text, "id": text[:9]}, PLACE)
+
+    for encoding, text in (
+        ("cp1252", "Zürich, Genève"),
+        ("cp1251", "Москва и Тверь " * 9),
+        ("gb18030", "我们的中国" * 9),
+    ):
+        found = page(text.encode(encoding))
+        assert isinstance(found, ArchivedPage) and found.page.text == text
+    found = page("Łódź".encode("cp1250"), "cp1250")
+    assert isinstance(found, ArchivedPage) and (found.page.text, found.id) == ("Łódź", "Łódź")
+    broken = page(bytes(range(1, 32)) + b"\xff")
+    assert isinstance(broken, BrokenRecord) and broken.reason == "no-body"
     body = Chosen("a", Fields(), ["html"], []).page({"html": b"\xff"}, PLACE)
-    assert isinstance(text, BrokenRecord) and text.reason == "no-body"
     assert isinstance(body, ArchivedPage) and body.page.body == b"\xff"
 
 

@@ -42,7 +42,7 @@ def test_the_files_of_a_folder_are_pages_in_the_order_of_their_paths(tmp_path: P
         "large.html": "too-large",
         "picture.png": "no-page",
     }
-    assert archive.passed_over == {"empty": 1}
+    assert archive.passed_over == {"empty": 1, "hidden": 1}
     assert list(archive.records()) == list(archive.records())
     assert archive.bytes_read == archive.bytes_in_all
 

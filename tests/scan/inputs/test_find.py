@@ -46,7 +46,9 @@ def test_a_folder_is_its_pages_and_then_its_archives(tmp_path: Path) -> None:
     ("content", "match"),
     [
         (b"\x89PNG\r\n\x1a\n\0\0", "is nothing that pages are read from: WARC, ARC"),
-        (b'[{"url": "a"}]', "is one JSON value, not one a line: .*jq -c"),
+        (b'{\n"items": [{"url": "a"}]}', "is JSON, and neither an object a line nor an array of objects: .*jq -c"),
+        (b'[{"url": "a"}]', "no column that seems to hold a page: there are url"),
+        (b'["a", "b"]', "has no element that is a JSON object"),
         (jsonl([{"title": "a"}]), "no column that seems to hold a page"),
     ],
 )
@@ -99,7 +101,7 @@ def test_a_file_that_vanishes_while_a_folder_is_looked_through_costs_no_other_on
     put(tmp_path, "a.html", html(1).encode())
     put(tmp_path, "b.html", html(2).encode())
     listed = files_within(str(tmp_path))
-    monkeypatch.setattr("worker.scan.inputs.find.files_within", lambda folder, without: listed)
+    monkeypatch.setattr("worker.scan.inputs.find.files_within", lambda folder, without, follow_links: listed)
     (tmp_path / "a.html").unlink()
     (archive,) = find_archives([str(tmp_path)], Fields(), most_bytes=MOST)
     assert [page.id for page in pages_of(archive)] == ["b.html"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.scan.inputs.written import csv_of, html, jsonl, put, rows, warc_of
-from worker.scan.inputs.kind import Kind, contradiction, delimiter_of, kind_of, kind_of_content
+from worker.scan.inputs.kind import Kind, contradiction, kind_of, kind_of_content
 from worker.scan.inputs.opening import stored
 from worker.scan.inputs.unpacking import GZIP
 
@@ -32,7 +32,13 @@ from worker.scan.inputs.unpacking import GZIP
         (b'\n {"text": "' + b"a" * 70_000, "jsonl"),
         (b'{"text": "a, url, b"}\n', "jsonl"),
         (b'\x00\xff{"a"\n{"a": 1}\n{"a": 2}\n', "jsonl"),
-        (b'[{"url": "a"}, {"url": "b"}]', "json"),
+        (b'[{"url": "a"}, {"url": "b"}]', "array"),
+        (b'\xef\xbb\xbf [\n{"url": "a"},\n{"url": "b"}\n]', "array"),
+        (b'[["url", "text"]]', "array"),
+        (b"[\n]\n", "array"),
+        (b'[{"url": "a"}]\n{"url": "b"}\n{"url": "c"}\n', "jsonl"),
+        (b"[] is what stays to be done", "text"),
+        (b"[[wiki]] text", "text"),
         (b'{\n  "url": "a"\n}', "json"),
         (csv_of(rows(2)), "csv"),
         (csv_of(rows(2), "\t"), "csv"),
@@ -56,9 +62,17 @@ def test_content_says_it(content: bytes, kind: Kind) -> None:
     assert kind_of_content(content) == kind
 
 
-def test_a_column_that_the_user_named_makes_a_table() -> None:
-    assert delimiter_of(b"a;b|c;d\n") is None
-    assert delimiter_of(b"a;b|c;d\n", ["b|c"]) == ";"
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+def test_rows_in_wide_characters_are_rows_and_pages_in_them_are_left_as_they_are(encoding: str, tmp_path: Path) -> None:
+    for content, kind in ((jsonl(rows(2)), "jsonl"), (csv_of(rows(2)), "csv"), (b'[\n{"a": 1}]', "array")):
+        path = put(tmp_path, "a", content.decode().encode(encoding))
+        assert kind_of(stored(str(path))) == (kind, None)
+    assert kind_of(stored(str(put(tmp_path, "a", "\ufeff<p>中文".encode("utf-16-le"))))) == ("text", None)
+
+
+def test_a_table_in_an_encoding_that_was_named_is_one(tmp_path: Path) -> None:
+    path = put(tmp_path, "a", csv_of(rows(2)).decode().encode("cp500"))
+    assert kind_of(stored(str(path)), (), "cp500") == ("csv", None)
 
 
 @pytest.mark.parametrize("name", ["a", "a.html", "a.warc.gz", "a.csv"])

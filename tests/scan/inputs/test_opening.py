@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -72,24 +73,57 @@ def test_without_fsspec_a_url_is_refused_with_the_next_move(monkeypatch: pytest.
 def test_a_glob_names_files_in_order_and_brackets_may_be_a_part_of_a_name(tmp_path: Path) -> None:
     for name in ("b/2.jsonl", "a/10.jsonl", "a/9.jsonl", "a[1].jsonl"):
         put(tmp_path, name, jsonl(rows(1)))
-    below = [Path(name).relative_to(tmp_path).as_posix() for name in matching(str(tmp_path / "**/*.jsonl"))]
+    below = [Path(name).relative_to(tmp_path).as_posix() for name in matching(str(tmp_path / "**/*.jsonl"))[0]]
     assert below == ["a/10.jsonl", "a/9.jsonl", "a[1].jsonl", "b/2.jsonl"]
-    assert matching(str(tmp_path / "a[1].jsonl")) == [str(tmp_path / "a[1].jsonl")]
-    assert matching("https://host.example/a?b=*") == ["https://host.example/a?b=*"]
+    assert matching(str(tmp_path / "a[1].jsonl")) == ([str(tmp_path / "a[1].jsonl")], {})
+    assert matching("https://host.example/a?b=*") == (["https://host.example/a?b=*"], {})
 
 
 def test_a_pipe_is_refused_since_it_cannot_be_read_twice(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UsageError, match="pipe it in, and name it -"):
         stored(str(tmp_path / "pipe"))
-    assert files_within(str(put(tmp_path, "a", b"<p>").parent))[0].below.endswith("/a")
+    found = files_within(str(put(tmp_path, "a", b"<p>").parent))
+    assert found.files[0].below.endswith("/a") and found.passed_over == {"special": 1}
 
 
-def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
-    put(tmp_path, "a/b.html", b"<p>a")
-    (tmp_path / "a/circle").symlink_to(tmp_path)
-    (tmp_path / "a/c.html").symlink_to(tmp_path / "a/b.html")
-    assert [file.below for file in files_within(str(tmp_path / "a"))] == ["a/b.html", "a/c.html"]
+def test_what_is_no_file_of_the_folder_is_passed_over_and_counted(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", put(tmp_path, "out/secret.html", b"<p>secret")
+    put(inside, "b.html", b"<p>b")
+    put(inside, ".git/config", b"a")
+    put(inside, ".hidden", b"a")
+    os.mkfifo(inside / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.relpath(inside / "socket"))
+        (inside / "a.html").symlink_to(outside)
+        (inside / "c").symlink_to(outside.parent)
+        (inside / "circle").symlink_to(inside)
+        (inside / "self").symlink_to(inside / "self")
+        (inside / "gone").symlink_to(tmp_path / "nothing")
+        others = {"hidden": 2, "broken-link": 2, "special": 2}
+        found = files_within(str(inside))
+        assert [file.below for file in found.files] == ["in/b.html"]
+        assert found.passed_over == others | {"link": 3}
+        found = files_within(str(inside), follow_links=True)
+        assert [file.below for file in found.files] == ["in/a.html", "in/b.html", "in/c/secret.html"]
+        assert found.passed_over == others | {"link": 1}
+        (archive,) = find_archives([str(inside)], Fields(), most_bytes=MOST)
+        assert archive.passed_over == others | {"link": 3} and [page.id for page in pages_of(archive)] == ["b.html"]
+        assert archive.passed_over == others | {"link": 3}
+    assert matching(str(inside / "**/*.html")) == ([str(inside / "b.html")], {"link": 3})
+    assert matching(str(inside / "*"))[1] == {"link": 3, "broken-link": 2, "special": 2}
+    with pytest.raises(UsageError, match=r"that is read \(1 of link; --follow-links reads links\)"):
+        find_archives([str(inside / "a*")], Fields(), most_bytes=MOST)
+    (named,) = find_archives([str(inside / "a.html")], Fields(), most_bytes=MOST)
+    assert len(pages_of(named)) == 1, "what is named itself is read"
+
+
+def test_what_a_pattern_passes_over_is_counted_beside_what_it_finds(tmp_path: Path) -> None:
+    put(tmp_path, "a.jsonl", jsonl(rows(2)))
+    (tmp_path / "b.jsonl").symlink_to(tmp_path / "a.jsonl")
+    first, second = find_archives([str(tmp_path / "*.jsonl")], Fields(), most_bytes=MOST)
+    assert len(pages_of(first)) == 2
+    assert (second.form, second.passed_over, list(second.records())) == ("none", {"link": 1}, [])
 
 
 def test_a_name_that_is_no_utf_8_can_be_read_and_printed(tmp_path: Path) -> None:

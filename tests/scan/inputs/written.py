@@ -62,6 +62,16 @@ def parquet(path: Path, table: Sequence[dict[str, Any]], **options: Any) -> Path
     return path
 
 
+def with_codec(path: Path, column: str, codec: int) -> Path:
+    """The Parquet file, which now says that this column, which is packed with Snappy, is packed with another."""
+    content = path.read_bytes()
+    end = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    name = column.encode()
+    at = content.index(b"\x15\x02", content.index(b"\x19\x18" + bytes([len(name)]) + name, end))
+    path.write_bytes(content[:at] + bytes((0x15, 2 * codec)) + content[at + 2 :])
+    return path
+
+
 class Warc:
     """A WARC in the making, by warcio."""
 

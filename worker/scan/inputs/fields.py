@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -11,6 +12,8 @@ from urllib.parse import quote
 
 from worker.errors import UsageError
 from worker.local.page import FetchedPage
+from worker.page.decode import UndecodableError, decode
+from worker.page.extract import detected_encoding
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 
 GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -62,12 +65,16 @@ Row = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What the user says of the fields; None where it is to be guessed. A dot leads into an object within the row."""
+    """What the user says of the fields; None where it is to be guessed. A dot leads into an object within the row.
+
+    ``file_encoding`` is that of files of rows.
+    """
 
     url: str | None = None
     body: str | None = None
     text: str | None = None
     id: str | None = None
+    file_encoding: str | None = None
 
     @classmethod
     def of(cls, by_role: Mapping[str, str]) -> Fields:
@@ -78,11 +85,16 @@ class Fields:
 class Chosen:
     """The fields of one file: chosen once, from its columns and its first rows, and the same for all its rows.
 
+    Values may be bytes. Those of a body are handed on; of others that are no UTF-8, ``encoding`` is tried first.
+
     Raises:
         UsageError: a column that was named is not there, or there is none with a body or a text.
     """
 
-    def __init__(self, name: str, given: Fields, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    def __init__(
+        self, name: str, given: Fields, columns: Sequence[str], rows: Sequence[Row], encoding: str | None = None
+    ) -> None:
+        self._encoding: Final = encoding
         named = {role: getattr(given, role) for role in ("url", "body", "text", "id")}
         chosen = {role: column for role, column in named.items() if column is not None}
         for role, column in chosen.items():
@@ -112,17 +124,20 @@ class Chosen:
     def page(self, row: Row, place: RecordPlace) -> ArchivedPage | BrokenRecord:
         """The page that a row is."""
         said = {role: row.get(way[0]) if len(way) == 1 else _reach(row, way) for role, way in self._ways.items()}
-        body, text = said.get("body"), said.get("text")
+        body, unread = said.get("body"), said.get("text")
         if isinstance(body, memoryview | bytearray):
             body = bytes(body)
-        if isinstance(text, bytes):
-            try:
-                text = text.decode()
-            except UnicodeDecodeError as error:
-                return BrokenRecord(place, "no-body", f"{self.by_role['text']} is no UTF-8: {error}")
+        said = {
+            role: self._characters(value) if isinstance(value, bytes) and role != "body" else value
+            for role, value in said.items()
+        }
+        text = said.get("text")
         body = body if isinstance(body, str | bytes) else None
         text = text if isinstance(text, str) else None
         if body is None and text is None:
+            if isinstance(unread, bytes):
+                why = f"{self.by_role['text']} is text in no encoding that can be told: name it with --encoding"
+                return BrokenRecord(place, "no-body", why)
             where = " nor in ".join(self.by_role[role] for role in ("body", "text") if role in self.by_role)
             return BrokenRecord(place, "no-body", f"no characters or bytes in {where}")
         id_, url = _word(said.get("id")), _word(said.get("url"))
@@ -139,6 +154,12 @@ class Chosen:
             headers={"spider": spider} if spider else {},
         )
         return ArchivedPage(place, id_ or url, page)
+
+    def _characters(self, value: bytes) -> str | None:
+        """None for what is text in no encoding."""
+        with suppress(UndecodableError):
+            return decode(value, [self._encoding], detect=detected_encoding).text
+        return None
 
 
 def columns_of(rows: Sequence[Row]) -> list[str]:

@@ -18,6 +18,8 @@ from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.inputs.unpacking import Compression, pieces
 
+NO_FILES: Final = "none"
+"""The form of a folder in which nothing is read as a page, and something is passed over."""
 _PIECE: Final = 1024 * 1024
 _CONTENT_TYPES: Final[Mapping[str, str]] = {"html": "text/html", "text": "text/plain"}
 _MOST_MHTML: Final = 64 * 1024 * 1024
@@ -42,9 +44,17 @@ class PageFiles:
     there on.
     """
 
-    form: Final = "files"
-
-    def __init__(self, name: str, below: str, files: Sequence[FilePage], most_bytes: int, *, is_folder: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        below: str,
+        files: Sequence[FilePage],
+        most_bytes: int,
+        *,
+        is_folder: bool,
+        passed_over: Mapping[str, int] | None = None,
+    ) -> None:
+        self.form: Final = "files" if files else NO_FILES
         self.name: Final = name
         self.below: Final = below
         self.fields: Final[Mapping[str, str]] = {}
@@ -52,7 +62,9 @@ class PageFiles:
         self.files: Final = files
         self._most_bytes: Final = most_bytes
         self._is_folder: Final = is_folder
-        self._passed_over: Counter[str] = Counter()
+        self._beside: Final = dict(passed_over or {})
+        """What else is in the folder."""
+        self._passed_over: Counter[str] = Counter(self._beside)
 
     @property
     def passed_over(self) -> Mapping[str, int]:
@@ -95,7 +107,7 @@ class PageFiles:
         return target / one.file.below.partition("/")[2] if self._is_folder else target
 
     def _pages(self) -> Iterator[tuple[FilePage, ArchivedPage | BrokenRecord | None]]:
-        self._passed_over = Counter()
+        self._passed_over = Counter(self._beside)
         self.bytes_read = 0
         for one in self.files:
             if one.kind == "empty":

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from worker.errors import UsageError
-from worker.scan.inputs.csv_rows import CsvRows
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.files import FilePage, PageFiles
-from worker.scan.inputs.jsonl import JsonlFile
 from worker.scan.inputs.kind import contradiction, kind_of
 from worker.scan.inputs.opening import (
     DamagedFile,
@@ -23,71 +22,93 @@ from worker.scan.inputs.opening import (
     printable,
     stored,
 )
-from worker.scan.inputs.parquet_rows import ParquetRows
 from worker.scan.inputs.records import Archive
+from worker.scan.inputs.tables.csv_rows import CsvRows
+from worker.scan.inputs.tables.jsonl import JsonArray, JsonlFile
+from worker.scan.inputs.tables.parquet_rows import ParquetRows
 from worker.scan.inputs.wacz import WaczMember, wacz_members
 from worker.scan.inputs.warc.warc_file import WarcFile
 from worker.scan.inputs.warc.web_record import ARC, WARC
 
 _WHAT: Final = (
-    "WARC, ARC, WACZ, JSON lines, CSV, Parquet, HTML, MHTML and text are read, each also packed with gzip, zstd, xz or "
-    "bzip2"
+    "WARC, ARC, WACZ, JSON lines and arrays, CSV, Parquet, HTML, MHTML and text are read, each also packed with gzip, "
+    "zstd, xz or bzip2"
 )
 
 
 def find_archives(
-    inputs: Sequence[str], fields: Fields, *, most_bytes: int, without: Path | None = None
+    inputs: Sequence[str], fields: Fields, *, most_bytes: int, without: Path | None = None, follow_links: bool = False
 ) -> list[Archive]:
     """What these files, folders, globs and URLs hold, in their order; of a folder and a glob in that of the paths.
 
     A folder is one archive of the files that are a page each, before those that hold many. What a file is its content
     says. A file of another kind is refused where it was named, and a broken record where it was found; one that is
     damaged so that nothing of it can be read is always one. Of a record, at most ``most_bytes`` are held. What lies in
-    the folder ``without`` is not found, only what is named there: a scan does not read what it writes.
+    the folder ``without`` is not found, only what is named there: a scan does not read what it writes. Hidden files,
+    what is no file, and links unless ``follow_links``, are passed over where they were not named themselves.
 
     Raises:
         UsageError: an input is not there, cannot be read or is of no form that is known; or a column is not there.
     """
-    return [archive for name in inputs for archive in _archives(name, fields, most_bytes, without)]
+    finder = _Finder(fields, most_bytes, without, follow_links)
+    return [archive for name in inputs for archive in finder.archives(name)]
 
 
-def _archives(name: str, fields: Fields, most_bytes: int, without: Path | None) -> list[Archive]:
-    if not is_pattern(name):
-        return _named(name, fields, most_bytes, without, is_strict=True)
-    names = matching(name, without)
-    if not names:
-        raise UsageError(f"no file is called like {name}: give a glob that fits, or put it in quotes for `**`")
-    is_strict = names == [name]
-    return [archive for one in names for archive in _named(one, fields, most_bytes, without, is_strict=is_strict)]
+@dataclass(frozen=True)
+class _Finder:
+    """As ``find_archives`` was asked."""
+
+    fields: Fields
+    most_bytes: int
+    without: Path | None
+    follow_links: bool
+
+    def archives(self, name: str) -> list[Archive]:
+        """Of one input."""
+        if not is_pattern(name):
+            return self._named(name, is_strict=True)
+        names, passed_over = matching(name, self.without, follow_links=self.follow_links)
+        if not names:
+            raise UsageError(
+                f"no file is called like {name}{_but(passed_over)}: give a glob that fits, or put it in quotes for `**`"
+            )
+        found = [archive for one in names for archive in self._named(one, is_strict=names == [name])]
+        if passed_over:
+            found.append(self._pages(printable(name), "passed-over", [], passed_over))
+        return found
+
+    def _named(self, name: str, *, is_strict: bool) -> list[Archive]:
+        if is_folder(name):
+            return self._within(name)
+        file = stored(name)
+        found = _found(file, self.fields, self.most_bytes)
+        archives = [one for one in found if not isinstance(one, FilePage)]
+        pages = [one for one in found if isinstance(one, FilePage)]
+        if is_strict and not archives and pages[0].kind == "unknown":
+            raise UsageError(pages[0].why)
+        named = PageFiles(file.name, file.below, pages, self.most_bytes, is_folder=False)
+        return [*([named] if pages else []), *archives]
+
+    def _within(self, folder: str) -> list[Archive]:
+        files, passed_over = files_within(folder, self.without, follow_links=self.follow_links)
+        found = [one for file in files for one in _found(file, self.fields, self.most_bytes)]
+        pages = [one for one in found if isinstance(one, FilePage)]
+        archives = [one for one in found if not isinstance(one, FilePage)]
+        if not found:
+            raise UsageError(f"{folder} holds no file{_but(passed_over)}: name a folder with archives or pages")
+        if not pages and not passed_over:
+            return archives
+        below = files[0].below.partition("/")[0]
+        return [self._pages(printable(folder), below, pages, passed_over), *archives]
+
+    def _pages(self, name: str, below: str, pages: Sequence[FilePage], passed_over: Mapping[str, int]) -> PageFiles:
+        return PageFiles(name, below, pages, self.most_bytes, is_folder=True, passed_over=passed_over)
 
 
-def _named(name: str, fields: Fields, most_bytes: int, without: Path | None, *, is_strict: bool) -> list[Archive]:
-    if is_folder(name):
-        return _within(name, fields, most_bytes, without)
-    file = stored(name)
-    found = _found(file, fields, most_bytes)
-    archives = [one for one in found if not isinstance(one, FilePage)]
-    pages = [one for one in found if isinstance(one, FilePage)]
-    if is_strict and not archives and pages[0].kind == "unknown":
-        raise UsageError(pages[0].why)
-    return [*([PageFiles(file.name, file.below, pages, most_bytes, is_folder=False)] if pages else []), *archives]
-
-
-def _within(folder: str, fields: Fields, most_bytes: int, without: Path | None) -> list[Archive]:
-    pages: list[FilePage] = []
-    archives: list[Archive] = []
-    for file in files_within(folder, without):
-        for found in _found(file, fields, most_bytes):
-            if isinstance(found, FilePage):
-                pages.append(found)
-            else:
-                archives.append(found)
-    if not pages and not archives:
-        raise UsageError(f"{folder} holds no file: name a folder with archives or pages")
-    if not pages:
-        return archives
-    below = pages[0].file.below.partition("/")[0]
-    return [PageFiles(printable(folder), below, pages, most_bytes, is_folder=True), *archives]
+def _but(passed_over: Mapping[str, int]) -> str:
+    """What there is all the same."""
+    what = ", ".join(f"{count} of {why}" for why, count in sorted(passed_over.items()))
+    return f" that is read ({what}; --follow-links reads links)" if what else ""
 
 
 def _found(file: StoredFile, fields: Fields, most_bytes: int) -> list[Archive | FilePage]:
@@ -122,7 +143,7 @@ def _opened(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | File
     """The archive that a file is, or the one page, or why it is neither."""
     compression = None
     try:
-        kind, compression = kind_of(file, (fields.url, fields.body, fields.text, fields.id))
+        kind, compression = kind_of(file, (fields.url, fields.body, fields.text, fields.id), fields.file_encoding)
         match kind:
             case "warc":
                 return WarcFile(file, compression, most_bytes, WARC)
@@ -130,6 +151,8 @@ def _opened(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | File
                 return WarcFile(file, compression, most_bytes, ARC)
             case "jsonl":
                 return JsonlFile(file, compression, most_bytes, fields)
+            case "array":
+                return JsonArray(file, compression, most_bytes, fields)
             case "csv":
                 return CsvRows(file, compression, most_bytes, fields)
             case "parquet":
@@ -147,7 +170,10 @@ def _opened(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | File
     if kind == "damaged":
         why = f"{file.name} cannot be unpacked from its beginning on"
     elif kind == "json":
-        why = f"{file.name} is one JSON value, not one a line: make lines of it with `jq -c '.[]'` and scan these"
+        why = (
+            f"{file.name} is JSON, and neither an object a line nor an array of objects: make lines of it, as in "
+            "`jq -c .` of several objects or `jq -c '.items[]'` of an array within one, and scan these"
+        )
     else:
         why = f"{file.name} is nothing that pages are read from: {_WHAT}"
     return FilePage(file, "damaged" if kind == "damaged" else "unknown", compression, why)

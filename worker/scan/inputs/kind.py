@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Collection, Mapping
 from typing import Final, Literal
 
-from worker.scan.inputs.fields import EITHER, GUESSES
 from worker.scan.inputs.mhtml import is_mhtml
 from worker.scan.inputs.opening import StoredFile
+from worker.scan.inputs.tables.header import delimiter_of
+from worker.scan.inputs.transcoding import as_utf_8, encoding_of
 from worker.scan.inputs.unpacking import BZIP2, GZIP, XZ, ZSTD, Compression, compression_of, pieces
 from worker.scan.inputs.wacz import ZIP_STARTS
 from worker.scan.inputs.warc.web_record import ARC, WARC
 
 Kind = Literal[
-    "warc", "arc", "jsonl", "csv", "parquet", "zip", "html", "mhtml", "text", "json", "empty", "damaged", "unknown"
-]
+    "warc", "arc", "jsonl", "array", "csv", "parquet", "zip", "html", "mhtml", "text", "json", "empty", "damaged",
+    "unknown",
+]  # fmt: skip
 
 _SAMPLE: Final = 64 * 1024
 _PARQUET: Final = b"PAR1"
 _OBJECT: Final = re.compile(rb'[ \t]*\{[ \t]*["}]')
-_ARRAY: Final = re.compile(rb'\s*(?:\[\s*[{"]|\{\s*\n)')
+_ARRAY: Final = re.compile(rb'\s*+\[\s*+(?:[{"]|\[\s*+[{"]|\]\s*+\Z)')
+_ONE_OBJECT: Final = re.compile(rb"\s*+\{[ \t\r]*+\n")
+_ROWS: Final = ("jsonl", "array", "csv")
 _MARKUP: Final = re.compile(rb"\s*<[a-z!?/]", re.IGNORECASE)
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 """Bytes that are in no text but those of UTF-16; escape sequences of ISO-2022 are."""
 _BOMS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-_DELIMITERS: Final = ",\t;|"
 _BY_NAME: Final[dict[str, Kind]] = {
     ".warc": "warc",
     ".wet": "warc",
@@ -56,8 +57,11 @@ _PAGES: Final[Mapping[Kind, str]] = {"html": "HTML", "mhtml": "MHTML", "text": "
 _PACKED_BY_NAME: Final = {".gz": GZIP, ".zst": ZSTD, ".xz": XZ, ".bz2": BZIP2}
 
 
-def kind_of(file: StoredFile, names: Collection[str | None] = ()) -> tuple[Kind, Compression | None]:
-    """What a file is, and how it is packed. ``names`` are columns that the user expects, besides those that are known.
+def kind_of(
+    file: StoredFile, names: Collection[str | None] = (), encoding: str | None = None
+) -> tuple[Kind, Compression | None]:
+    """What a file is, and how it is packed. ``names`` are columns that the user expects, besides those that are known,
+    ``encoding`` is that of files of rows.
 
     Raises:
         UsageError: it cannot be opened.
@@ -79,7 +83,7 @@ def kind_of(file: StoredFile, names: Collection[str | None] = ()) -> tuple[Kind,
     content, is_damaged = (beginning, False) if compression is None else _unpacked(file, compression)
     if is_damaged and not content:
         return "damaged", compression
-    kind = kind_of_content(content, names)
+    kind = _kind_in(encoding_of(content, encoding), content, names)
     if kind in ("unknown", "empty") and stem in _BY_NAME:
         # Its first bytes are damaged: what is behind them may be whole.
         return _BY_NAME[stem], compression or packed_by_name
@@ -115,7 +119,10 @@ def kind_of_content(content: bytes, names: Collection[str | None] = ()) -> Kind:
     text = content.removeprefix(_BOMS[0])
     is_text = content.startswith(_BOMS) or not _CONTROL.search(content)
     later = [bool(_OBJECT.match(line)) for line in text.split(b"\n")[1:] if line.strip()]
-    if _OBJECT.match(text.lstrip()) or sum(later) > len(later) // 2:
+    are_most = sum(later) > len(later) // 2
+    if _ARRAY.match(text) and not (are_most and text.split(b"\n", 1)[0].rstrip().endswith(b"]")):
+        return "array"
+    if _OBJECT.match(text.lstrip()) or are_most:
         return "jsonl"
     if _MARKUP.match(text) and is_text:
         return "html"
@@ -127,35 +134,16 @@ def kind_of_content(content: bytes, names: Collection[str | None] = ()) -> Kind:
     if not is_text:  # zero bytes within cells are no reason to refuse a table
         first = text.split(b"\n")[0]
         return "csv" if not _CONTROL.search(first) and delimiter_of(first, names) else "unknown"
-    if _ARRAY.match(text):
+    if _ONE_OBJECT.match(text):
         return "json"
     return "csv" if delimiter_of(text, names) else "text"
 
 
-def delimiter_of(content: bytes, names: Collection[str | None] = ()) -> str | None:
-    """What stands between the cells of a table that begins with this header; None where it is none.
-
-    It is one if a column has a name by which pages are known, or one that the user gave.
-    """
-    known = (
-        {name for role in GUESSES for name in GUESSES[role]} | set(EITHER) | {name.lower() for name in names if name}
-    )
-    best: tuple[int, str] | None = None
-    for delimiter in _DELIMITERS:
-        header = header_of(content, delimiter)
-        found = sum(name.lower().replace("-", "_").replace(" ", "_") in known for name in header)
-        if len(header) > 1 and found and all(header) and len(set(header)) == len(header):
-            best = max(best or (0, ""), (len(header), delimiter), key=lambda one: one[0])
-    return best[1] if best else None
-
-
-def header_of(content: bytes, delimiter: str) -> list[str]:
-    """The cells of the first row."""
-    text = content.removeprefix(_BOMS[0])[:_SAMPLE].decode(errors="replace")
-    try:
-        return [name.strip() for name in next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])]
-    except csv.Error:
-        return []
+def _kind_in(encoding: str | None, content: bytes, names: Collection[str | None]) -> Kind:
+    """What a file is, of which rows are in this encoding; a page in it stays as it is."""
+    if encoding is not None and (kind := kind_of_content(as_utf_8(content, encoding), names)) in _ROWS:
+        return kind
+    return kind_of_content(content, names)
 
 
 def _unpacked(file: StoredFile, compression: Compression) -> tuple[bytes, bool]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 from worker import DISTRIBUTION
 from worker.errors import Unavailable, UsageError
@@ -137,76 +138,127 @@ def is_folder(name: str) -> bool:
         raise _not_there(name, error) from error
 
 
-def files_within(folder: str, without: Path | None = None) -> list[StoredFile]:
-    """All files of a folder and the folders in it, in the order of their paths; hidden ones are left out, and so is a
-    folder ``without``.
+class FoundFiles(NamedTuple):
+    """``passed_over`` counts what stands in a folder and is not read: ``hidden`` files and folders, each ``link``, each
+    ``broken-link``, and what is ``special``: pipes, sockets, devices."""
+
+    files: list[StoredFile]
+    passed_over: Counter[str]
+
+
+def files_within(folder: str, without: Path | None = None, *, follow_links: bool = False) -> FoundFiles:
+    """All files of a folder and the folders in it, in the order of their paths; a folder ``without`` is left out.
+
+    Links are passed over, since they may lead anywhere; with ``follow_links`` only those to a folder that was read
+    already.
 
     Raises:
         UsageError: it cannot be read.
     """
     try:
-        base, found = _elsewhere(folder) if is_url(folder) else _here(folder, without)
+        found = _elsewhere(folder) if is_url(folder) else _here(folder, without, follow_links)
     except UsageError:
         raise
     except Exception as error:
         raise _not_there(folder, error) from error
-    return [
-        StoredFile(where, f"{base}/{relative}", size)
-        for relative, where, size in sorted(found, key=lambda one: one[0].split("/"))
-        if not any(part.startswith(".") for part in relative.split("/"))
-    ]
+    return found._replace(files=sorted(found.files, key=lambda file: file.below.split("/")))
 
 
-def _here(folder: str, without: Path | None) -> tuple[str, list[tuple[str, str, int | None]]]:
-    """The folder's own name; and of each file within the path from there on, the path by way of the folder as it is
-    named, and the size."""
-    found: list[tuple[str, str, int | None]] = []
+def _here(folder: str, without: Path | None, follow_links: bool) -> FoundFiles:
+    """Files have the path by way of the folder as it is named."""
     top = Path(folder)
-    waiting = [top]
-    while waiting:
-        for path in waiting.pop().iterdir():
-            if path.is_dir():
-                is_left_out = path.is_symlink() or (without is not None and path.samefile(without))
-                waiting += [] if is_left_out else [path]  # a link may lead in a circle
+    base = top.resolve().name or "root"
+    found = FoundFiles([], Counter())
+    waiting, links = [top], list[Path]()
+    read = {top.resolve()}
+    while waiting or links:
+        # What links lead to comes last, in order: of two ways to a folder, the one without a link counts.
+        if not waiting and links[0].resolve() in read:
+            found.passed_over["link"] += 1
+            del links[0]
+            continue
+        here = waiting.pop() if waiting else links.pop(0)
+        read.add(here.resolve())
+        for path in sorted(here.iterdir()):
+            if why := _why_passed_over(path, follow_links):
+                found.passed_over[why] += 1
             elif path.is_file():
                 relative = path.relative_to(top).as_posix()
-                found.append((relative, os.path.join(folder, relative), path.stat().st_size))  # noqa: PTH118
-    return top.resolve().name or "root", found
+                where = os.path.join(folder, relative)  # noqa: PTH118
+                found.files.append(StoredFile(where, f"{base}/{relative}", path.stat().st_size))
+            elif without is None or not path.samefile(without):
+                (links if path.is_symlink() else waiting).append(path)
+    return found
 
 
-def _elsewhere(folder: str) -> tuple[str, list[tuple[str, str, int | None]]]:
+def _why_passed_over(path: Path, follow_links: bool) -> str:
+    """The word for it; empty for a file or folder that is read."""
+    if path.name.startswith("."):
+        return "hidden"
+    if path.is_symlink() and not path.exists():
+        return "broken-link"
+    if path.is_symlink() and not follow_links:
+        return "link"
+    return "" if path.is_file() or path.is_dir() else "special"
+
+
+def _elsewhere(folder: str) -> FoundFiles:
     system, root = _file_system(folder)
-    found = [
-        (path.removeprefix(root.rstrip("/")).lstrip("/"), str(system.unstrip_protocol(path)), about.get("size"))
-        for path, about in system.find(root, detail=True).items()
-    ]
-    return PurePosixPath(root).name or "root", found
+    base = PurePosixPath(root).name or "root"
+    found = FoundFiles([], Counter())
+    for path, about in system.find(root, detail=True).items():
+        relative = path.removeprefix(root.rstrip("/")).lstrip("/")
+        if any(part.startswith(".") for part in relative.split("/")):
+            found.passed_over["hidden"] += 1
+        else:
+            where = str(system.unstrip_protocol(path))
+            found.files.append(StoredFile(where, f"{base}/{relative}", about.get("size")))
+    return found
 
 
-def matching(pattern: str, without: Path | None = None) -> list[str]:
-    """Names of files and folders that a glob stands for, sorted; ``**`` stands for any number of folders. A folder
-    ``without`` and what is in it are left out.
+def matching(
+    pattern: str, without: Path | None = None, *, follow_links: bool = False
+) -> tuple[list[str], Counter[str]]:
+    """Names of files and folders that a glob stands for, sorted, and what is passed over as in ``files_within``; ``**``
+    stands for any number of folders. A folder ``without`` and what is in it are left out.
 
     Raises:
         UsageError: a file system cannot be asked.
     """
     if not is_url(pattern):
         if Path(pattern).exists():  # brackets may be a part of a name
-            return [pattern]
-        found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
-        if without is None:
-            return found
-        left_out = without.resolve()
-        return [name for name in found if not Path(name).resolve().is_relative_to(left_out)]
+            return [pattern], Counter()
+        fixed = len(_fixed(pattern).parts)
+        left_out = without and without.resolve()
+        names: list[str] = []
+        passed_over: dict[Path, str] = {}
+        for name in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207
+            found = Path(name)
+            if left_out and found.resolve().is_relative_to(left_out):
+                continue
+            ways = [found, *found.parents][: len(found.parts) - fixed]
+            for way in reversed(ways):
+                if why := _why_passed_over(way, follow_links):
+                    passed_over[way] = why
+                    break
+            else:
+                names.append(name)
+        return names, Counter(passed_over.values())
     if pattern.startswith(("http://", "https://")):
-        return [pattern]  # what looks like a pattern is a query there
+        return [pattern], Counter()  # what looks like a pattern is a query there
     try:
         system, path = _file_system(pattern)
-        return sorted(system.unstrip_protocol(one) for one in system.glob(path))
+        return sorted(system.unstrip_protocol(one) for one in system.glob(path)), Counter()
     except UsageError:
         raise
     except Exception as error:
         raise _not_there(pattern, error) from error
+
+
+def _fixed(pattern: str) -> Path:
+    """The folder in which the names that a pattern stands for begin to differ."""
+    parts = Path(pattern).parts
+    return Path(*parts[: next(at for at, part in enumerate(parts) if is_pattern(part))])
 
 
 def _opened(name: str) -> BinaryIO:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Final, Protocol
 
 from worker.scan.inputs.opening import Reading, StoredFile
+from worker.scan.inputs.transcoding import Transcoder, encoding_of, transcoded
 from worker.scan.inputs.unpacking import Compression, UnpackedPiece, pieces
+
+_BEGINNING: Final = 64 * 1024
+
+
+class SupportsWrite(Protocol):
+    """Where bytes can be written to."""
+
+    def write(self, content: bytes, /) -> Any:
+        """All of them."""
 
 
 class PackedFile:
@@ -18,12 +28,22 @@ class PackedFile:
 
     kind: str
 
-    def __init__(self, file: StoredFile, compression: Compression | None, most_bytes: int) -> None:
+    def __init__(
+        self, file: StoredFile, compression: Compression | None, most_bytes: int, named: str | None = None
+    ) -> None:
         self.file = file
         self.compression = compression
         self.most_bytes = most_bytes
+        self._named = named
+        self.encoding: str | None = None
+        """From which it is transcoded when it is read, and back when it is written; None where its bytes are taken as
+        they are. Of files of rows, ``transcode`` says it."""
         self._passed_over: Counter[str] = Counter()
         self._reading: Reading | None = None
+
+    def transcode(self) -> None:
+        """From now on, read the file in the encoding that it is in, or that the user named."""
+        self.encoding = encoding_of(self.beginning(), self._named)
 
     @property
     def name(self) -> str:
@@ -42,6 +62,11 @@ class PackedFile:
         return {}
 
     @property
+    def stated(self) -> Mapping[str, str]:
+        """What the user said of the file besides the names of fields, as ``Fields`` calls it."""
+        return {} if self._named is None else {"file_encoding": self._named}
+
+    @property
     def passed_over(self) -> Mapping[str, int]:
         return dict(self._passed_over)
 
@@ -54,23 +79,32 @@ class PackedFile:
         return self._reading.position if self._reading else 0
 
     def pieces(self) -> Iterator[UnpackedPiece]:
-        """What the file holds, unpacked, from the first byte on."""
+        """What the file holds, unpacked and in UTF-8, from the first byte on."""
         self._passed_over = Counter()
         reading = self._reading = self.file.open()
         try:
-            yield from pieces(reading, self.compression)
+            unpacked = pieces(reading, self.compression)
+            yield from unpacked if self.encoding is None else transcoded(unpacked, self.encoding)
         finally:
             reading.close()
 
+    def beginning(self) -> bytes:
+        """The first bytes that can be unpacked, at least so many that lines and columns show in them."""
+        found = b""
+        for piece in self.pieces():
+            found += piece.content
+            if len(found) >= _BEGINNING:
+                break
+        return found
+
     @contextmanager
-    def packed_target(self, target: Path) -> Generator[IO[bytes]]:
-        """What is written here is packed as the file is."""
-        with target.open("wb") as packed:
-            if self.compression is None:
-                yield packed
-            else:
-                with self.compression.writer(packed) as unpacked:
-                    yield unpacked
+    def packed_target(self, target: Path) -> Generator[SupportsWrite]:
+        """What is written here is packed, and transcoded, as the file is."""
+        with ExitStack() as stack:
+            out: IO[bytes] = stack.enter_context(target.open("wb"))
+            if self.compression is not None:
+                out = stack.enter_context(self.compression.writer(out))
+            yield out if self.encoding is None else Transcoder(out, self.encoding)
 
 
 @contextmanager

@@ -16,7 +16,8 @@ class RecordPlace(NamedTuple):
 
     ``file`` is the name by which the file was found. ``offset`` counts bytes of the file as it is stored in a WARC or
     an ARC of which each record is compressed by itself or none is, bytes of the unpacked file in one that is compressed
-    as a whole, in JSON lines and CSV, rows in Parquet; it is 0 for a page that is a file of its own.
+    as a whole, in JSON and CSV (of its text in UTF-8, if it is in an encoding that was named, or in UTF-16), rows in
+    Parquet; it is 0 for a page that is a file of its own.
     """
 
     file: str
@@ -49,8 +50,8 @@ class BrokenRecord:
     ============  ==================================================================================================
     damaged       the file does not say there what its form asks for: a checksum, a length, a mark, or its end is off
     too-large     the record has more bytes than are held at once
-    no-json       a line is no JSON, or no UTF-8
-    no-object     a line is JSON, and no object
+    no-json       a line, or an element of an array, is no JSON, or no UTF-8
+    no-object     a line, or an element of an array, is JSON, and no object
     no-columns    a row has more or fewer cells than there are columns, or a file has none that holds a page
     no-body       there is neither a body nor a text, or it is not made of characters or bytes
     no-page       a file is nothing that pages are read from
@@ -71,7 +72,8 @@ class Archive(Protocol):
 
     @property
     def form(self) -> str:
-        """``warc``, ``arc``, ``jsonl``, ``csv``, ``parquet`` or ``files``, with ``+`` and the compression."""
+        """``warc``, ``arc``, ``jsonl``, ``json``, ``csv``, ``parquet``, ``files`` or ``none``, with ``+`` and the
+        compression."""
 
     @property
     def below(self) -> str:

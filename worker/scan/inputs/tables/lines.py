@@ -20,20 +20,24 @@ class Line(NamedTuple):
     detail: str = ""
 
 
-def lines_of(pieces: Iterable[UnpackedPiece], most_bytes: int) -> Iterator[Line]:
+def line_end(beginning: bytes) -> bytes:
+    """What ends the lines of a file that begins so: LF, or CR where there is no LF."""
+    return b"\r" if b"\r" in beginning.rstrip() and b"\n" not in beginning else b"\n"
+
+
+def lines_of(pieces: Iterable[UnpackedPiece], most_bytes: int, end_of_line: bytes = b"\n") -> Iterator[Line]:
     """All lines. What a damaged stretch has cut off is not a line; what follows it begins one."""
     offset = 0  # of the line that is not whole yet
     begun: list[bytes] = []
     size = 0
     for piece in pieces:
         if piece.damage:
-            where = f"{piece.damage} (byte {piece.begins} of the file as it is stored)"
-            yield Line(offset, b"", "damaged", where)
+            yield damaged(offset, piece)
             offset, begun, size = offset + size, [], 0
             continue
         content = piece.content
         start = 0
-        while (end := content.find(b"\n", start) + 1) > 0:
+        while (end := content.find(end_of_line, start) + 1) > 0:
             if not size:
                 line = content[start:end]
             else:
@@ -41,7 +45,7 @@ def lines_of(pieces: Iterable[UnpackedPiece], most_bytes: int) -> Iterator[Line]
                 begun.append(content[start:end])
                 line = b"".join(begun) if size <= most_bytes else b""
             length = size or len(line)
-            yield Line(offset, line) if length <= most_bytes else _too_large(offset, length, most_bytes)
+            yield Line(offset, line) if length <= most_bytes else too_large(offset, length, most_bytes)
             offset, begun, size, start = offset + length, [], 0, end
         if rest := content[start:]:
             size += len(rest)
@@ -50,8 +54,14 @@ def lines_of(pieces: Iterable[UnpackedPiece], most_bytes: int) -> Iterator[Line]
             else:
                 begun = []
     if size:
-        yield Line(offset, b"".join(begun)) if size <= most_bytes else _too_large(offset, size, most_bytes)
+        yield Line(offset, b"".join(begun)) if size <= most_bytes else too_large(offset, size, most_bytes)
 
 
-def _too_large(offset: int, size: int, most_bytes: int) -> Line:
+def damaged(offset: int, piece: UnpackedPiece) -> Line:
+    """In place of what a damaged stretch has cut off."""
+    return Line(offset, b"", "damaged", f"{piece.damage} (byte {piece.begins} of the file as it is stored)")
+
+
+def too_large(offset: int, size: int, most_bytes: int) -> Line:
+    """In place of what is not held."""
     return Line(offset, b"", "too-large", f"{size} bytes, at most {most_bytes} are read")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.scan.inputs.lines import Line, lines_of
+from worker.scan.inputs.tables.lines import Line, lines_of
 from worker.scan.inputs.unpacking import UnpackedPiece
 
 MOST = 20

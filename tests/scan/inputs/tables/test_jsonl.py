@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,51 @@ def test_a_file_without_a_page_in_any_line_is_refused_with_the_next_move(tmp_pat
 def test_a_damaged_first_line_hides_no_other_one(tmp_path: Path) -> None:
     archive = archive_of(put(tmp_path, "a", b"\xff\x00{" + GOOD * 4))
     assert len(pages_of(archive)) == 11 and [one.place.offset for one in broken_of(archive)] == [0]
+
+
+def test_an_array_is_read_as_scrapy_writes_it_and_a_copy_is_one(tmp_path: Path) -> None:
+    content = b"[\n" + GOOD.replace(b"\n", b",\n")[:-2] + b"\n]\n"
+    archive = archive_of(put(tmp_path, "items.json.gz", gzip.compress(content)))
+    assert archive.form == "json+gz" and archive.fields["body"] == "html"
+    pages = pages_of(archive)
+    assert [page.id for page in pages] == ["n0", "n1", "n2"]
+    for page in pages:
+        assert content[page.place.offset :].startswith(b'{"id": "%s"' % page.id.encode())
+    for kept in (["n0", "n1", "n2"], ["n1"], []):
+        archive.write_kept(tmp_path / "copy", lambda page, kept=kept: page.id in kept)  # type: ignore[misc]
+        found = json.loads(gzip.decompress((tmp_path / "copy").read_bytes()))
+        assert [row["id"] for row in found] == kept
+        assert len(kept) < 3 or gzip.decompress((tmp_path / "copy").read_bytes()) == content
+
+
+def test_an_array_of_no_element_has_no_pages_and_one_of_no_object_is_refused(tmp_path: Path) -> None:
+    archive = archive_of(put(tmp_path, "a", b"[\n]\n"))
+    assert archive.form == "json" and list(archive.records()) == []
+    with pytest.raises(UsageError, match="has no element that is a JSON object"):
+        archive_of(put(tmp_path, "a", b'["a"]'))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32-le"])
+def test_rows_in_wide_characters_are_read_and_copied_in_them(encoding: str, tmp_path: Path) -> None:
+    for content in (GOOD, b"[\n" + GOOD.replace(b"\n", b",\n")[:-2] + b"\n]\n"):
+        wide = content.decode().encode(encoding)
+        archive = archive_of(put(tmp_path, "a", wide))
+        assert [page.page.body for page in pages_of(archive)] == [html(number) for number in range(3)]
+        archive.write_kept(tmp_path / "copy", lambda page: True)
+        assert (tmp_path / "copy").read_bytes() == wide
+        archive.write_kept(tmp_path / "copy", lambda page: page.id != "n0")
+        assert [page.id for page in pages_of(archive_of(tmp_path / "copy"))] == ["n1", "n2"]
+
+
+def test_a_line_in_an_encoding_that_is_not_named_is_no_json_and_is_read_when_it_is_named(tmp_path: Path) -> None:
+    path = put(tmp_path, "a", GOOD + '{"url": "http://a.example/", "html": "Zürich"}'.encode("cp1252"))
+    assert [one.reason for one in broken_of(archive_of(path))] == ["no-json"]
+    path.write_bytes(path.read_bytes().decode("cp1252").encode("cp1252"))
+    assert pages_of(archive_of(path, file_encoding="cp1252"))[-1].page.body == "Zürich"
+
+
+def test_numbers_of_any_size_cost_no_page(tmp_path: Path) -> None:
+    lines = [
+        b'{"html": "a", "n": %s}\n' % number for number in (b"1e999", b"9" * 5000, b"-" + b"9" * 20_000, b"1" * 400)
+    ]
+    assert len(pages_of(archive_of(put(tmp_path, "a", b"".join(lines))))) == 4

@@ -9,8 +9,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.scan.inputs.written import archive_of, broken_of, content_of, html, pages_of, parquet, put, rows, url
+from tests.scan.inputs.written import (
+    archive_of,
+    broken_of,
+    content_of,
+    html,
+    pages_of,
+    parquet,
+    put,
+    rows,
+    url,
+    with_codec,
+)
 from worker.errors import UsageError
+from worker.scan.survivors import refuse_unwritable
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
 
@@ -94,3 +106,45 @@ def test_a_file_whose_end_is_missing_is_damaged(tmp_path: Path) -> None:
 def test_a_file_without_rows_has_no_pages(tmp_path: Path) -> None:
     pq.write_table(pa.table({"url": pa.array([], pa.string()), "html": pa.array([], pa.string())}), tmp_path / "a")
     assert not list(archive_of(tmp_path / "a").records())
+
+
+def test_of_a_column_within_another_the_rest_need_not_be_readable_for_python(tmp_path: Path) -> None:
+    """Such as a time in odd nanoseconds, or in the year 30,000."""
+    inner = [pa.array([1, 3], pa.timestamp("ns")), pa.array([2**60, 1], pa.timestamp("us")), pa.array([url(0), url(1)])]
+    meta = pa.StructArray.from_arrays(inner, ["fetched", "far", "url"])
+    pq.write_table(pa.table({"content": ["<p>a", "<p>b"], "meta": meta, "other": meta}), tmp_path / "a")
+    archive = archive_of(tmp_path / "a")
+    assert archive.fields == {"url": "meta.url", "body": "content", "fetched": "meta.fetched"}
+    assert [(page.page.url, page.page.fetched) for page in pages_of(archive)] == [(url(0), 0), (url(1), 0)]
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_views_are_read_and_written(within: bool, tmp_path: Path) -> None:
+    texts, bodies = pa.array([url(0), url(1)], pa.string_view()), pa.array([b"<p>a", b"<p>b"], pa.binary_view())
+    columns = (
+        {"page": pa.StructArray.from_arrays([texts, bodies], ["url", "html"])}
+        if within
+        else {"url": texts, "html": bodies}
+    )
+    pq.write_table(pa.table(columns), tmp_path / "a")
+    archive = archive_of(tmp_path / "a")
+    assert [(page.page.url, page.page.body) for page in pages_of(archive)] == [(url(0), b"<p>a"), (url(1), b"<p>b")]
+    refuse_unwritable([archive], tmp_path / "out")
+    assert archive.write_kept(tmp_path / "copy", lambda page: page.place.offset == 1) == []
+    assert pq.ParquetFile(tmp_path / "copy").read().to_pylist() == pq.ParquetFile(tmp_path / "a").read().to_pylist()[1:]
+
+
+def test_of_columns_of_one_name_the_first_is_read(tmp_path: Path) -> None:
+    columns = [pa.array([url(0)]), pa.array(["<p>a"]), pa.array(["<p>b"])]
+    pq.write_table(pa.table(columns, names=["url", "html", "html"]), tmp_path / "a")
+    assert [page.page.body for page in pages_of(archive_of(tmp_path / "a"))] == ["<p>a"]
+
+
+@pytest.mark.parametrize("codec", [3, 9])  # LZO, and one that is none
+def test_a_column_that_cannot_be_written_is_refused_before_a_page_is_judged(codec: int, tmp_path: Path) -> None:
+    path = with_codec(parquet(tmp_path / "a", rows(5), compression={"html": "none", "id": "snappy"}), "id", codec)
+    archive = archive_of(path, id="url")
+    assert len(pages_of(archive)) == 5, "the column need not be read"
+    with pytest.raises(UsageError, match=r"--write: pyarrow cannot write a copy of .*: leave --write away"):
+        refuse_unwritable([archive], tmp_path / "out")
+    assert len(archive.write_kept(tmp_path / "copy", lambda _: True)) == 5, "and each page is told of"

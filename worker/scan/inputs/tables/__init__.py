@@ -1,0 +1,1 @@
+"""Files of rows with named fields: JSON lines and arrays, CSV, Parquet."""

@@ -1,0 +1,207 @@
+"""Lines of a table as text → its rows, of which some have cells with lines in them, and some a stray quote.
+
+A quote that is opened may be a stray one: then what follows it are rows, and not its cell. So each line behind it is
+read as what it would be within a cell, until one closes the quote. If that makes no row, the line with the quote is
+none, and the next one begins a row. What a line would be within a cell does not depend on where the cell began: it is
+found out once, and however many quotes are stray, every line is read a fixed number of times.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+from worker.scan.inputs.tables.lines import Line
+
+_MOST_LINES: Final = 250_000
+"""Of one row: what is held of a line takes more memory than a short line itself."""
+_SAMPLE_LINES: Final = 64
+_SAMPLE_BYTES: Final = 64 * 1024
+_NEVER: Final = 1_000_000_000
+"""More cells than any row has: of a line that cannot be within a cell."""
+
+
+class Row(NamedTuple):
+    """The bytes of a row and its cells, byte by byte; or what is broken."""
+
+    offset: int
+    content: bytes
+    cells: list[str]
+    broken: str = ""
+    detail: str = ""
+
+
+class _Inner(NamedTuple):
+    """A line behind a quote that is open, read as a part of that cell.
+
+    ``cells`` counts how many it adds to the row, ``total`` that of all lines so far. ``closes`` says that the row can
+    end with it.
+    """
+
+    line: Line
+    cells: int
+    total: int
+    closes: bool
+
+
+def rows_of(lines: Iterable[Line], columns: int, delimiter: str, most_bytes: int) -> Iterator[Row]:
+    """All rows of so many cells, and in place of each other one why it is none.
+
+    A row of too few or too many cells is one line, if what follows looks like rows; if not, it ends where its quotes
+    say. One that is larger than ``most_bytes`` is passed in the same way.
+    """
+    return _Rows(iter(lines), columns, delimiter, most_bytes).rows()
+
+
+def cells_of(lines: Iterable[bytes], delimiter: str) -> tuple[list[str], bool]:
+    """The cells of a row that begins with the first line, byte by byte, and whether a quote is open behind the last.
+
+    Raises:
+        csv.Error: there is a line end outside of quotes.
+    """
+    is_open = False
+
+    def asked() -> Iterator[str]:
+        nonlocal is_open
+        for line in lines:
+            yield line.decode("latin-1")
+        is_open = True  # only within quotes the next line is a part of the row
+
+    cells = next(csv.reader(asked(), delimiter=delimiter), [])
+    return cells, is_open
+
+
+class _Rows:
+    def __init__(self, lines: Iterator[Line], columns: int, delimiter: str, most_bytes: int) -> None:
+        self._lines: Final = lines
+        self._columns: Final = columns
+        self._delimiter: Final = delimiter
+        self._most: Final = most_bytes
+        self._ahead: deque[_Inner] = deque()
+        """Lines behind an open quote. None but the last closes it."""
+        self._behind: Line | None = None
+        """What follows them and is broken."""
+        self._total = 0
+        self._sampled = 0
+        """The offset up to which ``_looks_like_rows`` is known."""
+        self._looks_like_rows = False
+
+    def rows(self) -> Iterator[Row]:
+        while (line := self._next()) is not None:
+            if line.broken:
+                yield Row(line.offset, b"", [], line.broken, line.detail)
+            elif line.content.strip():
+                try:
+                    cells, is_open = cells_of([line.content], self._delimiter)
+                except csv.Error as error:
+                    yield Row(line.offset, b"", [], "no-columns", str(error))
+                    continue
+                if is_open:
+                    yield self._quoted(line, len(cells))
+                else:
+                    yield self._row(line.offset, line.content, cells)
+
+    def _row(self, offset: int, content: bytes, cells: list[str]) -> Row:
+        if len(cells) == self._columns:
+            return Row(offset, content, cells)
+        return self._other(offset, len(cells))
+
+    def _other(self, offset: int, cells: int) -> Row:
+        return Row(offset, b"", [], "no-columns", f"{cells} cells, {self._columns} columns")
+
+    def _quoted(self, first: Line, cells: int) -> Row:
+        """The row that begins with a line behind which a quote is open."""
+        is_too_large = self._look_ahead(first)
+        ahead = self._ahead
+        if is_closed := not is_too_large and bool(ahead) and ahead[-1].closes:
+            cells += ahead[-1].total - ahead[0].total + ahead[0].cells
+            if cells == self._columns:
+                parts = [first.content, *(inner.line.content for inner in ahead)]
+                ahead.clear()
+                return self._row(first.offset, b"".join(parts), cells_of(parts, self._delimiter)[0])
+        why = self._other(first.offset, cells)
+        if not is_closed:
+            most = f"more than {self._most} bytes or {_MOST_LINES} lines are read at once"
+            why = why._replace(
+                broken="too-large" if is_too_large else "no-columns",
+                detail=f"a quote is open, and {most if is_too_large else 'the file ends, or is damaged'}",
+            )
+        if not self._are_rows(first.offset):
+            is_closed = bool(ahead) and ahead[-1].closes
+            ahead.clear()
+            if is_too_large and not is_closed:
+                self._skip()
+        return why
+
+    def _look_ahead(self, first: Line) -> bool:
+        """Have all lines ahead that may be in a row with this one; whether they are more than a row may have."""
+        end = first.offset + self._most
+        ahead = self._ahead
+        while not ahead or not ahead[-1].closes:
+            if ahead and (len(ahead) >= _MOST_LINES or ahead[-1].line.offset + len(ahead[-1].line.content) > end):
+                return True
+            if self._behind is not None:
+                return False
+            if (line := next(self._lines, None)) is None or line.broken:
+                self._behind = line
+                return False
+            ahead.append(self._within(line))
+        last = ahead[-1].line
+        return last.offset + len(last.content) > end
+
+    def _within(self, line: Line) -> _Inner:
+        try:
+            cells, is_open = cells_of([b'"', line.content], self._delimiter)
+            added = len(cells) - 1
+        except csv.Error:
+            added, is_open = _NEVER, False
+        self._total += added
+        return _Inner(line, added, self._total, not is_open)
+
+    def _are_rows(self, offset: int) -> bool:
+        """Whether the lines behind the one that begins here are rows, most of them, rather than its cell."""
+        if offset >= self._sampled:
+            sample: list[Line] = []
+            for inner in islice(self._ahead, _SAMPLE_LINES):
+                sample.append(inner.line)
+                if inner.line.offset - offset > _SAMPLE_BYTES:
+                    break
+            self._looks_like_rows = bool(sample) and self._most_are_rows([line.content for line in sample])
+            self._sampled = sample[-1].offset + 1 if sample else 0
+        return self._looks_like_rows
+
+    def _most_are_rows(self, lines: Sequence[bytes]) -> bool:
+        good = bad = 0
+        try:
+            for cells in csv.reader((line.decode("latin-1") for line in lines), delimiter=self._delimiter):
+                good += len(cells) == self._columns
+                bad += len(cells) not in (0, self._columns)
+        except csv.Error:
+            bad += 1
+        return good >= bad
+
+    def _skip(self) -> None:
+        """Go behind the line that closes a quote, or to where lines look like rows again."""
+        size = 0
+        while (line := next(self._lines, None)) is not None and not line.broken:
+            self._ahead.append(self._within(line))
+            size += len(line.content)
+            if self._ahead[-1].closes:
+                self._ahead.clear()
+                return
+            if len(self._ahead) == _SAMPLE_LINES or size > _SAMPLE_BYTES:
+                if self._most_are_rows([inner.line.content for inner in self._ahead]):
+                    return
+                self._ahead.clear()
+                size = 0
+        self._ahead.clear()
+        self._behind = line
+
+    def _next(self) -> Line | None:
+        if self._ahead:
+            return self._ahead.popleft().line
+        line, self._behind = self._behind, None
+        return next(self._lines, None) if line is None else line

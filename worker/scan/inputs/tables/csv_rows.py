@@ -1,0 +1,110 @@
+"""Reads tables as text: CSV, TSV, and what is cut by ``;`` or ``|``. The first row names the columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from worker.page.decode import UndecodableError, decode
+from worker.page.extract import detected_encoding
+from worker.scan.inputs.fields import Chosen, Fields
+from worker.scan.inputs.opening import StoredFile
+from worker.scan.inputs.packed_file import PackedFile
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
+from worker.scan.inputs.tables.csv_lines import Row, rows_of
+from worker.scan.inputs.tables.header import delimiter_of, lines_before_rows
+from worker.scan.inputs.tables.lines import Line, line_end, lines_of
+from worker.scan.inputs.unpacking import Compression
+
+_FIRST_ROWS: Final = 16
+_HEADER_LINES: Final = 64
+"""Of a header whose names have lines in them, and of what stands before it."""
+
+
+class CsvRows(PackedFile):
+    """A table as text. Its bytes are cut into cells before they are decoded, so that a cell may be in any encoding in
+    which quotes and delimiters are those of ASCII: a body is handed on as bytes, and a text that is no UTF-8 is read
+    in the encoding that it seems to be in. A table in an encoding that was named, or in UTF-16, is transcoded.
+
+    Of columns of one name the first counts.
+
+    Raises:
+        UsageError: no column holds a page, or one that was named is not there.
+    """
+
+    kind = "csv"
+
+    def __init__(self, file: StoredFile, compression: Compression | None, most_bytes: int, fields: Fields) -> None:
+        super().__init__(file, compression, most_bytes, fields.file_encoding)
+        self.transcode()
+        # The limit is one for the whole process; ours is kept by counting lines.
+        csv.field_size_limit(max(csv.field_size_limit(), most_bytes))
+        start = self.beginning()
+        self._line_end: Final = line_end(start)
+        names = (fields.url, fields.body, fields.text, fields.id)
+        first = [line.content for line in islice(self._lines(), _HEADER_LINES)]
+        beginning = b"".join(first)
+        self._delimiter: Final = delimiter_of(beginning, names) or ("\t" if b"\t" in beginning[:4096] else ",")
+        self._head, self._columns = lines_before_rows(first, self._delimiter)
+        rows = [row.cells for row in islice(self._rows(), _FIRST_ROWS) if not row.broken]
+        texts = [
+            {
+                name: _bytes(cell).decode(errors="replace")
+                for name, cell in reversed([*zip(self._columns, row, strict=True)])
+            }
+            for row in rows
+        ]
+        self._chosen: Final = Chosen(file.name, fields, self._columns, texts, _seems_to_be_in(start))
+        self._read: Final = [(name, self._columns.index(name)) for name in self._chosen.columns]
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        return {**self._chosen.by_role, **self.stated}
+
+    def records(self) -> Iterator[ArchivedPage | BrokenRecord]:
+        for row in self._rows():
+            yield self._record(row)
+
+    def write_kept(self, target: Path, keep: Callable[[ArchivedPage], bool]) -> list[BrokenRecord]:
+        with self.packed_target(target) as kept:
+            for line in islice(self._lines(), self._head):
+                kept.write(line.content)
+            for row in self._rows():
+                record = self._record(row)
+                if isinstance(record, ArchivedPage) and keep(record):
+                    kept.write(row.content)
+        return []
+
+    def _record(self, row: Row) -> ArchivedPage | BrokenRecord:
+        place = RecordPlace(self.name, row.offset)
+        if row.broken:
+            return BrokenRecord(place, row.broken, row.detail)
+        cells: dict[str, bytes | str] = {name: _bytes(row.cells[at]) for name, at in self._read}
+        if self.encoding is not None:
+            # Characters, so that what an HTML page says of its own encoding does not count any more.
+            cells = {name: bytes(cell).decode(errors="replace") for name, cell in cells.items()}  # type: ignore[arg-type]
+        return self._chosen.page(cells, place)
+
+    def _rows(self) -> Iterator[Row]:
+        """All rows behind the header."""
+        lines = islice(self._lines(), self._head, None)
+        return rows_of(lines, len(self._columns), self._delimiter, self.most_bytes)
+
+    def _lines(self) -> Iterator[Line]:
+        return lines_of(self.pieces(), self.most_bytes, self._line_end)
+
+
+def _bytes(cell: str) -> bytes:
+    return cell.encode("latin-1")
+
+
+def _seems_to_be_in(beginning: bytes) -> str | None:
+    """The encoding of a table that begins so; None for UTF-8."""
+    with suppress(UndecodableError):
+        found = decode(beginning, detect=detected_encoding).encoding
+        return None if found.startswith("utf") else found
+    return None
