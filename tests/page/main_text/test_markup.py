@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from worker.page.main_text.markup import FROM, MARK, NAME, OWNER, PARENT, TO, parse
@@ -112,6 +112,21 @@ def test_a_page_is_read_as_a_browser_would_read_it(markup: str, expected: list[s
 )
 def test_attributes_mark_their_element(attributes: str, mark: int) -> None:
     assert parse(f"<div {attributes}>text").elements[1, MARK] == mark
+
+
+MARKUP = ("<![CDATA[", "]]>", "<!--", "-->", "<title>", "</title>", "<p>", "</p>", "<td a='", "<?", "</", "x", " ")
+
+
+@given(st.lists(st.sampled_from(MARKUP), max_size=60).map("".join))
+@example("<![CDATA[x" * 5000)
+@example("x<title>y")
+@example("x<title>y</title>z" * 50)
+def test_no_page_has_more_elements_and_runs_than_there_is_room_for(markup: str) -> None:
+    _, elements, runs = parse(markup)
+    assert elements.base is not None
+    assert runs.base is not None
+    assert len(elements) < len(elements.base)
+    assert len(runs) < len(runs.base)
 
 
 @given(st.text(st.sampled_from("<>/!-=\"' abdiptl[CDATA]\n网")), st.booleans())

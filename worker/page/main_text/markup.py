@@ -92,21 +92,22 @@ def parse(markup: str) -> Parsed:
     """Take a page apart."""
     encoded = bytearray(markup.encode("utf-8", "replace"))
     body: Any = np.frombuffer(encoded, dtype=np.uint8) if COMPILED else encoded
-    tags = _most_tags(body)
-    elements = np.zeros((tags + 1, 4), dtype=np.int32)
-    runs = np.zeros((tags + 2, 4), dtype=np.int32)
+    # Each tag has one of both signs. A run stands before some ``<``, that of CDATA among them, which has no end of its
+    # own, or reaches to the end of the page. Of what is not written to, the system takes no memory.
+    begins = _number_of(body, _LESS)
+    elements = np.zeros((min(begins, _number_of(body, _GREATER)) + 2, 4), dtype=np.int32)
+    runs = np.zeros((begins + 2, 4), dtype=np.int32)
     found, found_runs = _parse(body, ELEMENTS, WORDS, ROLES, elements, runs)
     return Parsed(body, elements[:found], runs[:found_runs])
 
 
-@compiled("int64(uint8[::1])")
-def _most_tags(body: Any) -> int:
-    """No page has more tags than this."""
-    begins = ends = 0
-    for character in body:
-        begins += 1 if character == _LESS else 0
-        ends += 1 if character == _GREATER else 0
-    return min(begins, ends) + 1
+@compiled("int64(uint8[::1], int64)")
+def _number_of(body: Any, character: int) -> int:
+    """How often the character stands in the page."""
+    number = 0
+    for each in body:
+        number += 1 if each == character else 0
+    return number
 
 
 @compiled("boolean(int64)")
