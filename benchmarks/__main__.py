@@ -25,6 +25,7 @@ BENCHMARKS: Final = {
     "failover": "how long verdicts stand still when a worker dies or comes, with one holder a shard and with two",
     "extraction-rules": "what each rule of extraction does to labelled pages",
     "soft-404": "which pages are called none that are some, and the other way",
+    "worst-pages": "what a page costs at most, of pages that are made to cost",
     "chains": "what chains of near pairs would throw away that is near to no page that is kept",
     "hostile": "what pages, URLs and strings can cost at most, at three sizes",
     "scan": "verdicts on files, beside the workers on Kafka and other packages",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -60,6 +62,27 @@ class WorkerProcess:
         """SIGTERM; the exit code."""
         self.process.terminate()
         return self.process.wait(timeout=60)
+
+    @property
+    def address(self) -> str:
+        """Where it tells of itself over HTTP, once it has said so."""
+        found = re.search(r"^metrics: (\S+)/metrics$", self.said(), re.MULTILINE)
+        assert found, self.said()[-3000:]
+        return found[1]
+
+    def silence(self, patience: float) -> float:
+        """Seconds since its loop's last pass, as it says itself; 0 before it runs, ``patience`` where it does not
+        answer for so long."""
+        if "worker is running" not in self.said():
+            return 0.0
+        try:
+            with urllib.request.urlopen(f"{self.address}/metrics", timeout=patience) as answer:
+                age = re.search(rb"^dedup_loop_age_seconds (\S+)$", answer.read(), re.MULTILINE)
+        except TimeoutError:
+            return patience
+        except OSError:
+            return 0.0  # it ends, which others look at
+        return float(age[1]) if age else 0.0
 
     @property
     def alive(self) -> bool:

@@ -1,4 +1,5 @@
-"""What nobody should write to our topics and somebody does: bombs, headers without end, records that are none."""
+"""What nobody should write to our topics and somebody does: bombs, headers without end, hostile strings, records that
+are none."""
 
 from __future__ import annotations
 
@@ -10,9 +11,11 @@ from typing import Final, NamedTuple
 
 from confluent_kafka import Producer
 
+from benchmarks.worst_pages import PAGES as KINDS
+from benchmarks.worst_pages import pumped
 from tests.cluster.crawl import HTML, Page
 from tests.columns import answer_of, batch_of
-from worker.messages import Claim, Headers, encode
+from worker.messages import Claim, Headers, PageMeta, encode
 from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.urls import canonical_url
 
@@ -21,6 +24,10 @@ BOMB_BYTES: Final = 64 * 1024 * 1024
 """Eight times what any topic takes; compressed it is 64 kB."""
 HEADER_BYTES: Final = 2 * 1024 * 1024
 BODY_BYTES: Final = 7 * 1024 * 1024
+STRING_BYTES: Final = 64 * 1024
+"""Of a page of hostile strings: there are dozens, and parsers are to be through before the next fault."""
+COPIES: Final = 12
+"""Of a text under hostile URLs: enough for it to be looked at whether it is a page at all."""
 DELIVERY_SECONDS: Final = 120
 """How long a record may wait for a broker that is away."""
 
@@ -89,6 +96,23 @@ def wide(partition: int, number: int) -> Sent:
     url = f"http://wide.example/{number}"
     headers = (*_headers(url), ("remark", b"x" * HEADER_BYTES))
     return Sent(PAGES, partition, url.encode(), os.urandom(BODY_BYTES), headers)
+
+
+def odd_urls(count: int, site: str = "urls.example") -> Iterator[Page]:
+    """Tiny pages of one text on one host, whose URLs took a pattern with a repetition in a repetition for ever."""
+    for number in range(count):
+        path = "a" + "%20" * (20 + 4 * number) + "-"
+        url = f"http://{site}/{number}/{path}?{path}={path}"
+        yield PageMeta(url=url, status=200, content_type=HTML), b"<p>not found nothing here try another page"
+
+
+def strings(partition: int, number: int) -> list[Sent]:
+    """Pages of such URLs, and pages full of marks, entities, words of a title, and of each other kind that costs."""
+    found = [page(partition, one) for one in odd_urls(COPIES, f"urls-{number}.example")]
+    for kind, runs in enumerate(KINDS.values()):
+        meta = PageMeta(url=f"http://strings-{number}.example/{kind}", status=200, content_type=HTML)
+        found.append(page(partition, (meta, pumped(runs, STRING_BYTES))))
+    return found
 
 
 def foreign(chance: random.Random) -> list[Sent]:

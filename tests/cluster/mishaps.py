@@ -29,6 +29,11 @@ from worker.errors import Unavailable
 MOST_WORKERS: Final = 4
 OUTAGE_SECONDS: Final = 120.0
 """So long after the broker was killed a worker may end because it found none."""
+SILENT_SECONDS: Final = 5.0
+"""A worker that is awake answers sooner, and its loop goes round sooner, unless a broker was away."""
+EXCUSED_SECONDS: Final = 30.0
+"""For so long after a broker was away, or the worker was stopped, it may be silent."""
+LISTEN_SECONDS: Final = 1.0
 
 
 @dataclass
@@ -50,6 +55,10 @@ class Round:
     lines: Sequence[Line] = ()
     line_of: dict[int, Line] = field(default_factory=dict)
     cut_until: dict[Line, float] = field(default_factory=dict)
+    broken_lines: set[Line] = field(default_factory=set)
+    silences: list[float] = field(default_factory=lambda: [0.0])
+    listened: float = 0.0
+    woken: dict[int, float] = field(default_factory=dict)
 
     def start(self) -> WorkerProcess:
         """Another worker, with a clock of its own that is right as yet, and a line of its own while there are some."""
@@ -95,6 +104,21 @@ class Round:
         while len(self.awake()) < 1:
             self.start()
         self.watch()
+        self.listen()
+
+    def listen(self) -> None:
+        """A worker that is silent for long, and is neither asleep nor without a broker, is a problem."""
+        now = time.monotonic()
+        if now - self.listened < LISTEN_SECONDS or now - self.outage < EXCUSED_SECONDS:
+            return
+        for worker in self.awake():
+            is_cut = self.line_of.get(worker.process.pid) in self.broken_lines
+            if is_cut or now - self.woken.get(worker.process.pid, -EXCUSED_SECONDS) < EXCUSED_SECONDS:
+                continue
+            self.silences.append(worker.silence(SILENT_SECONDS))
+            if self.silences[-1] >= SILENT_SECONDS and worker.alive:
+                self.problems.append(f"a worker was silent for {self.silences[-1]:.1f} s: {worker.said()[-1500:]}")
+        self.listened = time.monotonic()
 
     def watch(self) -> None:
         """A worker that ended by itself is a problem whatever the topics say, unless the broker was away."""
@@ -115,6 +139,7 @@ class Round:
         """Let it go on."""
         worker.wake()
         self.asleep.pop(worker.process.pid, None)
+        self.woken[worker.process.pid] = time.monotonic()
 
     def mend(self, line: Line) -> None:
         """Let what is sent on it arrive again."""
@@ -199,6 +224,7 @@ def cut(world: Round) -> bool:
         return False
     line = world.chance.choice(whole)
     line.cut()
+    world.broken_lines.add(line)
     world.cut_until[line] = time.monotonic() + world.chance.uniform(0.5, 20)
     return True
 
@@ -287,22 +313,27 @@ def clock_jump(world: Round) -> bool:
 
 def bomb(world: Round) -> bool:
     """64 MiB of one letter in a compressed batch on `pages`, good pages before and behind it."""
-    return _publish_among_good_ones(world, hostile.bomb)
+    return _publish_among_good_ones(world, lambda partition, number: [hostile.bomb(partition, number)])
 
 
 def wide_headers(world: Round) -> bool:
     """A page with 2 MiB of headers that fits `pages` compressed and no output, good pages before and behind it."""
-    return _publish_among_good_ones(world, hostile.wide)
+    return _publish_among_good_ones(world, lambda partition, number: [hostile.wide(partition, number)])
 
 
-def _publish_among_good_ones(world: Round, make: Callable[[int, int], hostile.Sent]) -> bool:
+def hostile_strings(world: Round) -> bool:
+    """URLs, marks, entities and titles that took ages once, as pages, good pages before and behind them."""
+    return _publish_among_good_ones(world, hostile.strings)
+
+
+def _publish_among_good_ones(world: Round, make: Callable[[int, int], list[hostile.Sent]]) -> bool:
     if world.cluster.settings.near.ttl_days is not None:
         return False  # what cannot be read has no fetch time: the broker's would expire the pages of weeks ago
     number = world.happened.total()
     partition = world.chance.randrange(world.cluster.settings.topics.partitions)
     good = [hostile.page(partition, page) for page in islice(invented(10_000 + number), 4)]
     codec = world.chance.choice(hostile.CODECS)
-    records = [*good[:2], make(partition, number), *good[2:]]
+    records = [*good[:2], *make(partition, number), *good[2:]]
     hostile.send(world.cluster.bootstrap, world.cluster.prefix, records, codec)
     return True
 
@@ -329,6 +360,7 @@ FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
     (3, clock_jump),
     (2, bomb),
     (2, wide_headers),
+    (3, hostile_strings),
     (2, foreign_records),
 ]
 OF_THREE_BROKERS: Final = (two_brokers_killed, broker_frozen)

@@ -274,7 +274,7 @@ def rounds(brokers: Brokers, folder: Path, options: argparse.Namespace, problems
     """Rounds until the time is over or something is wrong; the tables after each."""
     left = options.minutes * 60
     happened: Counter[str] = Counter()
-    restarted = 0
+    restarted, silence = 0, 0.0
     outcomes: list[Outcome] = []
     docs = pages_of(options.docs, None) if options.docs else None
     for number in count(1):
@@ -287,13 +287,14 @@ def rounds(brokers: Brokers, folder: Path, options: argparse.Namespace, problems
         left -= seconds
         happened += world.happened
         restarted += world.restarted
+        silence = max(silence, *world.silences)
         outcomes.append(outcome)
         problems += [f"round {number}, seed {seed}: {what}" for what in (*world.problems, *outcome.problems)]
         print(f"round {number}: {dict(world.happened)}, {outcome}", flush=True)
         played = options.minutes - max(0, left) / 60
         yield [
             f"{played:g} minutes of {options.minutes:g}, seed {options.seed}, {PAGES_A_SECOND} pages a second, "
-            f"{happened.total()} faults. "
+            f"{happened.total()} faults. Longest silence of a worker that was not stopped or cut off: {silence:.1f} s. "
             f"Workers that ended with 3 because the broker was away, and were started again: {restarted}.",
             "",
             *faults_table(happened, options.brokers),

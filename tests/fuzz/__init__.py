@@ -19,5 +19,7 @@ TARGETS: Final = (
     "settings",
     "texts",
     "pages",
+    "costs",
 )
-"""What is read: records, a page's headers, consumed offsets, what parsers answer, index, files, settings, pages."""
+"""What is read: records, a page's headers, consumed offsets, what parsers answer, index, files, settings, pages; and
+what any of this costs."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from benchmarks.worst_pages import Run
 from tests.conftest import IN_CI
-from tests.fuzz import TARGETS
+from tests.fuzz import TARGETS, costs
 from tests.fuzz.__main__ import AT_ONCE, main, run, run_all
 
 SECONDS = 10.0
@@ -48,3 +50,14 @@ def test_a_target_that_is_none_is_refused_with_those_there_are(capsys: pytest.Ca
         main(["nonsense"])
     assert TARGETS[0] in capsys.readouterr().err
     assert AT_ONCE == 2
+
+
+def test_a_time_that_grows_with_the_square_is_a_find_and_one_that_grows_in_line_is_none() -> None:
+    def a_page_in(seconds: float, power: int) -> Callable[[Callable[[bytes], None], bytes], float]:
+        return lambda read, body: seconds * (len(body) / costs.PAGE_BYTES) ** power
+
+    for seconds in (1, 100, 10_000):
+        costs.grows_in_line(costs.WAYS[0], [Run(b"x")], a_page_in(seconds, 1))
+    costs.grows_in_line(costs.WAYS[0], [Run(b"x")], a_page_in(4, 2))
+    with pytest.raises(AssertionError, match="1048576 bytes took"):
+        costs.grows_in_line(costs.WAYS[0], [Run(b"x")], a_page_in(25, 2))
