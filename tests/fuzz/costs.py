@@ -10,23 +10,24 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 from benchmarks.worst_pages import PAGES, Run, pumped
 from crawler_plugin.feedback.url_groups import groups_of
 from worker.errors import PageError, UnreadableRecord
+from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.messages import PageMeta
 from worker.observe.origins import host_of, section_of
-from worker.page.canonical import canonical_link
 from worker.page.extract import extract
-from worker.page.words.normalise import normalise
+from worker.page.words.normalise import normalise_by_definition
 from worker.page.words.segment import said_once
 from worker.report.words import words
 from worker.urls import canonical_url
 from worker.verdict.findings import _address
 
-SIZES: Final = (1 << 14, 1 << 16, 1 << 18, 1 << 20)
+SIZES: Final = (1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22)
 LONGEST_URL: Final = 1 << 16
 """Of a URL or a header: a record of a page has no longer ones."""
 PAGE_BYTES: Final = 4 << 20
@@ -40,17 +41,24 @@ Seconds: TypeAlias = Callable[[Callable[[bytes], None], bytes], float]
 
 
 def _page(body: bytes) -> None:
-    found = extract(body, content_type="text/html", encoding=None, max_bytes=PAGE_BYTES)
-    canonical_link(body, "http://a.example/")
-    said_once(normalise(found.text))
+    _fingerprinter()(body, PageMeta(url="http://a.example/", content_type="text/html; charset=utf-8"))
 
 
 def _undeclared(body: bytes) -> None:
-    extract(body, content_type=None, encoding=None, max_bytes=PAGE_BYTES)
+    _fingerprinter()(body, PageMeta(url="http://a.example/"))
 
 
 def _text(body: bytes) -> None:
-    said_once(normalise(body.decode(errors="replace")))
+    _fingerprinter()(body, PageMeta(url="http://a.example/", form="text"))
+
+
+@cache
+def _fingerprinter() -> Fingerprinter:
+    return Fingerprinter(Recipe(sketched=True))
+
+
+def _segmented(body: bytes) -> None:
+    said_once(normalise_by_definition(body.decode(errors="replace")))
 
 
 def _cut(body: bytes) -> None:
@@ -88,6 +96,7 @@ WAYS: Final = (
     Way(_page),
     Way(_undeclared),
     Way(_text),
+    Way(_segmented),
     Way(_cut),
     Way(_url, LONGEST_URL, 0.2),
     Way(_headers, LONGEST_URL, 0.2),
@@ -139,9 +148,9 @@ def cpu_seconds(read: Callable[[bytes], None], body: bytes) -> float:
 def seeds() -> Iterator[bytes]:
     """Each kind of page in each way of reading a page; URLs and headers of signs that separate."""
     for runs in PAGES.values():
-        for way in range(3):
+        for way in range(5):
             yield bytes([way]) + BETWEEN.join(part for run in runs for part in (run.before, run.unit[:200], run.behind))
-    for way in (4, 5):
+    for way in (5, 6):
         for unit in (
             b"%20",
             b"a-",
@@ -160,4 +169,4 @@ def seeds() -> Iterator[bytes]:
             yield bytes([way]) + BETWEEN.join((b"a", unit, b"-"))
             yield bytes([way]) + BETWEEN.join((b"a", unit, b"!", b"", unit + b"b", b""))
     for unit in (b'charset="', b"; ", b'="', b" charset = "):
-        yield b"\x05" + BETWEEN.join((b"text/html; ", unit, b"x"))
+        yield b"\x06" + BETWEEN.join((b"text/html; ", unit, b"x"))

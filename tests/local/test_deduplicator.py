@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import pytest
 
+from benchmarks import worst_pages
 from tests.docs import HANDBOOK
 from tests.local.crashes import BEFORE, JUDGED, PAGES, SETTINGS, judge, returned
 from tests.local.crawled import WORDS, crawl
@@ -24,6 +25,8 @@ from tests.test_imports import ROOT
 from worker.config import Settings
 from worker.errors import Refused, UsageError
 from worker.local import Deduplicator, FetchedPage, Verdict
+from worker.messages import Claim
+from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.shard.memory_limit import OverMemoryLimit
 
 TEXT: Final = "Saucers glide over the old harbour at night, says the master, and nobody knows where they land then"
@@ -93,6 +96,28 @@ def test_a_page_that_cannot_be_read_is_dead_and_raises_nothing(in_memory: Dedupl
     assert dead[3].reason == "oversize"
     assert all(verdict.detail for verdict in dead)
     assert in_memory.judged == 4
+
+
+def test_apart_a_page_that_takes_too_long_is_dead_and_the_next_has_the_verdict_of_any_other() -> None:
+    costly = worst_pages.pumped(worst_pages.PAGES["broken UTF-8"], 4 << 20)
+    with Deduplicator(config=settings(page={"processes": 1, "timeout_seconds": 0.5}), apart=True) as local:
+        dead = local.judge("http://a.example/", costly)
+        assert (dead.kind, dead.reason) == ("dead", "parser-timeout")
+        assert local.look_up("no url", text=TEXT).reason == "bad-url"
+        assert local.judge("http://b.example/", text=TEXT).kind == "unique"
+        assert local.judge("http://c.example/", text=TEXT).duplicate_of == "http://b.example/"
+
+
+def test_apart_the_answer_on_a_page_that_nobody_waits_for_is_no_other_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: FingerprintPool, wait: float = 0.0) -> list[Claim]:
+        raise KeyboardInterrupt
+
+    with Deduplicator(config=SETTINGS, apart=True) as local:
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(FingerprintPool, "claims", interrupted)
+            local.judge("http://a.example/", text="another text of some words that nobody reads")
+        local.judge("http://a.example/", text=TEXT)
+        assert local.judge("http://b.example/", text=TEXT).kind == "duplicate"
 
 
 # settings

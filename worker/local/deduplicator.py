@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Self, Unpack
 
@@ -63,6 +63,9 @@ class Deduplicator:
             large for Kafka is dead here, too.
         clock: seconds since 1970 UTC. It dates pages without a fetch time. Where all have one no verdict depends on it:
             a time in the future is bounded by the largest before it.
+        apart: ``judge`` and ``look_up`` read pages in a process of their own, which takes two seconds to start and
+            180 MiB. It is killed where a page exceeds ``page.timeout_seconds`` or ``page.memory_mb``, as those of
+            ``judge_all`` are, and ends with the thread that has made this.
         back_to: forget all pages of the state but the first so many. It is to be what ``judged`` was just after a
             ``flush``: for a caller that has lost what it had made of the verdicts on later pages.
 
@@ -78,6 +81,7 @@ class Deduplicator:
         config: str | os.PathLike[str] | Settings | None = None,
         *,
         clock: Callable[[], float] = time.time,
+        apart: bool = False,
         back_to: int | None = None,
     ) -> None:
         settings = config if isinstance(config, Settings) else _settings(config)
@@ -92,10 +96,17 @@ class Deduplicator:
         self._process: Final = os.getpid()
         self._open = True
         self._whole = True
+        self._held: Final = ExitStack()
         self._file: Final = None if state is None else StateFile(Path(state), self.scheme)
+        if self._file is not None:
+            self._held.callback(self._file.close)
         try:
             with compiling(lambda step: None):
-                self._fingerprinter: Final = Fingerprinter(self._recipe)
+                self._readers: Final[PageReaders] = (
+                    self._held.enter_context(fingerprinters(self._settings, self._recipe, 1))
+                    if apart
+                    else InProcess(Fingerprinter(self._recipe))
+                )
                 self._shard: Final = SingleShard(
                     self._policy,
                     parts.new_index(self._settings),
@@ -103,8 +114,7 @@ class Deduplicator:
                     () if self._file is None else _blocks_of(self._file, back_to),
                 )
         except BaseException:
-            if self._file is not None:
-                self._file.close()
+            self._held.close()
             raise
         self._flushed = time.monotonic()
 
@@ -118,8 +128,9 @@ class Deduplicator:
     ) -> Verdict:
         """The verdict on a page; see ``FetchedPage`` for what is said of it. Later pages are compared with it.
 
-        A page that cannot be read raises nothing: its verdict is ``dead``. It is read in this process, where nothing
-        bounds the time and memory that it takes; ``judge_all`` reads pages in processes that are killed.
+        A page that cannot be read raises nothing: its verdict is ``dead``. Unless it is read ``apart``, nothing can
+        stop its reading, and its length bounds that: no page that was found takes 5 seconds of CPU time for 4 MiB
+        (``docs/explanation/cost.md``), and of a longer one ``page.max_bytes`` are read.
         With ``durable`` the verdict outlives a crash of the machine when this returns.
 
         Raises:
@@ -205,8 +216,7 @@ class Deduplicator:
             if self._whole and self._process == os.getpid():
                 self._seal()
             self._open = False
-            if self._file is not None:
-                self._file.close()
+            self._held.close()
 
     def __enter__(self) -> Self:
         return self
@@ -254,10 +264,13 @@ class Deduplicator:
         return [Verdict.of(decision, page.url) for decision, page in zip(decided.decisions, pages, strict=True)]
 
     def _claim(self, page: FetchedPage) -> Claim:
-        parsing = self._parsing_by(InProcess(self._fingerprinter))
+        while self._readers.outstanding:  # of a page for which nobody waits any more
+            self._readers.results(_WAIT)
+        parsing = self._parsing_by(self._readers)
         parsing.submit(page.record(self._shard.judged, self._received(page)))
-        (claim,) = parsing.claims()
-        return claim
+        while not (claims := parsing.claims(_WAIT)):
+            pass
+        return claims[0]
 
     def _next_of(self, claims: dict[int, Claim], first: int) -> list[Claim]:
         """Takes out what can be judged next: the claims from this one on, as far as they have come.
