@@ -301,6 +301,16 @@ class CrawlLog:
             "is written again when the crawl ends",
         )
 
+    def feedback_failed(self, error: Exception, *, is_new: bool) -> None:
+        """A page or a request goes on without what is learned from verdicts."""
+        self.count(stats.FEEDBACK_ERRORS)
+        if is_new:
+            self.say(
+                logging.ERROR,
+                f"DEDUP_FEEDBACK failed on a URL ({type(error).__name__}: {error}), which is let go; the crawl goes "
+                f"on. {stats.FEEDBACK_ERRORS} counts them; report this",
+            )
+
     def feedback_not_written(self, path: Path, error: OSError) -> None:
         """The next run will have to learn it again."""
         self.say(

@@ -40,6 +40,7 @@ UNJUDGED: Final = "dedup/unjudged"
 DROPPED: Final = "dedup/dropped/"
 UNTOLD: Final = "dedup/untold"
 FEEDBACK: Final = "dedup/feedback/"
+FEEDBACK_ERRORS: Final = "dedup/feedback/errors"
 FEEDBACK_BY: Final = "dedup/feedback_by/"
 
 STATS: Final[Mapping[str, str]] = {
@@ -89,6 +90,8 @@ STATS: Final[Mapping[str, str]] = {
     FEEDBACK + "dropped": "requests dropped for it",
     FEEDBACK + "explored": "requests made in spite of it",
     FEEDBACK + "over_budget": "requests dropped by `DEDUP_FEEDBACK_BUDGET`",
+    FEEDBACK_ERRORS: "verdicts that were not learned from, and requests let go, since `DEDUP_FEEDBACK` failed on their "
+    "URL; the first of each kind is in the log",
     FEEDBACK_BY + "TEMPLATE": "of the postponed and dropped ones those of a template or a group of them, of at most 20 "
     "with the most",
     MOST_BUFFERED: "the most bytes that were unconfirmed at a time, with 1 KiB added a page",

@@ -18,6 +18,7 @@ class Learning:
         self.memory = TemplateMemory(policy)
         self._path = None if folder is None else Path(folder) / FILE
         self._log = log
+        self._failures: set[type[Exception]] = set()
 
     def open(self) -> None:
         """Take up what an earlier run of the crawl has learned."""
@@ -27,6 +28,18 @@ class Learning:
             self.memory = TemplateMemory(self.policy, read_groups(self._path))
         except (OSError, ValueError) as error:
             self._log.feedback_not_read(self._path, error)
+
+    def learn(self, url: str, verdict: str) -> None:
+        """The page has its verdict. Whatever goes wrong costs what would be learned of it, and nothing else."""
+        try:
+            self.memory.learn(url, verdict)
+        except Exception as error:
+            self.failed(error)
+
+    def failed(self, error: Exception) -> None:
+        """A URL could not be learned from, or decided on: it is counted, and said once of each kind."""
+        self._log.feedback_failed(error, is_new=type(error) not in self._failures)
+        self._failures.add(type(error))
 
     def close(self) -> None:
         """Keep it for the next run, and say what became of requests."""

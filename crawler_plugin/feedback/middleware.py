@@ -50,6 +50,15 @@ class FeedbackMiddleware(Component):
         Raises:
             IgnoreRequest: it is dropped.
         """
+        try:
+            return self._decided(request)
+        except IgnoreRequest:
+            raise
+        except Exception as error:
+            self._learning.failed(error)
+            return None
+
+    def _decided(self, request: Request) -> Request | None:
         if request.method != "GET" or request.callback is NO_CALLBACK:  # a form; robots.txt or a media pipeline's
             return None
         state, dont_filter = _mark_of(request)

@@ -151,12 +151,12 @@ class FollowedVerdicts:
             self._call(lambda: self._tell(heard, learned))
 
     def _tell(self, heard: list[tuple[ComingVerdict, Told]], learned: list[tuple[str, str]]) -> None:
+        for coming, told in heard:  # items wait for these
+            assert self._hear is not None
+            self._hear(coming, told)
         for url, verdict in learned:
             assert self._learn is not None
             self._learn(url, verdict)
-        for coming, told in heard:
-            assert self._hear is not None
-            self._hear(coming, told)
 
 
 def _read(value: bytes | None, headers: Mapping[str, bytes], *, is_dead: bool) -> tuple[Place, str | None, Told]:

@@ -110,7 +110,7 @@ class LocalDelivery(Delivery):
         verdict = future.result()
         self.log.judged(page, verdict.kind, f"{verdict.reason}: {verdict.detail}")
         if self.learning is not None:
-            self.learning.memory.learn(page.url, verdict.kind)
+            self.learning.learn(page.url, verdict.kind)
         coming.tell(_told(verdict))
 
     def _flush_at_exit(self) -> None:

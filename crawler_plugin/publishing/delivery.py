@@ -222,7 +222,7 @@ class KafkaDelivery(Delivery):
                 self.origin,
                 call=call,
                 hear=self._hear_verdict if settings.patience else None,
-                learn=None if self.learning is None else self.learning.memory.learn,
+                learn=None if self.learning is None else self.learning.learn,
                 complain=self.log.unreadable_verdicts,
             )
             self._verdicts.start()

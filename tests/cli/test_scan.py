@@ -109,6 +109,25 @@ def test_it_stops_also_while_the_last_files_are_written(
     assert (tmp_path / "out" / "summary.json").exists()
 
 
+def test_a_report_that_fails_costs_no_verdict_and_is_made_again_by_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*given: object) -> None:
+        raise RecursionError
+
+    archive, out = tmp_path / "pages.jsonl", tmp_path / "out"
+    archive.write_text('{"url": "http://a/", "text": "one two three four five"}\n')
+    with monkeypatch.context() as patched:
+        patched.setattr("worker.report.report.write_report", fails)
+        assert main(["scan", str(archive), "--out", str(out), *PLAIN]) == 0
+    told = capsys.readouterr()
+    assert "1 pages" in told.out
+    assert f"RecursionError: ): `python -m worker report {out}` tries again" in told.err
+    assert (out / "summary.json").is_file()
+    assert main(["report", str(out), *PLAIN]) == 0
+    assert (out / "report.html").is_file()
+
+
 def test_what_could_not_be_read_counts_where_it_is_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

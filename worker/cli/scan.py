@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import shutil
 import sys
 import time
@@ -30,6 +31,7 @@ STANDARD_INPUT: Final = "standard-input"
 """What was read from there; a second reading needs a file."""
 _SECONDS: Final = {True: 0.5, False: 10.0}
 """Between two lines that say how far the scan is, on a terminal and elsewhere."""
+_log = logging.getLogger(__name__)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -133,6 +135,12 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         except KeyboardInterrupt:
             _say(f"stopped; the scan is complete, and `python -m worker report {folder}` writes its report")
             return INTERRUPTED
+        except Exception as error:  # whatever it is, all verdicts are there
+            _log.error("the report could not be written", exc_info=error)
+            _say(
+                f"the scan is complete, but its report could not be written ({type(error).__name__}: {error}): "
+                f"`python -m worker report {folder}` tries again; --no-report leaves it out"
+            )
     (folder / STANDARD_INPUT).unlink(missing_ok=True)
     print("\n".join(_lines(found, folder)))
     if found["not_written"]:

@@ -13,8 +13,10 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.test import get_crawler
 
 from crawler_plugin import FeedbackMiddleware
+from crawler_plugin.feedback import template_memory
 from crawler_plugin.feedback.middleware import BEHIND, MARK_KEY
 from crawler_plugin.feedback.state_file import FILE, read_groups
+from crawler_plugin.feedback.url_groups import UrlGroups
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.crawler_plugin.crawling import to_kafka
 from tests.crawler_plugin.feedback.trap_crawl import crawl_traps
@@ -54,6 +56,21 @@ def test_a_request_of_a_template_that_is_not_known_goes_its_way() -> None:
     made = middleware()
     assert made.process_request(Request(NEWS.format(1))) is None
     assert counted(made) == {}
+
+
+def test_what_fails_on_a_url_costs_neither_the_request_nor_the_verdict_and_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = middleware(DEDUP_FEEDBACK_ACTION="drop")
+
+    def fails(url: str) -> UrlGroups:
+        raise ZeroDivisionError(url)
+
+    monkeypatch.setattr(template_memory, "groups_of", fails)
+    assert made.process_request(Request(TRAP.format(99))) is None
+    made._learning.learn(TRAP.format(98), "duplicate")
+    assert counted(made) == {"errors": 2}
+    assert sum("DEDUP_FEEDBACK failed" in record.getMessage() for record in caplog.records) == 1
 
 
 def test_a_dropped_request_is_ignored() -> None:
