@@ -58,7 +58,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_DROP": Setting(
         False,
         "True or False; True needs DEDUP_AWAIT or DEDUP_MODE local",
-        "Whether items of near-duplicates are dropped (`DropItem`). Those of refetches pass.",
+        "Whether items of near-duplicates are dropped (`DropItem`). Those of refetches and of suspect originals pass.",
     ),
     "DEDUP_DROP_REFETCHES": Setting(
         False,

@@ -17,7 +17,7 @@ from scrapy.statscollectors import StatsCollector
 from crawler_plugin import stats
 from crawler_plugin.feedback.decision import RequestDecision
 from crawler_plugin.feedback.evidence import GroupCounts
-from crawler_plugin.judging.verdicts import LATE, SPOOLED, TOO_LARGE
+from crawler_plugin.judging.verdicts import LATE, SPOOLED, TOO_LARGE, Told
 from crawler_plugin.metrics.server import ListenAddress
 from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.record import PageRecord
@@ -232,11 +232,17 @@ class CrawlLog:
         if state is not None:
             self.say(logging.INFO, f"{judged} pages were judged before by the state in {state}")
 
-    def judged(self, page: PageRecord, verdict: str, reason: str) -> None:
+    def heard(self, told: Told) -> None:
         """A page has its verdict."""
-        self.count(stats.VERDICT + verdict)
-        if verdict == "dead":
-            self.warn_once(stats.VERDICT + verdict, f"{page.url}: the page cannot be compared with others ({reason})")
+        self.count(stats.VERDICT + told["verdict"])
+        if told["suspect"]:
+            self.count(stats.SUSPECT)
+
+    def judged(self, page: PageRecord, told: Told, reason: str) -> None:
+        """A page has its verdict, in this process."""
+        self.heard(told)
+        if told["verdict"] == "dead":
+            self.warn_once(stats.VERDICT + "dead", f"{page.url}: the page cannot be compared with others ({reason})")
 
     def without_verdict(self, item: object, why: str) -> None:
         """An item passes without the verdict on its page."""

@@ -57,7 +57,7 @@ class Pipeline(Component):
             self._delivery.learning.close()
 
     def _tell(self, item: Any, told: Told | None) -> None:
-        if told is not None and told["verdict"] in self._delivery.drop:
+        if told is not None and told["verdict"] in self._delivery.drop and not told["suspect"]:
             self._delivery.log.count(stats.DROPPED + told["reason"])
             raise DropItem(f"near-duplicate of {told['duplicate_of']} ({told['reason']})", log_level="DEBUG")
         field = self._delivery.origin.fields.get("dedup")

@@ -35,6 +35,7 @@ WAITED_SECONDS: Final = "dedup/waited_seconds"
 WAITED_PAGES: Final = "dedup/waited_pages"
 MOST_BUFFERED: Final = "dedup/buffered_bytes_max"
 VERDICT: Final = "dedup/verdict/"
+SUSPECT: Final = "dedup/suspect"
 WITHOUT_VERDICT: Final = "dedup/without_verdict/"
 UNJUDGED: Final = "dedup/unjudged"
 DROPPED: Final = "dedup/dropped/"
@@ -79,6 +80,7 @@ STATS: Final[Mapping[str, str]] = {
     VERDICT + "duplicate": "the same",
     VERDICT + "refetch": "the same",
     VERDICT + "dead": "the same",
+    SUSPECT: "those of the duplicates whose original is suspect; they are not dropped",
     WITHOUT_VERDICT + "late": "items that passed with `dedup` None, as the verdict was not there after `DEDUP_AWAIT`",
     WITHOUT_VERDICT + "spooled": "items that did, as their page went to the spool",
     WITHOUT_VERDICT + "too_large": "items that did, as their page is larger than the topic takes",

@@ -57,6 +57,7 @@ def test_a_verdict_is_json_with_the_documented_names() -> None:
         "tokens": 321,
         "previous": "changed",
         "changed": 0.25,
+        "suspect": False,
     }
     assert VerdictRecord.decode(VERDICT.encode()) == VERDICT
 

@@ -36,6 +36,8 @@ Order = tuple[int, int]
 """Place of a claim among all claims: (offset of its batch in ``fingerprints``, index inside the batch)."""
 
 _ENVELOPE: Final = struct.Struct("<2sBBII")
+ORDER: Final = struct.Struct("<qI")
+"""An ``Order`` in bytes."""
 MAX_U64: Final = 2**64 - 1
 MOST_STATUS: Final = 1 << 16
 """A claim's status is less."""
@@ -109,7 +111,8 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     page that cannot be fingerprinted, with the reason. ``sketch`` and ``bands`` are 32 bytes each, for the predicate
     ``accurate``; empty without it, and for pages that have none. ``scope`` is 64 bits that stand for what the page is
     compared within, 0 for all pages. ``canonical`` is the 64-bit hash of the URL that the page calls its own, 0 where
-    it says nothing; ``status`` that of HTTP, 0 where it is not known.
+    it says nothing; ``status`` that of HTTP, 0 where it is not known. ``title`` and ``template`` are 32 bits each that
+    stand for the page's title and for the template of its URL with its host, 0 for none; no verdict depends on them.
     """
 
     partition: int
@@ -126,6 +129,8 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     scope: int = 0
     canonical: int = 0
     status: int = 0
+    title: int = 0
+    template: int = 0
 
     def __post_init__(self) -> None:
         if len(self.sketch) not in (0, SKETCH_BYTES) or len(self.bands) not in (0, SKETCH_BYTES):
@@ -142,11 +147,12 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """A record of ``fingerprints``: claims in order, column by column, little endian, ``count`` entries each.
 
     ``scheme`` is the 8-byte id of all that a verdict depends on. ``fingerprint`` and ``text_hash`` are uint64;
-    ``scope`` and ``canonical`` uint64, ``bands`` 8 x uint32 and ``sketch`` 32 bytes are empty where no claim has any,
-    and zeros for a claim without. ``packed`` holds the columns of ``PACKED_WIDTHS``, one after the other: of each the
-    lowest bytes of all entries, then the next higher ones, and zlib over all, as neighbours differ little. ``language``
-    there is a place in ``languages``. ``dead`` are (place, reason). ``urls`` are the URLs in UTF-8, one after the
-    other, under zlib; ``url_bytes`` says where each ends. ``worker.verdict.claims`` reads and writes all this.
+    ``scope`` and ``canonical`` uint64, ``bands`` 8 x uint32, ``sketch`` 32 bytes and ``hints``, title and template in
+    uint32 each, are empty where no claim has any, and zeros for a claim without. ``packed`` holds the columns of
+    ``PACKED_WIDTHS``, one after the other: of each the lowest bytes of all entries, then the next higher ones, and zlib
+    over all, as neighbours differ little. ``language`` there is a place in ``languages``. ``dead`` are (place, reason).
+    ``urls`` are the URLs in UTF-8, one after the other, under zlib; ``url_bytes`` says where each ends.
+    ``worker.verdict.claims`` reads and writes all this.
     """
 
     scheme: bytes
@@ -162,9 +168,10 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     bands: bytes = b""
     sketch: bytes = b""
     canonical: bytes = b""
+    hints: bytes = b""
 
     def __post_init__(self) -> None:
-        optional = OPTIONAL_WIDTHS | {"canonical": 8}
+        optional = OPTIONAL_WIDTHS | {"canonical": 8, "hints": 8}
         for name, width in {"fingerprint": 8, "text_hash": 8, **optional}.items():
             found = len(getattr(self, name))
             if found != self.count * width and (found or name not in optional):
@@ -189,7 +196,7 @@ class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
     ``distance`` is the Hamming distance in bits; None where one side has no fingerprint. ``agreement`` is how many of
     the 128 slots of their sketches agree; None where one side has none. ``no_page`` says that the survivor was
-    found to be none, as far as was known then.
+    found to be none, and ``suspect`` that it was found suspect, as far as was known then.
     """
 
     place: int
@@ -199,6 +206,7 @@ class Hit(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     reason: str
     agreement: int | None = None
     no_page: bool = False
+    suspect: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
@@ -213,7 +221,8 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     The last columns are of claims whose URL has left an earlier text (``near.track_changes``), ascending by place:
     ``seen_at`` uint32, the claim's place; ``seen_batch`` int64 and ``seen_place`` uint32, the order of the latest live
     survivor of that URL; ``seen_tokens`` uint32, that survivor's; and ``seen_agreement`` uint8, as ``agreement`` or 254
-    for equal texts.
+    for equal texts. ``suspect`` is one more column of the hits, uint8, and empty where it would hold zeros: 1 for a
+    survivor that the shard has found suspect (``worker.verdict.suspects``), a hint as ``no_page`` is.
     """
 
     scheme: bytes
@@ -234,6 +243,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     seen_place: bytes = b""
     seen_tokens: bytes = b""
     seen_agreement: bytes = b""
+    suspect: bytes = b""
 
     def __post_init__(self) -> None:
         columns = (len(self.urls), "hits", _HIT_WIDTHS), (len(self.seen_agreement), "earlier texts", _SEEN_WIDTHS)
@@ -241,6 +251,8 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
             for name, width in widths.items():
                 if (found := len(getattr(self, name))) != count * width:
                     raise ValueError(f"column {name} of an answer has {found} bytes for {count} {what}")
+        if len(self.suspect) not in (0, len(self.urls)):
+            raise ValueError(f"column suspect of an answer has {len(self.suspect)} bytes for {len(self.urls)} hits")
         if len(self.void) % 4 or max(self.reason, default=0) >= len(NEAR_REASONS):
             raise ValueError("an answer with half a place, or with a reason of no rule")
 
@@ -258,6 +270,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
             reason=NEAR_REASONS[self.reason[number]],
             agreement=None if agreement == NOT_KNOWN else agreement,
             no_page=bool(self.no_page[number]),
+            suspect=bool(self.suspect and self.suspect[number]),
         )
 
     def gist(self) -> bytes:
@@ -299,7 +312,8 @@ class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     ``sketch`` 32 bytes, zeros for an entry without. ``clocks`` holds (batch, the watermark just after it) of each batch
     that has an entry. ``urls`` are the entries' URLs in groups, 256 a group and fewer only in the last, each group
     zlib-compressed by itself with a zero byte after every URL: a shard keeps the groups as they came and opens one to
-    read one URL.
+    read one URL. ``suspects`` are the orders of survivors, of this block or earlier ones, that were found suspect by
+    its batches: int64 and uint32 each; hints, which other blocks of the same batches may lack.
     """
 
     scheme: bytes
@@ -325,6 +339,7 @@ class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     scope: bytes = b""
     bands: bytes = b""
     sketch: bytes = b""
+    suspects: bytes = b""
 
     def __post_init__(self) -> None:
         for name, width in (COLUMN_WIDTHS | OPTIONAL_WIDTHS).items():
@@ -333,6 +348,8 @@ class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
                 raise ValueError(f"column {name} has {found} bytes, {self.count} entries of {width} were announced")
         if not -1 <= self.after < self.to:
             raise ValueError(f"a block cannot hold the batches after {self.after} up to {self.to}")
+        if len(self.suspects) % ORDER.size:
+            raise ValueError(f"column suspects has {len(self.suspects)} bytes, {ORDER.size} an order")
 
 
 COLUMN_WIDTHS: Final = {

@@ -48,6 +48,9 @@ class VerdictRecord(JsonRecord, frozen=True, kw_only=True):
     ``previous`` says whether the text is that of the latest survivor of this URL, and ``changed`` is the estimated
     share of the page's pairs of neighbouring words that are new, 0 to 1, None where nothing tells. Both are None where
     nobody looks (``near.track_changes``).
+
+    ``suspect`` says of a duplicate that its original was known to take a template whose titles all differ
+    (``worker.verdict.suspects``): perhaps it is none. Whoever drops duplicates keeps it.
     """
 
     called = "verdict record"
@@ -71,6 +74,7 @@ class VerdictRecord(JsonRecord, frozen=True, kw_only=True):
     tokens: int = 0
     previous: Literal["same", "changed", "none"] | None = None
     changed: float | None = None
+    suspect: bool = False
 
     def crawl_headers(self) -> list[tuple[str, bytes]]:
         """Whose page it is, as on ``pages``: who reads one crawl's verdicts need not decode those of all others."""
@@ -84,6 +88,7 @@ class VerdictRecord(JsonRecord, frozen=True, kw_only=True):
             ("dedup-duplicate-of", self.duplicate_of),
             ("dedup-distance", self.distance),
             ("dedup-reason", self.reason),
+            ("dedup-suspect", "true" if self.suspect else None),
         )
         return [(name, str(value).encode()) for name, value in pairs if value is not None]
 
@@ -116,6 +121,7 @@ class JobMark(JsonRecord, frozen=True, kw_only=True):
 
 PREFERRED: Final = "preferred"
 SOFT_404: Final = "soft-404"
+SUSPECT: Final = "suspect"
 NO_PAGE_HEADER: Final = ("dedup-finding", SOFT_404.encode())
 """On ``deduplicated``, of a page whose original was found to be none."""
 
@@ -125,12 +131,14 @@ class SurvivorFinding(JsonRecord, frozen=True, kw_only=True):
 
     ``url`` and ``order`` are the survivor's; ``copies`` were counted so far. Of the kind ``preferred``, ``page`` is the
     URL of the later page that is canonical, and ``named_by`` says who named it: the ``survivor``, or a ``copy``. Of the
-    kind ``soft-404``, ``places`` is at how many unrelated addresses of the host the text was found.
+    kind ``soft-404``, ``places`` is at how many unrelated addresses of the host the text was found. Of the kind
+    ``suspect`` (``worker.verdict.suspects``), ``copies`` are those of one template whose titles differ, and ``page`` is
+    the last of them.
     """
 
     called = "finding"
 
-    kind: Literal["preferred", "soft-404"]
+    kind: Literal["preferred", "soft-404", "suspect"]
     url: str
     order: Order
     copies: int

@@ -14,6 +14,7 @@ _DATE: Final = re.compile(r"(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])(?:[-_.]?(?:0[1-
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _LETTERS_AND_DIGITS: Final = re.compile(r"[a-z0-9]{8,}", re.IGNORECASE | re.ASCII)
 _NUMBER: Final = re.compile(r"\d+")
+_WHOLE: Final = frozenset(("{number}", "{date}", "{id}"))
 _ENDING: Final = re.compile(r"\.[a-z][a-z0-9]{1,4}$", re.IGNORECASE)
 _HEXADECIMAL: Final = "0123456789abcdefABCDEF"
 _BETWEEN_WORDS: Final = "-_+ "
@@ -46,6 +47,15 @@ class Address(NamedTuple):
     def template(self) -> str:
         """All of it as text, which begins with the host."""
         return self.host + "/".join(self.path) + ("?" + "&".join(self.query) if self.query else "")
+
+    @property
+    def shelf(self) -> str:
+        """The template, with ``{name}`` for a last segment that is no number, date or id: the pages of one kind often
+        differ there in a word or two, which ``template`` takes for that of a template."""
+        last = next((n for n in range(len(self.path) - 1, -1, -1) if self.path[n]), None)
+        if last is None or self.path[last] in _WHOLE:
+            return self.template
+        return self._replace(path=(*self.path[:last], "{name}", *self.path[last + 1 :])).template
 
 
 def address_of(url: str) -> Address:

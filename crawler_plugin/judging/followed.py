@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
-from crawler_plugin.judging.verdicts import ComingVerdict, Told
+from crawler_plugin.judging.verdicts import ComingVerdict, Told, learned_as
 from crawler_plugin.publishing.connection import follow, quiet
 from crawler_plugin.record import Origin
 from crawler_plugin.running import Call
@@ -34,7 +34,7 @@ from worker.outcomes import VerdictRecord
 Place: TypeAlias = tuple[int, int]
 """Partition and offset in ``pages``."""
 
-TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason")
+TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason", "suspect")
 MOST_EARLY: Final = 10_000
 """Verdicts of the job that nobody waits for yet, or any more; some 5 MB. Those of other processes that crawl under the
 same job are among them, so the oldest ones give way."""
@@ -136,7 +136,7 @@ class FollowedVerdicts:
             except (UnreadableRecord, KeyError, ValueError):  # not written by a worker
                 continue
             if url is not None and self._learn is not None:
-                learned.append((url, told["verdict"]))
+                learned.append((url, learned_as(told)))
             if self._hear is None:
                 continue
             with self._lock:
@@ -163,7 +163,7 @@ def _read(value: bytes | None, headers: Mapping[str, bytes], *, is_dead: bool) -
     if is_dead:
         partition, offset = headers["dedup-source"].split(b":")
         reason = headers["dedup-reason"].decode()
-        told = {"verdict": "dead", "duplicate_of": None, "distance": None, "similarity": None, "reason": reason}
+        told = dict.fromkeys(TOLD) | {"verdict": "dead", "reason": reason, "suspect": False}
         return (int(partition), int(offset)), None, told
     record = VerdictRecord.decode(value)
     return record.source, record.url, {name: getattr(record, name) for name in TOLD}

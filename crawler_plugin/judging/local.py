@@ -17,7 +17,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from crawler_plugin.delivery import Delivery
-from crawler_plugin.judging.verdicts import ComingVerdict, Told
+from crawler_plugin.judging.verdicts import ComingVerdict, Told, learned_as
 from crawler_plugin.publishing.budget import PAGE_COST
 from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once
@@ -108,10 +108,11 @@ class LocalDelivery(Delivery):
             coming.tell(None)
             return
         verdict = future.result()
-        self.log.judged(page, verdict.kind, f"{verdict.reason}: {verdict.detail}")
+        told = _told(verdict)
+        self.log.judged(page, told, f"{verdict.reason}: {verdict.detail}")
         if self.learning is not None:
-            self.learning.learn(page.url, verdict.kind)
-        coming.tell(_told(verdict))
+            self.learning.learn(page.url, learned_as(told))
+        coming.tell(told)
 
     def _flush_at_exit(self) -> None:
         """The crawl was stopped by force: pages that have no verdict get none."""
@@ -159,4 +160,5 @@ def _told(verdict: Verdict) -> Told:
         "distance": verdict.distance,
         "similarity": verdict.similarity,
         "reason": verdict.reason,
+        "suspect": verdict.suspect,
     }

@@ -13,12 +13,19 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 Told: TypeAlias = Mapping[str, Any]
-"""What an item is told of its page: ``verdict``, ``duplicate_of``, ``distance``, ``similarity`` and ``reason``."""
-
+"""What an item is told of its page: ``verdict``, ``duplicate_of``, ``distance``, ``similarity``, ``reason`` and
+``suspect``."""
 
 LATE: Final = "late"
 SPOOLED: Final = "spooled"
 TOO_LARGE: Final = "too_large"
+
+
+def learned_as(told: Told) -> str:
+    """The verdict that a crawl learns from: a duplicate of a suspect original may be a page of its own, and counts as
+    one."""
+    verdict: str = told["verdict"]
+    return "unique" if told["suspect"] else verdict
 
 
 class ComingVerdict:

@@ -202,7 +202,7 @@ class KafkaDelivery(Delivery):
         publisher.submit(page, cost, arrived)
 
     def _hear_verdict(self, coming: ComingVerdict, told: Told) -> None:
-        self.log.count(stats.VERDICT + told["verdict"])
+        self.log.heard(told)
         coming.tell(told)
 
     def _begin(self, call: Call, spool: Spool | None) -> None:

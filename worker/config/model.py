@@ -320,10 +320,19 @@ class FindingsSettings(Section):
     groups: int = setting(
         4096,
         "Groups of copies that each shard remembers for this, those that grew last: mostly 2 kB each, 32 at most. "
-        "0: no findings.",
+        "0: neither of both kinds, only suspects.",
         unit="groups",
         ge=0,
         le=10_000_000,
+    )
+    suspect_pages: int = setting(
+        20,
+        "With so many copies of one URL template of its host, nine in ten of its pages, whose titles all differ, a "
+        "page is suspect (kind suspect): its further copies are marked so, and neither dropped nor held against their "
+        "template. Fewer find smaller sites, and mark more that are copies. 0: never.",
+        unit="pages",
+        ge=0,
+        le=1000,
     )
 
 

@@ -23,7 +23,8 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
     tokens; for the body's bytes where there is none, and for the URL where the body is empty: emptiness makes no two
     pages alike. ``tokens`` counts ``characters_and_words``. ``sketch`` and ``bands`` are 32 bytes each, none where
     there is no fingerprint or the recipe asks for none. ``canonical`` is the 64-bit hash of the URL that the page calls
-    its own, 0 where it says nothing.
+    its own, ``title`` and ``template`` 32 bits that stand for its title and for the template of its URL, with the host;
+    0 where there is none.
     """
 
     fingerprint: UInt64 | None
@@ -34,6 +35,8 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
     sketch: bytes = b""
     bands: bytes = b""
     canonical: UInt64 = 0
+    title: UInt32 = 0
+    template: UInt32 = 0
 
     def __post_init__(self) -> None:
         if len(self.sketch) not in (0, SKETCH_BYTES) or len(self.bands) not in (0, SKETCH_BYTES):
@@ -41,9 +44,9 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
                 f"a sketch of {len(self.sketch)} and bands of {len(self.bands)} bytes: each has {SKETCH_BYTES} or none"
             )
 
-    def calling_itself(self, canonical: int) -> Fingerprinted:
-        """The same of a page that names this canonical URL, by its hash."""
-        return msgspec.structs.replace(self, canonical=canonical)
+    def of_page(self, *, canonical: int, title: int, template: int) -> Fingerprinted:
+        """The same with what no text tells."""
+        return msgspec.structs.replace(self, canonical=canonical, title=title, template=template)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from worker.fingerprint.fast import TextReader, sketch_and_bands
 from worker.fingerprint.fingerprinted import Explained, Fingerprinted
-from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_bytes, hash_content, hash_words
+from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_bytes, hash_content, hash_text, hash_words
 from worker.fingerprint.key import Key
 from worker.fingerprint.simhash import as_ints, simhash_vectorised, simhash_votes
 from worker.fingerprint.sketch import bands, numbering_of, sketch
@@ -23,12 +23,15 @@ from worker.page.words.normalise import normalise
 from worker.page.words.scripts import language
 from worker.page.words.segment import Engine, Segmenter, UserWord, characters_and_words, dictionary, said_once
 from worker.page.words.weigh import SCALE, Features, Weights, parse_tagged, weigh_text
+from worker.url_templates import address_of
 from worker.urls import canonical_url
 
 MINIMUM: Final = 3
 """Least different features of a fingerprint, by default. The fingerprint of one feature is its hash, whatever else the
 page holds; of two it is that of the heavier one; three are the fewest of which none decides alone. Two words that
 stand side by side have them: their pair is the third."""
+
+_U32: Final = (1 << 32) - 1
 
 Units = Literal["words", "characters"]
 
@@ -133,7 +136,8 @@ class Fingerprinter:
         page = self.read(body, meta)
         canonical = 0 if meta.form == "text" else _hash_of_canonical(body, meta.url)
         found = self.of_text(page.text, meta.url, body, page.bare, page.bound_to)
-        return found.calling_itself(canonical) if canonical else found
+        title, template = _hash_of_title(page.title), _hash_of_template(meta.url)
+        return found.of_page(canonical=canonical, title=title, template=template)
 
     def of_text(
         self, text: str, url: str, body: bytes | None = None, bare: str | None = None, title: str | None = None
@@ -328,6 +332,18 @@ def _hash_of_canonical(body: bytes, url: str) -> int:
         return 0 if found is None else hash_bytes(canonical_url(found).encode())
     except ValueError:
         return 0
+
+
+def _hash_of_title(title: str | None) -> int:
+    """Of two titles the same where they differ in case and blanks alone; 0 for none."""
+    spelled = " ".join((title or "").casefold().split())
+    return hash_text(spelled) & _U32 or 1 if spelled else 0
+
+
+def _hash_of_template(url: str) -> int:
+    """0 where the URL has no host: then it is no site's."""
+    address = address_of(url)
+    return hash_text(address.shelf) & _U32 or 1 if address.host else 0
 
 
 def _body(text: str, body: bytes | None) -> bytes:

@@ -66,4 +66,5 @@ def _row(record: VerdictRecord) -> VerdictRow:
         fetched=record.fetched,
         spider=record.spider,
         fingerprint=record.fingerprint,
+        suspect=record.suspect,
     )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from worker.errors import Refused, UnreadableRecord
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.index.urls import UrlRun, pack_urls
-from worker.messages import Block
+from worker.messages import ORDER, Block, Order
 
 NO_BATCH: Final = -1
 """Before the first batch: the floor while nothing has expired, the end of a cover without blocks."""
@@ -39,6 +39,7 @@ class Header:
     claimed_up_to: Mapping[int, int]
     floor: int
     clocks: Sequence[tuple[int, int]]
+    suspects: Sequence[Order] = ()
 
 
 def pack(entries: Entries, header: Header) -> Block:
@@ -68,8 +69,19 @@ def pack(entries: Entries, header: Header) -> Block:
         count=len(entries),
         clocks=tuple(header.clocks),
         urls=pack_urls(entries.urls),
+        suspects=pack_orders(header.suspects),
         **columns,
     )
+
+
+def pack_orders(orders: Iterable[Order]) -> bytes:
+    """As a block names survivors that were found suspect."""
+    return b"".join(ORDER.pack(*order) for order in orders)
+
+
+def suspects_of(block: Block) -> list[Order]:
+    """The survivors that were found suspect in the block's batches."""
+    return list(ORDER.iter_unpack(block.suspects))
 
 
 def unpack(block: Block) -> Entries:
@@ -134,6 +146,11 @@ class Cover:
     def clocks(self) -> tuple[tuple[int, int], ...]:
         """(batch, the watermark just after it) of each batch that has an entry, ascending."""
         return tuple(clock for piece in self.pieces for clock in piece.clocks)
+
+    @property
+    def suspects(self) -> list[Order]:
+        """The survivors that were found suspect, as far as the blocks of the cover tell, and have not expired."""
+        return [order for piece in self.pieces for order in suspects_of(piece.block) if order[0] > self.floor]
 
     def entries(self) -> Entries:
         """All entries, in the order of the log."""

@@ -31,6 +31,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int = 0
     previous: Literal["same", "changed", "none"] | None = None
     changed: float | None = None
+    suspect: bool = False
     status: int | None = None
     fetched: int | None = None
     spider: str | None = None

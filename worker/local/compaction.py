@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.index.blocks import Header, Piece, cover, pack
+from worker.index.blocks import Header, Piece, cover, pack, suspects_of
 from worker.index.entries import Entries
 from worker.messages import Block
 
@@ -40,6 +40,7 @@ def compacted(blocks: Sequence[Block]) -> list[Block]:
             claimed_up_to=dict(last.claimed_up_to),
             floor=last.floor,
             clocks=[clock for piece in pieces for clock in piece.clocks],
+            suspects=[order for piece in pieces for order in suspects_of(piece.block)],
         )
         found.append(pack(Entries.concatenate([piece.entries() for piece in pieces]), header))
     return found

@@ -193,7 +193,8 @@ class Deduplicator:
         page = FetchedPage(url, body, **about)
         with self._alone():
             decided = self._shard.decide([self._claim(page)])
-            return Verdict.of(decided.decisions.rows[0], page.url)
+            (decision,) = decided.decisions
+            return Verdict.of(decision, page.url, suspect=self._shard.is_suspect(decision))
 
     def flush(self) -> None:
         """Write what was judged; when this returns, it outlives a crash of the machine.
@@ -261,7 +262,10 @@ class Deduplicator:
             self._seal()
         elif self._shard.sealed:
             self._write()
-        return [Verdict.of(decision, page.url) for decision, page in zip(decided.decisions, pages, strict=True)]
+        return [
+            Verdict.of(decision, page.url, suspect=self._shard.is_suspect(decision))
+            for decision, page in zip(decided.decisions, pages, strict=True)
+        ]
 
     def _claim(self, page: FetchedPage) -> Claim:
         while self._readers.outstanding:  # of a page for which nobody waits any more

@@ -7,6 +7,7 @@ batch's. So a survivor's number is the sum of both parts of its order.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -22,8 +23,10 @@ from worker.stream.shard.memory_limit import MemoryLimit, OverMemoryLimit
 from worker.stream.shard.restore import standing_of
 from worker.verdict.claims import Claims
 from worker.verdict.clock import clock_by_log
-from worker.verdict.decide import decide
-from worker.verdict.findings import FindingRules
+from worker.verdict.decide import DUPLICATE, Decision, decide
+from worker.verdict.suspects import in_words
+
+_log = logging.getLogger(__name__)
 
 
 class SingleShard:
@@ -43,7 +46,8 @@ class SingleShard:
     def __init__(
         self, policy: Policy, new_index: Callable[[], Shard], memory: MemoryLimit, blocks: Iterable[Block] = ()
     ) -> None:
-        policy = replace(policy, findings=FindingRules(groups=0))  # nobody would be told
+        # Nobody would be told of other findings.
+        policy = replace(policy, findings=replace(policy.findings, groups=0))
         self._policy: Final = policy
         self._memory: Final = memory
         found = cover(blocks)
@@ -110,7 +114,19 @@ class SingleShard:
     def take(self, decided: DecidedBatch) -> None:
         """Let the decisions hold: later pages are compared with the unique ones."""
         self._live.on_decided(decided)
-        self._live.hints.step(len(decided.decisions.claims) + 1)
+        hints = self._live.hints
+        hints.step(len(decided.decisions.claims) + 1)
+        while hints.findings:
+            _log.warning("%s", in_words(hints.findings.popleft()))
+
+    def is_suspect(self, decision: Decision) -> bool:
+        """Whether the page is a duplicate of a survivor that is suspect since this page or an earlier one: the same,
+        however many pages are judged together."""
+        original = decision.original
+        if decision.outcome != DUPLICATE or original is None:
+            return False
+        since = self._live.suspects.known.get(original.order)
+        return since is not None and since <= decision.order
 
     def seal(self) -> None:
         """Pack what was judged since the last block, and give back the memory of what has expired."""

@@ -25,6 +25,10 @@ class Verdict:
     ``previous`` is ``same`` where the text is that of the last one of this URL that survived, ``changed`` where it is
     another, ``none`` where there was none; ``changed`` is the estimated share of its pairs of neighbouring words that
     are new, 0 to 1. Both are None where nobody looks (``near.track_changes``).
+
+    ``suspect`` says of a duplicate that its survivor takes a whole template of its site whose titles all differ
+    (``worker.verdict.suspects``): perhaps it is none, so do not drop it. ``title_hash`` is 8 hex digits that stand for
+    the page's title, empty where it has none.
     """
 
     url: str
@@ -44,9 +48,11 @@ class Verdict:
     duplicate_of_number: int | None = None
     previous: Literal["same", "changed", "none"] | None = None
     changed: float | None = None
+    suspect: bool = False
+    title_hash: str = ""
 
     @classmethod
-    def of(cls, decision: Decision, url: str) -> Verdict:
+    def of(cls, decision: Decision, url: str, *, suspect: bool = False) -> Verdict:
         """The decision on a page; ``url`` is what stands for one that has no canonical URL."""
         claim, original = decision.claim, decision.original
         reason, detail = decision.reason, ""
@@ -70,4 +76,6 @@ class Verdict:
             duplicate_of_number=None if original is None else sum(original.order),
             previous=None if decision.change is None else decision.change.previous,
             changed=decision.changed,
+            suspect=suspect,
+            title_hash=f"{claim.title:08x}" if claim.title else "",
         )

@@ -94,6 +94,12 @@ DUPLICATES: Final = _counter(
     "reason",
     seeds=(("exact-text",), ("exact-bytes",), ("hamming",), ("sketch",)),
 )
+SUSPECT_DUPLICATES: Final = _counter(
+    "dedup_suspect_duplicates_total",
+    "pages",
+    "Committed duplicates whose original is suspect: it takes a whole URL template whose titles all differ. They are "
+    "not dropped.",
+)
 HOST_PAGES: Final = _counter(
     "dedup_host_pages_total",
     "pages",
@@ -154,9 +160,9 @@ CHANGES: Final = _histogram(
 FINDINGS: Final = _counter(
     "dedup_findings_total",
     "findings",
-    "What was found out about survivors and told on the topic findings, by kind: preferred or soft-404.",
+    "What was found out about survivors and told on the topic findings, by kind: preferred, soft-404 or suspect.",
     "kind",
-    seeds=(("preferred",), ("soft-404",)),
+    seeds=(("preferred",), ("soft-404",), ("suspect",)),
 )
 FINDINGS_SKIPPED: Final = _counter(
     "dedup_findings_skipped_total",

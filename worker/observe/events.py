@@ -9,10 +9,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from worker.outcomes import SurvivorFinding
 from worker.stream.log import Record
 from worker.stream.observer import Observer
 from worker.stream.states import PartitionState, ShardState
 from worker.verdict.decide import Decision
+from worker.verdict.suspects import in_words
 
 _log = logging.getLogger("worker")
 
@@ -48,6 +50,10 @@ class EventLog(Observer):
             _log.debug(
                 "page %s: %s, %s: %s", source, decision.outcome, decision.reason, decision.claim.url, extra=about
             )
+
+    def suspect(self, finding: SurvivorFinding) -> None:
+        about = {"event": "suspect", "url": finding.url, "page": finding.page, "pages": finding.copies}
+        _log.warning("%s", in_words(finding), extra=about)
 
     def commit_failed(self, pages: int) -> None:
         about = {"event": "commit-failed", "pages": pages}

@@ -163,6 +163,7 @@ class Metrics(Observer):
         tally(catalogue.PAGES)[decision.outcome, self._languages(decision.claim.language or NO_LANGUAGE)] += 1
         if decision.outcome == DUPLICATE:
             tally(catalogue.DUPLICATES)[self._reasons(decision.reason),] += 1
+            tally(catalogue.SUSPECT_DUPLICATES)[()] += decision.suspect
             if decision.original is not None and decision.original.distance is not None:
                 self._counters.distribution(catalogue.DISTANCE).add(decision.original.distance)
         elif decision.outcome == DEAD:

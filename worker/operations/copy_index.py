@@ -261,6 +261,7 @@ class _Marker:
     def __init__(self, number: int, shards: int) -> None:
         self.number = number
         self.rows: list[list[Survivor]] = [[] for _ in range(shards)]
+        self.suspects: list[list[Order]] = [[] for _ in range(shards)]
         self.bytes = [0] * shards
         self.count = 0
         self.first_clock = 0
@@ -273,6 +274,10 @@ class _Marker:
             or max(self.bytes) >= policy.flush_bytes
             or (policy.ttl is not None and clock - self.first_clock > ALIKE_MS)
         )
+
+    def take_suspect(self, survivor: Survivor) -> None:
+        """The survivor that is taken up next is suspect."""
+        self.suspects[home_shard(survivor, len(self.rows))].append((self.number, self.count))
 
     def take(self, survivor: Survivor, clock: int) -> None:
         """Take up the next survivor in order."""
@@ -290,14 +295,17 @@ def _writes(
 ) -> Iterator[Write]:
     """All records for the new topics, in the order in which they are written; counts them in ``result``."""
     ends = [-1] * policy.shards
+    suspects = {order for covered in found.covers for order in covered.suspects}
     marker = _Marker(0, policy.shards)
-    for _, clock, survivor in heapq.merge(*map(_rows, found.covers), key=itemgetter(0)):
+    for order, clock, survivor in heapq.merge(*map(_rows, found.covers), key=itemgetter(0)):
         if survivor.url in without:
             result.forgotten.add(survivor.url)
         else:
             if marker.full(clock, policy):
                 yield from _written(marker, ends, found.state, policy, new_key, last=False)
                 marker = _Marker(marker.number + 1, policy.shards)
+            if order in suspects:
+                marker.take_suspect(survivor)
             marker.take(survivor, clock)
             result.entries += 1
     result.markers = marker.number + 1
@@ -327,6 +335,7 @@ def _written(
             claimed_up_to=state.claimed_up_to,
             floor=-1,
             clocks=((marker.number, marker.last_clock),) if rows else (),
+            suspects=marker.suspects[shard],
         )
         ends[shard] = marker.number
         yield INDEX, shard, new_key(), encode(pack(Entries.from_rows(rows), header)), headers

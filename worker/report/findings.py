@@ -13,6 +13,8 @@ from worker.report.tally import SHORT, Tally
 _SHOWN: Final = 10
 _LEAST_PAGES: Final = 10
 """Fewer pages of a template, or of a group, say nothing of it."""
+_LEAST_TAKEN: Final = 3
+"""Copies under titles of their own; two may have them by chance."""
 _UNRELATED_TEMPLATES: Final = 4
 _ONE_SITE: Final = 0.9
 """Share of a group's pages from which on it is one host's, or one template's."""
@@ -39,6 +41,7 @@ class Finding:
 def findings(tally: Tally, groups: Sequence[GroupPicture]) -> list[Finding]:
     """All that look wrong, none if nothing does."""
     return [
+        *_suspects(tally),
         *_one_text_under_many_paths(groups),
         *_notices(groups),
         *_one_template(groups),
@@ -46,6 +49,23 @@ def findings(tally: Tally, groups: Sequence[GroupPicture]) -> list[Finding]:
         *_short_pages(tally),
         *_dead_pages(tally),
     ]
+
+
+def _suspects(tally: Tally) -> Iterator[Finding]:
+    found = tally.takers.suspects(_LEAST_TAKEN)
+    if found:
+        pages = sum(one.copies for one in found)
+        yield Finding(
+            "Different pages that are taken for one",
+            f"{whole(pages)} duplicates of {whole(len(found))} kept page{'s' * (len(found) != 1)}, "
+            f"{percent(pages, tally.kinds['duplicate'])} of all duplicates: nearly all pages of their templates, with "
+            "titles that all differ. Copies mostly share the title of their original.",
+            ("kept page", "duplicates", "template", "for example"),
+            tuple((address(one.url), whole(one.copies), one.template, address(one.example)) for one in found[:_SHOWN]),
+            "Compare the kept page with the example: python -m worker explain PAGE PAGE. Where they are different, see "
+            "which lines are kept (python -m worker explain --blocks PAGE), render pages that scripts fill, or raise "
+            "near.threshold; --write unique keeps the duplicates of a page that takes 20 such ones or more.",
+        )
 
 
 def _one_text_under_many_paths(groups: Sequence[GroupPicture]) -> Iterator[Finding]:

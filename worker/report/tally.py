@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.scan.rows import DeadRow, VerdictRow
+from worker.scan.takers import Takers
 from worker.url_templates import address_of
 
 KINDS: Final = ("unique", "duplicate", "refetch", "dead")
@@ -99,6 +100,7 @@ class Tally:
         self.spiders: Final = Names(1000)
         self.languages: Final = Names(1000)
         self.short: Final = Names()
+        self.takers: Final = Takers()
         self.distances: Final = Counter[int]()
         self.similarities: Final = [0] * SIMILARITIES
         self._fetched: Final = array("q")
@@ -115,6 +117,7 @@ class Tally:
         address = address_of(row.url)
         self.hosts.add(address.host or "(no host)", kind)
         self.templates.add(address.template, kind)
+        self.takers.add(row, address)
         self.spiders.add(row.spider or "(not known)", kind)
         if row.verdict == "dead":
             self._count_dead(DeadRow.of(row))

@@ -202,6 +202,8 @@ class Judging:
             canonical=canonical_link(page.body, page.url) if page.body else None,
             previous=verdict.previous,
             changed=verdict.changed,
+            suspect=verdict.suspect,
+            title_hash=verdict.title_hash,
         )
 
     def _keep(self) -> None:

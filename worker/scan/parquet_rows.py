@@ -23,6 +23,7 @@ _TYPES: Final[dict[str, Any]] = {
     "status": pa.int64(),
     "partition": pa.int64(),
     "fetched": pa.timestamp("ms", tz="UTC"),
+    "suspect": pa.bool_(),
 }
 """Of columns that are not text."""
 

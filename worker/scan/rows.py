@@ -22,8 +22,8 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
     the rule that holds, or why the page is dead, with the ``detail``. ``fetched`` is in milliseconds since 1970 UTC.
     ``fingerprint`` and ``text_hash`` are 16 hex digits, ``sketch`` and ``bands`` 64 each or none: all that ``near``
     asks of a page. ``canonical`` is the URL that the page itself names as that of its content (``<link
-    rel="canonical">`` or ``og:url``, absolute), None where it names none or nobody has looked. ``previous`` and
-    ``changed`` are those of ``worker.local.Verdict``.
+    rel="canonical">`` or ``og:url``, absolute), None where it names none or nobody has looked. ``previous``,
+    ``changed``, ``suspect`` and ``title_hash`` are those of ``worker.local.Verdict``.
     """
 
     file: str
@@ -48,6 +48,8 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
     canonical: str | None = None
     previous: Literal["same", "changed", "none"] | None = None
     changed: float | None = None
+    suspect: bool = False
+    title_hash: str = ""
 
     def encode(self) -> bytes:
         """As a line of JSON, with its end."""

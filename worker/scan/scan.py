@@ -37,6 +37,7 @@ from worker.scan.rows import DEAD_LETTERS, VERDICTS, VerdictRow
 from worker.scan.summary import FILE as SUMMARY
 from worker.scan.summary import summary, write_summary
 from worker.scan.survivors import refuse_unwritable, write_survivors
+from worker.scan.takers import MANY, Takers
 
 UNIQUE: Final = "unique"
 WORK: Final = ".scan"
@@ -202,8 +203,15 @@ def _finish(task: Task, passed_over: Sequence[dict[str, int]], scheme: dict[str,
     write_parquet(verdicts, task.folder / PARQUET)
     not_written = 0
     if task.write:
+        takers = Takers()
         with verdicts.open("rb") as lines:
-            not_written = len(write_survivors(task.new, map(VerdictRow.decode, lines), task.folder / UNIQUE))
+            for row in map(VerdictRow.decode, lines):
+                takers.add(row)
+        # Pages that were judged before their survivor became suspect are kept, too.
+        suspects = {one.url for one in takers.suspects(MANY)}
+        with verdicts.open("rb") as lines:
+            rows = map(VerdictRow.decode, lines)
+            not_written = len(write_survivors(task.new, rows, task.folder / UNIQUE, suspects=suspects))
     found = summary(verdicts, task.folder / DEAD_LETTERS, task.new, passed_over, scheme)
     found["not_written"] = not_written
     write_summary(found, task.folder / SUMMARY)

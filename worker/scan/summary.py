@@ -30,10 +30,12 @@ def summary(
         UnreadableRecord: a line is neither a verdict nor a dead letter.
     """
     kinds, reasons, languages = Counter[str](), Counter[str](), Counter[str]()
+    suspects = 0
     with verdicts.open("rb") as lines:
         for line in lines:
             row = VerdictRow.decode(line)
             kinds[row.verdict] += 1
+            suspects += row.suspect
             languages[row.language] += row.verdict != DEAD
             reasons[row.reason] += row.verdict != DEAD
     with dead_letters.open("rb") as lines:
@@ -41,6 +43,7 @@ def summary(
     return {
         "pages": kinds.total(),
         "verdicts": _falling(kinds),
+        "suspect": suspects,
         "reasons": _falling(reasons),
         "languages": _falling(languages),
         "dead_letters": _falling(dead),

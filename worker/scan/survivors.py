@@ -14,6 +14,7 @@ from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
 from worker.scan.inputs.tables.parquet_rows import ParquetRows
 from worker.scan.rows import VerdictRow
+from worker.verdict.decide import DUPLICATE
 
 _log: Final = logging.getLogger(__name__)
 
@@ -35,9 +36,14 @@ def refuse_unwritable(archives: Sequence[Archive], folder: Path) -> None:
 
 
 def write_survivors(
-    archives: Sequence[Archive], rows: Iterator[VerdictRow], folder: Path, keep: Container[str] = ("unique",)
+    archives: Sequence[Archive],
+    rows: Iterator[VerdictRow],
+    folder: Path,
+    keep: Container[str] = ("unique",),
+    suspects: Container[str] = (),
 ) -> list[BrokenRecord]:
-    """Read the archives once more and write of each a copy with those pages whose verdict is one of ``keep``.
+    """Read the archives once more and write of each a copy with those pages whose verdict is one of ``keep``, those
+    that are marked suspect, and the duplicates of ``suspects``, by their URLs.
 
     ``rows`` are the verdicts on all pages, in order. Every copy has the name of its archive, and what was in a folder
     has its path from that on; of two that would have the same name the later gets a number. A copy has its name only
@@ -53,7 +59,7 @@ def write_survivors(
         row = next(rows, None)
         if row is None or (row.file, row.offset) != page.place:
             raise _others(page.place.file)
-        return row.verdict in keep
+        return row.verdict in keep or row.suspect or (row.verdict == DUPLICATE and row.duplicate_of in suspects)
 
     for archive, target in zip(archives, _targets(archives, folder), strict=True):
         try:

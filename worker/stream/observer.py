@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from worker.messages import Claim
+from worker.outcomes import SurvivorFinding
 from worker.stream.log import Record
 from worker.stream.states import PartitionState, ShardState
 from worker.verdict.decide import Decision
@@ -68,6 +69,9 @@ class Observer:
 
     def found(self, kind: str) -> None:
         """Something was found out about a survivor, and is told on the topic ``findings``."""
+
+    def suspect(self, finding: SurvivorFinding) -> None:
+        """This is one by which a survivor has become suspect."""
 
     def hints_skipped(self, reason: str, pages: int) -> None:
         """So many pages were left out by what is worked out behind verdicts (``worker.stream.shard.hints``)."""

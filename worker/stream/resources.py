@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from worker.stream.shard.memory_limit import MemoryLimit
 from worker.stream.shard.snapshots import SnapshotFolder
+from worker.verdict.suspects import Templates
 
 Result = TypeVar("Result")
 
@@ -33,3 +34,4 @@ class WorkerResources:
     background: Background = at_once
     snapshots: SnapshotFolder | None = None
     memory_limit: MemoryLimit = field(default_factory=MemoryLimit)
+    templates: Templates = field(default_factory=Templates)

@@ -36,6 +36,7 @@ _WIDTH: Final = sum(PACKED_WIDTHS.values())
 _MOST_URL_BYTES: Final = 1 << 24
 """Of a batch: four times what 1,024 claims have with the longest URLs. More would be forged, to fill the memory."""
 _U64: Final = np.dtype("<u8")
+_HINTS: Final = np.dtype(("<u4", 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +46,9 @@ class Claims(Sequence[Claim]):
     ``partition`` int64, ``offset`` int64, ``clock`` int64 (milliseconds since 1970 UTC), ``language`` uint8, a place in
     ``languages``; ``pages`` is what ``near`` reads of them, with all its columns. ``dead`` holds places and reasons.
     ``ends`` int64 says where in ``urls`` each URL ends; ``canonical`` uint64 is the hash of the URL that a page calls
-    its own and ``status`` uint16 that of HTTP, 0 for none. ``rows`` are the claims that the columns were made of, if
-    they were. Do not write to columns.
+    its own, ``status`` uint16 that of HTTP, ``title`` and ``template`` uint32 stand for the page's title and for its
+    URL's template, 0 for none each. ``rows`` are the claims that the columns were made of, if they were. Do not write
+    to columns.
     """
 
     partition: NDArray[np.int64]
@@ -60,6 +62,8 @@ class Claims(Sequence[Claim]):
     ends: NDArray[np.int64]
     canonical: NDArray[np.uint64]
     status: NDArray[np.uint16]
+    title: NDArray[np.uint32]
+    template: NDArray[np.uint32]
     rows: Sequence[Claim] | None = None
 
     @classmethod
@@ -100,6 +104,8 @@ class Claims(Sequence[Claim]):
             rows=rows,
             canonical=column(np.uint64, (row.canonical for row in rows)),
             status=column(np.uint16, (row.status for row in rows)),
+            title=column(np.uint32, (row.title for row in rows)),
+            template=column(np.uint32, (row.template for row in rows)),
         )
 
     @classmethod
@@ -110,6 +116,7 @@ class Claims(Sequence[Claim]):
             UnreadableRecord: columns that contradict each other; the same for every worker.
         """
         columns = _unpacked(batch)
+        hints = _optional(batch.hints, _HINTS, batch.count)
         ends = np.cumsum(columns["url_bytes"], dtype=np.int64)
         urls = _inflated(batch.urls, int(ends[-1]) if batch.count else 0)
         starts = urls + b"\0"
@@ -142,6 +149,8 @@ class Claims(Sequence[Claim]):
             ends=ends,
             canonical=_optional(batch.canonical, _U64, batch.count),
             status=columns["status"],
+            title=hints[:, 0],
+            template=hints[:, 1],
         )
 
     def to_batch(self, scheme: bytes, writer: bytes) -> Batch:
@@ -168,8 +177,9 @@ class Claims(Sequence[Claim]):
             languages=self.languages,
             dead=tuple(self.dead.items()),
             urls=zlib.compress(self.urls),
-            canonical=self.canonical.astype(_U64).tobytes() if self.canonical.any() else b"",
-            **{name: column.astype(OPTIONAL[name].base).tobytes() for name, column in kept.items() if column.any()},
+            canonical=_packed(self.canonical, _U64),
+            hints=_packed(np.column_stack((self.title, self.template)), _HINTS.base),
+            **{name: _packed(column, OPTIONAL[name].base) for name, column in kept.items()},
         )
 
     def __len__(self) -> int:
@@ -203,6 +213,8 @@ class Claims(Sequence[Claim]):
             scope=int(pages.scope[place]),
             canonical=int(self.canonical[place]),
             status=int(self.status[place]),
+            title=int(self.title[place]),
+            template=int(self.template[place]),
         )
 
     def url(self, place: int) -> str:
@@ -265,6 +277,10 @@ def _inflated(compressed: bytes, length: int) -> bytes:
     if len(found) != length or stream.unconsumed_tail or stream.unused_data:
         raise UnreadableRecord(f"a column of a batch does not have the {length} bytes that were announced")
     return found
+
+
+def _packed(column: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
+    return column.astype(dtype).tobytes() if column.any() else b""
 
 
 def _optional(column: bytes, dtype: np.dtype[Any], count: int) -> NDArray[Any]:

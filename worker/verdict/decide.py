@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final, Literal, Protocol
 
 import numpy as np
@@ -57,6 +58,11 @@ class Decision:
     reason: str
     original: Hit | None = None
     change: Change | None = None
+
+    @property
+    def suspect(self) -> bool:
+        """Whether it is a duplicate of a survivor that was known to be suspect; a hint, and no part of the verdict."""
+        return self.outcome == DUPLICATE and self.original is not None and self.original.suspect
 
     @property
     def changed(self) -> float | None:
@@ -140,6 +146,24 @@ class Decisions:
         for place in np.flatnonzero(here[self.earlier]).tolist():
             earlier = int(self.earlier[place])
             yield place, (self.batch, earlier), self.claims.url(earlier)
+
+    @cached_property
+    def again(self) -> NDArray[np.bool_]:
+        """Which pages are near to a survivor of their own URL: those whose verdict is refetch."""
+        again = np.zeros(len(self.claims), np.bool_)
+        url = self.claims.url
+        survivors = list(chain.from_iterable(answer.urls for answer in self._answers))
+        places = np.flatnonzero(self.stored != _NONE)
+        again[places] = [
+            survivors[number] == url(place)
+            for place, number in zip(places.tolist(), self.stored[places].tolist(), strict=True)
+        ]
+        places = np.flatnonzero(self.earlier != _NONE)
+        again[places] = [
+            url(earlier) == url(place)
+            for place, earlier in zip(places.tolist(), self.earlier[places].tolist(), strict=True)
+        ]
+        return again
 
     def _original(self, place: int, claim: Claim) -> Hit:
         number = int(self.stored[place])

@@ -47,12 +47,14 @@ _LANGUAGE: Final = re.compile(r"[a-z]{2}(?:[-_][a-z]{2,4})?", re.IGNORECASE)
 class FindingRules:
     """``soft_404_places``: at so many unrelated addresses a text of at most ``soft_404_tokens`` is no page; 0: never.
 
-    ``groups``: so many groups of copies are remembered for each shard, those that grew last; 0: nothing is looked for.
+    ``groups``: so many groups of copies are remembered for each shard, those that grew last; 0: neither is looked for.
+    ``suspect_pages``: with so many copies of a template a survivor is suspect (``worker.verdict.suspects``); 0: never.
     """
 
     soft_404_places: int = 9
     soft_404_tokens: int = 250
     groups: int = 4096
+    suspect_pages: int = 20
 
 
 @dataclass(eq=False)
@@ -170,8 +172,8 @@ def _unrelated(group: _Group, url: str, least: int) -> int:
     0 where they cannot be enough yet, too many end alike, or none but the survivor is of its account. Templates are
     only made where they may be enough.
     """
-    host = _host(group.url)
-    if _host(url) != host:
+    host = host_of(group.url)
+    if host_of(url) != host:
         return 0
     group.waiting.append(url)
     if len(group.waiting) + max(1, group.places) < least:
@@ -189,7 +191,8 @@ def _unrelated(group: _Group, url: str, least: int) -> int:
     return group.places if group.at_home and len(group.endings) >= _OWN_ENDINGS * group.examined else 0
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
+    """What stands between a URL's scheme and its path."""
     return url.partition("://")[2].partition("/")[0]
 
 

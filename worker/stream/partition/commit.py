@@ -52,7 +52,7 @@ def outputs_of(record: Record, decision: Decision, policy: Policy, *, counted: b
     verdict = verdict_record(record, decision, policy.scheme)
     whose = verdict.crawl_headers()
     written = [Output(VERDICTS, record.partition, verdict.url.encode(), verdict.encode(), whose, source)]
-    copied = policy.output == "tag" or (policy.output == "drop" and decision.outcome != DUPLICATE)
+    copied = policy.output == "tag" or (policy.output == "drop" and (decision.outcome != DUPLICATE or decision.suspect))
     if copied and not counted:
         headers = [*kept, *verdict.to_headers(), *_finding_headers(decision)]
         written.append(Output(DEDUPLICATED, record.partition, passed_key, record.value, headers, source))
@@ -106,6 +106,7 @@ def verdict_record(record: Record, decision: Decision, scheme: bytes) -> Verdict
         tokens=claim.tokens,
         previous=None if decision.change is None else decision.change.previous,
         changed=decision.changed,
+        suspect=decision.suspect,
     )
 
 

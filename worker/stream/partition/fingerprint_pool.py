@@ -172,6 +172,8 @@ def _claim(source: Source, page: Fingerprinted) -> Claim:
         scope=source.scope,
         canonical=page.canonical,
         status=source.status,
+        title=page.title,
+        template=page.template,
     )
 
 

@@ -63,6 +63,7 @@ _OURS: Final = max(
                 source=(0, 0),
                 fetched=None,
                 scheme="",
+                suspect=True,
             ).to_headers(),
             NO_PAGE_HEADER,
         ]

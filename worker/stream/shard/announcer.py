@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from worker.outcomes import SurvivorFinding
+from worker.outcomes import SUSPECT, SurvivorFinding
 from worker.stream.log import Log, Sent, Ticket
 from worker.stream.observer import Observer
 from worker.stream.shard.live import LiveShard
@@ -36,6 +36,8 @@ class Announcer:
         while self.shard.hints.findings:
             finding = self.shard.hints.findings.popleft()
             self.observer.found(finding.kind)
+            if finding.kind == SUSPECT:
+                self.observer.suspect(finding)
             self._send(finding.of_scheme(scheme))
 
     def _send(self, finding: SurvivorFinding) -> None:

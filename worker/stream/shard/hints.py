@@ -8,7 +8,7 @@ hint leaves out that page for that hint, is counted, and is logged once for each
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, Protocol
 
 from worker.messages import Order
@@ -53,12 +53,21 @@ class _Page(NamedTuple):
 class Hints:
     """The hints of one shard by their names, and the decided batches that they have not seen yet.
 
-    ``findings`` are what was found out and not yet told.
+    ``findings`` are what was found out and not yet told. ``begin`` is told of each batch before its pages are looked
+    at, which come in their order: survivors first.
     """
 
-    def __init__(self, hints: Mapping[str, Hint], shard: int, shards: int, observer: Observer | None = None) -> None:
+    def __init__(
+        self,
+        hints: Mapping[str, Hint],
+        shard: int,
+        shards: int,
+        observer: Observer | None = None,
+        begin: Callable[[Decisions], None] | None = None,
+    ) -> None:
         self.findings: Final[deque[SurvivorFinding]] = deque(maxlen=_MOST_FINDINGS)
         self._hints: Final = hints
+        self._begin: Final = begin
         self._shard, self._shards = shard, shards
         self._observer: Final = observer or Observer()
         self._errors: Final = ContainedErrors(self._observer.failed)
@@ -88,7 +97,10 @@ class Hints:
                 if page is not None:
                     self._look_at(page)
                 elif self._waiting:
-                    self._begun = self._pages(self._waiting.popleft())
+                    decisions = self._waiting.popleft()
+                    self._begun = self._pages(decisions)
+                    if self._begin is not None:
+                        self._begin(decisions)
                 else:
                     return False
             except Exception as error:
@@ -99,7 +111,7 @@ class Hints:
         claims = decisions.claims
         for place in decisions.survivors(self._shard, self._shards).tolist():
             yield _Page(claims, place, (decisions.batch, place), None)
-        for place, order, survivor in decisions.copies(self._shard, self._shards):
+        for place, order, survivor in sorted(decisions.copies(self._shard, self._shards)):
             yield _Page(claims, place, order, survivor)
 
     def _look_at(self, page: _Page) -> None:

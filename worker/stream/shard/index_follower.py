@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from worker.errors import Unavailable, UnreadableRecord
-from worker.index.blocks import unpack
+from worker.index.blocks import suspects_of, unpack
 from worker.messages import Block
 from worker.stream.log import Log, Reader, Record
 from worker.stream.observer import Observer
@@ -117,6 +117,7 @@ class IndexFollower:
             self.observer.unreadable(INDEX, record.offset, str(error))
         else:
             self.cover.take(block)
+            self.shard.suspects.learn(suspects_of(block))
         return block.to
 
     def close(self) -> None:

@@ -21,10 +21,11 @@ from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
-from worker.stream.shard.hints import Hints
+from worker.stream.shard.hints import Hint, Hints
 from worker.stream.shard.memory_limit import Measured, MemoryLimit
 from worker.verdict.clock import NO_WATERMARK, watermark_after
 from worker.verdict.findings import CopyGroups
+from worker.verdict.suspects import Suspects, Templates
 
 NEVER: Final = -1
 """The floor while nothing has expired, and the end of the cover before the first batch."""
@@ -114,7 +115,7 @@ class Standing:
 
     ``claimed_up_to`` holds the highest claimed offset of each partition of ``pages``; ``answers_offset`` is where
     ``answers`` is read on. ``clocks`` are of the batches that have left a survivor here, none where nothing expires.
-    ``floor`` is a batch up to which all has expired.
+    ``floor`` is a batch up to which all has expired. ``suspects`` are survivors, as in ``worker.verdict.suspects``.
     """
 
     to: int = NEVER
@@ -123,6 +124,7 @@ class Standing:
     claimed_up_to: dict[int, int] = field(default_factory=dict)
     floor: int = NEVER
     clocks: Clocks = field(default_factory=Clocks)
+    suspects: dict[Order, Order] = field(default_factory=dict)
 
     def expired_up_to(self, ttl: int | None) -> int:
         """The last batch whose survivors are expired for the batch after ``to``.
@@ -158,6 +160,7 @@ class Frozen:
             claimed_up_to=standing.claimed_up_to,
             floor=min(floor, standing.floor),
             clocks=(),
+            suspects=tuple(standing.suspects),
         )
         return msgspec.structs.replace(pack(Entries.empty(), header), clocks=tuple(standing.clocks))
 
@@ -171,6 +174,7 @@ class LiveShard(LogSubscriber):
     gone, what it has left is written by another one in blocks that are small enough, each with its own header.
 
     ``hints`` are of the batches that were decided here, and are worked out when their holder calls ``hints.step``.
+    ``templates`` are those that all shards of this process count in.
     """
 
     number: int
@@ -179,11 +183,15 @@ class LiveShard(LogSubscriber):
     standing: Standing
     memory_limit: MemoryLimit = field(default_factory=MemoryLimit)
     observer: Observer = field(default_factory=Observer)
+    templates: Templates = field(default_factory=Templates)
 
     def __post_init__(self) -> None:
-        self.groups = CopyGroups(self.policy.findings)
-        hints = {"findings": self.groups} if self.policy.findings.groups else {}
-        self.hints = Hints(hints, self.number, self.policy.shards, self.observer)
+        rules = self.policy.findings
+        self.groups = CopyGroups(rules)
+        self.suspects = Suspects(rules.suspect_pages, self.templates, self.standing.suspects)
+        hints: dict[str, Hint] = {"findings": self.groups} if rules.groups else {}
+        hints |= {"suspects": self.suspects} if rules.suspect_pages else {}
+        self.hints = Hints(hints, self.number, self.policy.shards, self.observer, self.suspects.begin)
         self.sealed: deque[Block] = deque()
         self._sealed_to = self.standing.to
         """Up to this batch survivors are in sealed blocks, of this holder or of others."""
@@ -235,6 +243,7 @@ class LiveShard(LogSubscriber):
             reason=bytes(NEAR_REASONS.index(found.reason(query)) for query in hits),
             no_page=bytes(self.groups.is_no_page(order) for order in orders),
             urls=tuple(self.index.url(found.slot(query)) for query in hits),
+            suspect=bytes(order in self.suspects.known for order in orders) if self.suspects.known else b"",
             **(self._seen(pending, asked, expired) if self.policy.track_changes else {}),
         )
 
@@ -308,6 +317,7 @@ class LiveShard(LogSubscriber):
             claimed_up_to=dict(standing.claimed_up_to),
             floor=standing.floor,
             clocks=tuple(clock for clock in self._open_clocks if clock[0] in batches),
+            suspects=self.suspects.unsealed(standing.floor),
         )
         self.sealed.append(pack(live, header))
         self._sealed_to = standing.to
@@ -336,7 +346,10 @@ class LiveShard(LogSubscriber):
         if standing.to > self._sealed_to or standing.to == NEVER:
             return None
         copy = replace(
-            standing, claimed_up_to=dict(standing.claimed_up_to), clocks=standing.clocks.after(standing.floor)
+            standing,
+            claimed_up_to=dict(standing.claimed_up_to),
+            clocks=standing.clocks.after(standing.floor),
+            suspects=dict(standing.suspects),
         )
         return Frozen(copy, self.index.entries(standing.floor))
 
@@ -344,7 +357,10 @@ class LiveShard(LogSubscriber):
         """Remove what has expired from memory; returns how many entries. The answers are the same without it."""
         standing = self.standing
         standing.floor = standing.expired_up_to(self.policy.ttl)
-        return self.index.expire(standing.floor) if standing.clocks.drop(standing.floor) else 0
+        if not standing.clocks.drop(standing.floor):
+            return 0
+        self.suspects.expire(standing.floor)
+        return self.index.expire(standing.floor)
 
 
 def _entries_of(decided: DecidedBatch, places: NDArray[np.int64]) -> Entries:

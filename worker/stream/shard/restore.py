@@ -25,6 +25,7 @@ from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.stream.shard.snapshot_file import SnapshotDamaged
 from worker.stream.shard.snapshots import refuse
 from worker.topics import INDEX
+from worker.verdict.suspects import LONG_AGO
 
 _WAIT: Final = 0.005
 """Seconds for which a step waits for records, or for the loading; without a wait the loop would burn a core. The shards
@@ -176,9 +177,8 @@ class Restoration:
         for offset, why in loaded.unreadable:
             self.observer.unreadable(INDEX, offset, why)
         self.observer.restored(self.number, len(loaded.survivors), loaded.blocks, loaded.damaged)
-        shard = LiveShard(
-            self.number, self.policy, loaded.survivors, loaded.standing, self.resources.memory_limit, self.observer
-        )
+        limit, templates = self.resources.memory_limit, self.resources.templates
+        shard = LiveShard(self.number, self.policy, loaded.survivors, loaded.standing, limit, self.observer, templates)
         self.resources.memory_limit.count(self.number, loaded.survivors, shard.standing.clocks.nbytes)
         return Restored(shard, self.block_keys, self.reader.position, loaded.floor)
 
@@ -263,4 +263,5 @@ def standing_of(found: Cover, ttl: int | None) -> Standing:
         claimed_up_to=dict(last.claimed_up_to),
         floor=found.floor,
         clocks=Clocks() if ttl is None else Clocks(found.clocks),
+        suspects=dict.fromkeys(found.suspects, LONG_AGO),
     )

@@ -1,0 +1,199 @@
+"""Which survivors are *suspect*: they take a whole template of their site, whose pages have titles that all differ.
+
+A shop that says little of each product, or a site whose text is put in by scripts, may come out as one page. Its
+titles tell: copies of one page mostly share its title, and different pages have titles of their own. A survivor is
+suspect once 20 copies (``FindingRules.suspect_pages``) of one URL template of its own host, nine in ten of all pages
+that came of that template, have titles that no other of them has.
+
+A page counts once however often it is fetched, and one without a title is a page of its template whose title differs
+from none. No verdict depends on all this. Each shard looks after the survivors that it stores; of a template the pages
+are counted once for all shards of a process (``Templates``). Who is suspect stays so, over restores too; the counts are
+in memory only and begin anew.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.fingerprint.hashing import hash_bytes
+from worker.messages import Order
+from worker.outcomes import SUSPECT, SurvivorFinding
+from worker.verdict.claims import Claims
+from worker.verdict.decide import Decisions
+from worker.verdict.findings import host_of
+
+_TENTHS: Final = 9
+"""Of a template's pages, from which on a survivor takes it."""
+_MOST: Final = 1 << 17
+"""URLs and titles that are remembered in all, a template as five: some 10 MB. The templates of which a page came last
+stay."""
+_TEMPLATE: Final = 5
+_EXAMINED: Final = 1 << 10
+"""Of the copies of one survivor so many of a template are looked at."""
+LONG_AGO: Final = (-1, 0)
+"""Before all pages."""
+_MOST_KNOWN: Final = 1 << 16
+"""Suspects that a shard knows; 12 bytes each in its blocks."""
+
+
+@dataclass(eq=False, slots=True)
+class _Taken:
+    """What one survivor takes of a template, as hashes."""
+
+    urls: set[int] = field(default_factory=set)
+    titles: set[int] = field(default_factory=set)
+
+    def __len__(self) -> int:
+        return len(self.urls) + len(self.titles)
+
+
+@dataclass(eq=False, slots=True)
+class _Template:
+    """``pages`` came since batch ``since``, each URL of a remembered copy once."""
+
+    since: int
+    pages: int = 0
+    taken: dict[Order, _Taken] = field(default_factory=dict)
+
+
+class Templates:
+    """The pages of the URL templates that came last; one for all shards of a process, so that it counts a batch once.
+
+    A shard may lag behind the others, and tell of its copies later: those of batches from before a template was
+    remembered do not count.
+    """
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._most: Final = most
+        self._templates: Final[OrderedDict[int, _Template]] = OrderedDict()
+        self._held = 0
+        self._to = -1
+        self._later: NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._templates)
+
+    @property
+    def held(self) -> int:
+        """What is remembered, in URLs and titles."""
+        return self._held
+
+    def count(self, decisions: Decisions) -> None:
+        """Count the pages of a batch, whoever stores their survivors; a second time is none."""
+        if decisions.batch <= self._to:
+            return
+        self._to = decisions.batch
+        claims = decisions.claims
+        counted = np.flatnonzero(claims.alive & ~decisions.void & (claims.template != 0))
+        counted = counted[~decisions.again[counted]]
+        ascending = counted[np.argsort(claims.template[counted], kind="stable")]
+        numbers, begins, pages = np.unique(claims.template[ascending], return_index=True, return_counts=True)
+        self._later = np.zeros(len(claims), np.int64)
+        self._later[ascending] = np.repeat(begins + pages, pages) - np.arange(1, len(ascending) + 1)
+        for number, came in zip(numbers.tolist(), pages.tolist(), strict=True):
+            template = self._templates.get(number)
+            if template is None:
+                template = self._templates[number] = _Template(decisions.batch)
+                self._held += _TEMPLATE
+            else:
+                self._templates.move_to_end(number)
+            template.pages += came
+        while self._held > self._most:
+            _, template = self._templates.popitem(last=False)
+            self._held -= _TEMPLATE + sum(map(len, template.taken.values()))
+
+    def take(self, number: int, page: Order, survivor: Order, url: int, title: int) -> int:
+        """A survivor takes a page of this template, hash and title, 0 for none. How many titles differ, where these are
+        nine in ten of the template's pages up to this one; else 0."""
+        batch, place = page
+        template = self._templates.get(number)
+        if template is None or batch < template.since:
+            return 0
+        taken = template.taken.setdefault(survivor, _Taken())
+        if url in taken.urls:
+            template.pages -= 1
+            return 0
+        if len(taken.urls) == _EXAMINED:
+            return 0
+        before = len(taken)
+        taken.urls.add(url)
+        if title:
+            taken.titles.add(title)
+        self._held += len(taken) - before
+        pages = template.pages - (int(self._later[place]) if batch == self._to else 0)
+        titles = len(taken.titles)
+        return titles if 10 * titles >= _TENTHS * pages else 0
+
+
+class Suspects:
+    """Those among one shard's survivors: ``known`` has each with the page by which it became suspect. It begins with
+    those of before, and is kept up to date."""
+
+    def __init__(self, least: int, templates: Templates, known: dict[Order, Order]) -> None:
+        self._least: Final = least
+        self._templates: Final = templates
+        self.known: Final = known
+        self._batch = -1
+        self._unsealed: list[Order] = []
+
+    def begin(self, decisions: Decisions) -> None:
+        """The pages of this batch are looked at next."""
+        self._batch = -1
+        if self._least:
+            self._templates.count(decisions)
+            self._batch = decisions.batch
+
+    def survivor(self, claims: Claims, place: int, order: Order) -> Sequence[SurvivorFinding]:
+        """No page is suspect before it has copies."""
+        return ()
+
+    def copy(self, claims: Claims, place: int, order: Order, survivor: str) -> Sequence[SurvivorFinding]:
+        """Count a copy of a survivor; returns whether it is the last straw."""
+        template = int(claims.template[place])
+        if not template or order in self.known:
+            return ()
+        url, page = claims.url(place), (self._batch, place)
+        if url == survivor or host_of(url) != host_of(survivor):
+            return ()
+        titles = self._templates.take(template, page, order, hash_bytes(url.encode()), int(claims.title[place]))
+        if titles < self._least:
+            return ()
+        self._know(order, page)
+        self._unsealed.append(order)
+        return (SurvivorFinding(kind=SUSPECT, url=survivor, order=order, copies=titles, page=url),)
+
+    def unsealed(self, floor: int) -> tuple[Order, ...]:
+        """Those that were found since this was last asked for, without survivors of batches up to ``floor``."""
+        found, self._unsealed = self._unsealed, []
+        return tuple(order for order in found if order[0] > floor)
+
+    def learn(self, orders: Iterable[Order]) -> None:
+        """These are suspect, too."""
+        for order in orders:
+            self._know(order, LONG_AGO)
+
+    def _know(self, survivor: Order, since: Order) -> None:
+        self.known.setdefault(survivor, since)
+        if len(self.known) > _MOST_KNOWN:
+            del self.known[next(iter(self.known))]
+
+    def expire(self, up_to_batch: int) -> None:
+        """Forget the survivors of all batches up to this one."""
+        for order in [order for order in self.known if order[0] <= up_to_batch]:
+            del self.known[order]
+
+
+def in_words(finding: SurvivorFinding) -> str:
+    """What the log says of a suspect."""
+    return (
+        f"{finding.url} may be taken for others: {finding.copies} pages of one URL template, nine in ten of those that "
+        f"came, are its duplicates under titles that all differ; the last one is {finding.page}. Compare the two with "
+        "`python -m worker explain`. If they are different, little text of their own was found, or near.threshold is "
+        "too low for this site. From here on such pages are marked suspect and not dropped"
+    )
