@@ -227,6 +227,12 @@ PLAYS: Final = (
         step=LONG_STEP,
     ),
     Play(
+        "A shop's products come out as one page, although their titles all differ",
+        {f'dedup_findings_total{{{W1}, kind="suspect"}}': once(1)},
+        "DedupSuspects",
+        0,
+    ),
+    Play(
         "One host of many brings only copies, one a second",
         {f'dedup_host_pages_total{{{W1}, host="trap.example", outcome="duplicate"}}': count(0, 1)},
         "DedupHostNearlyOnlyDuplicates",

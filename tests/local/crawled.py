@@ -70,3 +70,19 @@ def crawl(seed: int, count: int) -> Iterator[tuple[FetchedPage, int]]:
             case _:
                 page = FetchedPage(url, body, content_type="text/html", fetched=fetched, headers=headers)
                 yield page, now
+
+
+def shop(pages: int, common: int = 250, own: int = 30) -> list[FetchedPage]:
+    """Products of a shop in a template with a long text, so that they come out as one page."""
+    chance = random.Random(5)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 9))) for _ in range(4000)]
+    everywhere = " ".join(chance.choices(words, k=common))
+    return [
+        FetchedPage(
+            f"https://shop.example/products/{name}-{number}",
+            f"<html><head><title>Shop | {name.title()} {number}</title></head><body><article><h1>{name}</h1>"
+            f"<p>{' '.join(chance.choices(words, k=own))}</p><p>{everywhere}</p></article></body></html>",
+            content_type="text/html",
+        )
+        for number, name in enumerate(chance.choices(words, k=pages))
+    ]

@@ -19,7 +19,7 @@ import pytest
 from benchmarks import worst_pages
 from tests.docs import HANDBOOK
 from tests.local.crashes import BEFORE, JUDGED, PAGES, SETTINGS, judge, returned
-from tests.local.crawled import WORDS, crawl
+from tests.local.crawled import WORDS, crawl, shop
 from tests.test_docs import fences
 from tests.test_imports import ROOT
 from worker.config import Settings
@@ -478,3 +478,21 @@ def test_the_example_of_the_handbook_shows_a_duplicate_and_leaves_a_state(tmp_pa
     assert [line.split()[0] for line in lines[2:5]] == [f"https://c.example/{number}" for number in range(3)]
     assert lines[5] == "duplicate 5"
     assert (tmp_path / "seen" / "index.blocks").is_file()
+
+
+def test_duplicates_of_a_page_that_takes_a_whole_template_are_suspect_over_a_restart(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pages = shop(60)
+    with Deduplicator(tmp_path / "one") as one:
+        verdicts = [one.judge(page.url, page.body, content_type=page.content_type) for page in pages[:40]]
+        assert not one.look_up(pages[0].url, pages[0].body).suspect
+    assert [verdict.suspect for verdict in verdicts] == [number >= 20 for number in range(40)]
+    assert {verdict.kind for verdict in verdicts[1:]} == {"duplicate"}
+    (warning,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert pages[0].url in warning and pages[20].url in warning
+    with Deduplicator(tmp_path / "one") as one:
+        assert all(one.judge(page.url, page.body).suspect for page in pages[40:])
+    with Deduplicator() as one:
+        together = [verdict.suspect for _, verdict in one.judge_all(pages[:40])]
+    assert together == [verdict.suspect for verdict in verdicts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -91,3 +92,26 @@ def test_each_finding_has_evidence_and_a_next_move() -> None:
     (found,) = findings(Tally(), [SOFT_404])
     assert len(found.evidence[0]) == len(found.heads)
     assert found.next_move.endswith(".")
+
+
+def test_a_page_that_takes_others_under_titles_that_differ_is_told_from_three_copies_on() -> None:
+    first = row(0, url="http://shop.example/p/0", title_hash="000000ff")
+
+    def copies(titles: Sequence[str], of: str = first.url) -> list[VerdictRow]:
+        return [
+            row(n, "duplicate", f"http://shop.example/p/{n}", duplicate_of=of, title_hash=title)
+            for n, title in enumerate(titles, 1)
+        ]
+
+    others = [row(n) for n in range(100, 140)]
+    told = ["Different pages that are taken for one"]
+    assert titles([], first, *copies(["00000001", "00000002", "00000003"]), *others) == told
+    assert titles([], first, *copies([f"{n:08x}" for n in range(15)]), *others) == told
+    assert titles([], first, *copies(["00000001", "00000002"]), *others) == []
+    assert titles([], first, *copies(["00000001", "00000002", "00000002"]), *others) == []
+    assert titles([], first, *copies(["", "", ""]), *others) == []
+    assert (
+        titles([], first, *copies(["00000001", "00000002", "00000003"], of="http://other.example/p/0"), *others) == []
+    )
+    unlike = [row(n, url=f"http://shop.example/p/{n}") for n in range(50, 60)]
+    assert titles([], first, *copies(["00000001", "00000002", "00000003"]), *unlike, *others) == []

@@ -17,6 +17,7 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
+from tests.local.crawled import shop
 from tests.scan.archives import some_pages, write_jsonl
 from tests.scan.inputs.row_files import row_files
 from tests.scan.inputs.warc.odd_archives import odd_archives
@@ -24,6 +25,7 @@ from tests.test_imports import ROOT
 from worker.config import Settings
 from worker.errors import Refused, Unavailable, UsageError
 from worker.local import Deduplicator
+from worker.report.report import write_report
 from worker.scan import judging
 from worker.scan.checkpoint import Checkpoint
 from worker.scan.inputs.fields import Fields
@@ -360,3 +362,14 @@ def test_ctrl_c_and_kill_9_leave_what_can_be_gone_on_with(
         assert (number == signal.SIGKILL) or "--resume goes on" in told
     assert subprocess.run(slow, cwd=ROOT, env=environment, check=True, capture_output=True).returncode == 0
     assert rows(out) == rows(whole)
+
+
+def test_all_pages_that_a_suspect_took_are_written_and_told_in_the_report(tmp_path: Path) -> None:
+    pages = write_jsonl(shop(50), tmp_path / "shop.jsonl")
+    found = run(task(tmp_path / "out", pages, write=True))
+    assert found is not None
+    assert found["verdicts"] == {"duplicate": 49, "unique": 1}
+    assert found["suspect"] == sum(row.suspect for row in rows(tmp_path / "out")) == 30
+    assert len((tmp_path / "out" / "unique" / "shop.jsonl").read_bytes().splitlines()) == 50
+    write_report(tmp_path / "out" / "verdicts.jsonl", tmp_path / "report.html", settings())
+    assert "Different pages that are taken for one" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -156,7 +156,7 @@ class Suspects:
     def copy(self, claims: Claims, place: int, order: Order, survivor: str) -> Sequence[SurvivorFinding]:
         """Count a copy of a survivor; returns whether it is the last straw."""
         template = int(claims.template[place])
-        if not template or order in self.known:
+        if not self._least or not template or order in self.known:
             return ()
         url, page = claims.url(place), (self._batch, place)
         if url == survivor or host_of(url) != host_of(survivor):

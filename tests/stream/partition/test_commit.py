@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
 import pytest
 
 from tests.simulation.memory_log import in_memory
@@ -395,3 +396,16 @@ def test_a_drained_worker_begins_no_transaction_when_told_not_to() -> None:
     stage = Stage().play(A, ANSWER)
     assert not stage.worker.commit(begin=False)
     assert stage.world.transactions == []
+
+
+def test_a_duplicate_of_a_suspect_is_marked_and_kept_where_others_are_dropped() -> None:
+    hit = msgspec.structs.replace(FIRST, suspect=True)
+    suspect = Decision((7, 1), CLAIM, "duplicate", "hamming", hit)
+    for mode in ("tag", "drop"):
+        written = outputs(suspect, output=mode)
+        assert verdict_headers(written[DEDUPLICATED])["dedup-suspect"] == "true"
+        assert VerdictRecord.decode(written[VERDICTS].value).suspect
+    assert outputs(suspect, output="verdicts").keys() == {VERDICTS}
+    assert "dedup-suspect" not in verdict_headers(outputs(DUPLICATE)[DEDUPLICATED])
+    refetch = Decision((7, 1), CLAIM, "refetch", "same-url", hit)
+    assert not VerdictRecord.decode(outputs(refetch)[VERDICTS].value).suspect
