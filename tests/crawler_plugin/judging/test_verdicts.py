@@ -7,7 +7,7 @@ from typing import Any
 
 from scrapy.http import Response
 
-from crawler_plugin.judging.verdicts import ComingVerdict, FoundItems
+from crawler_plugin.judging.verdicts import ComingVerdict, FoundItems, learned_as
 
 
 def test_an_item_is_known_by_itself_once_and_not_after_its_response() -> None:
@@ -25,3 +25,8 @@ def test_an_item_is_known_by_itself_once_and_not_after_its_response() -> None:
     del response
     gc.collect()
     assert items.verdict_of(one) is None
+
+
+def test_a_crawl_learns_from_a_duplicate_of_a_suspect_as_from_a_new_page() -> None:
+    told = {"verdict": "duplicate", "suspect": False}
+    assert [learned_as(told), learned_as(told | {"suspect": True})] == ["duplicate", "unique"]
