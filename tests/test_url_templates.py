@@ -108,3 +108,17 @@ def test_any_text_has_a_template_of_bounded_length(text: str) -> None:
     address = address_of("https://a.example/" + text)
     assert len(address.path) <= 10
     assert len(address.query) <= 9
+
+
+@pytest.mark.parametrize(
+    ("url", "shelf"),
+    [
+        ("http://a.example/products/blue-lamp", "a.example/products/{name}"),
+        ("http://a.example/products/lamp/", "a.example/products/{name}/"),
+        ("http://a.example/products/17", "a.example/products/{number}"),
+        ("http://a.example/", "a.example/"),
+        ("http://a.example/index.php?route=item&id=17", "a.example/{name}?id={number}&route"),
+    ],
+)
+def test_a_shelf_holds_pages_that_differ_in_a_name(url: str, shelf: str) -> None:
+    assert address_of(url).shelf == shelf

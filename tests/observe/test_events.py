@@ -10,6 +10,7 @@ import pytest
 from tests.stream.script import COMMIT, FLUSH, Page, Stage
 from worker.observe.events import EventLog
 from worker.observe.log_lines import JsonLines
+from worker.outcomes import SurvivorFinding
 from worker.stream.states import PartitionState, ShardState
 
 PAGES = (Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://dead/", "dead"))
@@ -56,3 +57,11 @@ def test_pages_are_told_only_where_everything_is(level: int, lines: int, caplog:
             for told in stage.observer.told.get(method, ()):
                 getattr(log, method)(*told)
     assert [as_json(record)["source"] for record in caplog.records] == ["0:0", "0:1", "0:2"][:lines]
+
+
+def test_a_suspect_warns_with_both_urls(caplog: pytest.LogCaptureFixture) -> None:
+    EventLog().suspect(SurvivorFinding(kind="suspect", url="http://a/1", order=(1, 2), copies=20, page="http://a/2"))
+    (record,) = caplog.records
+    told = as_json(record)
+    assert (record.levelname, told["url"], told["page"], told["pages"]) == ("WARNING", "http://a/1", "http://a/2", 20)
+    assert "http://a/1" in record.getMessage() and "http://a/2" in record.getMessage()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from itertools import count
 from typing import Any, Final
 
+import msgspec
 import pytest
 
 from tests.operations.generations import Beside, different, every_page, written
@@ -16,7 +18,7 @@ from tests.simulation.schedule import Share
 from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, LOSE_BLOCKS, Page, batch
 from tests.stream.script import write as append
 from worker.errors import Refused
-from worker.index.blocks import cover
+from worker.index.blocks import cover, pack_orders
 from worker.messages import VERSIONS, Answer, Batch, Claim
 from worker.operations import copy_index
 from worker.operations.copy_index import Copied, copy, drained, refuse_used
@@ -359,3 +361,21 @@ def test_behind_a_forged_claim_the_copied_index_goes_on_with_every_page_once() -
     new.play(again(A), again(C), COMMIT)
     assert written(old, new) == every_page(old)
     assert [line.split()[1] for line in (*old.verdicts(), *new.verdicts())] == ["unique"] * 3 + ["duplicate"] * 2
+
+
+def test_suspects_are_copied_with_their_new_orders() -> None:
+    old = grown(2)
+    source = TwinPlace(old.world)
+    found = drained(source, old.name, old.policy, range(2))
+    names = survivors(old)
+    (covered, *others) = found.covers
+    known = next(iter(covered.entries()))
+    marked = msgspec.structs.replace(covered.pieces[-1].block, suspects=pack_orders([known.order]))
+    pieces = (*covered.pieces[:-1], dataclasses.replace(covered.pieces[-1], block=marked))
+    found = dataclasses.replace(found, covers=(dataclasses.replace(covered, pieces=pieces), *others))
+    new = another(old, shards=3, flush_entries=4, partitions=2)
+    copy(source, TwinPlace(new.world), (old.name, new.name), found, new.policy, lambda: next(KEYS).to_bytes(16, "big"))
+    covers = [cover(read_shard(TwinPlace(new.world), shard).blocks) for shard in range(3)]
+    (suspect,) = [order for each in covers for order in each.suspects]
+    assert [survivor.url for each in covers for survivor in each.entries() if survivor.order == suspect] == [known.url]
+    assert survivors(new) == names

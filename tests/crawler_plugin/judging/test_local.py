@@ -16,7 +16,7 @@ import pytest
 import scrapy
 
 from tests.crawler_plugin.crawling import DEADLINE_S, Crawl, Ended, Site, crawl, serve
-from tests.local.crawled import WORDS
+from tests.local.crawled import WORDS, shop
 from tests.processes import children
 from tests.waiting import wait_for
 from worker.config import Settings
@@ -198,6 +198,15 @@ def test_files_of_copies_are_not_fetched_where_their_items_are_dropped(tmp_path:
     assert sum(counted(ended, "dropped/").values()) == 4
     assert {site.url(path) for path in fetched} == {f"{url}?file" for url in items(tmp_path)}
     assert len(fetched) == 4
+
+
+def test_items_of_a_shop_that_comes_out_as_one_page_pass(tmp_path: Path, told: dict[str, Any]) -> None:
+    with serve(Site({f"/products/{n}": str(page.body).encode() for n, page in enumerate(shop(40))})) as site:
+        ended = crawl(tmp_path, site, "site", **told, DEDUP_DROP=True)
+    assert counted(ended, "verdict/") == {"unique": 1, "duplicate": 39}
+    assert ended.dedup["suspect"] == 20
+    assert ended.stats["item_scraped_count"] == 21
+    assert sum(counted(ended, "dropped/").values()) == 19
 
 
 def test_when_the_index_is_full_items_pass_without_a_verdict(tmp_path: Path) -> None:

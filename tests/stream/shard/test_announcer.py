@@ -41,3 +41,14 @@ def test_a_finding_is_sent_under_the_survivors_url_until_it_arrives_and_then_no_
     assert dict(records[0].headers) == {"kind": b"soft-404"}
     assert listener.told["found"] == [("soft-404",)]
     assert not world.sends
+
+
+def test_a_suspect_is_told_with_both_urls_besides() -> None:
+    one, listener = announcer(World(partitions=1, shards=1))
+    suspect = SurvivorFinding(
+        kind="suspect", url="http://a.example/1", order=(1, 2), copies=20, page="http://a.example/2"
+    )
+    one.shard.hints.findings.append(suspect)
+    one.step()
+    assert listener.told["found"] == [("suspect",)]
+    assert listener.told["suspect"] == [(suspect,)]

@@ -14,13 +14,14 @@ from tests.simulation.schedule import SCHEME
 from tests.stream.script import claim, policy
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.index.blocks import unpack
+from worker.index.blocks import cover, suspects_of, unpack
 from worker.index.shard import Shard
 from worker.messages import SAME_TEXT, Answer, Claim
 from worker.stream.log_follower import DecidedBatch
 from worker.stream.policy import ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
 from worker.stream.shard.live import Index, LiveShard, Standing
+from worker.stream.shard.restore import standing_of
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide, home_shard
 
@@ -334,3 +335,24 @@ def test_without_the_setting_no_url_is_looked_for(new_index: NewIndex) -> None:
     alone = Alone(new_index)
     alone.feed(at(0, "a", 0b0))
     assert seen_of(alone.ask(at(1, "a", 0b0))) == []
+
+
+def test_a_suspect_is_told_in_answers_and_kept_in_blocks_and_in_snapshots() -> None:
+    at = Alone(INDEXES["compiled"])
+    pages = [claim(n, 0, url=f"http://shop.example/p/{n}", title=n + 1, template=7) for n in range(30)]
+    at.feed(*pages[:21])
+    assert not at.shard.suspects.known
+    while at.shard.hints.step():
+        pass
+    (hit,) = hits_of(at.ask(pages[25]))
+    assert hit.suspect and not hit.no_page
+    at.shard.seal()
+    assert suspects_of(at.shard.sealed[0]) == [(0, 0)]
+    frozen = at.shard.frozen()
+    assert frozen is not None
+    assert suspects_of(frozen.as_block(0, at.policy, -1)) == [(0, 0)]
+    at.feed(pages[26])
+    at.shard.seal()
+    assert suspects_of(at.shard.sealed[1]) == []
+    found = cover(at.shard.sealed)
+    assert standing_of(found, None).suspects.keys() == {(0, 0)}
