@@ -144,6 +144,7 @@ class TestTables:
                         source=(0, 0),
                         fetched=0,
                         scheme="",
+                        suspect=True,
                     ).to_headers()
                 ]
                 + [NO_PAGE_HEADER[0]],

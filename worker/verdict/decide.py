@@ -133,19 +133,21 @@ class Decisions:
         return self._homes.get(shard, self._homes[_NONE])
 
     def copies(self, shard: int, shards: int) -> Iterator[tuple[int, Order, str]]:
-        """The pages near to a survivor that lives in this one of so many shards: place, its order and its URL."""
+        """The pages near to a survivor that lives in this one of so many shards: place, its order and its URL; by their
+        places."""
         number = next((number for number, answer in enumerate(self._answers) if answer.shard == shard), None)
-        if number is not None:
-            end = int(self._hits_up_to[number])
-            begin = end - len(self._answers[number].urls)
-            for place in np.flatnonzero((self.stored >= begin) & (self.stored < end)).tolist():
-                hit = self._answers[number].hit(int(self.stored[place]) - begin)
-                yield place, hit.order, hit.url
+        end = 0 if number is None else int(self._hits_up_to[number])
+        begin = 0 if number is None else end - len(self._answers[number].urls)
+        hits = (self.stored >= begin) & (self.stored < end)
         here = np.zeros(len(self.claims) + 1, np.bool_)
         here[self.survivors(shard, shards)] = True
-        for place in np.flatnonzero(here[self.earlier]).tolist():
-            earlier = int(self.earlier[place])
-            yield place, (self.batch, earlier), self.claims.url(earlier)
+        for place in np.flatnonzero(hits | here[self.earlier]).tolist():
+            if number is not None and hits[place]:
+                hit = self._answers[number].hit(int(self.stored[place]) - begin)
+                yield place, hit.order, hit.url
+            else:
+                earlier = int(self.earlier[place])
+                yield place, (self.batch, earlier), self.claims.url(earlier)
 
     @cached_property
     def again(self) -> NDArray[np.bool_]:

@@ -111,7 +111,7 @@ class Hints:
         claims = decisions.claims
         for place in decisions.survivors(self._shard, self._shards).tolist():
             yield _Page(claims, place, (decisions.batch, place), None)
-        for place, order, survivor in sorted(decisions.copies(self._shard, self._shards)):
+        for place, order, survivor in decisions.copies(self._shard, self._shards):
             yield _Page(claims, place, order, survivor)
 
     def _look_at(self, page: _Page) -> None:
