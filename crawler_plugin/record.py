@@ -26,11 +26,12 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, Literal
 
 from crawler_plugin.body import PageBody
 from worker.messages import PageMeta
+from worker.moments import since_1970
 from worker.urls import canonical_url, without_userinfo
 
 MILLISECONDS_FROM: Final = 10**11
@@ -230,9 +231,7 @@ def _milliseconds(value: object) -> int:
         case bool():
             raise ValueError(f"{value!r} is no time")
         case datetime() | str():
-            moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            milliseconds = moment.timestamp() * 1000
+            milliseconds: float = since_1970(value)
         case int() | float():
             milliseconds = value if abs(value) >= MILLISECONDS_FROM else value * 1000
         case _:

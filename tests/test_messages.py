@@ -284,22 +284,40 @@ def test_headers_that_are_not_ours_are_left_alone_and_of_repeated_ones_the_last_
     [
         [],
         [("status", b"200")],
-        [("url", b"a"), ("status", b"fine")],
         [("url", b"\xff")],
-        [("url", b"a"), ("fetched", b"1.5")],
-        [("url", b"a"), ("fetched", b"9" * 23)],
-        [("url", b"a"), ("status", b"-" + b"9" * 19)],
-        [("url", b"a"), ("form", b"image")],
+        [("url", b"\xff"), ("status", b"fine")],
+        [("url", None)],
     ],
 )
-def test_wrong_headers_are_refused(headers: list[tuple[str, bytes]]) -> None:
-    with pytest.raises(UnreadableRecord, match="headers of a page"):
+def test_headers_without_a_url_that_can_be_read_are_refused(headers: list[tuple[str, bytes]]) -> None:
+    with pytest.raises(UnreadableRecord, match="headers of a page: url"):
         PageMeta.from_headers(headers)
 
 
-def test_the_header_that_is_no_text_is_named() -> None:
-    with pytest.raises(UnreadableRecord, match="headers of a page: encoding: "):
-        PageMeta.from_headers([("url", b"a"), ("encoding", b"\xff")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("status", b"200 OK"),
+        ("status", b""),
+        ("status", b"-" + b"9" * 19),
+        ("fetched", b"1704067200.5"),
+        ("fetched", b"yesterday"),
+        ("fetched", b"9" * 5000),
+        ("form", b"video"),
+        *((name, b"\xff") for name in ("status", "fetched", "form", "encoding", "content_type", "spider", "job")),
+    ],
+)
+def test_an_optional_header_that_cannot_be_read_is_left_out_and_named(name: str, value: bytes) -> None:
+    others = [("url", b"a"), ("content_type", b"text/html"), ("fetched", b"5"), ("spider", b"s")]
+    left = {header: said for header, said in others if header != name}
+    meta, unread = PageMeta.read([*left.items(), (name, value)])
+    assert (meta, unread) == (PageMeta.from_headers(list(left.items())), (name,))
+
+
+@pytest.mark.parametrize("others", [[], [("status", b"200 OK")]])
+@pytest.mark.parametrize("said", [b"2024-01-01T00:00:00Z", b"2024-01-01 01:00+01:00", b"2024-01-01", b"1704067200000"])
+def test_a_fetch_time_is_a_number_of_milliseconds_or_iso_8601(said: bytes, others: list[tuple[str, bytes]]) -> None:
+    assert PageMeta.from_headers([("url", b"a"), ("fetched", said), *others]).fetched == 1_704_067_200_000
 
 
 def test_headers_are_shown_even_when_they_are_no_text() -> None:

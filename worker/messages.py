@@ -1,5 +1,5 @@
-"""What travels on each topic, as versioned values. A leaf: it imports nothing of this project but ``errors``. What is
-found, as others read it, has its form in ``worker.outcomes``.
+"""What travels on each topic, as versioned values. A leaf: it imports nothing of this project but ``errors`` and
+``moments``. What is found, as others read it, has its form in ``worker.outcomes``.
 
 ================  =======================================  ==========================================
 topic             key                                      value
@@ -24,12 +24,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from worker.errors import Refused, UnreadableRecord
+from worker.moments import since_1970
 
 Headers = Sequence[tuple[str, bytes]]
 Order = tuple[int, int]
@@ -86,19 +87,48 @@ class PageMeta(msgspec.Struct, frozen=True, kw_only=True):
     def from_headers(cls, headers: Headers) -> PageMeta:
         """Read headers; names that are not ours are left alone, of a repeated name the last one counts.
 
+        A header without which there is a page all the same is left out where it cannot be read: see ``read``.
+
         Raises:
-            UnreadableRecord: no ``url``, a number that is none, or text that is not UTF-8.
+            UnreadableRecord: no ``url``, or one that is not UTF-8.
+        """
+        return cls.read(headers)[0]
+
+    @classmethod
+    def read(cls, headers: Headers) -> tuple[PageMeta, tuple[str, ...]]:
+        """``from_headers``, and the names of the headers that were left out: numbers that are none, a form of neither
+        kind, text that is not UTF-8. ``fetched`` may also be ISO 8601 text, in UTC where it names no zone.
+
+        Raises:
+            UnreadableRecord: as ``from_headers``.
         """
         known = {name: value for name, value in headers if name in cls.__struct_fields__ and value is not None}
-        fields = {}
         try:
-            for name, value in known.items():
-                fields[name] = value.decode()
-            return msgspec.convert(fields, cls, strict=False)
-        except UnicodeDecodeError as error:
-            raise UnreadableRecord(f"headers of a page: {name}: {error}") from error
-        except msgspec.ValidationError as error:
-            raise UnreadableRecord(f"headers of a page: {error}") from error
+            return msgspec.convert({name: value.decode() for name, value in known.items()}, cls, strict=False), ()
+        except (UnicodeDecodeError, msgspec.ValidationError):
+            return cls._read_each(known)
+
+    @classmethod
+    def _read_each(cls, known: Mapping[str, bytes]) -> tuple[PageMeta, tuple[str, ...]]:
+        try:
+            url = known["url"].decode()
+        except (KeyError, UnicodeDecodeError) as error:
+            raise UnreadableRecord(f"headers of a page: url: {error}; give it in UTF-8") from error
+        found, unread = cls(url=url), []
+        for name, value in known.items():
+            try:
+                text = value.decode()
+                try:
+                    one = msgspec.convert({"url": url, name: text}, cls, strict=False)
+                except msgspec.ValidationError:
+                    if name != "fetched":
+                        raise
+                    one = cls(url=url, fetched=since_1970(text))
+            except ValueError:  # as UnicodeDecodeError and ValidationError are
+                unread.append(name)
+            else:
+                found = msgspec.structs.replace(found, **{name: getattr(one, name)})
+        return found, tuple(unread)
 
 
 class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):

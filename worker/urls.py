@@ -17,7 +17,7 @@ import re
 import unicodedata
 from ipaddress import IPv6Address
 from typing import Final, NamedTuple
-from urllib.parse import quote, quote_plus, unquote_to_bytes
+from urllib.parse import quote, quote_plus, unquote, unquote_to_bytes
 
 CANONICALIZATION: Final = "url-1"
 """Name of the rule below; a part of the scheme id, so change it when the rule changes."""
@@ -35,6 +35,7 @@ _WITHIN: Final = dict.fromkeys(map(ord, "\t\n\r"))
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*", re.IGNORECASE | re.ASCII)
 _IN_NO_HOST: Final = re.compile(r"[\x00-\x20\x7f#%/:<>?@\[\\\]^|]")
 _NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*", re.ASCII)
+_RECORD: Final = "record://id/"
 _IN_SEGMENTS: Final = "!$&'()*+,;=:@"
 """What a segment of a path may hold besides letters, digits and ``-._~`` (RFC 3986, section 3.3)."""
 _LONGEST_NAME: Final = 255
@@ -196,3 +197,13 @@ def _ipv6(given: str) -> str:
         return address.compressed
     mapped = int(address.ipv4_mapped)  # which Python has spelled in two ways
     return f"::ffff:{mapped >> 16:x}:{mapped & 0xFFFF:x}"
+
+
+def url_of_id(id_: str) -> str:
+    """What stands for the URL of a page that has none but an id, such as a text: the same only for the same id."""
+    return _RECORD + quote(id_, safe=_IN_SEGMENTS, errors="replace")
+
+
+def id_of_url(url: str) -> str | None:
+    """The id for which ``url_of_id`` made this; None where it is a URL."""
+    return unquote(url[len(_RECORD) :]) if url.startswith(_RECORD) else None

@@ -31,7 +31,7 @@ MOST_CALLS: Final = 40
 
 def judge(local: Deduplicator, page: FetchedPage, *, durable: bool = False) -> str:
     """The verdict in a line."""
-    verdict = local.judge(page.url, page.body, headers=page.headers, durable=durable)
+    verdict = local.judge(page.url, page.body, text=page.text, headers=page.headers, durable=durable)
     return f"{verdict.kind} {verdict.duplicate_of} {verdict.reason}"
 
 

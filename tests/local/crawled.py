@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import asdict
+from typing import cast
 
 from worker.local import FetchedPage
+from worker.local.page import AboutPage
 
 BEGUN = 1_700_000_000_000
 """Milliseconds since 1970 UTC."""
@@ -13,6 +16,12 @@ HOUR = 3_600_000
 BEGINS, ENDS = ("har", "sau", "mas", "lan", "cop", "val"), ("bour", "cer", "tern", "per", "ley", "wick")
 WORDS = [begin + end for begin in BEGINS for end in ENDS]
 CHARACTERS = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏闰余成岁律吕调阳云腾致雨露结为霜金生丽水玉出昆冈"
+
+
+def about(page: FetchedPage) -> AboutPage:
+    """What is said of a page besides its URL and body."""
+    said = asdict(page)
+    return cast(AboutPage, {name: said[name] for name in AboutPage.__annotations__})
 
 
 def texts(chance: random.Random, count: int) -> list[str]:
@@ -35,8 +44,9 @@ def edited(text: str, chance: random.Random) -> str:
     return joint.join(parts)
 
 
-def crawl(seed: int, count: int) -> Iterator[tuple[FetchedPage, int]]:
-    """Pages, each with the time at which it came."""
+def crawl(seed: int, count: int, *, odd: bool = False) -> Iterator[tuple[FetchedPage, int]]:
+    """Pages, each with the time at which it came. With ``odd`` some have no body or no URL, as crawls may find them and
+    no call is given them."""
     chance = random.Random(seed)
     known = texts(chance, max(4, count // 6))
     urls = [f"http://{chance.choice('abc')}.site{n % 3}.example/{n}" for n in range(max(4, count // 2))]
@@ -52,12 +62,14 @@ def crawl(seed: int, count: int) -> Iterator[tuple[FetchedPage, int]]:
         before.append((url, text))
         body = f"<html><head><title>t</title></head><body><article><p>{text}</p></article></body></html>"
         match chance.randrange(24):
+            case 0 | 1 if not odd:
+                yield FetchedPage(url, b"%PDF-1.7 " + bytes(9), fetched=fetched, headers=headers), now
             case 0:
                 yield FetchedPage(url, fetched=fetched, headers=headers), now
             case 1:
                 yield FetchedPage("no/absolute/url", body, fetched=fetched), now
             case 2:
-                yield FetchedPage(url, body, fetched=1 << 70), now
+                yield FetchedPage(url, body, fetched=fetched, headers=headers | {"status": "200 OK"}), now
             case 3:
                 yield FetchedPage(url, b"\x00\x01\x02" * chance.randrange(3), fetched=fetched), now
             case 4 | 5 | 6:

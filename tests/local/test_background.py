@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 import resource
 import signal
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import pytest
 
-from tests.local.crawled import crawl
+from tests.local.crawled import about, crawl
 from tests.processes import children
 from tests.waiting import wait_for
 from worker.config import Settings
 from worker.errors import Refused, Unavailable, UsageError
 from worker.local import Deduplicator, FetchedPage, Verdict
 from worker.local.background import BackgroundJudge
-from worker.local.page import AboutPage
 from worker.stream.shard.memory_limit import OverMemoryLimit
 
 PAGES: Final = [page for page, _ in crawl(5, 60)]
@@ -28,12 +26,6 @@ UNIQUE: Final = [FetchedPage(f"http://a.example/{n}", text=f"only page {n} says 
 def settings(**sections: Any) -> Settings:
     plain = {"features": {"units": "characters"}, "page": {"processes": 1}, "index": {"memory_mb": 0}}
     return Settings.model_validate(plain | sections)
-
-
-def about(page: FetchedPage) -> AboutPage:
-    """What is said of a page besides its URL and body."""
-    said = asdict(page)
-    return cast(AboutPage, {name: said[name] for name in AboutPage.__annotations__})
 
 
 def outcomes(verdicts: list[Verdict]) -> list[tuple[str, str, str | None]]:

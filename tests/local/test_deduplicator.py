@@ -19,7 +19,7 @@ import pytest
 from benchmarks import worst_pages
 from tests.docs import HANDBOOK
 from tests.local.crashes import BEFORE, JUDGED, PAGES, SETTINGS, judge, returned
-from tests.local.crawled import WORDS, crawl, shop
+from tests.local.crawled import WORDS, about, crawl, shop
 from tests.test_docs import fences
 from tests.test_imports import ROOT
 from worker.config import Settings
@@ -86,16 +86,43 @@ def test_to_look_up_says_what_would_be_judged_and_leaves_no_trace(in_memory: Ded
 
 def test_a_page_that_cannot_be_read_is_dead_and_raises_nothing(in_memory: Deduplicator) -> None:
     dead = [
-        in_memory.judge("no url", b"<p>a</p>"),
-        in_memory.judge("http://a.example/"),
         in_memory.judge("http://a.example/", b"%PDF-1.7 " + bytes(100)),
         in_memory.judge("http://a.example/", b"a" * (9 * 1024 * 1024)),
     ]
-    assert [verdict.kind for verdict in dead] == ["dead"] * 4
-    assert [verdict.reason for verdict in dead][:2] == ["bad-url", "no-body"]
-    assert dead[3].reason == "oversize"
+    assert [(verdict.kind, verdict.reason) for verdict in dead] == [("dead", "not-text"), ("dead", "oversize")]
     assert all(verdict.detail for verdict in dead)
-    assert in_memory.judged == 4
+    assert in_memory.judged == 2
+
+
+def test_a_page_of_a_crawl_or_a_file_may_be_dead_for_its_url_or_body(in_memory: Deduplicator) -> None:
+    found = [FetchedPage("no url", b"<p>a</p>", id="a"), FetchedPage("http://a.example/")]
+    dead = [verdict for _, verdict in in_memory.judge_found(found)]
+    assert [(verdict.kind, verdict.reason) for verdict in dead] == [("dead", "bad-url"), ("dead", "no-body")]
+    assert (dead[0].id, dead[0].url) == ("a", "no url")
+
+
+def test_texts_without_urls_are_told_by_their_ids(tmp_path: Path) -> None:
+    with Deduplicator(tmp_path, settings()) as local:
+        first = local.judge(id="doc-17", text=TEXT)
+        copy = local.judge(id="a/b", text=f"{TEXT} again")
+    with Deduplicator(tmp_path, settings()) as local:
+        again, encoded = local.judge(id="doc-17", text=TEXT), local.judge(id="a%2Fb", text=TEXT)
+        on_the_web = local.judge("http://a.example/", text=TEXT, id="doc-18")
+        ((_, last),) = local.judge_all([FetchedPage(id=17, text=TEXT)])
+    assert (first.kind, first.id, first.duplicate_of_id) == ("unique", "doc-17", None)
+    assert (copy.kind, copy.id, copy.duplicate_of_id) == ("duplicate", "a/b", "doc-17")
+    assert (again.kind, again.reason, again.duplicate_of_id) == ("refetch", "same-url", "doc-17")
+    assert (encoded.kind, encoded.id) == ("duplicate", "a%2Fb")
+    assert (on_the_web.kind, on_the_web.url, on_the_web.id) == ("duplicate", "http://a.example/", "doc-18")
+    assert (last.kind, last.id, last.duplicate_of_id) == ("duplicate", "17", "doc-17")
+
+
+@pytest.mark.parametrize("scope", ["host", "site"])
+def test_pages_without_a_url_are_compared_as_those_of_one_site(scope: str) -> None:
+    with Deduplicator(config=settings(near={"scope": scope})) as local:
+        local.judge("http://a.example/", text=TEXT)
+        assert local.judge(id="doc-1", text=TEXT).kind == "unique"
+        assert local.judge(id="doc-2", text=TEXT).duplicate_of_id == "doc-1"
 
 
 def test_apart_a_page_that_takes_too_long_is_dead_and_the_next_has_the_verdict_of_any_other() -> None:
@@ -180,7 +207,7 @@ def test_what_has_expired_stays_so_in_a_state(tmp_path: Path) -> None:
             with Deduplicator(state, days, clock=lambda: next(moments)) as local:
                 for _ in range(len(pages) // sittings):
                     page, _ = next(coming)
-                    found.append(local.judge(page.url, page.body, fetched=page.fetched, headers=page.headers))
+                    found.append(local.judge(page.url, page.body, **about(page)))
         return found
 
     assert verdicts(tmp_path, 20) == verdicts(None, 1)
@@ -401,17 +428,7 @@ def test_all_pages_come_in_order_with_the_verdicts_that_they_get_one_by_one() ->
         assert local.judged == len(pages)
     assert all(given is taken for given, (taken, _) in zip(pages, together, strict=True))
     with Deduplicator(config=settings(), clock=lambda: 1e9) as local:
-        one_by_one = [
-            local.judge(
-                page.url,
-                page.body,
-                encoding=page.encoding,
-                content_type=page.content_type,
-                headers=page.headers,
-                text=page.text,
-            )
-            for page in pages
-        ]
+        one_by_one = [local.judge(page.url, page.body, **about(page)) for page in pages]
     assert [verdict for _, verdict in together] == one_by_one
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -85,24 +86,16 @@ def both(pages: list[tuple[FetchedPage, int]], settings: Settings, claims_a_batc
     """Hold the two side by side; how often each kind and each reason was seen."""
     workers = Workers(settings, claims_a_batch)
     theirs = workers.verdicts_on([page.record(number, now) for number, (page, now) in enumerate(pages)])
-    ours = []
     moment = 0.0
-    with Deduplicator(config=settings, clock=lambda: moment) as local:
+
+    def coming() -> Iterator[FetchedPage]:
+        nonlocal moment
         for page, now in pages:
             moment = now / 1000
-            ours.append(
-                outcome(
-                    local.judge(
-                        page.url,
-                        page.body,
-                        encoding=page.encoding,
-                        content_type=page.content_type,
-                        fetched=page.fetched,
-                        headers=page.headers,
-                        text=page.text,
-                    )
-                )
-            )
+            yield page
+
+    with Deduplicator(config=settings, clock=lambda: moment) as local:
+        ours = [outcome(verdict) for _, verdict in local.judge_found(coming())]
     for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         assert one == other, f"page {number}"
     workers.check()
@@ -110,7 +103,8 @@ def both(pages: list[tuple[FetchedPage, int]], settings: Settings, claims_a_batc
 
 
 def settings(**near: Any) -> Settings:
-    return Settings.model_validate({"near": near, "features": {"units": "characters"}, "index": {"memory_mb": 0}})
+    plain = {"features": {"units": "characters"}, "index": {"memory_mb": 0}, "page": {"processes": 1}}
+    return Settings.model_validate({"near": near} | plain)
 
 
 @pytest.mark.parametrize("claims_a_batch", [1, 16])
@@ -125,8 +119,8 @@ def settings(**near: Any) -> Settings:
     ids=lambda near: " ".join(near.values()),
 )
 def test_verdicts_are_those_of_workers_that_read_the_same_order(near: dict[str, Any], claims_a_batch: int) -> None:
-    seen = both(list(crawl(1, 300)), settings(**near), claims_a_batch)
-    kinds = ("unique", "duplicate", "refetch", "dead", "exact-text", "hamming", "bad-url", "no-body", "bad-headers")
+    seen = both(list(crawl(1, 300, odd=True)), settings(**near), claims_a_batch)
+    kinds = ("unique", "duplicate", "refetch", "dead", "exact-text", "hamming", "bad-url", "no-body")
     assert all(seen[kind] > 2 for kind in kinds), seen
     assert seen["sketch"] > 2 or near["predicate"] == "simhash"
 
@@ -136,8 +130,8 @@ def test_what_has_expired_for_workers_has_expired_here(days: float) -> None:
     """Expiry goes by batches; those of the workers hold one page each, as here. What is bounded by the broker's time
     there and by the log's own here is left out: fetch times in the future, and pages that come a tenth of it apart."""
     pages = [
-        (page if not isinstance(page.fetched, int) or page.fetched <= now else replace(page, fetched=None), now)
-        for page, now in crawl(2, 300)
+        (page if page.fetched is None or page.fetched <= now else replace(page, fetched=None), now)
+        for page, now in crawl(2, 300, odd=True)
     ]
     seen = both(pages, settings(ttl_days=days), claims_a_batch=1)
     for_ever = both(pages, settings(), claims_a_batch=1)

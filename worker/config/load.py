@@ -95,9 +95,13 @@ def find_config_file(config: Path | None, environ: Mapping[str, str]) -> Path | 
         named, by = Path(environ["DEDUP_CONFIG"]), "DEDUP_CONFIG"
     else:
         return DEFAULT_FILE if DEFAULT_FILE.exists() else None
-    if named.is_dir():
+    try:
+        is_folder, is_file = named.is_dir(), named.is_file()
+    except OSError:  # a name that is too long for one
+        is_folder = is_file = False
+    if is_folder:
         raise UsageError(f"{named} ({by}): it is a folder; name the file in it")
-    if not named.is_file():
+    if not is_file:
         raise UsageError(f"{named} ({by}): there is no such config file; create it or name another one")
     return named
 

@@ -8,13 +8,13 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import suppress
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from worker.config import Settings, load_settings
+from worker.config import Settings
 from worker.errors import Stop
-from worker.local.deduplicator import Deduplicator
+from worker.local.arguments import wrong_type
+from worker.local.deduplicator import Deduplicator, settings_of
 from worker.local.page import FetchedPage
 from worker.local.verdict import Verdict
 
@@ -36,10 +36,7 @@ class BackgroundJudge:
     def __init__(
         self, state: str | os.PathLike[str] | None = None, config: str | os.PathLike[str] | Settings | None = None
     ) -> None:
-        settings = config
-        if not isinstance(settings, Settings):
-            path = None if settings is None else Path(settings)
-            settings = load_settings(config=path, overrides=(), environ=os.environ)
+        settings = settings_of(config)
         self._local: Final = Deduplicator(state, settings)
         self.judged_before: Final = self._local.judged
         """How many pages the state held when it was opened."""
@@ -54,7 +51,13 @@ class BackgroundJudge:
         threading.Thread(target=self._flush_each, args=(seconds,), name="dedup-flush", daemon=True).start()
 
     def submit(self, page: FetchedPage) -> Future[Verdict]:
-        """The page's verdict, when it is there; never blocks, and cannot be cancelled."""
+        """The page's verdict, when it is there; never blocks, and cannot be cancelled.
+
+        Raises:
+            TypeError: it is no page; those of others are judged.
+        """
+        if not isinstance(page, FetchedPage):
+            raise wrong_type("page", page, "a worker.local.FetchedPage")
         verdict: Future[Verdict] = Future()
         verdict.set_running_or_notify_cancel()
         with self._submitting:
@@ -86,7 +89,7 @@ class BackgroundJudge:
 
     def _judge(self) -> None:
         try:
-            for _, verdict in self._local.judge_all(self._pages()):
+            for _, verdict in self._local.judge_found(self._pages()):
                 self._waiting.popleft().set_result(verdict)
         except BaseException as error:
             self._refuse(error)

@@ -9,10 +9,10 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final, Self, Unpack
+from typing import Any, Final, Self, Unpack
 
 from worker.compose import parts
 from worker.compose.machine import memory_for_index, parsers
@@ -20,9 +20,10 @@ from worker.compose.step import fingerprinters, policy
 from worker.config import Settings, load_settings
 from worker.errors import Refused
 from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.local.arguments import config_of, path_or_none, refuse_unknown, wrong_type
 from worker.local.compaction import compacted, is_crowded
 from worker.local.in_process import InProcess
-from worker.local.page import AboutPage, FetchedPage
+from worker.local.page import AboutPage, Body, FetchedPage, as_asked
 from worker.local.single_shard import SingleShard
 from worker.local.state_file import StateFile
 from worker.local.verdict import Verdict
@@ -42,8 +43,8 @@ _AHEAD: Final = 4
 """So many times what the processes hold is read ahead of the verdicts, so that a slow page does not idle the others."""
 _TOGETHER: Final = 256
 """Pages that are judged in one batch at most, where it makes no difference: each by itself costs several times more."""
-_LARGEST_TIME: Final = 1 << 62
-"""Milliseconds; what is larger is no time, and a claim has 64 bits."""
+_END_OF_TIME: Final = 1e12
+"""Seconds; a clock that says more counts something else."""
 _log = logging.getLogger(__name__)
 
 
@@ -70,6 +71,7 @@ class Deduplicator:
             ``flush``: for a caller that has lost what it had made of the verdicts on later pages.
 
     Raises:
+        TypeError, ValueError: an argument, which is named, is of another type, or none that it can be.
         UsageError: settings are wrong, or the folder cannot be used.
         Refused: another process has the state open, it was made with other settings or is damaged, or it needs more
             memory than ``index.memory_mb``.
@@ -83,9 +85,14 @@ class Deduplicator:
         clock: Callable[[], float] = time.time,
         apart: bool = False,
         back_to: int | None = None,
+        **unknown: Any,
     ) -> None:
-        settings = config if isinstance(config, Settings) else _settings(config)
-        self._settings: Final = alone(settings)
+        refuse_unknown(unknown, ("state", "config", "clock", "apart", "back_to"))
+        folder = path_or_none("state", state)
+        _check_back_to(back_to, folder)
+        if not callable(clock):
+            raise wrong_type("clock", clock, "what can be called for the seconds since 1970 UTC")
+        self._settings: Final = alone(settings_of(config))
         self._recipe: Final = parts.recipe(self._settings)
         self.scheme: Final = parts.scheme(self._settings, self._recipe)
         """All that a verdict depends on."""
@@ -97,7 +104,7 @@ class Deduplicator:
         self._open = True
         self._whole = True
         self._held: Final = ExitStack()
-        self._file: Final = None if state is None else StateFile(Path(state), self.scheme)
+        self._file: Final = None if folder is None else StateFile(folder, self.scheme)
         if self._file is not None:
             self._held.callback(self._file.close)
         try:
@@ -124,7 +131,7 @@ class Deduplicator:
         return self._shard.judged
 
     def judge(
-        self, url: str, body: bytes | str | None = None, *, durable: bool = False, **about: Unpack[AboutPage]
+        self, url: str | None = None, body: Body = None, *, durable: bool = False, **about: Unpack[AboutPage]
     ) -> Verdict:
         """The verdict on a page; see ``FetchedPage`` for what is said of it. Later pages are compared with it.
 
@@ -134,16 +141,19 @@ class Deduplicator:
         With ``durable`` the verdict outlives a crash of the machine when this returns.
 
         Raises:
+            TypeError, ValueError: an argument, which is named, is wrong; nothing is judged.
             OverMemoryLimit: the index may not grow any more; the page is not judged.
             Unavailable: the page is judged, but the state could not be written; ``flush`` tries again.
         """
-        page = FetchedPage(url, body, **about)
+        page = as_asked(FetchedPage(url, body, **about))
+        if not isinstance(durable, bool):
+            raise wrong_type("durable", durable, "True or False")
         with self._alone():
             (verdict,) = self._judge([page], [self._claim(page)], durable)
             return verdict
 
     async def judge_async(
-        self, url: str, body: bytes | str | None = None, *, durable: bool = False, **about: Unpack[AboutPage]
+        self, url: str | None = None, body: Body = None, *, durable: bool = False, **about: Unpack[AboutPage]
     ) -> Verdict:
         """``judge`` in a thread, so that the event loop goes on. A page is judged even if nobody awaits it any more."""
         return await asyncio.to_thread(self.judge, url, body, durable=durable, **about)
@@ -157,8 +167,16 @@ class Deduplicator:
         ``page.timeout_seconds`` or ``page.memory_mb``, is dead.
 
         Raises:
+            TypeError, ValueError: ``pages`` cannot be iterated, or one of them is given wrongly; it is not judged, and
+                some of those before it may not be.
             OverMemoryLimit, Unavailable: as ``judge``.
         """
+        if isinstance(pages, FetchedPage | str | bytes | Mapping) or not isinstance(pages, Iterable):
+            raise wrong_type("pages", pages, "what can be iterated for worker.local.FetchedPage")
+        return self.judge_found(page if page is None else as_asked(page) for page in pages)
+
+    def judge_found(self, pages: Iterable[FetchedPage | None]) -> Iterator[tuple[FetchedPage, Verdict]]:
+        """``judge_all`` for pages out of files and crawls: one whose URL is none, or that has no body, is dead."""
         processes = parsers(self._settings)
         with fingerprinters(self._settings, self._recipe, processes) as pool:
             parsing = self._parsing_by(pool)
@@ -188,13 +206,17 @@ class Deduplicator:
                         verdicts = self._judge(pages_of, together)
                     yield from zip(pages_of, verdicts, strict=True)
 
-    def look_up(self, url: str, body: bytes | str | None = None, **about: Unpack[AboutPage]) -> Verdict:
-        """The verdict that ``judge`` would give now; nothing is stored, and no later page is compared with this one."""
-        page = FetchedPage(url, body, **about)
+    def look_up(self, url: str | None = None, body: Body = None, **about: Unpack[AboutPage]) -> Verdict:
+        """The verdict that ``judge`` would give now; nothing is stored, and no later page is compared with this one.
+
+        Raises:
+            TypeError, ValueError: as ``judge``.
+        """
+        page = as_asked(FetchedPage(url, body, **about))
         with self._alone():
             decided = self._shard.decide([self._claim(page)])
             (decision,) = decided.decisions
-            return Verdict.of(decision, page.url, suspect=self._shard.is_suspect(decision))
+            return Verdict.of(decision, page.url, page.id, suspect=self._shard.is_suspect(decision))
 
     def flush(self) -> None:
         """Write what was judged; when this returns, it outlives a crash of the machine.
@@ -263,7 +285,7 @@ class Deduplicator:
         elif self._shard.sealed:
             self._write()
         return [
-            Verdict.of(decision, page.url, suspect=self._shard.is_suspect(decision))
+            Verdict.of(decision, page.url, page.id, suspect=self._shard.is_suspect(decision))
             for decision, page in zip(decided.decisions, pages, strict=True)
         ]
 
@@ -305,10 +327,12 @@ class Deduplicator:
 
     def _received(self, page: FetchedPage) -> int:
         """What stands for the broker's time: the fetch time, which the shard bounds, else this clock's."""
-        fetched = page.fetched
-        if isinstance(fetched, int) and abs(fetched) <= _LARGEST_TIME:
-            return fetched
-        return round(self._clock() * 1000)
+        if page.fetched is not None:
+            return page.fetched
+        now = self._clock()
+        if not isinstance(now, int | float) or not abs(now) < _END_OF_TIME:
+            raise ValueError(f"clock gives {now!r}: it is to give the seconds since 1970 UTC, as time.time does")
+        return round(now * 1000)
 
 
 def alone(settings: Settings) -> Settings:
@@ -316,8 +340,24 @@ def alone(settings: Settings) -> Settings:
     return settings.model_copy(update={"topics": settings.topics.model_copy(update={"partitions": 1, "shards": 1})})
 
 
-def _settings(config: str | os.PathLike[str] | None) -> Settings:
-    return load_settings(config=None if config is None else Path(config), overrides=(), environ=os.environ)
+def settings_of(config: object) -> Settings:
+    """Those that were given, those of the file, or those that a worker would find here.
+
+    Raises:
+        TypeError, ValueError: ``config`` is neither settings nor a path.
+        UsageError: they are wrong, or cannot be read.
+    """
+    given = config_of(config)
+    return given if isinstance(given, Settings) else load_settings(config=given, overrides=(), environ=os.environ)
+
+
+def _check_back_to(pages: object, folder: Path | None) -> None:
+    if pages is None:
+        return
+    if isinstance(pages, bool) or not isinstance(pages, int):
+        raise wrong_type("back_to", pages, "how many pages of the state are kept")
+    if pages < 0 or folder is None:
+        raise ValueError(f"back_to is {pages!r}: give what judged was just after a flush, beside the state it is of")
 
 
 def _blocks_of(file: StateFile, pages: int | None) -> list[Block]:

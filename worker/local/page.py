@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TypedDict
+from dataclasses import dataclass
+from datetime import datetime
+from numbers import Integral
+from typing import Any, Final, TypeAlias, TypedDict
 
+from worker.errors import PageError
+from worker.local.arguments import refuse_unknown, shown, text_or_none, wrong_type
 from worker.messages import PageMeta
+from worker.moments import since_1970
 from worker.stream.log import Record
-from worker.urls import canonical_url
+from worker.stream.partition.fingerprint_pool import identity
+from worker.urls import canonical_url, url_of_id
+
+Body: TypeAlias = bytes | bytearray | memoryview | str | None
+"""What a page's body may come as."""
+_NO_HEADERS: Final[Mapping[str, str]] = {}
+_MOST_MS: Final = 10**15
+"""The year 33658; microseconds and nanoseconds since 1970 are more."""
+_ID_BITS: Final = 256
+"""Of a number that is an id; Python refuses to write down numbers of thousands of digits."""
 
 
 class AboutPage(TypedDict, total=False):
@@ -17,26 +31,69 @@ class AboutPage(TypedDict, total=False):
     text: str | None
     encoding: str | None
     content_type: str | None
-    fetched: int | None
+    fetched: int | datetime | str | None
     headers: Mapping[str, str]
+    id: str | int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class FetchedPage:
-    """A page as it was fetched.
+    """A page as it was fetched, or a text with the name that its owner gave it.
 
     ``body`` is the page's bytes, or a str that was decoded already. Where there is none, ``text`` is the main text that
-    somebody took out of the page: nothing is left out of it any more. ``fetched`` is in milliseconds since 1970 UTC;
-    without it the page counts as fetched when it is judged. ``headers`` are what ``near.scope=header:NAME`` reads.
+    somebody took out of the page: nothing is left out of it any more. A page has one of the two. ``fetched`` is a
+    ``datetime`` or ISO 8601 text (both in UTC where they name no zone), or milliseconds since 1970 UTC, as which it is
+    kept; without it the page counts as fetched when it is judged. ``near.scope=header:NAME`` reads ``headers``.
+
+    A page has a ``url``, or an ``id``, or both; with a URL the id is only what its verdict is called. Without one the
+    id, any text or whole number, stands for it: a second page of that id is a refetch. Such pages have no site, and by
+    ``near.scope=host`` and ``site`` are compared with each other, as the pages of one site are. ``url`` is then
+    ``record://id/`` and the id, as for rows of a scan.
+
+    Raises:
+        TypeError, ValueError: an argument, which is named, is of another type, there is neither URL nor id, both body
+            and text, or a time that is none.
     """
 
     url: str
-    body: bytes | str | None = None
-    text: str | None = None
-    encoding: str | None = None
-    content_type: str | None = None
-    fetched: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | str | None
+    text: str | None
+    encoding: str | None
+    content_type: str | None
+    fetched: int | None
+    headers: Mapping[str, str]
+    id: str | None
+
+    def __init__(
+        self,
+        url: str | None = None,
+        body: Body = None,
+        text: str | None = None,
+        encoding: str | None = None,
+        content_type: str | None = None,
+        fetched: int | datetime | str | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        id: str | int | None = None,
+        **unknown: Any,
+    ) -> None:
+        refuse_unknown(unknown, self.__slots__)
+        url, id = text_or_none("url", url), _id(id)
+        if url is None and id is None:
+            raise ValueError("url is None, and there is no id: give one of them, or both")
+        said = {
+            "url": url_of_id(id or "") if url is None else url,
+            "body": _body(body),
+            "text": text_or_none("text", text),
+            "encoding": text_or_none("encoding", encoding),
+            "content_type": text_or_none("content_type", content_type),
+            "fetched": _milliseconds(fetched),
+            "headers": _headers(headers),
+            "id": id,
+        }
+        if body is not None and text is not None:
+            raise ValueError("body and text are both given: leave out text, which is read only where there is no body")
+        for name, value in said.items():
+            object.__setattr__(self, name, value)
 
     def record(self, offset: int, now: int) -> Record:
         """What a crawler would have published, as received at ``now`` (milliseconds since 1970 UTC)."""
@@ -58,6 +115,79 @@ class FetchedPage:
             return Record(0, offset, _key(self.url), value, headers, now)
         except UnicodeEncodeError as error:  # half of a surrogate pair
             return Record(0, offset, None, value, (), now, unreadable=f"what is said of the page is no text: {error}")
+
+
+def as_asked(page: object) -> FetchedPage:
+    """The page, where a verdict on it can be asked for: what comes out of a file or a crawl may be dead instead.
+
+    Raises:
+        TypeError: it is none.
+        ValueError: its URL is none, it has neither body nor text, or what is said of it is no text.
+    """
+    if not isinstance(page, FetchedPage):
+        raise wrong_type("a page", page, "a worker.local.FetchedPage")
+    said = {"url": page.url, "encoding": page.encoding, "content_type": page.content_type, "id": page.id}
+    said |= {f"headers[{name!r}]": f"{name}{value}" for name, value in page.headers.items()}
+    for name, value in said.items():
+        try:
+            (value or "").encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"{name} is {shown(value)}, half of a surrogate pair: {error}") from error
+    try:
+        identity(page.url)
+    except PageError as error:
+        own = page.id is not None and page.url == url_of_id(page.id)
+        name, move = ("id", "") if own else ("url", "; a text that has none is given with id= instead")
+        raise ValueError(f"{name} is {shown(page.id if own else page.url)}: {error.detail}{move}") from error
+    if page.body is None and page.text is None:
+        raise ValueError("body and text are both None: give one of them; an empty page has b''")
+    return page
+
+
+def _id(value: object) -> str | None:
+    if value is None or (isinstance(value, str) and value):
+        return value
+    if value == "":
+        raise ValueError("id is empty: give each page its own, or its URL")
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise wrong_type("id", value, "a str or a whole number")
+    if int(value).bit_length() > _ID_BITS:
+        raise ValueError(f"id is a number of {int(value).bit_length()} bits, at most {_ID_BITS} are taken: give a str")
+    return str(int(value))
+
+
+def _body(value: object) -> bytes | str | None:
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if value is None or isinstance(value, bytes | str):
+        return value
+    raise wrong_type("body", value, "the page's bytes, or a str that was decoded already")
+
+
+def _milliseconds(value: object) -> int | None:
+    wanted = "a datetime, ISO 8601 text as 2026-05-01T12:30:00Z, or milliseconds since 1970 UTC as int"
+    if value is None:
+        return None
+    try:
+        found = since_1970(value) if isinstance(value, datetime | str) else value
+    except ValueError as error:
+        raise ValueError(f"fetched is {shown(value)}: give {wanted} ({error})") from error
+    if isinstance(found, bool) or not isinstance(found, Integral):
+        raise wrong_type("fetched", value, wanted)
+    if abs(int(found)) > _MOST_MS:
+        raise ValueError(f"fetched is {shown(value)}, too much for milliseconds: give {wanted}")
+    return int(found)
+
+
+def _headers(value: object) -> Mapping[str, str]:
+    if not isinstance(value, Mapping):
+        raise wrong_type("headers", value, "a mapping of names to values, both str")
+    for name, content in value.items():
+        if not isinstance(name, str):
+            raise wrong_type("a name in headers", name, "a str")
+        if not isinstance(content, str):
+            raise wrong_type(f"headers[{name!r}]", content, "a str")
+    return dict(value)
 
 
 def _key(url: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from worker.urls import without_userinfo
+from worker.urls import id_of_url, without_userinfo
 from worker.verdict.decide import DEAD, Decision
 
 
@@ -20,7 +20,8 @@ class Verdict:
     not known. ``reason`` is the rule that holds, or why the page is dead, with a ``detail`` for people. ``url`` is the
     canonical one, ``fingerprint`` 16 hex digits, or None for a page of too few features; ``text_hash`` is 16 hex
     digits, ``sketch`` and ``bands`` are 32 bytes each or none (``worker.fingerprint.near``). ``number`` is how many
-    pages were judged before this one, ``duplicate_of_number`` how many before the survivor.
+    pages were judged before this one, ``duplicate_of_number`` how many before the survivor. ``id`` is what the page was
+    called by its owner, and ``duplicate_of_id`` what the survivor was, where that has no URL.
 
     ``previous`` is ``same`` where the text is that of the last one of this URL that survived, ``changed`` where it is
     another, ``none`` where there was none; ``changed`` is the estimated share of its pairs of neighbouring words that
@@ -50,10 +51,12 @@ class Verdict:
     changed: float | None = None
     suspect: bool = False
     title_hash: str = ""
+    id: str | None = None
+    duplicate_of_id: str | None = None
 
     @classmethod
-    def of(cls, decision: Decision, url: str, *, suspect: bool = False) -> Verdict:
-        """The decision on a page; ``url`` is what stands for one that has no canonical URL."""
+    def of(cls, decision: Decision, url: str, id: str | None = None, *, suspect: bool = False) -> Verdict:
+        """The decision on a page of this id; ``url`` is what stands for one that has no canonical URL."""
         claim, original = decision.claim, decision.original
         reason, detail = decision.reason, ""
         if decision.outcome == DEAD:
@@ -78,4 +81,6 @@ class Verdict:
             changed=decision.changed,
             suspect=suspect,
             title_hash=f"{claim.title:08x}" if claim.title else "",
+            id=id,
+            duplicate_of_id=None if original is None else id_of_url(original.url),
         )

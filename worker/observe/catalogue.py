@@ -172,6 +172,15 @@ FINDINGS_SKIPPED: Final = _counter(
     "reason",
     seeds=(("long-url",), ("behind",), ("failed",)),
 )
+UNREAD_HEADERS: Final = _counter(
+    "dedup_unread_headers_total",
+    "headers",
+    "Headers of committed pages that could not be read and were left out, by name: status, fetched, form, encoding, "
+    "content_type, spider or job. The page has its verdict without them; a page whose url cannot be read is a dead "
+    "letter.",
+    "header",
+    seeds=(("status",), ("fetched",)),
+)
 LATENCY: Final = _histogram(
     "dedup_latency_seconds",
     "seconds",

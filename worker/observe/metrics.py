@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from itertools import accumulate
@@ -21,7 +22,8 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from worker import __version__
-from worker.messages import Claim
+from worker.errors import UnreadableRecord
+from worker.messages import Claim, PageMeta
 from worker.observe import catalogue
 from worker.observe.catalogue import CATALOGUE, Counter, Kind, Labels, Metric
 from worker.observe.counters import Counters, FewValues, Observations
@@ -151,6 +153,7 @@ class Metrics(Observer):
             self._origins.at(now)
             for record, decision in pages:
                 self._count(decision)
+                self._count_unread(record)
                 self._origins.count(record, decision)
                 latency.add(max(0.0, now - record.timestamp / 1000))
 
@@ -168,6 +171,11 @@ class Metrics(Observer):
                 self._counters.distribution(catalogue.DISTANCE).add(decision.original.distance)
         elif decision.outcome == DEAD:
             tally(catalogue.DEAD_LETTERS)[self._reasons(decision.reason.partition(": ")[0]),] += 1
+
+    def _count_unread(self, record: Record) -> None:
+        with suppress(UnreadableRecord):  # a dead letter, counted as such
+            for name in PageMeta.read(record.headers)[1]:
+                self._counters.tally(catalogue.UNREAD_HEADERS)[name,] += 1
 
     def commit_failed(self, pages: int) -> None:
         self._add(catalogue.COMMIT_FAILURES)

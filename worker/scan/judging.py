@@ -88,7 +88,7 @@ class Judging:
             Unavailable: the disk is full, or an archive cannot be read on.
         """
         self._due = self._clock() + CHECKPOINT_SECONDS
-        for _, verdict in self._deduplicator.judge_all(self._pages(asked_to_stop)):
+        for _, verdict in self._deduplicator.judge_found(self._pages(asked_to_stop)):
             self._write_up_to(verdict)
             tell(self.done)
             # Several pages are judged together: state and lines are at the same place only behind the last of them.

@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
 from worker.errors import UsageError
 from worker.local.page import FetchedPage
+from worker.moments import since_1970
 from worker.page.decode import UndecodableError, decode
 from worker.page.extract import detected_encoding
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
+from worker.urls import url_of_id
 
 GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     "url": (
@@ -175,19 +177,11 @@ def milliseconds(said: object) -> int | None:
     """
     if isinstance(said, str):
         text = said.strip()
-        if re.fullmatch(r"-?\d{9,19}(\.\d+)?", text):
-            said = float(text)
-        else:
-            try:
-                said = datetime.fromisoformat(text)
-            except ValueError:
-                return None
-    if isinstance(said, datetime):
-        if said.tzinfo is None:
-            said = said.replace(tzinfo=UTC)
+        said = float(text) if re.fullmatch(r"-?\d{9,19}(\.\d+)?", text) else text
+    if isinstance(said, datetime | str):
         try:
-            return round(said.timestamp() * 1000)
-        except OverflowError:
+            return since_1970(said)
+        except ValueError:
             return None
     if isinstance(said, bool) or not isinstance(said, int | float):
         return None
@@ -269,11 +263,7 @@ def _word(said: object) -> str | None:
 def _stand_in(id_: str | None, place: RecordPlace) -> str:
     """A URL for a page that has none: pages have the same one only if they have the same id, or place."""
     if id_ is not None:
-        return (
-            id_
-            if re.match(r"[a-z][a-z0-9+.-]*://[^/]", id_)
-            else f"record://id/{quote(id_, safe='', errors='replace')}"
-        )
+        return id_ if re.match(r"[a-z][a-z0-9+.-]*://[^/]", id_) else url_of_id(id_)
     return f"{file_url(place.file)}?record={place.offset}"
 
 

@@ -92,7 +92,7 @@ class FingerprintPool:
         try:
             meta, body = self._page(record)
             clock = bounded_clock(meta.fetched, record.timestamp, self.ttl)
-            url = _identity(meta.url)
+            url = identity(meta.url)
             scope = self.scope_of(url, record.headers)
         except PageError as error:
             self._dead.append(_dead_claim(Source(record.partition, record.offset, clock, url), error))
@@ -142,7 +142,12 @@ class FingerprintPool:
         return meta, record.value
 
 
-def _identity(url: str) -> str:
+def identity(url: str) -> str:
+    """The canonical URL.
+
+    Raises:
+        PageError: no absolute URL, or a longer one than is kept.
+    """
     try:
         canonical = canonical_url(url)
     except ValueError as error:
