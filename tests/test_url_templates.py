@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.url_templates import Address, address_of
+from worker.urls import url_of_id
 
 VARIABLES: Final = {
     "{number}": st.integers(0, 10**7).map(str).filter(lambda text: not re.fullmatch(r"(19|20)\d{4}(\d\d)?", text)),
@@ -84,6 +85,7 @@ def test_what_is_longer_than_any_segment_is_words_and_is_not_remembered() -> Non
 def test_the_host_is_told_apart() -> None:
     assert address_of("https://a.example/1") == Address("a.example", ("", "{number}"))
     assert address_of("mail").host == ""
+    assert address_of(url_of_id("doc-17")) == Address("", ("", "doc-{number}"))
 
 
 @given(st.lists(st.sampled_from([*LITERALS, *VARIABLES]), min_size=1, max_size=8), st.data())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -212,10 +214,6 @@ NO_PAGES: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "no headers": ({"value": b"<p>text</p>"}, "bad-headers"),
     "no url": ({"value": b"<p>text</p>", "headers": [("status", b"200")]}, "bad-headers"),
     "a null header": ({"value": b"<p>text</p>", "headers": of(None)}, "bad-headers"),
-    "a time out of range": (
-        {"value": b"<p>text</p>", "headers": [("url", b"http://a.example/late"), ("fetched", b"9" * 23)]},
-        "bad-headers",
-    ),
     "a binary header": ({"value": b"<p>text</p>", "headers": of(b"\xff\xfe")}, "bad-headers"),
     "a bad url": ({"value": b"<p>text</p>", "headers": of(b"nothing")}, "bad-url"),
     "a long url": ({"value": b"<p>text</p>", "headers": of(b"http://a/" + b"x" * 5000)}, "bad-url"),
@@ -226,6 +224,41 @@ NO_PAGES: Final[dict[str, tuple[dict[str, Any], str]]] = {
         "unreadable-record",
     ),
 }
+
+
+UNREAD: Final[dict[str, tuple[list[tuple[str, bytes]], str | None, int | None]]] = {
+    "a status with its phrase": ([("status", b"200 OK"), ("fetched", b"7")], "status", 7),
+    "a time in ISO 8601": ([("status", b"200"), ("fetched", b"2024-01-01T00:00:00Z")], None, 1_704_067_200_000),
+    "a time as a fraction": ([("status", b"200"), ("fetched", b"1704067200.5")], "fetched", None),
+    "a time out of range": ([("status", b"200"), ("fetched", b"9" * 23)], "fetched", None),
+    "a form of neither kind": ([("status", b"200"), ("form", b"video")], "form", None),
+    "a spider that is no text": ([("status", b"200"), ("spider", b"\xff")], "spider", None),
+}
+"""Headers of a page, which of them is left out, and the fetch time that its verdict has."""
+
+
+def test_an_optional_header_that_cannot_be_read_is_left_out_and_counted_and_costs_no_page(
+    cluster: Cluster, foreign: Foreign
+) -> None:
+    worker = running(cluster.start_worker())
+    due = {}
+    for number, (headers, unread, fetched) in enumerate(UNREAD.values()):
+        page, body = article(number)
+        given = [("url", page.url.encode()), ("content_type", HTML.encode()), *headers]
+        foreign.send(PAGES, body, headers=given, partition=number % 2)
+        due[page.url] = (None if unread == "status" else 200, fetched)
+    cluster.wait_until_committed()
+    assert dead_letters(cluster) == {}
+    found = [VerdictRecord.decode(record.value) for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)]
+    assert {one.url: (one.status, one.fetched) for one in found} == due
+    assert {one.verdict for one in found} == {"unique"}
+    address = re.search(r"metrics: (http://\S+/metrics)", worker.said())
+    assert address
+    with urllib.request.urlopen(address[1], timeout=30) as answer:
+        counted = re.findall(r'dedup_unread_headers_total\{header="(\w+)"\} (\S+)', answer.read().decode())
+    left_out = Counter(unread for _, unread, _ in UNREAD.values() if unread)
+    assert {name: float(count) for name, count in counted} == left_out
+    assert worker.stop() == 0
 
 
 def dead_letters(cluster: Cluster) -> dict[str, tuple[str, str, bytes | None]]:

@@ -8,7 +8,8 @@ import pickle
 import pytest
 
 from worker.errors import UnreadableRecord
-from worker.fingerprint.scheme import ABSENT, Scheme, SchemeDifference, Value, content_hash
+from worker.fingerprint.scheme import ABSENT, Scheme, SchemeDifference, Value, content_hash, in_words
+from worker.fingerprint.sketch import slots_for
 
 VALUES: dict[str, Value] = {"extractor": "resiliparse-1", "k": 3, "ttl_ms": None, "hmm": False, "words": "ß飞碟"}
 OURS = Scheme.of(VALUES)
@@ -63,3 +64,22 @@ def test_a_name_has_one_value() -> None:
 def test_the_hash_of_a_list_of_words_knows_each_word_but_not_their_order() -> None:
     assert content_hash(["飞碟", "fish"]) == content_hash(["fish", "飞碟", "fish"])
     assert len({content_hash(words) for words in ([], [""], ["ab"], ["a", "b"], ["ab", ""], ["\ud83d"])}) == 6
+
+
+@pytest.mark.parametrize("least", [0.4, 0.55, 0.6, 0.65, 0.8, 0.9, 1.0])
+def test_a_threshold_that_differs_is_told_as_it_was_set(least: float) -> None:
+    difference = SchemeDifference("near: threshold", slots_for(least), slots_for(0.7))
+    assert in_words(difference) == f"near.threshold is {least} here and 0.7 there"
+
+
+def test_what_is_not_set_on_one_side_is_told_so() -> None:
+    assert in_words(SchemeDifference("near.ttl_days", None, 3.0)) == "near.ttl_days is not set here and 3.0 there"
+    assert in_words(SchemeDifference("near: threshold", ABSENT, 90)).startswith(
+        f"near.threshold is {ABSENT} here and 0.6"
+    )
+
+
+@pytest.mark.parametrize("slots", range(128))
+def test_no_two_numbers_of_slots_are_told_as_one_threshold(slots: int) -> None:
+    told = [in_words(SchemeDifference("near: threshold", each, 0)) for each in (slots, slots + 1)]
+    assert told[0] != told[1]

@@ -8,7 +8,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pyarrow.parquet as pq
+import pytest
 
 from worker.jobs.formats import write_as_parquet, write_csv, write_jsonl
 from worker.jobs.rows import JobRow
@@ -47,6 +49,35 @@ def test_csv_has_the_names_first_and_nothing_where_nothing_is_known() -> None:
     assert (first["url"], first["distance"], first["tokens"]) == (FIRST.url, "", "3")
     assert (copy["duplicate_of"], copy["status"]) == ("http://a.example/", "200")
     assert list(first) == list(JobRow.__struct_fields__)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '=HYPERLINK("http://evil.example/","look")',
+        "+1+cmd|' /C calc'!A0",
+        "-2+3",
+        "@SUM(1)",
+        "\t=1",
+        "\r=1",
+        "\n=1",
+        "'=1",
+        "＝1+1",
+        "a;=1",
+        "a",
+        "",
+    ],
+)
+def test_no_text_of_a_crawl_is_a_formula_and_each_can_be_had_back(text: str) -> None:
+    row = msgspec.structs.replace(FIRST, url=text, spider=text, detail=text, distance=-1)
+    out = io.BytesIO()
+    write_csv(iter([row]), out)
+    (read,) = csv.DictReader(io.StringIO(out.getvalue().decode(), newline=""))
+    for name in ("url", "spider", "detail"):
+        assert read[name][:1] not in tuple("=+-@\t\r\n＝")
+        assert read[name].removeprefix("'") == text
+    assert read["distance"] == "-1"
+    assert out.getvalue().decode().split("\r\n", 1)[1].startswith('"'), "a ; within it begins no cell"
 
 
 def test_parquet_has_the_same_columns_and_leaves_nothing_beside_it(tmp_path: Path) -> None:

@@ -54,6 +54,23 @@ def test_verdicts_of_workers_that_spell_urls_otherwise_are_found(tmp_path: Path)
     assert (found[0]["dedup"]["verdict"], counted) == ("duplicate", (1, 1, 0))
 
 
+@pytest.mark.parametrize(
+    "odd", [r'"\ud800"', r'"\udfff\ud800 a"', r'{"\ud800": ["\ud83d\ude00", "\\ud800"]}', "NaN", "1" * 5000]
+)
+def test_no_item_ends_it_by_what_it_holds(tmp_path: Path, odd: str) -> None:
+    items = "".join(f'{{"url": "http://a.example/{n}", "title": {odd}}}\n' for n in range(3)) + '{"url": "\\ud800"}\n'
+    (tmp_path / "items.jsonl").write_text(items)
+    out = io.BytesIO()
+    counted = join(tmp_path / "items.jsonl", "url", iter([row("http://a.example/1", 1)]), out)
+    lines = out.getvalue().decode().splitlines()
+    assert len(lines) == counted.items == 4
+    if counted.too_deep:
+        assert lines[:3] == items.splitlines()[:3]
+    else:
+        assert [repr(json.loads(line)["title"]) for line in lines[:3]] == [repr(json.loads(odd))] * 3
+        assert json.loads(lines[1])["dedup"]["verdict"] == "unique"
+
+
 def test_items_of_a_page_that_was_fetched_again_get_the_verdicts_in_the_order_of_the_fetches(tmp_path: Path) -> None:
     again = [row("http://a.example/", 9, "refetch", "http://a.example/"), row("http://a.example/", 2)]
     found, _ = joined(tmp_path, '{"page": "http://a.example/"}\n' * 3, *again, on="page")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from tests.local.crawled import BEGUN, HOUR, crawl
+from tests.local.crawled import BEGUN, HOUR, about, crawl
 from worker.config import Settings
 from worker.local import Deduplicator, FetchedPage, Verdict
 
@@ -28,7 +28,7 @@ def verdicts(state: Path, clock: Callable[[], float], pages: list[FetchedPage]) 
     with Deduplicator(state, settings(ttl_days=1), clock=clock) as local:
         found = [verdict for _, verdict in local.judge_all(pages[:60])]
     with Deduplicator(state, settings(ttl_days=1), clock=clock) as local:
-        return found + [local.judge(page.url, page.body, fetched=page.fetched) for page in pages[60:]]
+        return found + [local.judge(page.url, page.body, **about(page)) for page in pages[60:]]
 
 
 def test_no_verdict_on_pages_with_fetch_times_depends_on_the_machine_s_clock(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_no_verdict_on_pages_with_fetch_times_depends_on_the_machine_s_clock(tmp
     assert seen == verdicts(tmp_path / "1970", lambda: 0.0, pages)
     assert seen == verdicts(tmp_path / "jumping", lambda: next(jumps), pages)
     with Deduplicator(config=settings()) as for_ever:
-        kept = sum(for_ever.judge(page.url, page.body).kind == "unique" for page in pages)
+        kept = sum(for_ever.judge(page.url, page.body, text=page.text).kind == "unique" for page in pages)
     assert sum(verdict.kind == "unique" for verdict in seen) > kept > 10
 
 

@@ -112,6 +112,14 @@ def test_details_of_a_dead_letter_are_no_label() -> None:
     assert of(after(("committed", pages)), "dedup_dead_letters_total") == {"bad-url": 3}
 
 
+def test_headers_that_could_not_be_read_are_counted_by_name() -> None:
+    (record, decision), *_ = [committed("unique", "first")]
+    unread = record._replace(headers=[("url", b"a"), ("status", b"200 OK"), ("form", b"video"), ("job", b"\xff")])
+    pages = [(record, decision), (unread, decision), (unread._replace(headers=[]), decision)]
+    counted = of(after(("committed", pages)), "dedup_unread_headers_total")
+    assert counted == {"form": 1, "job": 1, "status": 1}
+
+
 def test_labels_from_the_log_cannot_become_many() -> None:
     pages = [committed("dead", f"reason-{number}", language=f"l{number}") for number in range(100)]
     seen = after(("committed", pages))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from worker.errors import Refused
-from worker.scan.checkpoint import Checkpoint, ScanPlan
+from worker.scan.checkpoint import ArchiveEnd, Checkpoint, ScanPlan
 
 PLAN = ScanPlan(
     archives=[("a.warc", "warc", 9), ("b", "jsonl", None)],
@@ -22,7 +22,8 @@ PLAN = ScanPlan(
 
 def test_it_is_read_as_it_was_written_until_the_scan_has_ended(tmp_path: Path) -> None:
     assert Checkpoint.read(tmp_path) is None
-    found = Checkpoint(plan=PLAN, archive=1, records=3, judged=9, lengths={"verdicts.jsonl": 5}, passed_over=[{"x": 1}])
+    end = ArchiveEnd(lengths={"verdicts.jsonl": 5}, passed_over={"x": 1})
+    found = Checkpoint(plan=PLAN, archive=1, records=3, judged=9, lengths=end.lengths, ends=[end], seconds=2.5)
     found.write(tmp_path)
     assert Checkpoint.read(tmp_path) == found
     Checkpoint.remove(tmp_path)

@@ -40,7 +40,8 @@ def test_each_page_is_told_of_and_what_is_none_is_counted(tmp_path: Path, agains
         assert [done.pages for done in told] == [*range(1, 21), 20]
         assert told[-1].broken == 1
         assert told[-1].bytes == lines.stat().st_size + warc.stat().st_size
-        assert [dict(others) for others in judging.passed_over] == [{}, {"warcinfo": 1}]
+        assert [end.passed_over for end in judging.ends] == [{}, {"warcinfo": 1}]
+        assert judging.ends[1].lengths == {name: (tmp_path / name).stat().st_size for name in (VERDICTS, DEAD_LETTERS)}
         assert ids[19] == "urn:page:9"
     rows = [VerdictRow.decode(line) for line in (tmp_path / VERDICTS).read_bytes().splitlines()]
     assert len(rows) == (10 if against else 20)

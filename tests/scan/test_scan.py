@@ -33,6 +33,7 @@ from worker.scan.inputs.find import find_archives
 from worker.scan.judging import Done
 from worker.scan.rows import VerdictRow
 from worker.scan.scan import Task, begun, scan
+from worker.scan.summary import OF_TIME
 
 PAGES: Final = some_pages(11, 120)
 
@@ -70,12 +71,18 @@ def rows(folder: Path) -> list[VerdictRow]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """All files but those in Parquet, which are compared by their rows."""
+    """All files; those in Parquet are compared by their rows, the summary by what is no time."""
     found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
-    return {
-        name: repr(pq.read_table(path).to_pylist()).encode() if name.endswith(".parquet") else path.read_bytes()
-        for name, path in found.items()
-    }
+    return {name: content(path) for name, path in found.items()}
+
+
+def content(path: Path) -> bytes:
+    if path.suffix == ".parquet":
+        return repr(pq.read_table(path).to_pylist()).encode()
+    if path.name != "summary.json":
+        return path.read_bytes()
+    summary: dict[str, Any] = json.loads(path.read_text())
+    return repr({name: value for name, value in summary.items() if name not in OF_TIME}).encode()
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +128,10 @@ def test_the_summary_adds_up(whole: Path) -> None:
     kept = [json.loads(line) for file in (whole / "unique").iterdir() for line in file.read_bytes().splitlines()]
     assert len(kept) == found["verdicts"]["unique"]
     assert found["settings"]["near.k"] == 3
+    assert [archive["pages"] for archive in found["archives"]] == [80, 40]
+    assert found["records"] == found["pages"] + 2 == sum(archive["records"] for archive in found["archives"])
+    assert [archive["dead_letters"] for archive in found["archives"]] == [{}, found["dead_letters"]]
+    assert found["seconds"] > 0 < found["pages_per_second"]
 
 
 @pytest.mark.parametrize("at", [1, 40, 80, 81, 119])

@@ -148,7 +148,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             f"{found['not_written']} pages that stay could not be written to {folder}/unique; what is said above names "
             "them: mend those files, or scan copies of them that can be read with all columns"
         )
-    dead = sum(found["dead_letters"].values())
+    dead = _dead(found)
     if arguments.strict and dead:
         raise CheckFailed(f"{dead} pages or records could not be read: {folder}/dead-letters.jsonl says which, and why")
     return 0
@@ -283,18 +283,22 @@ def _lines(found: dict[str, Any], folder: Path) -> Iterator[str]:
     yield f"{pages:,} pages"
     for kind, count in found["verdicts"].items():
         yield f"  {count:>12,}  {count / max(1, pages):6.1%}  {kind}"
-    unread = sum(found["dead_letters"].values()) - found["verdicts"].get("dead", 0)
-    if unread:
-        yield f"  {unread:>12,}           records that no page could be read from"
-    for reason, count in found["dead_letters"].items():
-        yield f"  {count:>12,}           dead letters: {reason}"
-    passed_over: dict[str, int] = {}
-    for archive in found["archives"]:
-        for reason, count in archive["passed_over"].items():
-            passed_over[reason] = passed_over.get(reason, 0) + count
-    for reason, count in passed_over.items():
-        yield f"  {count:>12,}           records passed over: {reason}"
+    for name, what in (
+        ("dead_pages", "of them dead"),
+        ("dead_letters", "records that no page could be read from"),
+        ("passed_over", "records passed over"),
+    ):
+        for reason, count in found[name].items():
+            yield f"  {count:>12,}           {what}: {reason}"
+    if dead := _dead(found):
+        yield f"  {dead:>12,}           dead letters in all, of these pages and records: dead-letters.jsonl names each"
     yield f"all is in {folder}: " + ", ".join(sorted(file.name for file in folder.iterdir()))
+
+
+def _dead(found: dict[str, Any]) -> int:
+    """Pages and records that could not be read."""
+    dead: int = sum(found["dead_pages"].values()) + sum(found["dead_letters"].values())
+    return dead
 
 
 def _say(line: str) -> None:

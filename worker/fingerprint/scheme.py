@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
 from worker.errors import UnreadableRecord
+from worker.fingerprint.sketch import similarity
 
 Value: TypeAlias = str | int | float | bool | None
 
@@ -79,6 +81,20 @@ class Scheme:
         ours, theirs = dict(self.entries), dict(other.entries)
         rows = (SchemeDifference(name, ours.get(name, ABSENT), theirs.get(name, ABSENT)) for name in ours | theirs)
         return [row for row in rows if _json(row.ours) != _json(row.theirs)]
+
+
+def in_words(difference: SchemeDifference) -> str:
+    """What differs, by the setting that a user gives and in its unit."""
+    name, *values = difference
+    if name == "near: threshold":
+        name, values = "near.threshold", [_as_threshold(value) for value in values]
+    ours, theirs = ("not set" if value is None else value for value in values)
+    return f"{name} is {ours} here and {theirs} there"
+
+
+def _as_threshold(slots: Value) -> Value:
+    """The similarity in hundredths of which so many equal slots are the least; two are more than one apart."""
+    return math.floor(100 * similarity(slots) + 1e-9) / 100 if isinstance(slots, int) else slots
 
 
 def content_hash(items: Iterable[str]) -> str:

@@ -15,6 +15,8 @@ JSONL: Final = "jsonl"
 CSV: Final = "csv"
 PARQUET: Final = "parquet"
 FORMATS: Final = (JSONL, CSV, PARQUET)
+_OF_FORMULAS: Final = tuple("=+-@\t\r\n'＝＋－＠")
+"""Signs with which a text begins that a spreadsheet runs, the wide ones included, and the one that keeps it."""
 
 
 def write_jsonl(rows: Iterable[JobRow], out: BinaryIO) -> None:
@@ -25,14 +27,23 @@ def write_jsonl(rows: Iterable[JobRow], out: BinaryIO) -> None:
 
 
 def write_csv(rows: Iterable[JobRow], out: BinaryIO) -> None:
-    """A line with the names, then one a row; what is not known is empty."""
+    """A line with the names, then one a row; what is not known is empty.
+
+    A text that a spreadsheet would take for a formula (OWASP, "CSV Injection") has ``'`` before it, and so has one that
+    begins with ``'``: who takes one away from each text that begins with it has what was there. Texts are in quotes, so
+    that no ``;`` in them begins a cell either.
+    """
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
-    lines = csv.writer(text)
+    lines = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
     lines.writerow(JobRow.__struct_fields__)
     for row in rows:
-        lines.writerow([getattr(row, name) for name in JobRow.__struct_fields__])
+        lines.writerow([_harmless(getattr(row, name)) for name in JobRow.__struct_fields__])
         text.flush()
     text.detach()
+
+
+def _harmless(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_OF_FORMULAS) else value
 
 
 def write_as_parquet(rows: Iterable[JobRow], out: Path) -> None:

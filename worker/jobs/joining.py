@@ -31,7 +31,7 @@ def join(items: Path, on: str, rows: Iterable[JobRow], out: BinaryIO) -> Joined:
 
     ``items`` are JSON lines, and ``on`` is the field that holds the page's URL, in whatever spelling. Of a page that
     was fetched several times the items get the verdicts in the order in which it was; further ones get the last. An
-    item that is nested too deep to be read is written as it came.
+    item that Python does not read, nested too deep or with a number too long, is written as it came.
 
     Raises:
         UsageError: the file cannot be read, or a line is no item that has such a field.
@@ -52,10 +52,11 @@ def join(items: Path, on: str, rows: Iterable[JobRow], out: BinaryIO) -> Joined:
                     verdict = _next(found.get(_url_of(item[on])))
                     item[FIELD] = None if verdict is None else {name: getattr(verdict, name) for name in TOLD}
                     written = json.dumps(item, ensure_ascii=False)
-                except RecursionError:
+                except (RecursionError, ValueError):
                     written = line.strip()
                     too_deep += 1
-                out.write(written.encode() + b"\n")
+                # Half of a surrogate pair, which JSON may hold as an escape, is written as that again.
+                out.write(written.encode(errors="backslashreplace") + b"\n")
                 told += verdict is not None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{items} cannot be read as lines of JSON ({error}): give --join the crawl's feed") from error
@@ -65,7 +66,7 @@ def join(items: Path, on: str, rows: Iterable[JobRow], out: BinaryIO) -> Joined:
 def _item(items: Path, number: int, line: str, on: str) -> dict[str, Any]:
     try:
         item = json.loads(line)
-    except ValueError as error:
+    except json.JSONDecodeError as error:  # another ValueError is about a number of thousands of digits
         raise UsageError(f"{items}, line {number} is no JSON ({error}): write the feed as .jsonl") from error
     if not isinstance(item, dict) or on not in item:
         raise UsageError(f"{items}, line {number} has no field {on!r}: name the one with the page's URL with --on")

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
-from worker.fingerprint.scheme import Scheme
+from worker.fingerprint.scheme import Scheme, in_words
 from worker.messages import Block, decode, encode
 
 BLOCKS: Final = "index.blocks"
@@ -199,7 +199,7 @@ class StateFile:
         except UnreadableRecord as error:
             raise Refused(f"{self.file} says of no scheme how it was made ({error}): name another folder") from error
         if theirs.id != self._scheme.id:
-            differs = "; ".join(f"{name} is {a} here and {b} there" for name, a, b in self._scheme.differences(theirs))
+            differs = "; ".join(map(in_words, self._scheme.differences(theirs)))
             raise Refused(
                 f"{self.file} was written with other settings: {differs}. Open it with the settings that it was "
                 "written with, or give these settings a folder of their own"

@@ -33,11 +33,19 @@ class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
     clock: float
 
 
+class ArchiveEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How many bytes each file that grows had where an archive ended. ``passed_over`` counts the archive's records that
+    hold no page, by a word that says why."""
+
+    lengths: dict[str, int]
+    passed_over: dict[str, int]
+
+
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """So much is done: all of the archives before ``archive``, and ``records`` of that one.
 
-    ``judged`` counts the pages of the state, ``lengths`` are the bytes of each file that grows, ``passed_over`` has for
-    each archive that is done how many records were no pages, by reason.
+    ``judged`` counts the pages of the state, ``lengths`` are the bytes of each file that grows, ``ends`` belong to the
+    archives that are done. All that took so many ``seconds``, without the time between an interruption and going on.
     """
 
     plan: ScanPlan
@@ -45,7 +53,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     records: int = 0
     judged: int = 0
     lengths: dict[str, int] = {}
-    passed_over: list[dict[str, int]] = []
+    ends: list[ArchiveEnd] = []
+    seconds: float = 0.0
 
     def write(self, folder: Path) -> None:
         """At every moment the file is the old one or the new one."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from worker.local import Deduplicator, FetchedPage, Verdict
 from worker.page.canonical import canonical_link
-from worker.scan.checkpoint import Checkpoint
+from worker.scan.checkpoint import ArchiveEnd, Checkpoint
 from worker.scan.ids import Ids
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
 from worker.scan.line_file import LineFile
@@ -70,8 +70,10 @@ class Judging:
             name: LineFile(folder / name, checkpoint.lengths.get(name, 0)) for name in (VERDICTS, DEAD_LETTERS)
         }
         self._taken: deque[ArchivedPage | BrokenRecord | _End] = deque()
-        self.passed_over: Final = list(checkpoint.passed_over)
-        """For each archive that was read to its end, how many records hold no page, by a word that says why."""
+        self.ends: Final = list(checkpoint.ends)
+        """Of each archive that was read to its end."""
+        self._begun: Final = clock()
+        self._before: Final = checkpoint.seconds
         self._archive, self._records = checkpoint.archive, checkpoint.records
         self._judged = checkpoint.judged
         self._bytes_before = sum(archive.bytes_in_all or 0 for archive in archives[: checkpoint.archive])
@@ -100,6 +102,11 @@ class Judging:
         self._keep()
         tell(self.done)
         return True
+
+    @property
+    def seconds(self) -> float:
+        """How long all of it took, before it was gone on with, too."""
+        return self._before + self._clock() - self._begun
 
     def close(self) -> None:
         """Let go of the files."""
@@ -166,7 +173,8 @@ class Judging:
         """What is no page."""
         if isinstance(record, _End):
             self._bytes_before += self._archives[self._archive].bytes_in_all or 0
-            self.passed_over.append(record.passed_over)
+            lengths = {name: file.length for name, file in self._files.items()}
+            self.ends.append(ArchiveEnd(lengths=lengths, passed_over=record.passed_over))
             self._archive, self._records = self._archive + 1, 0
             return
         assert isinstance(record, BrokenRecord)
@@ -174,7 +182,7 @@ class Judging:
         self.done = self.done._replace(broken=self.done.broken + 1)
         if self._archive >= self._checkpoint.plan.against:
             file, offset = record.place
-            letter = DeadRow(file=file, offset=offset, reason=record.reason, detail=record.detail)
+            letter = DeadRow(file=file, offset=offset, id=record.id, reason=record.reason, detail=record.detail)
             self._files[DEAD_LETTERS].write(letter.encode())
 
     def _row(self, record: ArchivedPage, verdict: Verdict) -> VerdictRow:
@@ -216,6 +224,7 @@ class Judging:
             records=self._records,
             judged=self._judged,
             lengths={name: file.sync() for name, file in self._files.items()},
-            passed_over=list(self.passed_over),
+            ends=list(self.ends),
+            seconds=self.seconds,
         )
         self._checkpoint.write(self._folder)

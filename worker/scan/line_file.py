@@ -26,10 +26,13 @@ class LineFile:
                 "there, or scan into another folder"
             )
         self._file.truncate(length)
+        self.length = length
+        """Bytes, those included that are not on the disk yet."""
 
     def write(self, line: bytes) -> None:
         """``line`` brings its own end."""
         self._file.write(line)
+        self.length += len(line)
 
     def sync(self) -> int:
         """When this returns, all lines outlive a crash of the machine; how many bytes there are."""

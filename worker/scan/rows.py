@@ -69,7 +69,8 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeadRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A page that could not be fingerprinted, or a record that no page could be read from: it has no id and URL."""
+    """A page that could not be fingerprinted, or a record that no page could be read from: that has no URL, and an id
+    only where it could be read."""
 
     file: str
     offset: int

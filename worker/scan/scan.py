@@ -26,14 +26,14 @@ from worker.config import Settings
 from worker.errors import Refused, Unavailable, UsageError
 from worker.local import Deduplicator
 from worker.scan.base_state import BaseState
-from worker.scan.checkpoint import Checkpoint, ScanPlan
+from worker.scan.checkpoint import ArchiveEnd, Checkpoint, ScanPlan
 from worker.scan.ids import Ids
 from worker.scan.inputs.opening import printable
 from worker.scan.inputs.records import Archive
 from worker.scan.judging import Done, Judging
 from worker.scan.parquet_rows import FILE as PARQUET
 from worker.scan.parquet_rows import write_parquet
-from worker.scan.rows import DEAD_LETTERS, VERDICTS, VerdictRow
+from worker.scan.rows import VERDICTS, VerdictRow
 from worker.scan.summary import FILE as SUMMARY
 from worker.scan.summary import summary, write_summary
 from worker.scan.survivors import refuse_unwritable, write_survivors
@@ -156,11 +156,11 @@ def _scan(
         with closing(Judging(task.folder, task.archives, checkpoint, local, ids)) as judging:
             if not judging.run(asked_to_stop, tell):
                 return None
-            passed_over = judging.passed_over[len(task.old) :]
+            ends, seconds = judging.ends[len(task.old) :], judging.seconds
         scheme = local.scheme
         local.close()
         all_judged()
-        found = _finish(task, passed_over, dict(scheme.entries))
+        found = _finish(task, ends, dict(scheme.entries), seconds)
         if base is not None and task.keeps:
             base.replace_by(work, plan.base_digest)
         Checkpoint.remove(task.folder)
@@ -197,7 +197,7 @@ def _refuse_another(task: Task, before: ScanPlan) -> None:
     )
 
 
-def _finish(task: Task, passed_over: Sequence[dict[str, int]], scheme: dict[str, Any]) -> dict[str, Any]:
+def _finish(task: Task, ends: Sequence[ArchiveEnd], scheme: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Everything that is made of the lines."""
     verdicts = task.folder / VERDICTS
     write_parquet(verdicts, task.folder / PARQUET)
@@ -212,7 +212,7 @@ def _finish(task: Task, passed_over: Sequence[dict[str, int]], scheme: dict[str,
         with verdicts.open("rb") as lines:
             rows = map(VerdictRow.decode, lines)
             not_written = len(write_survivors(task.new, rows, task.folder / UNIQUE, suspects=suspects))
-    found = summary(verdicts, task.folder / DEAD_LETTERS, task.new, passed_over, scheme)
+    found = summary(task.folder, task.new, ends, scheme, seconds)
     found["not_written"] = not_written
     write_summary(found, task.folder / SUMMARY)
     return found

@@ -1,64 +1,99 @@
-"""``summary.json``: how many pages came to what, counted from the lines; equal results give equal summaries."""
+"""``summary.json``: how many pages came to what, counted from the lines, in all and by archive. Equal results give
+equal summaries, but for the time that they took."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
+from worker import __version__
 from worker.fingerprint.scheme import Value
+from worker.scan.checkpoint import ArchiveEnd
 from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import Archive
-from worker.scan.rows import DeadRow, VerdictRow
+from worker.scan.rows import DEAD_LETTERS, VERDICTS, DeadRow, VerdictRow
 from worker.verdict.decide import DEAD
 
 FILE: Final = "summary.json"
+OF_TIME: Final = ("seconds", "pages_per_second")
+"""What differs between two scans of equal results."""
+
+
+@dataclass
+class _Counts:
+    """Each page is in ``verdicts``, the reason of a dead one in ``dead_pages``; each record that no page could be read
+    from is in ``dead_letters``, each one that holds none in ``passed_over``."""
+
+    verdicts: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    languages: Counter[str] = field(default_factory=Counter)
+    dead_pages: Counter[str] = field(default_factory=Counter)
+    dead_letters: Counter[str] = field(default_factory=Counter)
+    passed_over: Counter[str] = field(default_factory=Counter)
+    suspect: int = 0
+
+    def add(self, row: VerdictRow) -> None:
+        self.verdicts[row.verdict] += 1
+        self.suspect += row.suspect
+        if row.verdict == DEAD:
+            self.dead_pages[row.reason] += 1
+        else:
+            self.reasons[row.reason] += 1
+            self.languages[row.language] += 1
+
+    def add_all(self, others: _Counts) -> None:
+        for one in fields(self):
+            mine, theirs = getattr(self, one.name), getattr(others, one.name)
+            setattr(self, one.name, mine + theirs)
+
+    def told(self) -> dict[str, Any]:
+        pages = self.verdicts.total()
+        records = pages + self.dead_letters.total() + self.passed_over.total()
+        told = {"records": records, "pages": pages, "suspect": self.suspect}
+        counters = (one.name for one in fields(self) if one.name != "suspect")
+        return told | {name: _falling(getattr(self, name)) for name in counters}
 
 
 def summary(
-    verdicts: Path,
-    dead_letters: Path,
-    archives: Sequence[Archive],
-    passed_over: Sequence[Mapping[str, int]],
-    scheme: Mapping[str, Value],
+    folder: Path, archives: Sequence[Archive], ends: Sequence[ArchiveEnd], scheme: Mapping[str, Value], seconds: float
 ) -> dict[str, Any]:
-    """Counts of all lines, in all and by archive; ``passed_over`` belongs to the archives, in their order.
+    """Counts of all lines in a folder; ``ends`` belong to the archives, in their order. The scan took ``seconds``.
 
     Raises:
         UnreadableRecord: a line is neither a verdict nor a dead letter.
     """
-    kinds, reasons, languages = Counter[str](), Counter[str](), Counter[str]()
-    suspects = 0
-    with verdicts.open("rb") as lines:
-        for line in lines:
-            row = VerdictRow.decode(line)
-            kinds[row.verdict] += 1
-            suspects += row.suspect
-            languages[row.language] += row.verdict != DEAD
-            reasons[row.reason] += row.verdict != DEAD
-    with dead_letters.open("rb") as lines:
-        dead = Counter(DeadRow.decode(line).reason for line in lines)
-    return {
-        "pages": kinds.total(),
-        "verdicts": _falling(kinds),
-        "suspect": suspects,
-        "reasons": _falling(reasons),
-        "languages": _falling(languages),
-        "dead_letters": _falling(dead),
-        "archives": [
-            {"name": each.name, "form": each.form, "fields": dict(each.fields), "passed_over": dict(others)}
-            for each, others in zip(archives, passed_over, strict=True)
-        ],
-        "settings": dict(scheme),
-    }
+    whole = _Counts()
+    by_archive = []
+    with (folder / VERDICTS).open("rb") as verdicts, (folder / DEAD_LETTERS).open("rb") as dead_letters:
+        for archive, end in zip(archives, ends, strict=True):
+            counts = _Counts(passed_over=Counter(end.passed_over))
+            for line in _up_to(verdicts, end.lengths[VERDICTS]):
+                counts.add(VerdictRow.decode(line))
+            for line in _up_to(dead_letters, end.lengths[DEAD_LETTERS]):
+                letter = DeadRow.decode(line)
+                counts.dead_letters[letter.reason] += letter.url is None  # others are pages, which are counted
+            whole.add_all(counts)
+            about = {"name": archive.name, "form": archive.form, "fields": dict(archive.fields)}
+            by_archive.append(about | counts.told())
+    told = whole.told()
+    rate = round(told["pages"] / max(seconds, 1e-3), 1)
+    timed = {"version": __version__, "seconds": round(seconds, 1), "pages_per_second": rate}
+    return timed | told | {"archives": by_archive, "settings": dict(scheme)}
 
 
 def write_summary(found: Mapping[str, Any], target: Path) -> None:
     """As JSON for people and programs; the file has its name once it is whole."""
     with renamed_when_whole(target) as beside:
         beside.write_text(json.dumps(found, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def _up_to(lines: BinaryIO, end: int) -> Iterator[bytes]:
+    while lines.tell() < end:
+        yield lines.readline()
 
 
 def _falling(counts: Counter[str]) -> dict[str, int]:

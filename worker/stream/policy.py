@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from worker.errors import Refused, UnreadableRecord
-from worker.fingerprint.scheme import Scheme
+from worker.fingerprint.scheme import Scheme, in_words
 from worker.fingerprint.scoped import ScopedNear
 from worker.messages import Headers
 from worker.verdict.findings import FindingRules
@@ -96,7 +96,7 @@ def other_scheme(policy: Policy, found: bytes, headers: Headers, where: str) -> 
     text = dict(headers).get(SCHEME_HEADER) or b""
     try:
         ours, theirs = Scheme.decode(policy.scheme_text), Scheme.decode(text)
-        differs = "; ".join(f"{name} is {a} here and {b} there" for name, a, b in ours.differences(theirs))
+        differs = "; ".join(map(in_words, ours.differences(theirs)))
     except UnreadableRecord:
         differs = f"scheme {found.hex()} instead of {policy.scheme.hex()}"
     return Refused(

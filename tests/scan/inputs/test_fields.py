@@ -90,9 +90,14 @@ def test_a_text_that_is_no_utf_8_is_read_in_the_encoding_that_it_seems_to_be_in(
         assert isinstance(found, ArchivedPage) and found.page.text == text
     found = page("Łódź".encode("cp1250"), "cp1250")
     assert isinstance(found, ArchivedPage) and (found.page.text, found.id) == ("Łódź", "Łódź")
-    broken = page(bytes(range(1, 32)) + b"\xff")
-    assert isinstance(broken, BrokenRecord) and broken.reason == "no-body"
+
+
+def test_a_text_in_no_encoding_is_no_body_and_a_body_in_any_bytes_is_one() -> None:
+    text = Chosen("a", Fields(), ["text", "id"], []).page({"text": bytes(range(1, 32)) + b"\xff", "id": 7}, PLACE)
     body = Chosen("a", Fields(), ["html"], []).page({"html": b"\xff"}, PLACE)
+    assert isinstance(text, BrokenRecord) and (text.reason, text.id) == ("no-body", "7")
+    none = Chosen("a", Fields(), ["text", "id"], []).page({"text": 1.5, "id": "a/b"}, PLACE)
+    assert isinstance(none, BrokenRecord) and (none.reason, none.id) == ("no-body", "a/b")
     assert isinstance(body, ArchivedPage) and body.page.body == b"\xff"
 
 

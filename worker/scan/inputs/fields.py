@@ -134,15 +134,15 @@ class Chosen:
             for role, value in said.items()
         }
         text = said.get("text")
+        id_, url = _word(said.get("id")), _word(said.get("url"))
         body = body if isinstance(body, str | bytes) else None
         text = text if isinstance(text, str) else None
         if body is None and text is None:
             if isinstance(unread, bytes):
                 why = f"{self.by_role['text']} is text in no encoding that can be told: name it with --encoding"
-                return BrokenRecord(place, "no-body", why)
+                return BrokenRecord(place, "no-body", why, id_)
             where = " nor in ".join(self.by_role[role] for role in ("body", "text") if role in self.by_role)
-            return BrokenRecord(place, "no-body", f"no characters or bytes in {where}")
-        id_, url = _word(said.get("id")), _word(said.get("url"))
+            return BrokenRecord(place, "no-body", f"no characters or bytes in {where}", id_)
         if not url:
             url = _stand_in(id_, place)
         spider = _word(said.get("spider"))

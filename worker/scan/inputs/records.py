@@ -45,7 +45,8 @@ class ArchivedPage:
 class BrokenRecord:
     """A record that no page can be read from, or a stretch of a file in which none can be found.
 
-    ``reason`` is one word for counting, ``detail`` is for people:
+    ``id`` is what its owner calls it, where that could be read. ``reason`` is one word for counting, ``detail`` is for
+    people:
 
     ============  ==================================================================================================
     damaged       the file does not say there what its form asks for: a checksum, a length, a mark, or its end is off
@@ -61,6 +62,7 @@ class BrokenRecord:
     place: RecordPlace
     reason: str
     detail: str
+    id: str | None = None
 
 
 class Archive(Protocol):

@@ -93,18 +93,20 @@ class WarcFile(PackedFile):
     def _page(
         self, record: WebRecord, response: HttpResponse | None, place: RecordPlace
     ) -> ArchivedPage | BrokenRecord:
+        id_ = record.id or None
         if not record.url:
-            return BrokenRecord(place, "damaged", "the record has no WARC-Target-URI")
+            return BrokenRecord(place, "damaged", "the record has no WARC-Target-URI", id_)
         content_type, body = record.content_type, record.block
         if record.kind == "response":
             if response is None:
-                return BrokenRecord(place, "damaged", "the record's HTTP header cannot be read")
+                return BrokenRecord(place, "damaged", "the record's HTTP header cannot be read", id_)
             if not response.is_whole:
-                return BrokenRecord(place, "damaged", "the record's HTTP header has no end")
+                return BrokenRecord(place, "damaged", "the record's HTTP header has no end", id_)
             content_type = response.headers.get("Content-Type")
             body = body_of(response, self.most_bytes)
         if len(body) > self.most_bytes:
-            return BrokenRecord(place, "too-large", f"more than {self.most_bytes} bytes when its body is unpacked")
+            too_large = f"more than {self.most_bytes} bytes when its body is unpacked"
+            return BrokenRecord(place, "too-large", too_large, id_)
         is_text = record.kind == "conversion"
         page = FetchedPage(
             url=record.url,
