@@ -55,6 +55,41 @@ def test_standard_input_is_scanned_and_people_are_told_what_came_of_it(
     assert [row.id for row in rows(out)] == [f"<urn:page:{number}>" for number in range(30)]
 
 
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (["pages", "--out", ""], "argument --out: it is empty"),
+        (["pages", "--out", "out", "--state", ""], "argument --state: it is empty"),
+        (["", "--out", "out"], "argument INPUT: it is empty"),
+        (["pages", "--out", "out", "--against", ""], "argument --against: it is empty"),
+        (["x" * 5000, "--out", "out"], "x... cannot be looked at (File name too long)"),
+        (["pages", "--out", "out", "--against", "x" * 5000], "x... cannot be looked at (File name too long)"),
+        (["pages", "--out", "x" * 5000], "--out xxx"),
+        (["pages", "--out", "out", "--state", "x" * 5000], "cannot be opened (File name too long)"),
+        (["pages", "--out", "out", "--state", "pages"], "the state pages cannot be opened"),
+        (["pages", "--out", "pages"], "--out pages: cannot be made"),
+        (["pages", "--out", "out", "--url-field", ""], "no column '' (--url-field)"),
+        (["pages", "--out", "out", "--write", "all"], "argument --write"),
+        (["pages", "--out", "out", "--set", "page.processes=-1"], "page.processes"),
+        (["pages", "--out", "out", "--set", f"near.k={'9' * 5000}"], "near.k"),
+        (["pages", "--out", "out", "--set", "near.threshold=nan"], "near.threshold"),
+    ],
+)
+def test_an_argument_that_cannot_be_is_named_before_anything_is_judged(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    named: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(PAGES[:2], Path("pages"))
+    assert main(["scan", *given]) == 2
+    said = capsys.readouterr().err
+    assert named in said and "Traceback" not in said
+    assert not list(tmp_path.rglob("verdicts*"))
+
+
 def test_what_is_piped_in_after_an_input_that_was_refused_is_what_is_scanned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

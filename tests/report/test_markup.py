@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.report.reports import HOSTILE, Parsed
 from worker.report.markup import Markup, address, breakable, escaped, joined, percent, shortened, table, tag
+from worker.urls import url_of_id
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -52,6 +54,13 @@ def test_only_addresses_of_the_web_can_be_followed(url: str, followed: bool) -> 
     assert (page.count("a") == 1) == followed
     assert Parsed(address(url, followed=False)).count("a") == 0
     assert len(page.words) <= 300
+
+
+@pytest.mark.parametrize("id_", ["a/b", "doc 17", "https://a.example/"])
+def test_a_page_without_a_url_is_shown_by_its_id_and_is_no_link(id_: str) -> None:
+    shown = address(url_of_id(id_))
+    assert re.sub("<[^>]*>", "", shown) == id_
+    assert "record:" not in shown and "href" not in shown
 
 
 def test_a_table_names_its_columns_and_rows() -> None:

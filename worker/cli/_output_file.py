@@ -15,13 +15,24 @@ from worker.errors import UsageError
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 
 
+def name_given(name: str) -> str:
+    """What an argument names.
+
+    Raises:
+        ArgumentTypeError: nothing, by which a path would be the folder that this runs in.
+    """
+    if not name:
+        raise argparse.ArgumentTypeError("it is empty: name a file or a folder, the one that this runs in with .")
+    return name
+
+
 def path_here(name: str) -> Path:
     """A file or folder to write to; inputs may be URLs, outputs not.
 
     Raises:
-        ArgumentTypeError: it is a URL, of which a folder called ``s3:`` would be made.
+        ArgumentTypeError: it has no name, or is a URL, of which a folder called ``s3:`` would be made.
     """
-    if _URL.match(name):
+    if _URL.match(name_given(name)):
         raise argparse.ArgumentTypeError(
             f"{name} is a URL, and results are written to this machine: name a path here, and copy from there what is "
             "in it when the command has ended"

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from worker.cli._output_file import path_here
+from worker.cli._output_file import name_given, path_here
 from worker.compose.installed import require
 from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
 from worker.compose.stopping import AskedToStop
@@ -46,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "inputs",
         nargs="+",
+        type=name_given,
         metavar="INPUT",
         help="files, folders, patterns, URLs that fsspec knows; - is standard input",
     )
@@ -56,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against",
         action="append",
+        type=name_given,
         default=[],
         metavar="OLD",
         help="pages that came before, as files or as a state: they get no verdict, new ones are compared with them, "
@@ -113,7 +115,12 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     except OSError as error:
         raise UsageError(f"--out {folder}: cannot be made ({error.strerror}); name another folder") from error
     checkpoint = begun(folder, arguments.resume)
-    task = _task(arguments, settings, is_begun=checkpoint is not None)
+    try:
+        task = _task(arguments, settings, is_begun=checkpoint is not None)
+    except OSError as error:
+        name = str(error.filename)
+        shown = name if len(name) < 200 else f"{name[:200]}..."
+        raise UsageError(f"{shown} cannot be looked at ({error.strerror}): name what this program can read") from error
     for archive in task.archives:
         chosen = [f"{role} from {column}" for role, column in archive.fields.items() if role != "file_encoding"]
         chosen += [f"in {archive.fields['file_encoding']}"] if "file_encoding" in archive.fields else []

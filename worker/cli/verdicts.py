@@ -74,9 +74,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
                 joined = join(arguments.join, arguments.on, rows, out)
                 said.append(f"{joined.told:,} of {joined.items:,} items have a verdict")
                 if joined.too_deep:
-                    said.append(
-                        f"{joined.too_deep:,} nest too deep or hold too long a number, and stand as they came"
-                    )
+                    said.append(f"{joined.too_deep:,} nest too deep or hold too long a number, and stand as they came")
             else:
                 (write_csv if arguments.format == CSV else write_jsonl)(rows, out)
     print(*account.in_words(), *said, sep="\n", file=sys.stderr)

@@ -52,8 +52,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 def address(url: str, *, followed: bool = True) -> Markup:
     """A URL, whatever it holds, written from left to right; one of the web can be followed where that is wanted. Of a
     page that has none its id stands there."""
-    url = id_of_url(url) or url
-    inner = tag("bdi", breakable(shortened(url, _LONGEST_URL)), dir="ltr")
+    inner = tag("bdi", breakable(shortened(id_of_url(url) or url, _LONGEST_URL)), dir="ltr")
     if not followed or not url.startswith(("http://", "https://")) or len(url) > _LONGEST_URL:
         return tag("span", inner, class_="url")
     return tag("a", inner, class_="url", href=url, rel="noopener noreferrer")
