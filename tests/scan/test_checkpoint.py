@@ -30,6 +30,14 @@ def test_it_is_read_as_it_was_written_until_the_scan_has_ended(tmp_path: Path) -
     assert Checkpoint.read(tmp_path) is None
 
 
+def test_one_that_does_not_tell_of_each_archive_is_refused(tmp_path: Path) -> None:
+    Checkpoint(plan=PLAN).write(tmp_path)
+    file = tmp_path / "progress.json"
+    file.write_text(file.read_text().replace('"archive": 0', '"archive": 1'))
+    with pytest.raises(Refused, match="tells of 0 archives, and 1 are done"):
+        Checkpoint.read(tmp_path)
+
+
 @pytest.mark.parametrize("content", ["", "{}", '{"plan": 1}'])
 def test_one_that_cannot_be_read_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "progress.json").write_text(content)

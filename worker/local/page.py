@@ -136,9 +136,9 @@ def as_asked(page: object) -> FetchedPage:
     try:
         identity(page.url)
     except PageError as error:
-        own = page.id is not None and page.url == url_of_id(page.id)
-        name, move = ("id", "") if own else ("url", "; a text that has none is given with id= instead")
-        raise ValueError(f"{name} is {shown(page.id if own else page.url)}: {error.detail}{move}") from error
+        if page.id is not None and page.url == url_of_id(page.id):
+            raise ValueError(f"id is {error.detail}: give a shorter one") from error
+        raise ValueError(f"url is {error.detail}; a text that has none is given with id= instead") from error
     if page.body is None and page.text is None:
         raise ValueError("body and text are both None: give one of them; an empty page has b''")
     return page

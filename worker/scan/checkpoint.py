@@ -56,6 +56,10 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     ends: list[ArchiveEnd] = []
     seconds: float = 0.0
 
+    def __post_init__(self) -> None:
+        if len(self.ends) != self.archive:
+            raise ValueError(f"it tells of {len(self.ends)} archives, and {self.archive} are done")
+
     def write(self, folder: Path) -> None:
         """At every moment the file is the old one or the new one."""
         with renamed_when_whole(folder / FILE) as beside:
