@@ -7,6 +7,7 @@ Two settings are the program's own: ``START`` is the first page, ``BLOCK_MS`` ho
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from scrapy.spiders import SitemapSpider
 
 from crawler_plugin import PageBody
 from crawler_plugin.publishing import connection
+
+LOOPS = "the event loop runs"
+"""The log says so once Scrapy hears signals."""
 
 
 class PageItem(scrapy.Item):
@@ -287,6 +291,10 @@ def main(arguments: list[str]) -> int:
     process = process(told)
     crawler = process.create_crawler(spider)
     process.crawl(crawler, start=start)
+    if told.get("TWISTED_REACTOR_ENABLED") is not False:  # else all of the crawl is in the loop
+        from twisted.internet import reactor
+
+        reactor.callLater(0, logging.getLogger(__name__).info, LOOPS)  # type: ignore[arg-type]
     process.start()
     if crawler.stats is not None:
         Path(stats).write_text(json.dumps(crawler.stats.get_stats(), default=str), encoding="utf-8")

@@ -16,6 +16,7 @@ import pytest
 import scrapy
 
 from tests.crawler_plugin.crawling import DEADLINE_S, Crawl, Ended, Site, crawl, serve
+from tests.crawler_plugin.spiders import LOOPS
 from tests.local.crawled import WORDS, shop
 from tests.processes import children
 from tests.waiting import wait_for
@@ -178,6 +179,8 @@ def test_a_crawl_that_is_interrupted_while_its_state_is_opened_makes_no_request_
     with serve(site_of_copies()) as site:
         starting = Crawl(tmp_path, "judged", site.url("/"), told | loop | {"DEDUP_STATE": str(state), **QUIET})
         starting.wait_for_log("pages are compared in this process")
+        if "TWISTED_REACTOR_ENABLED" not in loop:
+            starting.wait_for_log(LOOPS)
         starting.send_signal(signal.SIGINT)
         ended = starting.end()
         assert site.asked == []
