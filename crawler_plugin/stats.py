@@ -41,7 +41,7 @@ UNJUDGED: Final = "dedup/unjudged"
 DROPPED: Final = "dedup/dropped/"
 UNTOLD: Final = "dedup/untold"
 FEEDBACK: Final = "dedup/feedback/"
-FEEDBACK_ERRORS: Final = "dedup/feedback/errors"
+FEEDBACK_ERRORS: Final = "dedup/feedback_errors"
 FEEDBACK_BY: Final = "dedup/feedback_by/"
 
 STATS: Final[Mapping[str, str]] = {

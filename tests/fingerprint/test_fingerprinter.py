@@ -139,6 +139,11 @@ def test_too_few_features_make_no_fingerprint_and_say_why(text: str, minimum: in
     assert (made.fingerprint is None) == (reason is not None)
 
 
+def without_hints(made: Fingerprinted) -> Fingerprinted:
+    """What a text gives wherever it comes from: a page's title and address are no part of it."""
+    return msgspec.structs.replace(made, title=0, template=0)
+
+
 SHELL = b"<!doctype html><title></title><div id=root></div><script src=/app.js></script>"
 """A page that scripts fill."""
 
@@ -201,7 +206,7 @@ def test_no_hash_of_a_text_is_that_of_the_bytes_or_the_address_that_it_is_spelle
 def test_bytes_in_the_form_of_text_are_those_of_the_text_in_utf8(fingerprinter: Fingerprinter) -> None:
     text = "…—🎉"
     made = fingerprinter.of_page(text.encode(), PageMeta(url=URL, form="text"))
-    assert made == fingerprinter.of_text(text, "https://example.org/elsewhere")
+    assert without_hints(made) == fingerprinter.of_text(text, "https://example.org/elsewhere")
 
 
 def test_short_pages_of_the_same_text_are_alike_however_it_is_spelled(fingerprinter: Fingerprinter) -> None:
@@ -225,7 +230,7 @@ def test_the_main_text_of_a_page_counts_and_its_encoding_does_not(fingerprinter:
         fingerprinter(page.format(name, text).encode(name), PageMeta(url=URL, content_type="text/html"))
         for name in ("utf-8", "gbk", "gb18030")
     }
-    assert made == {fingerprinter.of_text(text, URL)}
+    assert set(map(without_hints, made)) == {fingerprinter.of_text(text, URL)}
 
 
 @pytest.mark.parametrize("hmm", [False, True], ids=["in compiled steps", "by definition"])
@@ -244,7 +249,7 @@ def test_a_page_tells_its_stages_as_it_comes_to_them(hmm: bool) -> None:
 def test_an_item_in_the_form_of_text_is_not_parsed(fingerprinter: Fingerprinter) -> None:
     text = "<p>fish</p> <b>water</b> salt 飞碟"
     made = fingerprinter.of_page(text.encode(), PageMeta(url=URL, form="text"))
-    assert made == fingerprinter.of_text(text, URL)
+    assert without_hints(made) == fingerprinter.of_text(text, URL)
     assert "p" in fingerprinter.explain(text, URL).words
 
 

@@ -130,7 +130,6 @@ def test_apart_a_page_that_takes_too_long_is_dead_and_the_next_has_the_verdict_o
     with Deduplicator(config=settings(page={"processes": 1, "timeout_seconds": 0.5}), apart=True) as local:
         dead = local.judge("http://a.example/", costly)
         assert (dead.kind, dead.reason) == ("dead", "parser-timeout")
-        assert local.look_up("no url", text=TEXT).reason == "bad-url"
         assert local.judge("http://b.example/", text=TEXT).kind == "unique"
         assert local.judge("http://c.example/", text=TEXT).duplicate_of == "http://b.example/"
 

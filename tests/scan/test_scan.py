@@ -231,7 +231,7 @@ def test_asked_to_stop_it_can_be_gone_on_with(
 def test_killed_while_the_last_files_are_written_it_writes_them_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path, archives: tuple[Path, Path]
 ) -> None:
-    def die(*arguments: Any) -> None:
+    def die(*arguments: Any, **named: Any) -> None:
         raise Killed
 
     out, kept = tmp_path / "out", tmp_path / "kept"

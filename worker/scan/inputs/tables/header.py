@@ -41,7 +41,8 @@ def delimiter_of(content: bytes, names: Collection[str | None] = ()) -> str | No
 def header_of(content: bytes, delimiter: str) -> list[str]:
     """The names in the first row."""
     content = content.removeprefix(BOM)[:_MOST]
-    text = _BEFORE.sub(b"", content, count=1).decode(errors="replace")
+    before = _BEFORE.match(content)
+    text = content[before.end() if before else 0 :].decode(errors="replace")
     try:
         return [name.strip() for name in next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])]
     except csv.Error:
