@@ -207,3 +207,8 @@ def url_of_id(id_: str) -> str:
 def id_of_url(url: str) -> str | None:
     """The id for which ``url_of_id`` made this; None where it is a URL."""
     return unquote(url[len(_RECORD) :]) if url.startswith(_RECORD) else None
+
+
+def id_or_url(url: str) -> str:
+    """As people know the page: its id where the URL stands for one."""
+    return id_of_url(url) or url

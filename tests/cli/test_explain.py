@@ -17,6 +17,7 @@ from worker.config import Settings
 from worker.errors import UsageError
 from worker.local import Deduplicator
 from worker.messages import PageMeta
+from worker.urls import url_of_id
 
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
 CALLED_IN_OTHER_WORDS = "你妈妈叫你回家吃饭啦，回家罗回家罗"
@@ -370,10 +371,26 @@ def test_two_urls_of_a_state_are_compared_by_their_records(tmp_path: Path, capsy
     ]
 
 
+def test_pages_of_a_state_without_urls_are_named_by_their_ids(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = ["a/b ü 1", "shop:17"]
+    with Deduplicator(tmp_path / "state", Settings.model_validate({"index": {"memory_mb": 0}})) as local:
+        for id_, words in zip(ids, (SEA, SEA[::-1]), strict=True):
+            assert local.judge(text=" ".join(words), id=id_).kind == "unique"
+    for given in (ids, map(url_of_id, ids)):
+        assert run("--state", str(tmp_path / "state"), *given) == 0
+        told = capsys.readouterr().out
+        assert told.splitlines()[:2] == ["A  a/b ü 1  11 tokens", "B  shop:17  11 tokens"] and "record:" not in told
+    with pytest.raises(UsageError, match=r"has kept nothing of c/d: .*duplicate_of_id"):
+        run("--state", str(tmp_path / "state"), "c/d", ids[0])
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--state", "s", "a b", "http://a/"), "a b is no URL of a page .*give one with its scheme"),
+        (("--topic", "a b", "http://a/"), "a b is no URL of a page .*give one with its scheme"),
+        (("--state", "s", "http://", "a b"), "http:// is no URL of a page .*give one with its scheme"),
         (("--state", "s", "http://a/", "http://b/", "--bits", "32"), "leave --bits and --tagged out"),
         (("--topic", "http://a/", "http://b/", "--last", "0"), "--last 0"),
         (("--topic", "--tagged", "http://a/", "http://b/"), "leave --tagged out"),

@@ -55,20 +55,60 @@ def test_verdicts_of_workers_that_spell_urls_otherwise_are_found(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "odd", [r'"\ud800"', r'"\udfff\ud800 a"', r'{"\ud800": ["\ud83d\ude00", "\\ud800"]}', "NaN", "1" * 5000]
+    "odd",
+    [
+        rb'"\ud800"',
+        rb'"\udfff\ud800 a"',
+        rb'{"\ud800": ["\ud83d\ude00", "\\ud800"]}',
+        b"NaN",
+        b"-Infinity",
+        b"1" * 5000,
+        b"[-" + b"1" * 5000 + b"]",
+        b"1e400",
+        b"12345678901234567890.12345678901234567890",
+        b"1, \t\r" + b'"title": 2',
+        b'"\xff\xfe"',
+        b'"\xed\xa0\x80"',
+        '"页 \u2028 \x85"'.encode(),
+    ],
 )
-def test_no_item_ends_it_by_what_it_holds(tmp_path: Path, odd: str) -> None:
-    items = "".join(f'{{"url": "http://a.example/{n}", "title": {odd}}}\n' for n in range(3)) + '{"url": "\\ud800"}\n'
-    (tmp_path / "items.jsonl").write_text(items)
+def test_whatever_an_item_holds_it_gets_its_verdict_and_the_rest_of_it_stays_as_it_came(
+    tmp_path: Path, odd: bytes
+) -> None:
+    items = [b'{"url": "http://a.example/%d", "title": %s}' % (n, odd) for n in range(3)] + [rb'{"url": "\ud800"}']
+    (tmp_path / "items.jsonl").write_bytes(b"\n".join(items))
     out = io.BytesIO()
-    counted = join(tmp_path / "items.jsonl", "url", iter([row("http://a.example/1", 1)]), out)
-    lines = out.getvalue().decode().splitlines()
-    assert len(lines) == counted.items == 4
-    if counted.too_deep:
-        assert lines[:3] == items.splitlines()[:3]
-    else:
-        assert [repr(json.loads(line)["title"]) for line in lines[:3]] == [repr(json.loads(odd))] * 3
-        assert json.loads(lines[1])["dedup"]["verdict"] == "unique"
+    assert join(tmp_path / "items.jsonl", "url", iter([row("http://a.example/1", 1)]), out) == (4, 1, 0)
+    lines = out.getvalue().split(b"\n")[:-1]
+    assert [line.partition(b', "dedup": ')[0] + b"}" for line in lines] == items
+    assert [line.partition(b', "dedup": ')[2][:-1] for line in lines[::2]] == [b"null", b"null"]
+    assert json.loads(lines[1].partition(b', "dedup": ')[2][:-1])["verdict"] == "unique"
+
+
+def test_a_mark_before_the_first_item_costs_no_verdict(tmp_path: Path) -> None:
+    (tmp_path / "items.jsonl").write_bytes(b'\xef\xbb\xbf{"url": "http://a.example/"}\r\n')
+    out = io.BytesIO()
+    assert join(tmp_path / "items.jsonl", "url", iter([row("http://a.example/", 1)]), out) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("title", [r'"\ud800"', "NaN", '"\\u9875"'])
+def test_an_item_that_was_joined_before_has_the_new_verdict_alone(tmp_path: Path, title: str) -> None:
+    item = f'{{"url": "http://a.example/", "title": {title}, "dedup": {{"verdict": "duplicate"}}}}\n'
+    found, counted = joined(tmp_path, item, row("http://a.example/", 1))
+    assert counted == (1, 1, 0)
+    assert repr(found[0]["title"]) == repr(json.loads(title))
+    assert found[0]["dedup"]["verdict"] == "unique"
+
+
+def test_an_item_that_was_joined_before_and_cannot_be_written_anew_stays_as_it_came_and_is_counted(
+    tmp_path: Path,
+) -> None:
+    item = f'{{"url": "http://a.example/", "n": {"1" * 5000}, "dedup": null}}'
+    (tmp_path / "items.jsonl").write_text(f'{item}\n{{"url": "http://b.example/"}}\n')
+    out = io.BytesIO()
+    rows = [row("http://a.example/", 1), row("http://b.example/", 2)]
+    assert join(tmp_path / "items.jsonl", "url", iter(rows), out) == (2, 1, 1)
+    assert out.getvalue().decode().splitlines()[0] == item
 
 
 def test_items_of_a_page_that_was_fetched_again_get_the_verdicts_in_the_order_of_the_fetches(tmp_path: Path) -> None:

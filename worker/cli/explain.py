@@ -31,7 +31,7 @@ from worker.messages import PageMeta
 from worker.page.extract import blocks_of
 from worker.page.main_text.content import PageBlock
 from worker.pool.process_pool import ProcessPool
-from worker.urls import canonical_url
+from worker.urls import canonical_url, id_or_url, url_of_id
 
 if TYPE_CHECKING:
     from worker.config import PageSettings, Settings
@@ -75,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--state",
         type=Path,
         metavar="DIR",
-        help="A and B are URLs that this state has kept; it has their records, and no text",
+        help="A and B are URLs that this state has kept, or ids of pages without one; it has records, no texts",
     )
     source.add_argument("--topic", action="store_true", help="A and B are URLs whose pages are on the topic pages")
     parser.add_argument(
@@ -119,7 +119,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
         kept = survivors_of(arguments.state, settings, made, _urls(arguments))
         compared = compare(*map(as_explained, kept), near=rule, layout=layout)
-        _show(arguments, Explanation((kept[0].url, kept[1].url), compared, rules(rule, *kept)))
+        names = (id_or_url(kept[0].url), id_or_url(kept[1].url))
+        _show(arguments, Explanation(names, compared, rules(rule, *kept)))
         return 0
     sides = _sides_of_topic(arguments, settings) if arguments.topic else _sides(arguments, settings.page.max_bytes)
     for side in sides:
@@ -187,11 +188,12 @@ def _sides_of_topic(arguments: argparse.Namespace, settings: Settings) -> tuple[
 
 
 def _urls(arguments: argparse.Namespace) -> tuple[str, str]:
-    """Both as the index and the topic have them."""
+    """Both as the index and the topic have them. In a state, what is no URL is the id of a page that has none."""
     urls = []
     for given in (arguments.a, arguments.b):
         try:
-            urls.append(canonical_url(given))
+            is_id = arguments.state is not None and "://" not in given
+            urls.append(canonical_url(url_of_id(given) if is_id else given))
         except ValueError as error:
             raise UsageError(f"{_printable(given)} is no URL of a page ({error}); give one with its scheme") from error
     return urls[0], urls[1]

@@ -13,7 +13,7 @@ from worker.errors import CheckFailed, UsageError
 from worker.jobs.account import JobAccount
 from worker.jobs.formats import CSV, FORMATS, JSONL, PARQUET, write_as_parquet, write_csv, write_jsonl
 from worker.jobs.from_topics import JobTopics
-from worker.jobs.joining import join
+from worker.jobs.joining import FIELD, join
 from worker.stream.kafka.connection import client_options
 
 if TYPE_CHECKING:
@@ -73,8 +73,11 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             if arguments.join is not None:
                 joined = join(arguments.join, arguments.on, rows, out)
                 said.append(f"{joined.told:,} of {joined.items:,} items have a verdict")
-                if joined.too_deep:
-                    said.append(f"{joined.too_deep:,} nest too deep or hold too long a number, and stand as they came")
+                if joined.as_it_came:
+                    said.append(
+                        f"{joined.as_it_came:,} nest too deep, or hold too long a number beside an older {FIELD}, and "
+                        "stand as they came"
+                    )
             else:
                 (write_csv if arguments.format == CSV else write_jsonl)(rows, out)
     print(*account.in_words(), *said, sep="\n", file=sys.stderr)

@@ -19,6 +19,7 @@ from worker.index.entries import Survivor
 from worker.local.deduplicator import alone
 from worker.local.state_file import BLOCKS, StateFile
 from worker.messages import Block
+from worker.urls import id_or_url
 
 
 def survivors_of(folder: Path, settings: Settings, made: Recipe, urls: tuple[str, str]) -> tuple[Survivor, Survivor]:
@@ -35,8 +36,8 @@ def survivors_of(folder: Path, settings: Settings, made: Recipe, urls: tuple[str
     for url in urls:
         if url not in found:
             raise UsageError(
-                f"{folder} has kept nothing of {url}: it was never judged, was near to an earlier page, or has "
-                "expired. Give the URL that its verdict names as duplicate_of"
+                f"{folder} has kept nothing of {id_or_url(url)}: it was never judged, was near to an earlier page, or "
+                "has expired. Give the URL that its verdict names as duplicate_of with its scheme, or duplicate_of_id"
             )
     return found[urls[0]], found[urls[1]]
 

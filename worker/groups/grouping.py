@@ -24,7 +24,7 @@ from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
 from worker.groups.nearness import Near, distance, page_of, sketched_similarity
 from worker.groups.verdict_lines import VerdictLines
 from worker.scan.rows import VerdictRow
-from worker.urls import canonical_url
+from worker.urls import canonical_url, id_or_url
 
 Rows = npt.NDArray[np.int64]
 """Places in the file at which rows begin, ascending."""
@@ -150,8 +150,8 @@ class Grouping:
             far = other
         if far is not None:
             raise UsageError(
-                f"{self._lines.path}: page {row.id!r} is a {row.verdict} of {far.url}, and by these settings the two "
-                "are not near: name the settings of the scan with --config"
+                f"{self._lines.path}: page {row.id!r} is a {row.verdict} of {id_or_url(far.url)}, and by these "
+                "settings the two are not near: name the settings of the scan with --config"
             )
         return None
 

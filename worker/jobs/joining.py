@@ -19,19 +19,21 @@ TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason")
 
 
 class Joined(NamedTuple):
-    """How many items there were, how many of them have a verdict, and how many are nested too deep to be read."""
+    """How many items there were, how many of them have a verdict, and how many are written as they came."""
 
     items: int
     told: int
-    too_deep: int
+    as_it_came: int
 
 
 def join(items: Path, on: str, rows: Iterable[JobRow], out: BinaryIO) -> Joined:
     """Write the items in their order, each with the verdict on its page, or null, in the field ``dedup``.
 
     ``items`` are JSON lines, and ``on`` is the field that holds the page's URL, in whatever spelling. Of a page that
-    was fetched several times the items get the verdicts in the order in which it was; further ones get the last. An
-    item that Python does not read, nested too deep or with a number too long, is written as it came.
+    was fetched several times the items get the verdicts in the order in which it was; further ones get the last. The
+    field is put behind the others, whose bytes stay as they came; an item that has such a field already is written
+    anew. One that Python does not read, or cannot write anew (nested too deep, a number of thousands of digits), is
+    written as it came.
 
     Raises:
         UsageError: the file cannot be read, or a line is no item that has such a field.
@@ -39,34 +41,44 @@ def join(items: Path, on: str, rows: Iterable[JobRow], out: BinaryIO) -> Joined:
     found: dict[str, deque[JobRow]] = defaultdict(deque)
     for row in sorted(rows, key=lambda row: (row.partition, row.offset)):
         found[_url_of(row.url_as_given or row.url)].append(row)
-    count = told = too_deep = 0
+    count = told = as_it_came = 0
     try:
-        with items.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
+        with items.open("rb") as lines:
+            for number, line in enumerate(map(bytes.strip, lines), 1):
+                if not line:
                     continue
                 count += 1
-                verdict = None
                 try:
                     item = _item(items, number, line, on)
                     verdict = _next(found.get(_url_of(item[on])))
-                    item[FIELD] = None if verdict is None else {name: getattr(verdict, name) for name in TOLD}
-                    written = json.dumps(item, ensure_ascii=False)
-                except (RecursionError, ValueError):
-                    written = line.strip()
-                    too_deep += 1
-                # Half of a surrogate pair, which JSON may hold as an escape, is written as that again.
-                out.write(written.encode(errors="backslashreplace") + b"\n")
+                    line = _with_verdict(line, item, verdict)
+                except (RecursionError, ValueError):  # the latter of a number of thousands of digits
+                    verdict = None
+                    as_it_came += 1
+                out.write(line + b"\n")
                 told += verdict is not None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise UsageError(f"{items} cannot be read as lines of JSON ({error}): give --join the crawl's feed") from error
-    return Joined(count, told, too_deep)
+    return Joined(count, told, as_it_came)
 
 
-def _item(items: Path, number: int, line: str, on: str) -> dict[str, Any]:
+def _with_verdict(line: bytes, item: dict[str, Any], verdict: JobRow | None) -> bytes:
+    told = None if verdict is None else {name: getattr(verdict, name) for name in TOLD}
+    if FIELD not in item:
+        return line[:-1] + b", " + json.dumps({FIELD: told}, ensure_ascii=False)[1:].encode()
+    anew = json.dumps(json.loads(_text(line)) | {FIELD: told}, ensure_ascii=False)
+    return anew.encode(errors="backslashreplace")  # half of a surrogate pair is the escape again that it was
+
+
+def _text(line: bytes) -> str:
+    """Bytes that are no UTF-8 are halves of surrogate pairs in it: they cost no item its verdict."""
+    return line.decode("utf-8-sig", errors="surrogateescape")
+
+
+def _item(items: Path, number: int, line: bytes, on: str) -> dict[str, Any]:
     try:
-        item = json.loads(line)
-    except json.JSONDecodeError as error:  # another ValueError is about a number of thousands of digits
+        item = json.loads(_text(line), parse_int=str)  # Python converts no number of thousands of digits
+    except json.JSONDecodeError as error:
         raise UsageError(f"{items}, line {number} is no JSON ({error}): write the feed as .jsonl") from error
     if not isinstance(item, dict) or on not in item:
         raise UsageError(f"{items}, line {number} has no field {on!r}: name the one with the page's URL with --on")

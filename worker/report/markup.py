@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from worker.urls import id_of_url
+from worker.urls import id_or_url
 
 _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
@@ -52,7 +52,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 def address(url: str, *, followed: bool = True) -> Markup:
     """A URL, whatever it holds, written from left to right; one of the web can be followed where that is wanted. Of a
     page that has none its id stands there."""
-    inner = tag("bdi", breakable(shortened(id_of_url(url) or url, _LONGEST_URL)), dir="ltr")
+    inner = tag("bdi", breakable(shortened(id_or_url(url), _LONGEST_URL)), dir="ltr")
     if not followed or not url.startswith(("http://", "https://")) or len(url) > _LONGEST_URL:
         return tag("span", inner, class_="url")
     return tag("a", inner, class_="url", href=url, rel="noopener noreferrer")

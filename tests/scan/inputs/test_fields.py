@@ -102,6 +102,21 @@ def test_a_text_in_no_encoding_is_no_body_and_a_body_in_any_bytes_is_one() -> No
 
 
 @pytest.mark.parametrize(
+    ("row", "id_"),
+    [
+        ({"id": 17, "url": "http://a.example/"}, "17"),
+        ({"url": "http://user:secret@a.example/"}, "http://a.example/"),
+        ({"id": "http://user:secret@a.example/", "url": "http://b.example/"}, "http://a.example/"),
+        ({}, None),
+    ],
+)
+def test_a_row_without_a_page_keeps_the_id_that_the_page_would_have(row: dict[str, object], id_: str | None) -> None:
+    columns = ["id", "url", "text"]
+    found = Chosen("a", Fields(), columns, []).page({"text": None, **row}, RecordPlace("a", 0))
+    assert isinstance(found, BrokenRecord) and (found.reason, found.id) == ("no-body", id_)
+
+
+@pytest.mark.parametrize(
     ("said", "expected"),
     [
         ("2026-01-02T03:04:05Z", AT),

@@ -37,7 +37,7 @@ def test_the_files_of_a_folder_are_pages_in_the_order_of_their_paths(tmp_path: P
     assert pages[0].page.body == html(1).encode()
     assert [page.page.content_type for page in pages] == ["text/html", "text/html", "text/plain", "text/html"]
     assert [page.place for page in pages][1] == (str(folder / "b/2.html"), 0)
-    assert {Path(one.place.file).name: one.reason for one in broken_of(archive)} == {
+    assert {one.id: one.reason for one in broken_of(archive)} == {
         "cut.html.gz": "damaged",
         "large.html": "too-large",
         "picture.png": "no-page",

@@ -16,7 +16,7 @@ from worker.moments import since_1970
 from worker.page.decode import UndecodableError, decode
 from worker.page.extract import detected_encoding
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
-from worker.urls import url_of_id
+from worker.urls import url_of_id, without_userinfo
 
 GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     "url": (
@@ -138,11 +138,12 @@ class Chosen:
         body = body if isinstance(body, str | bytes) else None
         text = text if isinstance(text, str) else None
         if body is None and text is None:
+            known = id_ or (without_userinfo(url) if url else None)
             if isinstance(unread, bytes):
                 why = f"{self.by_role['text']} is text in no encoding that can be told: name it with --encoding"
-                return BrokenRecord(place, "no-body", why, id_)
+                return BrokenRecord(place, "no-body", why, known)
             where = " nor in ".join(self.by_role[role] for role in ("body", "text") if role in self.by_role)
-            return BrokenRecord(place, "no-body", f"no characters or bytes in {where}", id_)
+            return BrokenRecord(place, "no-body", f"no characters or bytes in {where}", known)
         if not url:
             url = _stand_in(id_, place)
         spider = _word(said.get("spider"))

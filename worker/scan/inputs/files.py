@@ -118,32 +118,33 @@ class PageFiles:
 
     def _page(self, one: FilePage) -> ArchivedPage | BrokenRecord:
         place = RecordPlace(one.file.name, 0)
+        below = one.file.below
+        id_ = printable(below.partition("/")[2]) if self._is_folder else one.file.name
         if one.kind not in (*_CONTENT_TYPES, "mhtml"):
-            return BrokenRecord(place, "damaged" if one.kind == "damaged" else "no-page", one.why)
+            return BrokenRecord(place, "damaged" if one.kind == "damaged" else "no-page", one.why, id_)
         try:
             reading = one.file.open()
         except UsageError as error:
-            return BrokenRecord(place, "damaged", str(error))
+            return BrokenRecord(place, "damaged", str(error), id_)
         body = bytearray()
         most = max(self._most_bytes, _MOST_MHTML) if one.kind == "mhtml" else self._most_bytes
         try:
             for piece in pieces(reading, one.compression):
                 if piece.damage:
-                    return BrokenRecord(place, "damaged", piece.damage)
+                    return BrokenRecord(place, "damaged", piece.damage, id_)
                 body += piece.content
                 if len(body) > most:
-                    return BrokenRecord(place, "too-large", f"more than {most} bytes")
+                    return BrokenRecord(place, "too-large", f"more than {most} bytes", id_)
         finally:
             reading.close()
-        below = one.file.below
         url = file_url(below if self._is_folder else one.file.where)
         if one.kind == "mhtml":
             saved = saved_page(bytes(body))
             if saved is None:
-                return BrokenRecord(place, "no-page", f"{one.file.name} has no part that is HTML or text")
+                return BrokenRecord(place, "no-page", f"{one.file.name} has no part that is HTML or text", id_)
             if len(saved.body) > self._most_bytes:
-                return BrokenRecord(place, "too-large", f"more than {self._most_bytes} bytes of HTML")
+                return BrokenRecord(place, "too-large", f"more than {self._most_bytes} bytes of HTML", id_)
             page = FetchedPage(saved.url or url, saved.body, content_type=saved.content_type, fetched=saved.fetched)
         else:
             page = FetchedPage(url, bytes(body), content_type=_CONTENT_TYPES[one.kind])
-        return ArchivedPage(place, printable(below.partition("/")[2]) if self._is_folder else one.file.name, page)
+        return ArchivedPage(place, id_, page)

@@ -45,8 +45,7 @@ class ArchivedPage:
 class BrokenRecord:
     """A record that no page can be read from, or a stretch of a file in which none can be found.
 
-    ``id`` is what its owner calls it, where that could be read. ``reason`` is one word for counting, ``detail`` is for
-    people:
+    ``id`` is that of a page, where it could be read. ``reason`` is one word for counting, ``detail`` is for people:
 
     ============  ==================================================================================================
     damaged       the file does not say there what its form asks for: a checksum, a length, a mark, or its end is off
@@ -63,6 +62,10 @@ class BrokenRecord:
     reason: str
     detail: str
     id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.id is not None and "://" in self.id:
+            object.__setattr__(self, "id", without_userinfo(self.id))
 
 
 class Archive(Protocol):

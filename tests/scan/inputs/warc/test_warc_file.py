@@ -101,13 +101,13 @@ def test_a_body_that_unpacks_to_more_than_allowed_is_too_large(tmp_path: Path) -
 def test_a_record_that_is_too_large_is_named_and_passed(packed: bool, tmp_path: Path) -> None:
     warc = Warc(packed=packed)
     warc.add(url(1), BODY)
-    warc.add(url(2), b"<p>" + b"a " * 2_000_000)
+    large = warc.add(url(2), b"<p>" + b"a " * 2_000_000)
     warc.add(url(3), b"\x89PNG" * 1_000_000, http=[("Content-Type", "image/png")])
     warc.add(url(4), BODY)
     archive = archive_of(put(tmp_path, "a", warc.content))
     assert [page.page.url for page in pages_of(archive)] == [url(1), url(4)]
     (broken,) = broken_of(archive)
-    assert broken.reason == "too-large" and "4000" in broken.detail
+    assert (broken.reason, broken.id) == ("too-large", large.strip("<>")) and "4000" in broken.detail
     assert archive.passed_over == {"not-text": 1}
 
 

@@ -16,6 +16,7 @@ from worker.scan.inputs.warc.http_response import HttpResponse, body_of, http_re
 from worker.scan.inputs.warc.kept_records import KeptRecords
 from worker.scan.inputs.warc.record_search import FoundRecord, records_of
 from worker.scan.inputs.warc.web_record import RecordForm, WebRecord
+from worker.urls import without_userinfo
 
 _TEXT_TYPE: Final = re.compile(r"text/(?!css|javascript|calendar|dns)|application/.*(html|xml)|$", re.IGNORECASE)
 """Content types of pages; nothing said is one of them."""
@@ -86,14 +87,15 @@ class WarcFile(PackedFile):
             response = http_response(record.block) if record and record.kind == "response" else None
             no_page = _no_page(record, response) if record else None
             if found.broken or record is None:
-                yield found, record, no_page or BrokenRecord(place, found.broken, found.detail)
+                id_ = _id(record) if record else None
+                yield found, record, no_page or BrokenRecord(place, found.broken, found.detail, id_)
             else:
                 yield found, record, no_page or self._page(record, response, place)
 
     def _page(
         self, record: WebRecord, response: HttpResponse | None, place: RecordPlace
     ) -> ArchivedPage | BrokenRecord:
-        id_ = record.id or None
+        id_ = _id(record)
         if not record.url:
             return BrokenRecord(place, "damaged", "the record has no WARC-Target-URI", id_)
         content_type, body = record.content_type, record.block
@@ -115,13 +117,17 @@ class WarcFile(PackedFile):
             content_type=None if is_text else content_type,
             fetched=record.fetched,
         )
-        return ArchivedPage(place, record.id or record.url, page)
+        return ArchivedPage(place, id_ or record.url, page)
 
     def _is_packed_as_a_whole(self) -> bool:
         """Whether the first member holds more than a record."""
         found = records_of(self.pieces(), self.most_bytes, self._form)
         first = next((one for one in found if not one.broken), None)
         return first is not None and first.stored is None
+
+
+def _id(record: WebRecord) -> str | None:
+    return record.id or without_userinfo(record.url) or None
 
 
 def _no_page(record: WebRecord, response: HttpResponse | None) -> str | None:
