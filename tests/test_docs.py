@@ -322,3 +322,10 @@ class TestVersion:
         assert project["version"] == __version__
         sources = [path for folder in ("worker", "crawler_plugin") for path in (ROOT / folder).rglob("*.py")]
         assert [path for path in sources if f'"{__version__}"' in text_of(path)] == []
+
+
+def test_the_tests_that_are_said_to_hold_something_are_there() -> None:
+    named = [name for page in PAGES for name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of(page))]
+    assert len(named) > 50
+    for file, test in named:
+        assert f"def {test}(" in (ROOT / file).read_text(), f"{file}::{test}"

@@ -69,7 +69,7 @@ def test_what_fails_on_a_url_costs_neither_the_request_nor_the_verdict_and_is_sa
     monkeypatch.setattr(template_memory, "groups_of", fails)
     assert made.process_request(Request(TRAP.format(99))) is None
     made._learning.learn(TRAP.format(98), "duplicate")
-    assert counted(made) == {"errors": 2}
+    assert counted(made) == {"dedup/feedback_errors": 2}
     assert sum("DEDUP_FEEDBACK failed" in record.getMessage() for record in caplog.records) == 1
 
 
