@@ -159,9 +159,8 @@ def records_of(pieces: Iterable[UnpackedPiece], most_bytes: int, form: RecordFor
             continue
         detail = "its header has no end, or no length" if size is None else _mismatch(ahead, size, form)
         if ahead.damage is not None and (detail or _is_cut(ahead, here, size or 0)):
-            _search(
-                ahead, form
-            )  # what is unpacked of it cannot be trusted; it is told of as the damage that comes next
+            # What is unpacked of it cannot be trusted; it is told of as the damage that comes next.
+            _search(ahead, form)
         elif detail or size is None:
             yield here._replace(broken="damaged", detail=detail)
             is_told = True
