@@ -25,14 +25,28 @@ BEFORE: Final = 66
 """Pages in the state that is rewritten, one a block."""
 JUDGED: Final = 5
 PAGES: Final = [page for page, _ in crawl(3, BEFORE + JUDGED + 3)]
+CRAWL: Final = [page for page, _ in crawl(4, 120)]
+TEXT: Final = "Saucers glide over the old harbour at night, says the master, and nobody knows where they land then"
 MOST_CALLS: Final = 40
 """More than a run makes; the last one is killed at its end."""
+
+
+def settings(**sections: Any) -> Settings:
+    """With two processes."""
+    plain = {"features": {"units": "characters"}, "page": {"processes": 2}, "index": {"memory_mb": 0}}
+    return Settings.model_validate(plain | sections)
 
 
 def judge(local: Deduplicator, page: FetchedPage, *, durable: bool = False) -> str:
     """The verdict in a line."""
     verdict = local.judge(page.url, page.body, text=page.text, headers=page.headers, durable=durable)
     return f"{verdict.kind} {verdict.duplicate_of} {verdict.reason}"
+
+
+def expected(pages: list[FetchedPage]) -> list[str]:
+    """The verdicts of one that is never interrupted."""
+    with Deduplicator(config=SETTINGS) as local:
+        return [judge(local, page) for page in pages]
 
 
 def kill() -> None:
