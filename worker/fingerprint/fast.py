@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -13,8 +14,9 @@ from worker.fingerprint.hashing import LONGEST_SIPPED, Hashes, hash_bytes, hash_
 from worker.fingerprint.kernels import cutting, siphash, sketching, spelling, voting, xxh3
 from worker.fingerprint.key import Key
 from worker.fingerprint.sketch import BANDS, BIGRAMS_UP_TO, SKETCH_BYTES, Numbering
+from worker.page.words.folding import TONES
 from worker.page.words.noise import LEAST_SHARE, NoiseWords
-from worker.page.words.normalise import in_one_script, normalise_by_definition, table
+from worker.page.words.normalise import in_one_script, normalise_by_definition, table, toned
 from worker.page.words.scripts import SCRIPTS, code_points, language_of, tables
 from worker.page.words.segment import Dictionary
 from worker.page.words.weigh import LARGEST_SHARE, PAIRS
@@ -217,36 +219,49 @@ class _Tables(NamedTuple):
     expanding: npt.NDArray[np.uint32]
     bounds: npt.NDArray[np.int64]
     expansions: npt.NDArray[np.uint32]
+    pairs: npt.NDArray[np.uint64]
+    paired: npt.NDArray[np.uint32]
     classes: npt.NDArray[np.uint8]
     scripts: npt.NDArray[np.uint8]
+    tones: npt.NDArray[np.uint64]
+    moved: npt.NDArray[np.uint64]
 
 
 @cache
 def _tables(fold_traditional: bool) -> _Tables:
-    spelling, spellings = table(fold_traditional=fold_traditional)
-    lengths = [0, *map(len, spellings.values())]
+    codes, several, pairs = table(fold_traditional=fold_traditional)
+    lengths = [0, *map(len, several.values())]
     return _Tables(
-        spelling,
-        np.array(list(spellings), np.uint32),
+        codes,
+        np.array(list(several), np.uint32),
         np.cumsum(lengths),
-        code_points("".join(spellings.values())).copy(),
+        code_points("".join(several.values())).copy(),
+        np.array([first << 32 | second for first, second in sorted(pairs)], np.uint64),
+        np.array([pairs[pair] for pair in sorted(pairs)], np.uint32),
         *tables(),
+        *(_in_one(ends) for ends in zip(*sorted(TONES.items()), strict=True)),
     )
+
+
+def _in_one(pairs: Iterable[str]) -> npt.NDArray[np.uint64]:
+    return np.array([ord(first) << 32 | ord(second) for first, second in pairs], np.uint64)
 
 
 def _spell(text: str, fold_traditional: bool) -> npt.NDArray[np.uint32]:
     codes = code_points(text)
     found = _tables(fold_traditional)
-    mixed = 0
+    left = 0
     for room in (len(codes) + len(codes) // 8 + _LONGEST_SPELLING, (len(codes) + 1) * _LONGEST_SPELLING):
         spelled = np.empty(room, np.uint32)
-        length, mixed = spelling.spell(codes, *found[:5], spelled)
+        length, left = spelling.spell(codes, *found[:7], spelled)
         if length != spelling.TOO_LONG:
             break
     if length == spelling.COMPOSES:
         return code_points(normalise_by_definition(text, fold_traditional=fold_traditional)).copy()
-    if mixed:
-        return code_points(in_one_script(spelled[:length].tobytes().decode("utf-32-le"))).copy()
+    if left & spelling.MIXED:
+        return code_points(toned(in_one_script(spelled[:length].tobytes().decode("utf-32-le")))).copy()
+    if left & spelling.TONED:
+        spelling.move_tones(spelled, length, found.tones, found.moved, found.classes)
     return spelled[:length]
 
 

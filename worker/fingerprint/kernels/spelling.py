@@ -12,11 +12,21 @@ from worker.fingerprint.kernels.native import Array, kernel
 TOO_LONG: Final = -2
 """What ``spell`` returns where the spelling does not fit."""
 COMPOSES: Final = -1
-"""What ``spell`` returns for a text in which characters interact: ``normalise_by_definition`` has to spell it."""
+"""What ``spell`` returns for a text that only ``normalise_by_definition`` can spell."""
+MIXED, TONED = 1, 2
 
 
-_WITHOUT_BLANKS = 1 | 16 | 32  # ``worker.page.words.scripts``: HAN, UNSPACED, IDEOGRAPH
+_PLAIN, _LETTER, _MARK = 2, 4, 8  # of ``worker.page.words.scripts``
+_WITHOUT_BLANKS = 1 | 16 | 32  # HAN, UNSPACED, IDEOGRAPH
 _FIRST_WITHOUT_BLANKS = np.uint32(0xE01)
+
+# Of the table of ``worker.page.words.normalise``.
+_COMPOSES, _JOINS, _KEEPS = np.uint32(0x110001), np.uint32(1 << 21), np.uint32(1 << 21)
+_ORDER, _PAIRS, _IS_MARK = np.uint32(22), np.uint32(1 << 30), np.uint32(1 << 31)
+_CODE, _CLASS, _TONE = np.uint32(0x1FFFFF), np.uint32(0xFF), 255
+_MOST_MARKS = 30
+_NON_JOINER, _JOINER = np.uint32(0x200C), np.uint32(0x200D)
+_HEH, _TWO_EYED_HEH = np.uint32(0x647), np.uint32(0x6BE)
 
 
 @kernel("boolean(uint32)", inline=True)
@@ -40,6 +50,42 @@ def _closes_up(spelled: Array, length: int, code: Any, classes: Array) -> Any:
     return (before & _WITHOUT_BLANKS) != 0 and (classes[min(np.int64(code), last)] & _WITHOUT_BLANKS) != 0
 
 
+@kernel("boolean(uint32)", inline=True)
+def _is_composed(code: Any) -> Any:
+    """Whether it may be a Latin letter with marks, as letters without are that stand among them."""
+    return code - np.uint32(0xC0) < np.uint32(0x190) or code - np.uint32(0x1E00) < np.uint32(0x100)
+
+
+@kernel("boolean(uint32)", inline=True)
+def _ends_with_tone(code: Any) -> Any:
+    """Whether an o or u with a tone before it may move that tone: it is a, e or y, or says nothing by itself."""
+    return code == 0x61 or code == 0x65 or code == 0x79 or code == 0 or code >= np.uint32(0x110000)
+
+
+@kernel("int64(uint64[::1], uint32, uint32)", inline=True)
+def _find(pairs: Array, before: Any, code: Any) -> Any:
+    """Where a pair stands among ``pairs``, or -1."""
+    key = np.uint64(before) << np.uint64(32) | np.uint64(code)
+    at = np.searchsorted(pairs, key)
+    return at if at < pairs.size and pairs[at] == key else -1
+
+
+@kernel("void(uint32[::1], int64, uint64[::1], uint64[::1], uint8[::1])")
+def move_tones(spelled: Array, length: int, ends: Array, moved: Array, classes: Array) -> None:
+    """As ``worker.page.words.normalise.toned``: ``ends`` are its pairs of letters, ascending, and ``moved`` theirs."""
+    last = classes.size - 1
+    for place in range(length - 1):
+        if not _ends_with_tone(spelled[place + 1]):
+            continue
+        at = _find(ends, spelled[place], spelled[place + 1])
+        if at < 0:
+            continue
+        if place + 2 < length and classes[min(np.int64(spelled[place + 2]), last)] & (_PLAIN | _LETTER | _MARK):
+            continue
+        spelled[place] = np.uint32(moved[at] >> np.uint64(32))
+        spelled[place + 1] = np.uint32(moved[at] & np.uint64(0xFFFFFFFF))
+
+
 @kernel(
     types.UniTuple(types.int64, 2)(
         types.Array(types.uint32, 1, "C", readonly=True),
@@ -47,34 +93,49 @@ def _closes_up(spelled: Array, length: int, code: Any, classes: Array) -> Any:
         types.uint32[::1],
         types.int64[::1],
         types.uint32[::1],
+        types.uint64[::1],
+        types.uint32[::1],
         types.uint8[::1],
         types.uint32[::1],
     )
 )
 def spell(
-    codes: Array, table: Array, expanding: Array, bounds: Array, expansions: Array, classes: Array, spelled: Array
+    codes: Array,
+    table: Array,
+    expanding: Array,
+    bounds: Array,
+    expansions: Array,
+    pairs: Array,
+    paired: Array,
+    classes: Array,
+    spelled: Array,
 ) -> tuple[int, int]:
     """The normalised spelling of ``codes``: writes it into ``spelled``, and returns its length, or ``COMPOSES``, and
-    whether Latin and Greek or Cyrillic letters stand side by side in it, which is left as it is.
+    what is left as it is: ``MIXED`` if Latin and Greek or Cyrillic letters stand side by side in it, ``TONED`` if
+    ``move_tones`` may move one.
 
     ``table`` is that of ``normalise``; ``expanding`` are its characters of several, ascending, which are spelled
-    ``expansions[bounds[i]:bounds[i + 1]]``. Where these have no room in ``spelled``, beyond as many characters as
-    ``codes`` has, it returns ``TOO_LONG``.
+    ``expansions[bounds[i]:bounds[i + 1]]``; ``pairs`` are its pairs, ascending, and ``paired`` what is written for
+    them. Where a spelling has no room in ``spelled``, beyond as many characters as ``codes`` has, it returns
+    ``TOO_LONG``.
     """
     last = table.size - 1
     length = 0
     blank = True  # at the beginning none is written
     other = False  # whether what was written last is Greek or Cyrillic
-    mixed = 0
+    left = 0
+    # The length behind the last mark; how many there are up to it in a row, the class of the last one, and whether any
+    # since the last character of class 0 has become no part of that.
+    marked, row, highest, loose = -1, 0, 0, False
     for place in range(codes.size):
         code = codes[place]
         spelling = table[min(np.int64(code), last)]
         if spelling < np.uint32(0x110000):
             if _is_greek_or_cyrillic(spelling):
-                mixed |= length > 0 and _is_latin(spelled[length - 1])
+                left |= MIXED * (length > 0 and _is_latin(spelled[length - 1]))
                 other = True
             elif other and spelling != np.uint32(0):
-                mixed |= _is_latin(spelling)
+                left |= _is_latin(spelling)
                 other = False
             elif spelling >= _FIRST_WITHOUT_BLANKS and blank and _closes_up(spelled, length, spelling, classes):
                 length -= 1
@@ -84,7 +145,66 @@ def spell(
             is_blank = spelling == np.uint32(0x20)
             length += (spelling != np.uint32(0)) & ~(is_blank & blank)
             blank = is_blank | (blank & (spelling == np.uint32(0)))
-        elif spelling == np.uint32(0x110001):
+        elif spelling >= _JOINS:
+            before = spelled[length - 1] if length > 0 else np.uint32(0)
+            if code == _NON_JOINER:
+                if before - np.uint32(0x620) < np.uint32(0x2E0) and classes[before] == _LETTER:
+                    spelled[length] = np.uint32(0x20)
+                    length += 1
+                    blank, other = True, False
+                continue
+            if code == _JOINER:
+                at = _find(pairs, spelled[length - 2], code) if length > 1 else np.int64(-1)
+                if at >= 0 and paired[at] == before:
+                    return COMPOSES, 0
+                continue
+            own = spelling & _CODE
+            order = np.int64(spelling >> _ORDER & _CLASS)
+            is_mark = spelling & _IS_MARK != np.uint32(0)
+            if is_mark:
+                if length != marked:
+                    highest, row, loose = 0, 0, False
+                row += 1
+                if row > _MOST_MARKS or 0 < order < highest:
+                    return COMPOSES, 0
+                marked = length
+                if before - np.uint32(0x370) < np.uint32(0x90) and own - np.uint32(0xE00) >= np.uint32(0x100):
+                    continue  # Greek has no marks
+            elif blank and _closes_up(spelled, length, own, classes):
+                length -= 1
+                before = spelled[length - 1]
+            if spelling & _PAIRS != np.uint32(0):
+                if loose and is_mark and order > 0:
+                    return COMPOSES, 0
+                at = _find(pairs, before, own)
+                if at >= 0:
+                    both = paired[at]
+                    if both == _COMPOSES:
+                        return COMPOSES, 0
+                    if both < _KEEPS:
+                        loose |= both == before
+                        highest = order
+                        spelled[length - 1] = both
+                        blank = False
+                        left |= TONED * _is_composed(both)
+                        continue
+                elif own == _TWO_EYED_HEH:
+                    own = _HEH
+                elif is_mark and _is_composed(before):
+                    return COMPOSES, 0  # this mark may go before one of that letter
+            if is_mark:
+                highest, loose = order, order > 0
+                left |= MIXED * (own - np.uint32(0x300) < np.uint32(0x230))  # it belongs to the word of these scripts
+            elif order == _TONE:
+                left |= MIXED * _is_greek_or_cyrillic(before)
+                if place + 1 < codes.size:
+                    left |= TONED * _ends_with_tone(table[min(np.int64(codes[place + 1]), last)])
+            spelled[length] = own
+            length += 1
+            if is_mark:
+                marked = length
+            blank, other = False, False
+        elif spelling == _COMPOSES:
             return COMPOSES, 0
         else:
             number = np.searchsorted(expanding, code)
@@ -98,15 +218,15 @@ def spell(
                     length -= 1
                 if length > 0:
                     before = spelled[length - 1]
-                    mixed |= _is_latin(before) and _is_greek_or_cyrillic(part)
-                    mixed |= _is_latin(part) and _is_greek_or_cyrillic(before)
+                    left |= _is_latin(before) and _is_greek_or_cyrillic(part)
+                    left |= _is_latin(part) and _is_greek_or_cyrillic(before)
                 blank = part == np.uint32(0x20)
                 spelled[length] = part
                 length += 1
             other = length > 0 and _is_greek_or_cyrillic(spelled[length - 1])
     if length > 0 and blank:
         length -= 1
-    return length, mixed
+    return length, left
 
 
 @kernel("void(uint32[::1], int64, uint8[::1], int64[::1])")

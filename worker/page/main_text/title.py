@@ -11,9 +11,10 @@ import re
 from typing import Final
 
 from worker.page.words.noise import NOISE_WORDS
+from worker.page.words.normalise import normalise
 from worker.page.words.scripts import HAN_RANGE, IDEOGRAPH_RANGES, UNSPACED_RANGES
 
-ANNOUNCED: Final = "announced-2"
+ANNOUNCED: Final = "announced-3"
 """Name of the rule; a part of the scheme, so change it when the rule changes."""
 
 LEAST_ANNOUNCED: Final = 0.4
@@ -38,9 +39,15 @@ def first_part(title: str) -> str:
 
 def is_announced(text: str, title: str) -> bool:
     """Whether enough words of the title's first part stand in the lines of a text that are no part of the title."""
-    title = title.casefold()
-    words = set(_WORDS.findall(first_part(title)))
+    words = set(_WORDS.findall(normalise(first_part(title))))
     words = words - _SAYING_LITTLE or words
+    title = title.casefold()
     lines = text.casefold().splitlines()
     sentences = "\n".join(line for line in lines if len(line) > len(title) or line.strip() not in title)
-    return bool(words) and sum(word in sentences for word in words) >= LEAST_ANNOUNCED * len(words)
+    least = LEAST_ANNOUNCED * len(words)
+    # Most texts have the words as they are spelled there, and no other spelling needs to be made.
+    return bool(words) and (_counted(words, sentences) >= least or _counted(words, normalise(sentences)) >= least)
+
+
+def _counted(words: set[str], sentences: str) -> int:
+    return sum(word in sentences for word in words)

@@ -4,8 +4,10 @@
    soft hyphen, direction marks, variation selectors, halves of surrogate pairs). Of more than thirty marks in a row the
    first thirty stay: no language has so many (UAX #15, section 13, stream-safe text), and NFKC sorts them in a time
    that grows with their square.
-2. Greek loses its accents, and traditional Chinese characters become simplified ones: writers leave out the first, and
-   a site shows one text in both of the second.
+2. What writers leave out goes: the vowels of Arabic and Hebrew, the accents of Greek, the stress of Cyrillic. What is
+   one character to readers, by the tables in ``worker.page.words.folding``, becomes one: digits, dashes, quotation
+   marks and apostrophes of all scripts, the letters that two keyboards have for one; traditional Chinese characters
+   become simplified ones, for a site shows one text in both.
 3. A word of Latin letters and of Greek or Cyrillic ones that look like them is spelled in one script: of those that it
    can be spelled in, the one that it has most letters of. Nothing is done to a word of one script.
 4. Each run of white space becomes one blank, and none is left between two characters of scripts that are written
@@ -20,64 +22,87 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from worker.page.words import folding
+from worker.page.words.folding import CYRILLIC_RANGE, GREEK_RANGE
 from worker.page.words.scripts import (
     HAN_RANGE,
     IDEOGRAPH_RANGES,
+    LETTER,
+    MARK,
+    PLAIN,
     TABLE_END,
     UNSPACED_RANGES,
+    classes,
     code_points,
 )
 from worker.page.words.word_tables import SIMPLIFIED
 
-NORMALISER: Final = "nfkc-casefold-3"
+NORMALISER: Final = "nfkc-casefold-4"
 """Name of the rule; a part of the scheme, so change it when the rule changes."""
 
 _BLANK: Final = 0x20
 _UNSEEN: Final = 0
 EXPANDS: Final = 0x110000
-_COMPOSES: Final = 0x110001
+COMPOSES: Final = 0x110001
+JOINS: Final = 1 << 21
+"""Of a character that its neighbours may change: its own spelling is in the bits below."""
+ORDER: Final = 22
+"""Where its combining class begins, of 8 bits: a mark of a lower class, if any, goes before it."""
+TONE: Final = 255
+PAIRS: Final = 1 << 30
+"""It has a part in ``Table.pairs``."""
+IS_MARK: Final = 1 << 31
+KEEPS: Final = 1 << 21
+"""Of a spelling in ``Table.pairs``: the character before stays."""
 
-# Default_Ignorable_Code_Point of Unicode that are letters or marks; controls and formats are found by category.
-_IGNORABLE_LETTERS: Final = (
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
-)
-
-GREEK_AND_CYRILLIC: Final = (0x370, 0x530)
-_GREEK_RANGE: Final = "\u0370-\u03ff"
-_CYRILLIC_RANGE: Final = "\u0400-\u052f"
 LATIN: Final = ((0x61, 0x7B), (0xDF, 0x250))
 """Lower case, accents included; of what lies between, two signs are no letters, which does not matter here."""
 _LATIN_RANGE: Final = "a-z\u00df-\u024f"
 _MARKS: Final = "\u0300-\u036f"
-_LETTERS: Final = f"[{_LATIN_RANGE}{_GREEK_RANGE}{_CYRILLIC_RANGE}{_MARKS}]"
-_GREEK_OR_CYRILLIC: Final = re.compile(f"[{_GREEK_RANGE}{_CYRILLIC_RANGE}]")
+_LETTERS: Final = f"[{_LATIN_RANGE}{GREEK_RANGE}{CYRILLIC_RANGE}{_MARKS}]"
+_GREEK_OR_CYRILLIC: Final = re.compile(f"[{GREEK_RANGE}{CYRILLIC_RANGE}]")
 _WITH_GREEK_OR_CYRILLIC: Final = re.compile(
     f"(?<!{_LETTERS})[{_LATIN_RANGE}{_MARKS}]*+{_GREEK_OR_CYRILLIC.pattern}{_LETTERS}*+"
 )
 """A word with such a letter. It is looked for only where a word begins, so the time does not grow with its square."""
 _MOST_MARKS: Final = 30
 _BETWEEN: Final = f"[{HAN_RANGE}{IDEOGRAPH_RANGES}{UNSPACED_RANGES}]"
-_BLANK_BETWEEN: Final = re.compile(f"(?<={_BETWEEN}) (?={_BETWEEN})")
+_TONED: Final = re.compile("|".join(folding.TONES))
 
 # Of the letters that Unicode calls confusable (Unicode Technical Standard 39) those that look alike in lower case, or
 # else in upper case. Greek μ is left out: it looks like no Latin letter, and μm is not mm.
-_CYRILLIC_TWINS: Final = dict(zip("аеорсхуіјѕԁԛԝһвкмтнёї", "aeopcxyijsdqwhbkmthëï", strict=True))
-_GREEK_TWINS: Final = dict(zip("αορνυιγϲβεζηκτχ", "aopvuiycbezhktx", strict=True))
+_CYRILLIC_TWINS: Final = dict(
+    zip("аеорсхуіјѕԁԛԝһвкмтнїәҫӑӗ", "aeopcxyijsdqwhbkmth\u00ef\u0259\u00e7\u0103\u0115", strict=True)
+)
+_GREEK_TWINS: Final = dict(zip("αορνυιγβεζηκτχ", "aopvuiybezhktx", strict=True))
 _SCRIPTS: Final = (
-    (_LATIN_RANGE, _CYRILLIC_TWINS | _GREEK_TWINS),
-    (_CYRILLIC_RANGE, {twin: letter for letter, twin in _CYRILLIC_TWINS.items()}),
-    (_GREEK_RANGE, {twin: letter for letter, twin in _GREEK_TWINS.items()}),
+    (_LATIN_RANGE + "\u0259", _CYRILLIC_TWINS | _GREEK_TWINS),
+    (CYRILLIC_RANGE, {twin: letter for letter, twin in _CYRILLIC_TWINS.items()} | {"\u00eb": "е"}),
+    (GREEK_RANGE, {twin: letter for letter, twin in _GREEK_TWINS.items()}),
 )
 """Letters of each, and what else is spelled with them."""
 _RESPELLINGS: Final = tuple(
     (re.compile(f"[{letters}]"), str.maketrans(twins), re.compile(f"[{letters}{_MARKS}]+"))
     for letters, twins in _SCRIPTS
 )
+
+
+class Table(NamedTuple):
+    """What a kernel spells by.
+
+    ``codes`` are code point → spelling: a code point; 0 where a character is left out; ``EXPANDS`` where ``several`` has
+    it; ``COMPOSES`` where only ``normalise_by_definition`` knows; else the bits of ``JOINS``. ``pairs`` are a spelled
+    character and one with ``PAIRS`` → what is written for both.
+    """
+
+    codes: npt.NDArray[np.uint32]
+    several: dict[int, str]
+    pairs: dict[tuple[int, int], int]
 
 
 def normalise(text: str, *, fold_traditional: bool = True) -> str:
@@ -94,7 +119,7 @@ def normalise(text: str, *, fold_traditional: bool = True) -> str:
         several = np.unique(codes[spelled == EXPANDS]).tolist()
         text = text.translate({code: _simple(chr(code), fold_traditional) for code in several})
         spelled = table.take(code_points(text), mode="clip")
-    elif highest == _COMPOSES:
+    elif highest > EXPANDS:
         return normalise_by_definition(text, fold_traditional=fold_traditional)
     if spelled.min(initial=_BLANK) == _UNSEEN:
         spelled = spelled[spelled != _UNSEEN]
@@ -102,49 +127,51 @@ def normalise(text: str, *, fold_traditional: bool = True) -> str:
     again = blank[1:] & blank[:-1]
     if again.any():
         spelled = spelled[np.concatenate(([True], ~again))]
-    return _BLANK_BETWEEN.sub("", in_one_script(spelled.tobytes().decode("utf-32-le").strip(" ")))
+    return _closed_up(toned(in_one_script(spelled.tobytes().decode("utf-32-le").strip(" "))))
 
 
 def normalise_by_definition(text: str, *, fold_traditional: bool = True) -> str:
     """What ``normalise`` promises, step by step."""
-    unseen = _unseen()
-    text = _few_marks(unseen.sub("", text))
+    left_out = folding.left_out()
+    text = _few_marks(left_out.sub("", text).translate(folding.signs()))
+    if any(joiner in text for joiner in folding.JOINERS):
+        text = _few_marks(folding.joined(left_out.sub("", unicodedata.normalize("NFKC", text))))
     for _ in range(2):  # folding can make what composes, composing what folds (Unicode, definition D145)
         text = unicodedata.normalize("NFKC", text).casefold()
-    text = unseen.sub("", unicodedata.normalize("NFKC", text))
-    text = _marked_greek().sub(r"\1", text.translate(_folded(fold_traditional)))
-    text = unicodedata.normalize("NFC", in_one_script(_few_marks(text)))  # of one mark there may be three by now
-    return _BLANK_BETWEEN.sub("", " ".join(text.split()))
+    text = left_out.sub("", unicodedata.normalize("NFKC", text))
+    text = _in_context(text.translate(_folded(fold_traditional)))
+    text = in_one_script(_few_marks(text))  # of one mark there may be three by now
+    return _closed_up(" ".join(toned(text).split()))
 
 
 def in_one_script(text: str) -> str:
     """The text, its words of several scripts spelled in one where that can be: step 3."""
-    return _WITH_GREEK_OR_CYRILLIC.sub(_respelled, text) if _GREEK_OR_CYRILLIC.search(text) else text
+    if not _GREEK_OR_CYRILLIC.search(text):
+        return text
+    respelled = _WITH_GREEK_OR_CYRILLIC.sub(_respelled, text)
+    return text if respelled == text else _in_context(respelled)
 
 
-def table(*, fold_traditional: bool = True) -> tuple[npt.NDArray[np.uint32], dict[int, str]]:
-    """The table of ``normalise``, for a kernel, and the spelling of each character that it calls ``EXPANDS``.
+def toned(text: str) -> str:
+    """The text, at the ends of its words tones where Vietnamese has them by its newer rule."""
+    return _TONED.sub(_toned, text)
 
-    An entry is a code point, 0 where a character is left out, or ``EXPANDS``; above that, characters interact.
-    """
-    codes = _table(fold_traditional)
+
+def table(*, fold_traditional: bool = True) -> Table:
+    """The table of ``normalise``, for a kernel; in which letters whose tone may move are such that join, of class
+    ``TONE``."""
+    codes = _table(fold_traditional).copy()
     several = np.flatnonzero(codes == EXPANDS).tolist()
-    return codes.copy(), {code: _simple(chr(code), fold_traditional) for code in several}
-
-
-@cache
-def _unseen() -> re.Pattern[str]:
-    formats = (
-        character
-        for character in map(chr, (*range(TABLE_END), *range(0xE0000, 0xE0080)))
-        if unicodedata.category(character) in ("Cc", "Cf") and not character.isspace()
-    )
-    return re.compile(f"[{re.escape(''.join(formats))}{_IGNORABLE_LETTERS}\ud800-\udfff]+")
+    toned = np.isin(codes, [ord(end[0]) for end in folding.TONES])
+    codes[toned] |= np.uint32(JOINS | TONE << ORDER)
+    return Table(codes, {code: _simple(chr(code), fold_traditional) for code in several}, _pairs())
 
 
 def _simple(character: str, fold_traditional: bool) -> str:
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", character).casefold())
-    return plain.translate(_folded(fold_traditional))
+    """The spelling of a character by itself, or of several that a line end stands between."""
+    plain = unicodedata.normalize("NFKC", character.translate(folding.signs())).casefold()
+    spelled = folding.left_out().sub("", unicodedata.normalize("NFKC", plain))
+    return folding.in_thai(folding.unmarked(spelled.translate(_folded(fold_traditional))))
 
 
 def _respelled(word: re.Match[str]) -> str:
@@ -159,18 +186,36 @@ def _respelled(word: re.Match[str]) -> str:
     return letters
 
 
+def _toned(end: re.Match[str]) -> str:
+    after = end.string[end.end() : end.end() + 1]
+    inside = after and classes().take(ord(after), mode="clip") & (PLAIN | LETTER | MARK)
+    return end[0] if inside else folding.TONES[end[0]]
+
+
+def _closed_up(text: str) -> str:
+    """The text without blanks inside scripts without them (step 4), where what they stood between may look alike."""
+    return folding.in_thai(_blank_between().sub("", text))
+
+
 @cache
-def _folded(fold_traditional: bool) -> dict[int, int]:
+def _blank_between() -> re.Pattern[str]:
+    return re.compile(f"(?<={_BETWEEN}) (?={_BETWEEN})(?![{_all_marks()}])")
+
+
+def _in_context(text: str) -> str:
+    return folding.in_context(_marked_greek().sub(r"\1", text))
+
+
+@cache
+def _folded(fold_traditional: bool) -> dict[int, str | int]:
     """Step 2 of each character."""
-    greek = map(chr, (*range(0x370, 0x400), *range(0x1F00, 0x2000)))
-    bases = ((letter, unicodedata.normalize("NFD", letter)[0]) for letter in greek if letter.isalpha())
-    accented = {ord(letter): ord(base) for letter, base in bases if base != letter}
-    return accented | SIMPLIFIED if fold_traditional else accented
+    return {**folding.letters(), **(SIMPLIFIED if fold_traditional else {})}
 
 
 @cache
 def _marked_greek() -> re.Pattern[str]:
-    return re.compile(f"([{_GREEK_RANGE}])[{_all_marks()}]+")
+    marks = "".join(mark for mark in _all_marks() if mark not in folding.STACKED)
+    return re.compile(f"([{GREEK_RANGE}])[{marks}]+")
 
 
 def _few_marks(text: str) -> str:
@@ -190,33 +235,73 @@ def _is_mark() -> npt.NDArray[np.bool_]:
     return marks
 
 
+@cache
 def _all_marks() -> str:
-    return "".join(character for character in map(chr, range(TABLE_END)) if unicodedata.category(character)[0] == "M")
+    """Marks that change their neighbours, or trade places with them."""
+    marks = (mark for mark in folding.of_category("M") if ord(mark) in _joining() or mark != _compatible(mark))
+    return "".join({**dict.fromkeys(marks), **folding.STACKED})
+
+
+def _compatible(character: str) -> str:
+    return unicodedata.normalize("NFKC", character).casefold()
+
+
+@cache
+def _joining() -> dict[int, int]:
+    """Spelled code point → what stands in the table, of those that neighbours may change."""
+    second = {code for _, code in _pairs()}
+    marks = {mark: unicodedata.combining(mark) for mark in folding.of_category("M")} | folding.STACKED
+    joining = {ord(mark): IS_MARK | order << ORDER for mark, order in marks.items() if order or ord(mark) in second}
+    joining |= dict.fromkeys((*second - joining.keys(), *map(ord, folding.JOINERS)), 0)
+    known = {code: JOINS | code | bits | PAIRS * (code in second) for code, bits in joining.items()}
+    return known | dict.fromkeys((0xE4D, 0xECD, *range(0x1160, 0x1200)), COMPOSES)
+
+
+@cache
+def _pairs() -> dict[tuple[int, int], int]:
+    """See ``Table``."""
+    composites = [c for c in map(chr, range(TABLE_END)) if c == unicodedata.normalize("NFC", c) and _parts(c)]
+    spelled = _simple("\n".join("\n".join((*_parts(c), c)) for c in composites), True).split("\n")
+    pairs: dict[tuple[int, int], int] = {}
+    for first, second, both in zip(spelled[::3], spelled[1::3], spelled[2::3], strict=True):
+        if len(first) == len(second) == len(both) == 1 and not 0x370 <= ord(first) < 0x400:
+            pairs[ord(first), ord(second)] = ord(both)
+    for letters, marks in folding.UNSEEN_MARKS:
+        for letter in folding.expand(letters):
+            for mark in marks:
+                pairs.setdefault((ord(letter), ord(mark)), ord(letter))
+    pairs |= {(ord(letter), ord(folding.TWO_EYED_HEH)): KEEPS | ord(folding.TWO_EYED_HEH) for letter in folding.ASPIRATED}
+    pairs |= {(ord(two[0]), ord(two[1])): ord(one) for two, one in folding.TWICE.items()}
+    pairs |= {(ord(nta[0]), ord(nta[1])): COMPOSES for nta in folding.NTA[1:]}
+    pairs |= {(ord(letter), 0x200D): ord(virama) for letter, virama in folding.WITH_JOINER}
+    return pairs
+
+
+def _parts(composite: str) -> list[str]:
+    """The two that a character is made of for Unicode, if it is."""
+    parts = unicodedata.decomposition(composite).split()
+    return [chr(int(part, 16)) for part in parts] if len(parts) == 2 and parts[0][0] != "<" else []
 
 
 @cache
 def _table(fold_traditional: bool) -> npt.NDArray[np.uint32]:
-    """Code point → its spelling as one code point, or _UNSEEN, EXPANDS or _COMPOSES."""
+    """Code point → its spelling, see ``Table``."""
     table = np.arange(TABLE_END + 1, dtype=np.uint32)
-    unseen = _unseen()
-    alone = (unseen.sub("", character) for character in map(chr, range(TABLE_END)))
+    alone = (folding.left_out().sub("", character) for character in map(chr, range(TABLE_END)))
     spellings = _simple("\n".join(alone), fold_traditional).split("\n")
     # "\n" stands between the spellings, so its own entry came out as two empty ones.
     spellings[ord("\n") : ord("\n") + 2] = [" "]
+    joining = _joining()
     for code, spelling in enumerate(spellings):
-        if len(spelling) != 1:
-            table[code] = EXPANDS if spelling else _UNSEEN
+        codes = list(map(ord, spelling))
+        if len(codes) != 1:
+            table[code] = COMPOSES if joining.keys() & codes else EXPANDS if codes else _UNSEEN
         elif spelling.isspace():
             table[code] = _BLANK
         else:
-            table[code] = ord(spelling)
-        if any(map(_interacts, spelling)):
-            table[code] = _COMPOSES
-    table[TABLE_END] = _COMPOSES
+            table[code] = joining.get(codes[0], codes[0])
+        if unicodedata.combining(chr(code)) and not any(map(unicodedata.combining, spelling)) and spelling:
+            table[code] = COMPOSES
+    table[TABLE_END] = COMPOSES
     table.flags.writeable = False
     return table
-
-
-def _interacts(character: str) -> bool:
-    """Whether it may join the character before it, or trade places with it: marks, and the later parts of Hangul."""
-    return unicodedata.category(character)[0] == "M" or "\u1160" <= character <= "\u11ff"
