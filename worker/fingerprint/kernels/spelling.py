@@ -23,7 +23,7 @@ _FIRST_WITHOUT_BLANKS = np.uint32(0xE01)
 # Of the table of ``worker.page.words.normalise``.
 _COMPOSES, _JOINS, _KEEPS = np.uint32(0x110001), np.uint32(1 << 21), np.uint32(1 << 21)
 _ORDER, _PAIRS, _IS_MARK = np.uint32(22), np.uint32(1 << 30), np.uint32(1 << 31)
-_CODE, _CLASS, _TONE = np.uint32(0x1FFFFF), np.uint32(0xFF), 255
+_CODE, _CLASS = np.uint32(0x1FFFFF), np.uint32(0xFF)
 _MOST_MARKS = 30
 _NON_JOINER, _JOINER = np.uint32(0x200C), np.uint32(0x200D)
 _HEH, _TWO_EYED_HEH = np.uint32(0x647), np.uint32(0x6BE)
@@ -57,9 +57,9 @@ def _is_composed(code: Any) -> Any:
 
 
 @kernel("boolean(uint32)", inline=True)
-def _ends_with_tone(code: Any) -> Any:
-    """Whether an o or u with a tone before it may move that tone: it is a, e or y, or says nothing by itself."""
-    return code == 0x61 or code == 0x65 or code == 0x79 or code == 0 or code >= np.uint32(0x110000)
+def _is_vietnamese(code: Any) -> Any:
+    """See ``worker.page.words.folding.VIETNAMESE``."""
+    return code - np.uint32(0x1EA0) < np.uint32(0x5A)
 
 
 @kernel("int64(uint64[::1], uint32, uint32)", inline=True)
@@ -75,7 +75,7 @@ def move_tones(spelled: Array, length: int, ends: Array, moved: Array, classes: 
     """As ``worker.page.words.normalise.toned``: ``ends`` are its pairs of letters, ascending, and ``moved`` theirs."""
     last = classes.size - 1
     for place in range(length - 1):
-        if not _ends_with_tone(spelled[place + 1]):
+        if spelled[place + 1] != 0x61 and spelled[place + 1] != 0x65 and spelled[place + 1] != 0x79:
             continue
         at = _find(ends, spelled[place], spelled[place + 1])
         if at < 0:
@@ -112,7 +112,7 @@ def spell(
 ) -> tuple[int, int]:
     """The normalised spelling of ``codes``: writes it into ``spelled``, and returns its length, or ``COMPOSES``, and
     what is left as it is: ``MIXED`` if Latin and Greek or Cyrillic letters stand side by side in it, ``TONED`` if
-    ``move_tones`` may move one.
+    it is Vietnamese, for ``move_tones``.
 
     ``table`` is that of ``normalise``; ``expanding`` are its characters of several, ascending, which are spelled
     ``expansions[bounds[i]:bounds[i + 1]]``; ``pairs`` are its pairs, ascending, and ``paired`` what is written for
@@ -137,8 +137,10 @@ def spell(
             elif other and spelling != np.uint32(0):
                 left |= _is_latin(spelling)
                 other = False
-            elif spelling >= _FIRST_WITHOUT_BLANKS and blank and _closes_up(spelled, length, spelling, classes):
-                length -= 1
+            elif spelling >= _FIRST_WITHOUT_BLANKS:
+                left |= TONED * _is_vietnamese(spelling)
+                if blank and _closes_up(spelled, length, spelling, classes):
+                    length -= 1
             # Where words end is what a processor guesses worst: so the character is written either way, and whether
             # it stays there is arithmetic.
             spelled[length] = spelling
@@ -186,7 +188,7 @@ def spell(
                         highest = order
                         spelled[length - 1] = both
                         blank = False
-                        left |= TONED * _is_composed(both)
+                        left |= TONED * _is_vietnamese(both)
                         continue
                 elif own == _TWO_EYED_HEH:
                     own = _HEH
@@ -195,10 +197,6 @@ def spell(
             if is_mark:
                 highest, loose = order, order > 0
                 left |= MIXED * (own - np.uint32(0x300) < np.uint32(0x230))  # it belongs to the word of these scripts
-            elif order == _TONE:
-                left |= MIXED * _is_greek_or_cyrillic(before)
-                if place + 1 < codes.size:
-                    left |= TONED * _ends_with_tone(table[min(np.int64(codes[place + 1]), last)])
             spelled[length] = own
             length += 1
             if is_mark:

@@ -93,6 +93,8 @@ ASPIRATED: Final = "\u0628\u067e\u062a\u0679\u062c\u0686\u062f\u0688\u0691\u0643
 UNSEEN_MARKS: Final = (("ij", "\u0307"), ("\u0435", "\u0300\u0301\u0308"), (CYRILLIC_RANGE, "\u0300\u0301"))
 """Letters, and marks that say nothing behind them: the dot of i, the stress of Cyrillic, and the dots of ё."""
 
+VIETNAMESE: Final = "\u1ea0-\u1ef9"
+"""Letters that hardly another language has, and hardly a sentence of this one is without."""
 _TONED: Final = "\u0300\u0301\u0303\u0309\u0323"
 TONES: Final = {
     unicodedata.normalize("NFC", first + tone + last): unicodedata.normalize("NFC", first + last + tone)

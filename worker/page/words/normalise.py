@@ -53,7 +53,6 @@ JOINS: Final = 1 << 21
 """Of a character that its neighbours may change: its own spelling is in the bits below."""
 ORDER: Final = 22
 """Where its combining class begins, of 8 bits: a mark of a lower class, if any, goes before it."""
-TONE: Final = 255
 PAIRS: Final = 1 << 30
 """It has a part in ``Table.pairs``."""
 IS_MARK: Final = 1 << 31
@@ -72,6 +71,7 @@ _WITH_GREEK_OR_CYRILLIC: Final = re.compile(
 """A word with such a letter. It is looked for only where a word begins, so the time does not grow with its square."""
 _MOST_MARKS: Final = 30
 _BETWEEN: Final = f"[{HAN_RANGE}{IDEOGRAPH_RANGES}{UNSPACED_RANGES}]"
+_VIETNAMESE: Final = re.compile(f"[{folding.VIETNAMESE}]")
 _TONED: Final = re.compile("|".join(folding.TONES))
 
 # Of the letters that Unicode calls confusable (Unicode Technical Standard 39) those that look alike in lower case, or
@@ -153,18 +153,15 @@ def in_one_script(text: str) -> str:
 
 
 def toned(text: str) -> str:
-    """The text, at the ends of its words tones where Vietnamese has them by its newer rule."""
-    return _TONED.sub(_toned, text)
+    """The text, and if it is Vietnamese the tones at the ends of its words where the newer rule has them."""
+    return _TONED.sub(_toned, text) if _VIETNAMESE.search(text) else text
 
 
 def table(*, fold_traditional: bool = True) -> Table:
-    """The table of ``normalise``, for a kernel; in which letters whose tone may move are such that join, of class
-    ``TONE``."""
-    codes = _table(fold_traditional).copy()
+    """The table of ``normalise``, for a kernel."""
+    codes = _table(fold_traditional)
     several = np.flatnonzero(codes == EXPANDS).tolist()
-    toned = np.isin(codes, [ord(end[0]) for end in folding.TONES])
-    codes[toned] |= np.uint32(JOINS | TONE << ORDER)
-    return Table(codes, {code: _simple(chr(code), fold_traditional) for code in several}, _pairs())
+    return Table(codes.copy(), {code: _simple(chr(code), fold_traditional) for code in several}, _pairs())
 
 
 def _simple(character: str, fold_traditional: bool) -> str:
