@@ -22,6 +22,7 @@ from worker.cli.main import COMMANDS, PROGRAM
 from worker.config.catalogue import Entry, catalogue, sections
 from worker.config.show import by_section, scalar
 from worker.observe.catalogue import CATALOGUE
+from worker.page.words.folding import ALIKE, expand
 from worker.topics import topic_specs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -81,6 +82,15 @@ def plugin_stats() -> str:
     return "\n".join(["| Stat | Counts |", "|---|---|", *rows]) + "\n"
 
 
+def alike() -> str:
+    """The characters that are spelled as another one, as a Markdown table."""
+    rows = ["| Spelled | instead of | by |", "|---|---|---|"]
+    for spelling, others, source in ALIKE:
+        shown = " ".join(f"U+{ord(other):04X}" for other in expand(others))
+        rows.append(f"| {' '.join(f'U+{ord(letter):04X}' for letter in spelling)} `{spelling}` | {shown} | {source} |")
+    return "\n".join(rows) + "\n"
+
+
 README: Final = ROOT / "README.md"
 CONFIG: Final = ROOT / "config.yaml"
 HANDBOOK: Final = ROOT / "docs"
@@ -120,6 +130,7 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "metrics": (HANDBOOK / "reference" / "metrics.md", metrics_table),
     "spider-metrics": (HANDBOOK / "reference" / "metrics.md", spider_metrics_table),
     "plays": (HANDBOOK / "how-to" / "watch.md", plays.table),
+    "alike": (HANDBOOK / "explanation" / "spelling.md", alike),
     "topics": (HANDBOOK / "reference" / "topics.md", topics),
     "quality": (HANDBOOK / "quality" / "index.md", published.methods),
     "quality-languages": (HANDBOOK / "quality" / "index.md", published.languages),

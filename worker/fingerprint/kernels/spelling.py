@@ -170,8 +170,11 @@ def spell(
                 if row > _MOST_MARKS or 0 < order < highest:
                     return COMPOSES, 0
                 marked = length
-                if before - np.uint32(0x370) < np.uint32(0x90) and own - np.uint32(0xE00) >= np.uint32(0x100):
-                    continue  # Greek has no marks
+                if before - np.uint32(0x370) < np.uint32(0x90):
+                    if own - np.uint32(0xE00) >= np.uint32(0x100):
+                        continue  # Greek has no marks
+                    if row > 1:
+                        return COMPOSES, 0
             elif blank and _closes_up(spelled, length, own, classes):
                 length -= 1
                 before = spelled[length - 1]

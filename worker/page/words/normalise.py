@@ -267,7 +267,9 @@ def _pairs() -> dict[tuple[int, int], int]:
         for letter in folding.expand(letters):
             for mark in marks:
                 pairs.setdefault((ord(letter), ord(mark)), ord(letter))
-    pairs |= {(ord(letter), ord(folding.TWO_EYED_HEH)): KEEPS | ord(folding.TWO_EYED_HEH) for letter in folding.ASPIRATED}
+    pairs |= {
+        (ord(letter), ord(folding.TWO_EYED_HEH)): KEEPS | ord(folding.TWO_EYED_HEH) for letter in folding.ASPIRATED
+    }
     pairs |= {(ord(two[0]), ord(two[1])): ord(one) for two, one in folding.TWICE.items()}
     pairs |= {(ord(nta[0]), ord(nta[1])): COMPOSES for nta in folding.NTA[1:]}
     pairs |= {(ord(letter), 0x200D): ord(virama) for letter, virama in folding.WITH_JOINER}
