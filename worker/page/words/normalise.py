@@ -95,9 +95,9 @@ _RESPELLINGS: Final = tuple(
 class Table(NamedTuple):
     """What a kernel spells by.
 
-    ``codes`` are code point → spelling: a code point; 0 where a character is left out; ``EXPANDS`` where ``several`` has
-    it; ``COMPOSES`` where only ``normalise_by_definition`` knows; else the bits of ``JOINS``. ``pairs`` are a spelled
-    character and one with ``PAIRS`` → what is written for both.
+    ``codes`` are code point → spelling: a code point; 0 where a character is left out; ``EXPANDS`` where ``several``
+    has it; ``COMPOSES`` where only ``normalise_by_definition`` knows; else the bits of ``JOINS``. ``pairs`` are a
+    spelled character and one with ``PAIRS`` → what is written for both.
     """
 
     codes: npt.NDArray[np.uint32]
