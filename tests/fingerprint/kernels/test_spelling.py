@@ -14,6 +14,7 @@ from worker.page.words.scripts import code_points, language
 
 READER = TextReader(None, NoiseWords())
 signs = st.sampled_from(
+    "еёиا\u064eکھب۵\u200c\u200dന\u0d4dറ\u0d7bर\u093c\u09c7\u09beน\u0e4d\u0e49\u0e38ำạòahy\u0309\u0307\u0326か\u3099’ı"
     "абсoάμ國ภเ\u17d2កaÀé e\u0301\u0323 ﬁﷺ½㍿ﾊﾟｶﾞ한\u1112\u1161\u11abＡ\u3000 \n\t\u200b\u00ad\0\ud83dς İßǅ中\U00020000🎉"
 )
 

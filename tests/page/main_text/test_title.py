@@ -41,6 +41,9 @@ def test_the_first_part_ends_where_a_sign_stands_between_blanks(title: str, firs
         ("Как выбрать аквариум", "Прежде чем выбрать, измерьте: аквариумы тяжелы."),
         ("熱帯魚の水槽について", "熱帯魚の水槽は大きい。"),
         ("Who we are", "This is who we are, and what we do."),
+        ("إعادة البناء", "بدأت إِعَادَةُ البِنَاءِ أمس."),
+        ("Ёлки в городе", "Елки стоят там, где их ставили."),
+        ("Ko\u02bbprik ta\u02bcmiri", "Eski ko'prikni ta'miri boshlandi."),
     ],
 )
 def test_an_article_has_words_of_its_title(title: str, text: str) -> None:

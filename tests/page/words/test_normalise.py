@@ -12,6 +12,9 @@ MIXED = st.text(
     st.one_of(
         st.characters(),
         st.characters(categories=["Mn", "Mc", "Me", "Cf", "Cc", "Zs", "Lm", "Sk", "No"]),
+        st.sampled_from("еёиΑj\u0307\u0306\u0300\u0323\u0326 كکیهھبأ\u064e\u0640۵\u200c\u200d"),
+        st.sampled_from("രറ\u0d4d\u0d7bरय\u094d\u093c\u09c7\u09be\u200c\u200d"),
+        st.sampled_from("นเาำ\u0e4d\u0e49\u0e34\u0e38ກ\u0ecd\u0ec9\u0eb3か\u3099ạòýhoauy\u05f0’`´–"),
         st.sampled_from("aZß…ﬁΣς İı\u0301\u0345άаbс中國ภา ᄀ가각ᆨ①Ⅷ㎡，。　ｶﾞ\u200b\xad\u3164\ufe0f\ud800\U000e0041"),
     )
 )

@@ -176,7 +176,7 @@ def _after_marks(kinds: Array, begin: int, end: int) -> int:
 
 @kernel("void(uint32[::1], int64, uint8[::1], uint8[::1])")
 def _classify(codes: Array, count: int, classes: Array, kinds: Array) -> None:
-    """The class of each character; an apostrophe inside a word becomes the plain one, any other a separator."""
+    """The class of each character; an apostrophe that is not inside a word is a separator."""
     last = classes.size - 1
     apostrophes = 0
     for place in range(count):
@@ -193,8 +193,6 @@ def _classify(codes: Array, count: int, classes: Array, kinds: Array) -> None:
                 and classes[min(np.int64(codes[place + 1]), last)] & (_PLAIN | _LETTER)
             )
             kinds[place] = _APOSTROPHE if inside else _SEPARATOR
-            if inside:
-                codes[place] = np.uint32(0x27)
 
 
 @kernel("boolean(uint32[::1], uint8[::1], int64, int64)", inline=True)

@@ -54,10 +54,10 @@ JOINS: Final = 1 << 21
 ORDER: Final = 22
 """Where its combining class begins, of 8 bits: a mark of a lower class, if any, goes before it."""
 PAIRS: Final = 1 << 30
-"""It has a part in ``Table.pairs``."""
+"""It has a part in ``Spellings.pairs``."""
 IS_MARK: Final = 1 << 31
 KEEPS: Final = 1 << 21
-"""Of a spelling in ``Table.pairs``: the character before stays."""
+"""Of a spelling in ``Spellings.pairs``: the character before stays."""
 
 LATIN: Final = ((0x61, 0x7B), (0xDF, 0x250))
 """Lower case, accents included; of what lies between, two signs are no letters, which does not matter here."""
@@ -92,7 +92,7 @@ _RESPELLINGS: Final = tuple(
 )
 
 
-class Table(NamedTuple):
+class Spellings(NamedTuple):
     """What a kernel spells by.
 
     ``codes`` are code point → spelling: a code point; 0 where a character is left out; ``EXPANDS`` where ``several``
@@ -157,11 +157,11 @@ def toned(text: str) -> str:
     return _TONED.sub(_toned, text) if _VIETNAMESE.search(text) else text
 
 
-def table(*, fold_traditional: bool = True) -> Table:
+def table(*, fold_traditional: bool = True) -> Spellings:
     """The table of ``normalise``, for a kernel."""
     codes = _table(fold_traditional)
     several = np.flatnonzero(codes == EXPANDS).tolist()
-    return Table(codes.copy(), {code: _simple(chr(code), fold_traditional) for code in several}, _pairs())
+    return Spellings(codes.copy(), {code: _simple(chr(code), fold_traditional) for code in several}, _pairs())
 
 
 def _simple(character: str, fold_traditional: bool) -> str:
@@ -256,7 +256,7 @@ def _joining() -> dict[int, int]:
 
 @cache
 def _pairs() -> dict[tuple[int, int], int]:
-    """See ``Table``."""
+    """See ``Spellings``."""
     composites = [c for c in map(chr, range(TABLE_END)) if c == unicodedata.normalize("NFC", c) and _parts(c)]
     spelled = _simple("\n".join("\n".join((*_parts(c), c)) for c in composites), True).split("\n")
     pairs: dict[tuple[int, int], int] = {}
@@ -284,7 +284,7 @@ def _parts(composite: str) -> list[str]:
 
 @cache
 def _table(fold_traditional: bool) -> npt.NDArray[np.uint32]:
-    """Code point → its spelling, see ``Table``."""
+    """Code point → its spelling, see ``Spellings``."""
     table = np.arange(TABLE_END + 1, dtype=np.uint32)
     alone = (folding.left_out().sub("", character) for character in map(chr, range(TABLE_END)))
     spellings = _simple("\n".join(alone), fold_traditional).split("\n")

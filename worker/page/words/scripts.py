@@ -79,7 +79,7 @@ def classes() -> npt.NDArray[np.uint8]:
     table = np.append(table, np.uint8(IDEOGRAPH))
     for ranges, kind in (
         ("a-zA-Z0-9", PLAIN),
-        ("'\u2019", APOSTROPHE),
+        ("'", APOSTROPHE),
         (UNSPACED_RANGES, UNSPACED),
         (IDEOGRAPH_RANGES, IDEOGRAPH),
         (HAN_RANGE, HAN),

@@ -243,7 +243,7 @@ def _spaced(text: str) -> tuple[str, npt.NDArray[np.uint8]]:
         before = kinds.take(apostrophes - 1, mode="clip") & (PLAIN | LETTER | MARK)
         after = kinds.take(apostrophes + 1, mode="clip") & (PLAIN | LETTER)
         inside = (before != 0) & (after != 0)
-        spaced[apostrophes] = np.where(inside, ord("'"), _BLANK)
+        spaced[apostrophes[~inside]] = _BLANK
         kinds[apostrophes] = np.where(inside, LETTER, SEPARATOR)
     return spaced.tobytes().decode("utf-32-le"), kinds
 
