@@ -244,7 +244,7 @@ def _tables(fold_traditional: bool) -> _Tables:
 
 
 def _in_one(pairs: Iterable[str]) -> npt.NDArray[np.uint64]:
-    return np.array([ord(first) << 32 | ord(second) for first, second in pairs], np.uint64)
+    return np.array([ord(pair[0]) << 32 | ord(pair[1]) for pair in pairs], np.uint64)
 
 
 def _spell(text: str, fold_traditional: bool) -> npt.NDArray[np.uint32]:

@@ -126,7 +126,8 @@ def spell(
     left = 0
     # The length behind the last mark; how many there are up to it in a row, the class of the last one, and whether any
     # since the last character of class 0 has become no part of that.
-    marked, row, highest, loose = -1, 0, 0, False
+    marked, row, highest = -1, 0, np.int64(0)
+    loose = np.int64(0)
     for place in range(codes.size):
         code = codes[place]
         spelling = table[min(np.int64(code), last)]
@@ -165,7 +166,7 @@ def spell(
             is_mark = spelling & _IS_MARK != np.uint32(0)
             if is_mark:
                 if length != marked:
-                    highest, row, loose = 0, 0, False
+                    highest, row, loose = np.int64(0), 0, np.int64(0)
                 row += 1
                 if row > _MOST_MARKS or 0 < order < highest:
                     return COMPOSES, 0
@@ -179,7 +180,7 @@ def spell(
                 length -= 1
                 before = spelled[length - 1]
             if spelling & _PAIRS != np.uint32(0):
-                if loose and is_mark and order > 0:
+                if loose != 0 and is_mark and order > 0:
                     return COMPOSES, 0
                 at = _find(pairs, before, own)
                 if at >= 0:
@@ -198,7 +199,7 @@ def spell(
                 elif is_mark and _is_composed(before):
                     return COMPOSES, 0  # this mark may go before one of that letter
             if is_mark:
-                highest, loose = order, order > 0
+                highest, loose = order, np.int64(order > 0)
                 left |= MIXED * (own - np.uint32(0x300) < np.uint32(0x230))  # it belongs to the word of these scripts
             spelled[length] = own
             length += 1

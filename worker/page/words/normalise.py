@@ -272,7 +272,7 @@ def _pairs() -> dict[tuple[int, int], int]:
     }
     pairs |= {(ord(two[0]), ord(two[1])): ord(one) for two, one in folding.TWICE.items()}
     pairs |= {(ord(nta[0]), ord(nta[1])): COMPOSES for nta in folding.NTA[1:]}
-    pairs |= {(ord(letter), 0x200D): ord(virama) for letter, virama in folding.WITH_JOINER}
+    pairs |= {(ord(two[0]), 0x200D): ord(two[1]) for two in folding.WITH_JOINER}
     return pairs
 
 
