@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from worker.page.words.folding import evened_out
 from worker.page.words.noise import NOISE_WORDS
-from worker.page.words.normalise import normalise
 from worker.page.words.scripts import HAN_RANGE, IDEOGRAPH_RANGES, UNSPACED_RANGES
 
 ANNOUNCED: Final = "announced-3"
@@ -29,6 +29,8 @@ _BETWEEN_PARTS: Final = re.compile(r"(?<=\s)[|–—·»«•:-]+(?=\s)|\||(?<=\
 _UNSPACED: Final = f"{HAN_RANGE}{IDEOGRAPH_RANGES}{UNSPACED_RANGES}"
 _WORDS: Final = re.compile(rf"[{_UNSPACED}]{{2,3}}|[^\W\d_{_UNSPACED}]{{2,}}")
 """Words of letters, and of scripts without blanks three characters each: two stand together in many a text."""
+_OF_SEVERAL_SPELLINGS: Final = re.compile("[\u0131\u015f\u0163\u0219\u021b\u02b0-\u109f\u1780-\u17ff\u1f00-\u1fff]")
+"""Letters of scripts of which ``worker.page.words.folding`` makes one of several, or leaves some out."""
 _SAYING_LITTLE: Final = NOISE_WORDS.always.union(*NOISE_WORDS.by_language.values())
 
 
@@ -39,15 +41,23 @@ def first_part(title: str) -> str:
 
 def is_announced(text: str, title: str) -> bool:
     """Whether enough words of the title's first part stand in the lines of a text that are no part of the title."""
-    words = set(_WORDS.findall(normalise(first_part(title))))
-    words = words - _SAYING_LITTLE or words
     title = title.casefold()
+    part = first_part(title)
     lines = text.casefold().splitlines()
     sentences = "\n".join(line for line in lines if len(line) > len(title) or line.strip() not in title)
-    least = LEAST_ANNOUNCED * len(words)
-    # Most texts have the words as they are spelled there, and no other spelling needs to be made.
-    return bool(words) and (_counted(words, sentences) >= least or _counted(words, normalise(sentences)) >= least)
+    return _stands_in(part, sentences) or (
+        # Few titles are spelled otherwise than their texts, and evening out a text takes longer than all else here.
+        _OF_SEVERAL_SPELLINGS.search(part) is not None and _stands_in(evened_out(part), evened_out(sentences))
+    )
 
 
-def _counted(words: set[str], sentences: str) -> int:
-    return sum(word in sentences for word in words)
+def _stands_in(part: str, sentences: str) -> bool:
+    words = set(_WORDS.findall(part))
+    words = {word for word in words if not _says_little(word)} or words
+    return bool(words) and sum(word in sentences for word in words) >= LEAST_ANNOUNCED * len(words)
+
+
+def _says_little(word: str) -> bool:
+    return word in _SAYING_LITTLE or (
+        _OF_SEVERAL_SPELLINGS.search(word) is not None and evened_out(word) in _SAYING_LITTLE
+    )

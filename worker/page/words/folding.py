@@ -163,6 +163,11 @@ def of_category(category: str) -> Iterator[str]:
     )
 
 
+def evened_out(text: str) -> str:
+    """The text without what is left out, and spelled by ``letters``: what can be done without a look at neighbours."""
+    return left_out().sub("", text).translate(letters())
+
+
 def joined(text: str) -> str:
     """The text without joiners: what a letter is with one, and a blank for the half-space of letters that join."""
     text = _WITH_JOINER.sub(lambda found: WITH_JOINER[found[1]], text)
