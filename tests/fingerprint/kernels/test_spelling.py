@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import unicodedata
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fingerprint.test_fast import ODD
-from worker.fingerprint.fast import TextReader
+from worker.fingerprint.fast import TextReader, _tables
+from worker.fingerprint.kernels import spelling
 from worker.page.words.noise import NoiseWords
 from worker.page.words.normalise import normalise
 from worker.page.words.scripts import code_points, language
@@ -30,6 +34,27 @@ def test_any_text_is_spelled_as_by_definition_and_has_its_language(text: str) ->
     read = READER.read(text)
     assert read.spelled.tolist() == code_points(normalise(text)).tolist()
     assert read.language() == language(normalise(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "यह हिन्दी में लिखा गया एक छोटा वाक्य है, क्\u200dया आप पढ़ सकते हैं? \u0958लम",
+        "প্রতিবেদনে বলা হয়েছে, কৌশল নিয়ে আলোচনা হঠাৎ বন্ধ হয়েছে",
+        "എന്റെ അവൻ മലയാളം കൊണ്ട് പോയി",
+        "น้ำทะเลและทำให้ห้องขายตั๋วไม่มีหลังคาที่เก่าแล้ว",
+        "قَرَّرَ مَجْلِسُ المَدِينَةِ إِعَادَةَ بِنَاءِ المَرْسَى؛ می\u200cروم ۱۲ کھا ھے",
+        "בְּרֵאשִׁית בָּרָא אֱלֹהִים צה״ל ג׳ירפה בית־ספר",
+        unicodedata.normalize("NFD", "Hội đồng quyết định xây dựng lại bến tàu, thủy điện và văn hóa"),
+        unicodedata.normalize("NFD", "Où est l'école ? Żółta łódź, Ελλάδα, мой ёж, ガイド"),
+        "İstanbul'da ISPARTA’dan ışık, o\u02bbzbek, ọ\u0300rọ̀, за\u0301мок",
+    ],
+)
+def test_texts_with_marks_are_spelled_in_compiled_steps(text: str) -> None:
+    room = np.empty(2 * len(text) + 40, np.uint32)
+    length, _ = spelling.spell(code_points(text), *_tables(True)[:7], room)
+    assert length > 0
+    assert READER.read(text).spelled.tolist() == code_points(normalise(text)).tolist()
 
 
 @pytest.mark.parametrize("text", ["ﷺ" * 1000, " " * 5000 + "a", "a" + " " * 5000, "㍿" * 3 + "a" * 5000])

@@ -25,6 +25,7 @@ _COMPOSES, _JOINS, _KEEPS = np.uint32(0x110001), np.uint32(1 << 21), np.uint32(1
 _ORDER, _PAIRS, _IS_MARK = np.uint32(22), np.uint32(1 << 30), np.uint32(1 << 31)
 _CODE, _CLASS = np.uint32(0x1FFFFF), np.uint32(0xFF)
 _MOST_MARKS = 30
+_ABOVE = 230  # the class of marks above: none that a letter is composed of has a higher one
 _NON_JOINER, _JOINER = np.uint32(0x200C), np.uint32(0x200D)
 _HEH, _TWO_EYED_HEH = np.uint32(0x647), np.uint32(0x6BE)
 
@@ -196,7 +197,7 @@ def spell(
                         continue
                 elif own == _TWO_EYED_HEH:
                     own = _HEH
-                elif is_mark and _is_composed(before):
+                elif is_mark and order < _ABOVE and _is_composed(before):
                     return COMPOSES, 0  # this mark may go before one of that letter
             if is_mark:
                 highest, loose = order, np.int64(order > 0)
@@ -225,6 +226,10 @@ def spell(
                 blank = part == np.uint32(0x20)
                 spelled[length] = part
                 length += 1
+                if table[part] >= _JOINS:  # a mark, and the last part
+                    marked, row, loose = length, 1, np.int64(1)
+                    highest = np.int64(table[part] >> _ORDER & _CLASS)
+                    left |= MIXED * (part - np.uint32(0x300) < np.uint32(0x230))
             other = length > 0 and _is_greek_or_cyrillic(spelled[length - 1])
     if length > 0 and blank:
         length -= 1

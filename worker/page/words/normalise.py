@@ -117,9 +117,10 @@ def normalise(text: str, *, fold_traditional: bool = True) -> str:
     highest = spelled.max(initial=0)
     if highest == EXPANDS:
         several = np.unique(codes[spelled == EXPANDS]).tolist()
-        text = text.translate({code: _simple(chr(code), fold_traditional) for code in several})
-        spelled = table.take(code_points(text), mode="clip")
-    elif highest > EXPANDS:
+        expanded = text.translate({code: _simple(chr(code), fold_traditional) for code in several})
+        spelled = table.take(code_points(expanded), mode="clip")
+        highest = spelled.max(initial=0)
+    if highest > EXPANDS:
         return normalise_by_definition(text, fold_traditional=fold_traditional)
     if spelled.min(initial=_BLANK) == _UNSEEN:
         spelled = spelled[spelled != _UNSEEN]
@@ -282,6 +283,12 @@ def _parts(composite: str) -> list[str]:
     return [chr(int(part, 16)) for part in parts] if len(parts) == 2 and parts[0][0] != "<" else []
 
 
+def _ends_with_mark(character: str, spelling: str) -> bool:
+    """Whether a character that is no mark is spelled as another one with a mark, which is none for Unicode."""
+    is_mark = [bool(_joining().get(ord(part), 0) & IS_MARK) for part in spelling]
+    return is_mark == [False, True] and unicodedata.category(character)[0] != "M"
+
+
 @cache
 def _table(fold_traditional: bool) -> npt.NDArray[np.uint32]:
     """Code point → its spelling, see ``Spellings``."""
@@ -294,7 +301,8 @@ def _table(fold_traditional: bool) -> npt.NDArray[np.uint32]:
     for code, spelling in enumerate(spellings):
         codes = list(map(ord, spelling))
         if len(codes) != 1:
-            table[code] = COMPOSES if joining.keys() & codes else EXPANDS if codes else _UNSEEN
+            is_simple = not joining.keys() & codes or _ends_with_mark(chr(code), spelling)
+            table[code] = _UNSEEN if not codes else EXPANDS if is_simple else COMPOSES
         elif spelling.isspace():
             table[code] = _BLANK
         else:
