@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from worker.page.main_text.markup import FROM, MARK, NAME, OWNER, PARENT, TO, parse
+from worker.page.main_text.markup import FROM, MARK, NAME, OF, OWNER, PARENT, TO, parse
 from worker.page.main_text.vocabulary import (
     HAS_ADDRESS,
     MARKED_ASIDE,
@@ -21,13 +21,16 @@ from worker.page.main_text.vocabulary import (
 NAMES = (
     *("html", "head", "body", "title", "div", "p", "a", "b", "i", "span", "pre", "section", "h1", "h2", "button"),
     *("ul", "li", "dl", "dt", "dd", "table", "tr", "td", "th", "custom-part"),
+    *("link", "img", "textarea", "script", "base", "meta"),
 )
+ATTRIBUTE_OF = {hash_of(name): name for name in ("rel", "href", "src", "alt", "data-src", "readonly", "type")}
+ATTRIBUTE_OF |= {hash_of(name): name for name in ("name", "content", "")}
 NAME_OF = {hash_of(name): name for name in NAMES} | {0: ""}
 
 
 def outline(markup: str) -> list[str]:
     """Each run of text that is more than white space behind the names of the elements around it."""
-    body, elements, runs = parse(markup)
+    body, elements, runs, _ = parse(markup)
     lines = []
     for run in runs:
         text = bytes(body[run[FROM] : run[TO]]).decode().strip()
@@ -114,7 +117,44 @@ def test_attributes_mark_their_element(attributes: str, mark: int) -> None:
     assert parse(f"<div {attributes}>text").elements[1, MARK] == mark
 
 
-MARKUP = ("<![CDATA[", "]]>", "<!--", "-->", "<title>", "</title>", "<p>", "</p>", "<td a='", "<?", "</", "x", " ")
+def values_of(markup: str) -> list[tuple[str, str, str]]:
+    """Element, attribute and value of all that are kept."""
+    page = parse(markup)
+    assert all(0 < row < len(page.elements) for row in page.values[:, OF])
+    return [
+        (NAME_OF[int(page.elements[of, NAME])], ATTRIBUTE_OF[int(attribute)], page.value(row))
+        for row, (of, attribute, _, _) in enumerate(page.values.tolist())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<link rel='a b' HREF=/x?a&amp;b title=no>", [("link", "rel", "a b"), ("link", "href", "/x?a&b")]),
+        ("<img src=1 alt=''/ SRC=2>", [("img", "src", "1"), ("img", "alt", "")]),
+        ("<a href=x rel=y><div lang=de>", []),
+        ("<textarea readonly>x</textarea>", [("textarea", "readonly", "")]),
+        ("<script type=x>a && '</p>'</script>", [("script", "type", "x"), ("script", "", "a && '</p>'")]),
+        ("<script></script><script>cut", [("script", "", ""), ("script", "", "cut")]),
+        ("<base href='1'><meta name=a content='b", [("base", "href", "1")]),
+        ("<meta name content></meta name=x>", [("meta", "name", ""), ("meta", "content", "")]),
+    ],
+)  # fmt: skip
+def test_the_values_of_some_attributes_are_kept_the_first_of_each(
+    markup: str, expected: list[tuple[str, str, str]]
+) -> None:
+    assert values_of(markup) == expected
+
+
+def test_of_two_attributes_of_one_name_the_first_marks_the_element() -> None:
+    assert parse("<div class=a class=nav>").elements[1, MARK] == 0
+    assert parse("<div class=nav class=a>").elements[1, MARK] == MARKED_ASIDE
+
+
+MARKUP = (
+    *("<![CDATA[", "]]>", "<!--", "-->", "<title>", "</title>", "<p>", "</p>", "<td a='", "<img src ", "<script>"),
+    *("/rel/id/src", "<?", "</", "x", " "),
+)
 
 
 @given(st.lists(st.sampled_from(MARKUP), max_size=60).map("".join))
@@ -122,16 +162,18 @@ MARKUP = ("<![CDATA[", "]]>", "<!--", "-->", "<title>", "</title>", "<p>", "</p>
 @example("x<title>y")
 @example("x<title>y</title>z" * 50)
 def test_no_page_has_more_elements_and_runs_than_there_is_room_for(markup: str) -> None:
-    _, elements, runs = parse(markup)
+    _, elements, runs, values = parse(markup)
     assert elements.base is not None
     assert runs.base is not None
     assert len(elements) < len(elements.base)
     assert len(runs) < len(runs.base)
+    assert values.base is not None
+    assert len(values) < len(values.base)
 
 
 @given(st.text(st.sampled_from("<>/!-=\"' abdiptl[CDATA]\n网")), st.booleans())
 def test_any_text_gives_runs_in_order_in_elements_after_their_parents(text: str, markup: bool) -> None:
-    body, elements, runs = parse(f"<table><tr><td><li>{text}" if markup else text)
+    body, elements, runs, _ = parse(f"<table><tr><td><li>{text}" if markup else text)
     assert all(0 <= parent < row for row, parent in enumerate(elements[1:, PARENT].tolist(), start=1))
     bounds = runs[:, :2].ravel().tolist()
     assert bounds == sorted(bounds)

@@ -29,7 +29,7 @@ def test_words_of_all_languages_are_counted(text: str, words: int) -> None:
 
 def counted(markup: str) -> dict[str, int]:
     """Words of a whole page."""
-    body, elements, runs = parse(markup)
+    body, elements, runs, _ = parse(markup)
     known = np.zeros((len(elements), OF_ELEMENTS), dtype=np.int32)
     said = np.zeros((len(runs), OF_RUNS), dtype=np.int32)
     survey(body, elements, runs, True, known, said)

@@ -161,7 +161,7 @@ def blocks(markup: str) -> list[PageBlock]:
 
 
 def _decided(markup: str, off: int) -> _Decided:
-    body, elements, runs = parse(markup)
+    body, elements, runs, _ = parse(markup)
     known = np.zeros((len(elements), OF_ELEMENTS), dtype=np.int32)
     dropped = np.zeros(len(runs), dtype=np.int32)
     top = _decide(body, elements, runs, known, dropped, off)

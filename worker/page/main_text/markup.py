@@ -17,6 +17,7 @@ from worker.compiling import COMPILED
 from worker.page.main_text.vocabulary import (
     ARIA_HIDDEN,
     ARTICLE,
+    ATTRIBUTES,
     BLOCK,
     BREAK,
     BUTTON,
@@ -45,6 +46,7 @@ from worker.page.main_text.vocabulary import (
     TERM,
     TITLE,
     UNSEEN,
+    VALUED,
     VOID,
     WHOLE,
     WORDS,
@@ -54,6 +56,7 @@ from worker.page.main_text.vocabulary import (
     grown,
     hash_of,
 )
+from worker.page.references import unescaped
 
 Rows = npt.NDArray[np.int32]
 
@@ -61,6 +64,8 @@ Rows = npt.NDArray[np.int32]
 NAME, KIND, MARK, PARENT = 0, 1, 2, 3
 # Columns of runs: bytes [FROM, TO), the element that they stand in, and whether a line begins before them.
 FROM, TO, OWNER, BREAKS = 0, 1, 2, 3
+# Columns of values: the element, the hash of the attribute's name, and the bytes [VALUE_FROM, VALUE_TO).
+OF, ATTRIBUTE, VALUE_FROM, VALUE_TO = 0, 1, 2, 3
 
 MAX_STEPS: Final = 256
 """How many open elements an end tag looks through for its own. A page in which none is found in so many is broken on
@@ -69,7 +74,7 @@ purpose; without a limit each end tag of such a page would look through all of i
 _LESS, _GREATER, _SLASH, _BANG, _QUESTION, _EQUALS, _QUOTE, _APOSTROPHE = b"<>/!?=\"'"
 _DASH, _BRACKET, _COLON = b"-[:"
 _CASE: Final = 0x20
-_DISPLAY, _NONE, _TRUE = hash_of("display"), hash_of("none"), hash_of("true")
+_DISPLAY, _NONE, _TRUE, _SCRIPT = map(hash_of, ("display", "none", "true", "script"))
 
 _ENDS_ITEM: Final = LIST | TABLE | CELL | WHOLE | SECTION | ARTICLE | MAIN
 
@@ -80,12 +85,20 @@ class Parsed(NamedTuple):
     ``body`` is the page in UTF-8, as an array of uint8 (or a ``bytearray`` where nothing is compiled). ``elements``
     are int32 (n, 4): hash of the name, kind, mark, row of the parent, which is always an earlier one; row 0 is the
     document. ``runs`` are int32 (m, 4): first byte, the one behind the last, row of the element, and 1 if a line begins
-    before the run.
+    before the run. ``values`` are int32 (k, 4), for the attributes that ``vocabulary.VALUED`` names: row of the
+    element, hash of the attribute's name, first byte of its value, the one behind the last; ``value`` reads it. What
+    stands in a script is kept as the value of an attribute without a name, ``EMPTY``.
     """
 
     body: Any
     elements: Rows
     runs: Rows
+    values: Rows
+
+    def value(self, row: int) -> str:
+        """The value in this row of ``values``, as it is after its character references are resolved."""
+        _, _, begin, end = self.values[row].tolist()
+        return unescaped(bytes(self.body[begin:end]).decode("utf-8", "replace"))
 
 
 def parse(markup: str) -> Parsed:
@@ -93,12 +106,14 @@ def parse(markup: str) -> Parsed:
     encoded = bytearray(markup.encode("utf-8", "replace"))
     body: Any = np.frombuffer(encoded, dtype=np.uint8) if COMPILED else encoded
     # Each tag has one of both signs. A run stands before some ``<``, that of CDATA among them, which has no end of its
-    # own, or reaches to the end of the page. Of what is not written to, the system takes no memory.
+    # own, or reaches to the end of the page. No attribute and no script takes fewer than three bytes. Of what is not
+    # written to, the system takes no memory.
     begins = _number_of(body, _LESS)
-    elements = np.zeros((min(begins, _number_of(body, _GREATER)) + 2, 4), dtype=np.int32)
-    runs = np.zeros((begins + 2, 4), dtype=np.int32)
-    found, found_runs = _parse(body, ELEMENTS, WORDS, ROLES, elements, runs)
-    return Parsed(body, elements[:found], runs[:found_runs])
+    elements = np.empty((min(begins, _number_of(body, _GREATER)) + 2, 4), dtype=np.int32)
+    runs = np.empty((begins + 2, 4), dtype=np.int32)
+    values = np.empty((len(body) // 3 + 1, 4), dtype=np.int32)
+    found, found_runs, found_values = _parse(body, (ELEMENTS, WORDS, ROLES, ATTRIBUTES, VALUED), elements, runs, values)
+    return Parsed(body, elements[:found], runs[:found_runs], values[:found_values])
 
 
 @compiled("int64(uint8[::1], int64)")
@@ -313,16 +328,19 @@ def _before_start_tag(elements: Rows, current: int, kind: int) -> int:
 
 
 @compiled(
-    "UniTuple(int64, 2)(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])",
+    "UniTuple(int64, 3)(uint8[::1], UniTuple(int32[:, ::1], 5), int32[:, ::1], int32[:, ::1], int32[:, ::1])",
 )
-def _parse(body: Any, names: Table, words: Table, roles: Table, elements: Rows, runs: Rows) -> tuple[int, int]:
-    """Fill ``elements`` and ``runs``; how many there are of each."""
+def _parse(
+    body: Any, tables: tuple[Table, Table, Table, Table, Table], elements: Rows, runs: Rows, values: Rows
+) -> tuple[int, int, int]:
+    """Fill ``elements``, ``runs`` and ``values``; how many there are of each."""
+    names, words, roles, attributes, valued = tables
     length = len(body)
-    count, run_count = 1, 0
+    count, run_count, value_count = 1, 0, 0
     current = 0
     breaks = 1
     text = place = 0
-    elements[0, PARENT] = -1
+    elements[0, NAME], elements[0, KIND], elements[0, MARK], elements[0, PARENT] = 0, 0, 0, -1
     while text < length:
         place = _find(body, _LESS, place)
         following = int(body[place + 1]) if place + 1 < length else 0
@@ -359,7 +377,9 @@ def _parse(body: Any, names: Table, words: Table, roles: Table, elements: Rows, 
         name_length = place - name_at
         kind = bits_of(names, name)
 
-        mark = 0
+        wanted = 0 if ending else bits_of(valued, name)
+        mark = seen = 0
+        before = value_count
         empty = False
         while place < length and body[place] != _GREATER:
             character = int(body[place])
@@ -395,9 +415,16 @@ def _parse(body: Any, names: Table, words: Table, roles: Table, elements: Rows, 
                     while place < length and not is_space(int(body[place])) and body[place] != _GREATER:
                         place += 1
                     end = place
-            if not ending:
+            bit = 0 if ending else bits_of(attributes, attribute)
+            if bit and not seen & bit:
+                seen |= bit
                 mark |= _mark_of(body, attribute, begin, min(end, length), words, roles)
+                if wanted & bit:
+                    values[value_count, OF], values[value_count, ATTRIBUTE] = count, attribute
+                    values[value_count, VALUE_FROM], values[value_count, VALUE_TO] = begin, min(end, length)
+                    value_count += 1
         if place >= length:
+            value_count = before
             break  # the page was cut inside a tag
         place += 1
         text = place
@@ -416,8 +443,12 @@ def _parse(body: Any, names: Table, words: Table, roles: Table, elements: Rows, 
                 runs[run_count, FROM], runs[run_count, TO] = place, end
                 runs[run_count, OWNER], runs[run_count, BREAKS] = count, 1
                 run_count += 1
+            if name == _SCRIPT:
+                values[value_count, OF], values[value_count, ATTRIBUTE] = count, EMPTY
+                values[value_count, VALUE_FROM], values[value_count, VALUE_TO] = place, end
+                value_count += 1
             text = place = min(_find(body, _GREATER, end) + 1, length)
         elif not (kind & VOID or (empty and (not kind or (kind & INLINE and not kind & LINK)))):
             current = count
         count += 1
-    return count, run_count
+    return count, run_count, value_count

@@ -122,7 +122,30 @@ _ROLES: Final = {
     "main article": MARKED_MAIN,
 }
 
-_ATTRIBUTES: Final = ("class", "id", "role", "hidden", "style", "aria-hidden", "href")
+_ATTRIBUTES: Final = (
+    *("class", "id", "role", "hidden", "style", "aria-hidden", "href", "rel", "hreflang", "media", "property", "name"),
+    *("content", "http-equiv", "charset", "type", "src", "srcset", "data-src", "alt", "srcdoc", "data", "poster"),
+    *("lang", "readonly", "shadowrootmode"),
+)
+"""All that are read, at most 31."""
+
+_VALUED: Final = {
+    "link": "rel href hreflang media",
+    "base": "href",
+    "meta": "property name content http-equiv charset",
+    "script": "type id src",
+    "img": "src srcset data-src alt",
+    "iframe": "src srcdoc",
+    "embed": "src",
+    "object": "data",
+    "video": "src poster",
+    "audio": "src",
+    "source": "src srcset",
+    "html": "lang",
+    "textarea": "readonly",
+    "template": "shadowrootmode",
+}
+"""Elements of which the places of some attributes are kept."""
 
 compiled: Final = compiler_of("worker.page.main_text", ("vocabulary", "markup", "rules", "tally", "beside", "content"))
 """Makes the kernels of these files."""
@@ -185,5 +208,10 @@ def _rows(entries: Iterable[int]) -> int:
 ELEMENTS: Final = _table(_ELEMENTS)
 WORDS: Final = _table(_WORDS)
 ROLES: Final = _table(_ROLES)
-CLASS, ID, ROLE, HIDDEN, STYLE, ARIA_HIDDEN, HREF = map(hash_of, _ATTRIBUTES)
+_BITS: Final = {name: 1 << number for number, name in enumerate(_ATTRIBUTES)}
+ATTRIBUTES: Final = _table(_BITS)
+"""A bit for each."""
+VALUED: Final = _table({name: sum(_BITS[each] for each in each_of.split()) for name, each_of in _VALUED.items()})
+"""The bits of the attributes whose places are kept, for each element that has such."""
+CLASS, ID, ROLE, HIDDEN, STYLE, ARIA_HIDDEN, HREF = map(hash_of, _ATTRIBUTES[:7])
 HEADINGS: Final = tuple(hash_of(f"h{rank}") for rank in range(1, 7))
