@@ -160,7 +160,7 @@ def test_each_extractor_names_its_rules_and_versions() -> None:
     installed = [name for name in get_args(Extractor) if name != "trafilatura" or HAS_TRAFILATURA]
     rules = {extractor_rule(name) for name in installed}
     assert len(rules) == len(installed)
-    assert extractor_rule("built-in").startswith("content-3/words-2/announced-3/decode-1/resiliparse-")
+    assert extractor_rule("built-in").startswith("content-4/words-3/announced-3/decode-1/resiliparse-")
 
 
 @pytest.mark.skipif(HAS_TRAFILATURA, reason="trafilatura is installed, so it cannot be missing")

@@ -8,12 +8,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.page.references import unescaped
+from worker.page.references import unescaped, unescaped_value
 
 
-@given(st.text(st.sampled_from("&#x0189;amplt a")))
+@given(st.text(st.sampled_from("&#x09;amplt a")))
 def test_short_references_are_those_of_the_standard_library(text: str) -> None:
     assert unescaped(text) == html.unescape(text)
+
+
+def test_of_control_characters_only_those_of_windows_1252_mean_others() -> None:
+    assert unescaped("&#1;&#x85;&#x9f&#x81;&#xfdd0;&#xd800;&#x110000;") == "\x01…Ÿ\x81\ufdd0\ufffd\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "text"),
+    [
+        ("?a=1&copy=2", "?a=1&copy=2", "?a=1©=2"),
+        ("&copy", "©", "©"),
+        ("&copy2", "&copy2", "©2"),
+        ("&copy;=", "©=", "©="),
+        ("&notit;", "&notit;", "¬it;"),
+        ("&amp;lt;", "&lt;", "&lt;"),
+        ("&#38=", "&=", "&="),
+        ("&unknown; &", "&unknown; &", "&unknown; &"),
+        ("&CounterClockwiseContourIntegral;", "∳", "∳"),
+    ],
+)
+def test_in_values_of_attributes_fewer_references_are_open_ended(written: str, value: str, text: str) -> None:
+    assert (unescaped_value(written), unescaped(written)) == (value, text)
 
 
 @pytest.mark.parametrize("digits", [4_301, 1_000_000])

@@ -1,20 +1,59 @@
-"""Character references of HTML as text: ``&amp;``, ``&#38;``."""
+"""Character references of HTML as text: ``&amp;``, ``&#38;`` (HTML Living Standard, section 13.2.5.72)."""
 
 from __future__ import annotations
 
-import html
 import re
+from html.entities import html5
 from typing import Final
 
-_LONG: Final = re.compile(r"&#[0-9]{8,}")
+_REFERENCE: Final = re.compile(r"&(?:#(?:[0-9]+|[xX][0-9a-fA-F]+);?|[A-Za-z][A-Za-z0-9]*;?)")
+_LONGEST: Final = max(map(len, html5))
+_MOST_DIGITS: Final = 8
+_REPLACEMENT: Final = "\ufffd"
+_WINDOWS_1252: Final = {
+    0x80 + place: character
+    for place, character in enumerate(bytes(range(0x80, 0xA0)).decode("cp1252", "replace"))
+    if character != _REPLACEMENT
+}
+"""What pages mean by numbers of control characters."""
 
 
 def unescaped(text: str) -> str:
-    """As ``html.unescape``, which raises at a number of thousands of digits (Python converts none): that is U+FFFD,
-    as in browsers, and so is any other beyond Unicode."""
-    return html.unescape(_LONG.sub(_short, text))
+    """The text that a browser makes of it."""
+    return _REFERENCE.sub(_in_text, text) if "&" in text else text
 
 
-def _short(reference: re.Match[str]) -> str:
-    """The same number without leading zeros; of one that is no character its first digits, which are none either."""
-    return "&#" + (reference[0][2:].lstrip("0")[:8] or "0")
+def unescaped_value(value: str) -> str:
+    """The same of an attribute's value: ``?a=1&copy=2`` is an address, and no sign of copyright."""
+    return _REFERENCE.sub(_in_value, value) if "&" in value else value
+
+
+def _in_text(reference: re.Match[str]) -> str:
+    name = reference[0][1:]
+    if name.startswith("#"):
+        return _numbered(name[1:])
+    if name in html5:
+        return html5[name]
+    for length in range(min(len(name), _LONGEST), 1, -1):
+        if name[:length] in html5:
+            return html5[name[:length]] + name[length:]
+    return reference[0]
+
+
+def _in_value(reference: re.Match[str]) -> str:
+    name = reference[0][1:]
+    if name.startswith("#"):
+        return _numbered(name[1:])
+    if not name.endswith(";") and reference.string[reference.end() : reference.end() + 1] == "=":
+        return reference[0]
+    return html5.get(name, reference[0])
+
+
+def _numbered(number: str) -> str:
+    """What a number stands for; without leading zeros, as Python converts none of thousands of digits."""
+    base, digits = (16, number[1:]) if number[0] in "xX" else (10, number)
+    digits = digits.rstrip(";").lstrip("0")
+    code = int(digits or "0", base) if len(digits) <= _MOST_DIGITS else -1
+    if code in _WINDOWS_1252:
+        return _WINDOWS_1252[code]
+    return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else _REPLACEMENT

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from worker.page.main_text.markup import FROM, MARK, NAME, OF, OWNER, PARENT, TO, parse
 from worker.page.main_text.vocabulary import (
+    EMPTY,
     HAS_ADDRESS,
     MARKED_ASIDE,
     MARKED_COMMENTS,
@@ -21,11 +22,13 @@ from worker.page.main_text.vocabulary import (
 NAMES = (
     *("html", "head", "body", "title", "div", "p", "a", "b", "i", "span", "pre", "section", "h1", "h2", "button"),
     *("ul", "li", "dl", "dt", "dd", "table", "tr", "td", "th", "custom-part"),
-    *("link", "img", "textarea", "script", "base", "meta"),
+    *("link", "img", "textarea", "script", "base", "meta", "select", "option", "optgroup", "ruby", "rb", "rt", "rp"),
+    *("thead", "tbody", "caption", "template", "svg", "g", "foreignobject", "style", "math", "mi", "plaintext", "xmp"),
+    *("iframe", "noembed"),
 )
 ATTRIBUTE_OF = {hash_of(name): name for name in ("rel", "href", "src", "alt", "data-src", "readonly", "type")}
 ATTRIBUTE_OF |= {hash_of(name): name for name in ("name", "content", "")}
-NAME_OF = {hash_of(name): name for name in NAMES} | {0: ""}
+NAME_OF = {hash_of(name): name for name in NAMES} | {0: "", EMPTY: "CDATA"}
 
 
 def outline(markup: str) -> list[str]:
@@ -62,16 +65,16 @@ def outline(markup: str) -> list[str]:
         ("<a href=x>one<a href=y>two</a>three", ["a one", "a two", "three"]),
         ("<div><br>one<hr>two<img src=x>three</div>", ["div one", "div two", "div three"]),
         ("<div/>one", ["div one"]),
-        ("<custom-part/>one<i/>two", ["one", "two"]),
+        ("<custom-part/>one<i/>two", ["custom-part one", "custom-part i two"]),
         ("</p></div>one", ["one"]),
-        ("<html><head><title>a <b> c</title><body>one", ["html head title a <b> c", "html head body one"]),
+        ("<html><head><title>a <b> c</title><body>one", ["html head title a <b> c", "html body one"]),
         ("<script>if (a<b) '</div>'</SCRIPT >one", ["one"]),
         ("<style>p {}</style>one", ["one"]),
         ("<script>never closed", []),
         ("one<!-- two > three -->four", ["one", "four"]),
-        ("<!-->one<!--->two--><!doctype html>three<?php 1 ?>four", ["one", "three", "four"]),
+        ("<!-->one<!--->two--><!doctype html>three<?php 1 ?>four", ["one", "two-->", "three", "four"]),
         ("<!-- never closed", []),
-        ("<i><![CDATA[one]]></i>", ["i one]]>"]),
+        ("<i><![CDATA[one]]></i>", []),
         ("1 < 2 <3 <p>four<", ["1 < 2 <3", "p four<"]),
         ("<p title='a>b' class=\"c>d\" e=f>one", ["p one"]),
         ("<p title = 'a'b>one", ["p one"]),

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.page.main_text.beside import drop_beside, drop_posts, is_for_no_scripts, is_main, is_on
-from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Rows, is_space, parse
+from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
 from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
 from worker.page.main_text.rules import ALL, LISTING, NAMES, NO_SCRIPTS, NOTICE, OUTSIDE, POSTS, SECTIONS, TITLE
 from worker.page.main_text.tally import (
@@ -57,6 +57,7 @@ from worker.page.main_text.vocabulary import (
     LIST,
     PARAGRAPH,
     PREFORMATTED,
+    RAW,
     ROW,
     TABLE,
     TERM,
@@ -66,7 +67,7 @@ from worker.page.main_text.vocabulary import (
 from worker.page.main_text.vocabulary import TITLE as TITLE_ELEMENT
 from worker.page.references import unescaped
 
-CONTENT: Final = f"content-3/{VOCABULARY}"
+CONTENT: Final = f"content-4/{VOCABULARY}"
 """Name of all rules from markup to text; a part of the scheme, so change it when a rule changes."""
 
 LEAST_MAIN: Final = 0.1
@@ -93,6 +94,8 @@ taken for articles; without a limit, short news among links to others are lost."
 
 _PARTS: Final = ITEM | TERM | CELL | ROW | LIST | TABLE | PARAGRAPH | PREFORMATTED | HEADING
 _NO_CONTAINER: Final = PARAGRAPH | PREFORMATTED | LIST | HEADING
+
+_AMPERSAND: Final = 0x26
 
 Flags = npt.NDArray[np.uint8]
 
@@ -121,20 +124,20 @@ class _Decided(NamedTuple):
     """A page taken apart, what is known of its elements, the element with the content, and the rule that drops each
     run, 0 for none."""
 
-    body: Any
-    elements: Rows
-    runs: Rows
+    parsed: Parsed
     known: Rows
     top: int
     dropped: npt.NDArray[np.int32]
 
 
-def main_content(markup: str, off: int = ALL) -> Content:
-    """The main content of a page. Each run of white space is one blank. Rules whose bits are set in ``off`` are off."""
-    page = _decided(markup, off)
-    text = np.empty(len(page.body) + len(page.runs), dtype=np.uint8)
-    written = _write(page.body, page.runs, page.dropped, text)
-    content = unescaped(text[:written].tobytes().decode("utf-8", "replace"))
+def main_content(markup: str, off: int = ALL, *, xml: bool = False) -> Content:
+    """The main content of a page. Each run of white space is one blank. Rules whose bits are set in ``off`` are off.
+    ``xml``: the page is read by the rules of XML."""
+    page = _decided(markup, off, xml)
+    body, elements, runs, _ = page.parsed
+    text = np.empty(2 * (len(body) + len(runs)), dtype=np.uint8)
+    written = _write(body, elements, runs, page.dropped, text)
+    content = unescaped(text[:written].tobytes().decode("utf-8", "replace")).replace("\0", "")
     title = _title(page)
     links, long, brief = page.known[page.top, [LINKS, LONG, BRIEF]].tolist()
     if links + long + brief <= LONGEST_NOTICE and is_on(NOTICE, off) and is_notice(content):
@@ -144,36 +147,32 @@ def main_content(markup: str, off: int = ALL) -> Content:
     return Content(content, title, bare, links > long + brief)
 
 
-def blocks(markup: str) -> list[PageBlock]:
+def blocks(markup: str, *, xml: bool = False) -> list[PageBlock]:
     """All text of a page in the order of the page, line by line, kept or dropped; but neither styles nor scripts."""
-    page = _decided(markup, ALL)
-    kept = main_content(markup).text
+    page = _decided(markup, ALL, xml)
+    kept = main_content(markup, xml=xml).text
     found = []
-    lines = np.cumsum(page.runs[:, BREAKS]).tolist()
+    lines = np.cumsum(page.parsed.runs[:, BREAKS]).tolist()
     numbered = enumerate(zip(lines, page.dropped.tolist(), strict=True))
     for (_, rule), runs in groupby(numbered, key=lambda run: run[1]):
-        places = [page.runs[number, :2].tolist() for number, _ in runs]
-        text = b"".join(bytes(page.body[begin:end]) for begin, end in places).decode("utf-8", "replace")
-        shown = " ".join(unescaped(text).split())
+        shown = " ".join("".join(page.parsed.text(number) for number, _ in runs).replace("\0", "").split())
         if shown:
             found.append(PageBlock(shown, NAMES[rule] if rule else None if kept.strip() else NAMES[NOTICE]))
     return found
 
 
-def _decided(markup: str, off: int) -> _Decided:
-    body, elements, runs, _ = parse(markup)
+def _decided(markup: str, off: int, xml: bool) -> _Decided:
+    page = parse(markup, xml=xml)
+    body, elements, runs, _ = page
     known = np.zeros((len(elements), OF_ELEMENTS), dtype=np.int32)
     dropped = np.zeros(len(runs), dtype=np.int32)
     top = _decide(body, elements, runs, known, dropped, off)
-    return _Decided(body, elements, runs, known, top, dropped)
+    return _Decided(page, known, top, dropped)
 
 
 def _title(page: _Decided) -> str | None:
-    run = _title_run(page.elements, page.runs)
-    if run < 0:
-        return None
-    begin, end = page.runs[run, :2].tolist()
-    return " ".join(unescaped(bytes(page.body[begin:end]).decode("utf-8", "replace")).split()) or None
+    run = _title_run(page.parsed.elements, page.parsed.runs)
+    return None if run < 0 else " ".join(page.parsed.text(run).split()) or None
 
 
 @compiled("int64(int32[:, ::1], int32[:, ::1])")
@@ -302,15 +301,20 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
     return int(top)
 
 
-@compiled("int64(uint8[::1], int32[:, ::1], int32[::1], uint8[::1])")
-def _write(body: Any, runs: Rows, dropped: Any, text: Flags) -> int:
-    """Write all that no rule drops; how many bytes of ``text`` it takes."""
+@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])")
+def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> int:
+    """Write all that no rule drops; how many bytes of ``text`` it takes. A NUL stands where a character reference must
+    not go on: behind each ``&`` of raw text, and between two runs."""
     written = 0
     breaks = False
     for run in range(len(runs)):
         breaks = breaks or runs[run, BREAKS] == 1
         if dropped[run]:
             continue
+        raw = elements[runs[run, OWNER], KIND] & RAW
+        if written and not breaks and text[written - 1] != 32:
+            text[written] = 0
+            written += 1
         for place in range(runs[run, FROM], runs[run, TO]):
             if not is_space(int(body[place])):
                 if breaks and written:
@@ -321,6 +325,9 @@ def _write(body: Any, runs: Rows, dropped: Any, text: Flags) -> int:
                 breaks = False
                 text[written] = body[place]
                 written += 1
+                if raw and body[place] == _AMPERSAND:
+                    text[written] = 0
+                    written += 1
             elif written and not breaks and text[written - 1] != 32:
                 text[written] = 32
                 written += 1

@@ -11,39 +11,68 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from worker.compiling import COMPILED
+from worker.page.main_text.nesting import (
+    KIND,
+    MARK,
+    MAX_STEPS,
+    NAME,
+    PARENT,
+    Rows,
+    after_end_tag,
+    before_start_tag,
+    is_foreign,
+    is_in_unseen,
+    out_of_foreign,
+)
+from worker.page.main_text.tokens import (
+    APOSTROPHE,
+    BANG,
+    CDATA,
+    EQUALS,
+    GREATER,
+    LESS,
+    QUESTION,
+    QUOTE,
+    SLASH,
+    after_declaration,
+    after_xml_declaration,
+    begins_cdata,
+    end_of_cdata,
+    end_of_raw,
+    end_of_script,
+    ends_name,
+    find,
+    is_blank,
+    is_letter,
+    is_space,
+    lower,
+)
 from worker.page.main_text.vocabulary import (
     ARIA_HIDDEN,
-    ARTICLE,
     ATTRIBUTES,
     BLOCK,
     BREAK,
+    BREAKOUT,
     BUTTON,
-    CELL,
     CLASS,
     ELEMENTS,
     EMPTY,
     HAS_ADDRESS,
+    HEAD_ELEMENTS,
     HIDDEN,
     HREF,
     ID,
+    IN_HEAD,
     INLINE,
-    ITEM,
-    LINK,
-    LIST,
-    MAIN,
     MARKED_HIDDEN,
-    PARAGRAPH,
+    NOT_HTML,
+    NOT_HTML_ELEMENTS,
     RAW,
     ROLE,
     ROLES,
-    ROW,
-    SECTION,
     STYLE,
-    TABLE,
-    TERM,
     TITLE,
     UNSEEN,
     VALUED,
@@ -52,31 +81,49 @@ from worker.page.main_text.vocabulary import (
     WORDS,
     Table,
     bits_of,
-    compiled,
     grown,
     hash_of,
+    lean,
 )
-from worker.page.references import unescaped
+from worker.page.references import unescaped, unescaped_value
 
-Rows = npt.NDArray[np.int32]
+__all__ = [
+    "ATTRIBUTE",
+    "BREAKS",
+    "FROM",
+    "KIND",
+    "MARK",
+    "NAME",
+    "OF",
+    "OWNER",
+    "PARENT",
+    "TABLES",
+    "TO",
+    "VALUE_FROM",
+    "VALUE_TO",
+    "Parsed",
+    "Rows",
+    "is_space",
+    "parse",
+]
 
-# Columns of elements; row 0 is the document itself.
-NAME, KIND, MARK, PARENT = 0, 1, 2, 3
+Tables = tuple[Table, Table, Table, Table, Table, Table, Table, Table]
+
 # Columns of runs: bytes [FROM, TO), the element that they stand in, and whether a line begins before them.
 FROM, TO, OWNER, BREAKS = 0, 1, 2, 3
 # Columns of values: the element, the hash of the attribute's name, and the bytes [VALUE_FROM, VALUE_TO).
 OF, ATTRIBUTE, VALUE_FROM, VALUE_TO = 0, 1, 2, 3
 
-MAX_STEPS: Final = 256
-"""How many open elements an end tag looks through for its own. A page in which none is found in so many is broken on
-purpose; without a limit each end tag of such a page would look through all of it."""
+_COLON, _LINE = b":_"
+_DISPLAY, _NONE, _TRUE = map(hash_of, ("display", "none", "true"))
+_HTML, _HEAD, _SVG, _P, _BR, _SCRIPT, _STYLE, _PAGE_TITLE, _TEXTAREA, _PLAINTEXT = map(
+    hash_of, ("html", "head", "svg", "p", "br", "script", "style", "title", "textarea", "plaintext")
+)
+_UPPER_NAMES: Final = (0, _HTML, _HEAD)
+"""Elements in which text stands outside the head; the document has no name."""
 
-_LESS, _GREATER, _SLASH, _BANG, _QUESTION, _EQUALS, _QUOTE, _APOSTROPHE = b"<>/!?=\"'"
-_DASH, _BRACKET, _COLON = b"-[:"
-_CASE: Final = 0x20
-_DISPLAY, _NONE, _TRUE, _SCRIPT = map(hash_of, ("display", "none", "true", "script"))
 
-_ENDS_ITEM: Final = LIST | TABLE | CELL | WHOLE | SECTION | ARTICLE | MAIN
+TABLES: Final = (ELEMENTS, VALUED, WORDS, ROLES, ATTRIBUTES, NOT_HTML_ELEMENTS, BREAKOUT, HEAD_ELEMENTS)
 
 
 class Parsed(NamedTuple):
@@ -96,27 +143,43 @@ class Parsed(NamedTuple):
     values: Rows
 
     def value(self, row: int) -> str:
-        """The value in this row of ``values``, as it is after its character references are resolved."""
-        _, _, begin, end = self.values[row].tolist()
-        return unescaped(bytes(self.body[begin:end]).decode("utf-8", "replace"))
+        """The value in this row of ``values``, its character references resolved; a script as it is."""
+        _, attribute, begin, end = self.values[row].tolist()
+        value = self._between(begin, end).replace("\0", "\ufffd")
+        return value if attribute == EMPTY else unescaped_value(value)
+
+    def text(self, row: int) -> str:
+        """The text of this run, its character references resolved where the element has such."""
+        begin, end, owner, _ = self.runs[row].tolist()
+        text = self._between(begin, end)
+        if bits_of(ELEMENTS, self.elements[owner, NAME]) & RAW:
+            text = text.replace("\0", "\ufffd")
+        return text if self.elements[owner, KIND] & RAW else unescaped(text)
+
+    def _between(self, begin: int, end: int) -> str:
+        text = bytes(self.body[begin:end]).decode("utf-8", "replace")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def parse(markup: str) -> Parsed:
-    """Take a page apart."""
-    encoded = bytearray(markup.encode("utf-8", "replace"))
+def parse(markup: str | bytes, *, xml: bool = False, head_only: bool = False, tables: Tables = TABLES) -> Parsed:
+    """Take a page apart, by the rules of HTML or of XML; ``head_only``: only the head of a page of HTML."""
+    encoded = bytearray(markup if isinstance(markup, bytes) else markup.encode("utf-8", "replace"))
     body: Any = np.frombuffer(encoded, dtype=np.uint8) if COMPILED else encoded
-    # Each tag has one of both signs. A run stands before some ``<``, that of CDATA among them, which has no end of its
-    # own, or reaches to the end of the page. No attribute and no script takes fewer than three bytes. Of what is not
-    # written to, the system takes no memory.
-    begins = _number_of(body, _LESS)
-    elements = np.empty((min(begins, _number_of(body, _GREATER)) + 2, 4), dtype=np.int32)
-    runs = np.empty((begins + 2, 4), dtype=np.int32)
+    # Each tag, and each section of CDATA but the last, has one of both signs. A run stands before some ``<``, or in a
+    # section of CDATA, or reaches to the end of the page. No attribute and no script takes fewer than three bytes. Of
+    # what is not written to, the system takes no memory.
+    begins = _number_of(body, LESS)
+    elements = np.empty((min(begins, _number_of(body, GREATER)) + 2, 4), dtype=np.int32)
+    runs = np.empty((begins + len(body) // CDATA + 2, 4), dtype=np.int32)
     values = np.empty((len(body) // 3 + 1, 4), dtype=np.int32)
-    found, found_runs, found_values = _parse(body, (ELEMENTS, WORDS, ROLES, ATTRIBUTES, VALUED), elements, runs, values)
-    return Parsed(body, elements[:found], runs[:found_runs], values[:found_values])
+    if xml:
+        found = _parse_xml(body, tables, elements, runs, values)
+    else:
+        found = _parse(body, tables, elements, runs, values, head_only)
+    return Parsed(body, elements[: found[0]], runs[: found[1]], values[: found[2]])
 
 
-@compiled("int64(uint8[::1], int64)")
+@lean("int64(uint8[::1], int64)")
 def _number_of(body: Any, character: int) -> int:
     """How often the character stands in the page."""
     number = 0
@@ -125,42 +188,13 @@ def _number_of(body: Any, character: int) -> int:
     return number
 
 
-@compiled("boolean(int64)")
-def is_space(character: int) -> bool:
-    """Blank, tab, line feed, form feed, carriage return."""
-    return character == 32 or 9 <= character <= 13
-
-
-@compiled("boolean(int64)")
-def _is_letter(character: int) -> bool:
-    return 97 <= (character | _CASE) <= 122
-
-
-@compiled("boolean(int64)")
+@lean("boolean(int64)")
 def _begins_markup(character: int) -> bool:
     """Whether ``<`` before it is more than text."""
-    return _is_letter(character) or character in (_SLASH, _BANG, _QUESTION)
+    return is_letter(character) or character in (SLASH, BANG, QUESTION)
 
 
-@compiled("boolean(int64)")
-def _ends_name(character: int) -> bool:
-    return is_space(character) or character in (_GREATER, _SLASH)
-
-
-@compiled("int64(int64)")
-def _lower(character: int) -> int:
-    return character + _CASE if 65 <= character <= 90 else character
-
-
-@compiled("int64(uint8[::1], int64, int64)")
-def _find(body: Any, character: int, place: int) -> int:
-    """Where the character stands from ``place`` on, or the end of the page."""
-    while place < len(body) and body[place] != character:
-        place += 1
-    return place
-
-
-@compiled("int64(uint8[::1], int64, int64, int32[:, ::1])")
+@lean("int64(uint8[::1], int64, int64, int32[:, ::1])")
 def _bits_of_words(body: Any, begin: int, end: int, table: Table) -> int:
     """Bits of all words of a class, id or role; ``side-bar``, ``side_bar`` and ``sideBar`` are two words."""
     bits = 0
@@ -169,7 +203,7 @@ def _bits_of_words(body: Any, begin: int, end: int, table: Table) -> int:
     for place in range(begin, end):
         character = int(body[place])
         upper = 65 <= character <= 90
-        if not upper and not _is_letter(character) and character < 128:
+        if not upper and not is_letter(character) and character < 128:
             bits |= bits_of(table, name)
             name = EMPTY
             after_lower = False
@@ -177,24 +211,24 @@ def _bits_of_words(body: Any, begin: int, end: int, table: Table) -> int:
         if upper and after_lower:
             bits |= bits_of(table, name)
             name = EMPTY
-        name = grown(name, _lower(character))
+        name = grown(name, lower(character))
         after_lower = not upper
     return bits | bits_of(table, name)
 
 
-@compiled("int64(uint8[::1], int64, int64)")
+@lean("int64(uint8[::1], int64, int64)")
 def _hash_of_letters(body: Any, begin: int, end: int) -> int:
     """Hash of the first run of letters."""
     name = EMPTY
     for place in range(begin, end):
-        if _is_letter(int(body[place])):
-            name = grown(name, _lower(int(body[place])))
+        if is_letter(int(body[place])):
+            name = grown(name, lower(int(body[place])))
         elif name != EMPTY:
             break
     return name
 
 
-@compiled("boolean(uint8[::1], int64, int64)")
+@lean("boolean(uint8[::1], int64, int64)")
 def _not_displayed(body: Any, begin: int, end: int) -> bool:
     """Whether a style says ``display: none``."""
     while begin < end:
@@ -210,7 +244,7 @@ def _not_displayed(body: Any, begin: int, end: int) -> bool:
     return False
 
 
-@compiled("int64(uint8[::1], int64, int64, int64, int32[:, ::1], int32[:, ::1])")
+@lean("int64(uint8[::1], int64, int64, int64, int32[:, ::1], int32[:, ::1])")
 def _mark_of(body: Any, attribute: int, begin: int, end: int, words: Table, roles: Table) -> int:
     """What an attribute with this value marks its element as."""
     if attribute in (CLASS, ID):
@@ -228,227 +262,286 @@ def _mark_of(body: Any, attribute: int, begin: int, end: int, words: Table, role
     return 0
 
 
-@compiled("int64(uint8[::1], int64)")
-def _after_declaration(body: Any, place: int) -> int:
-    """Where the comment, declaration or instruction that begins at ``place`` ends. Text in CDATA is read as markup."""
+@lean(
+    "UniTuple(int64, 4)(uint8[::1], int64, int64, int64, int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], "
+    "int64)",
+    inline=True,
+)
+def _read_attributes(
+    body: Any, place: int, element: int, wanted: int, known: Table, words: Table, roles: Table, values: Rows, count: int
+) -> tuple[int, int, int, int]:
+    """Read a tag from behind its name on: where it ends, behind the ``>``, or -1 if the page was cut inside; the mark;
+    1 if it ends with ``/``; and how many values there are now, ``count`` and those of ``wanted`` attributes. The tag is
+    that of the element, an end tag if this is 0."""
     length = len(body)
-    if body[place + 1] == _BANG and place + 3 < length:
-        if body[place + 2] == _DASH and body[place + 3] == _DASH:
-            if place + 4 < length and body[place + 4] == _GREATER:
-                return place + 5
-            end = place + 4
-            while end + 2 < length:
-                if body[end + 2] == _GREATER and body[end + 1] == _DASH and body[end] == _DASH:
-                    return end + 3
-                end += 1
-            return length
-        if place + 8 < length and body[place + 2] == _BRACKET and body[place + 8] == _BRACKET:
-            return place + 9
-    return min(_find(body, _GREATER, place + 2) + 1, length)
+    mark = seen = empty = 0
+    while place < length and body[place] != GREATER:
+        character = int(body[place])
+        if is_blank(character) or character == SLASH:
+            empty = 1 if character == SLASH else 0
+            place += 1
+            continue
+        empty = 0
+        attribute = EMPTY
+        first = True
+        while place < length:
+            character = int(body[place])
+            if ends_name(character) or (character == EQUALS and not first):
+                break
+            attribute = grown(attribute, lower(character))
+            first = False
+            place += 1
+        while place < length and is_blank(int(body[place])):
+            place += 1
+        begin = end = place
+        if place < length and body[place] == EQUALS:
+            place += 1
+            while place < length and is_blank(int(body[place])):
+                place += 1
+            begin = place
+            if place < length and (body[place] == QUOTE or body[place] == APOSTROPHE):
+                begin = place + 1
+                end = find(body, int(body[place]), begin)
+                place = end + 1
+            else:
+                while place < length and not is_blank(int(body[place])) and body[place] != GREATER:
+                    place += 1
+                end = place
+        bit = bits_of(known, attribute) if element else 0
+        if bit and not seen & bit:
+            seen |= bit
+            mark |= _mark_of(body, attribute, begin, min(end, length), words, roles)
+            if wanted & bit:
+                values[count, OF], values[count, ATTRIBUTE] = element, attribute
+                values[count, VALUE_FROM], values[count, VALUE_TO] = begin, min(end, length)
+                count += 1
+    return place + 1 if place < length else -1, mark, empty, count
 
 
-@compiled("int64(uint8[::1], int64, int64, int64)")
-def _end_of_raw(body: Any, name: int, length: int, place: int) -> int:
-    """Where the end tag of a raw element stands, whose name is ``length`` bytes at ``name``; or the end of the page."""
-    last = len(body) - length - 2
-    while place <= last:
-        if body[place] == _LESS and body[place + 1] == _SLASH:
-            same = 0
-            while same < length and (body[place + 2 + same] | _CASE) == (body[name + same] | _CASE):
-                same += 1
-            if same == length:
-                return place
+@lean("int64(int32[:, ::1], int64, int64, int64, int64, int64)")
+def _add_run(runs: Rows, run_count: int, begin: int, end: int, owner: int, breaks: int) -> int:
+    runs[run_count, FROM], runs[run_count, TO] = begin, end
+    runs[run_count, OWNER], runs[run_count, BREAKS] = owner, breaks
+    return run_count + 1
+
+
+@lean("int64(int32[:, ::1], int64, int64, int64, int64, int64)")
+def _add_element(elements: Rows, count: int, name: int, kind: int, mark: int, parent: int) -> int:
+    elements[count, NAME], elements[count, KIND] = name, kind
+    elements[count, MARK], elements[count, PARENT] = mark, parent
+    return count + 1
+
+
+@lean("int64(int32[:, ::1], int64)")
+def _out_of_head(elements: Rows, current: int) -> int:
+    return int(elements[current, PARENT]) if elements[current, NAME] == _HEAD else current
+
+
+@lean("UniTuple(int64, 2)(uint8[::1], int64, boolean)")
+def _read_name(body: Any, place: int, as_written: bool) -> tuple[int, int]:
+    """The hash of the name that begins there, and where it ends."""
+    name = EMPTY
+    while place < len(body):
+        character = int(body[place])
+        if ends_name(character):
+            break
+        name = grown(name, character if as_written else lower(character))
         place += 1
-    return len(body)
+    return name, place
 
 
-@compiled("int64(int32[:, ::1], int64, int64, int64)")
-def _after_end_tag(elements: Rows, current: int, name: int, kind: int) -> int:
-    """The element that is open after an end tag: the parent of what it closes; ``current`` if there is no such.
+@lean(
+    "UniTuple(int64, 3)(uint8[::1], UniTuple(int32[:, ::1], 8), int32[:, ::1], int32[:, ::1], int32[:, ::1], boolean)"
+)
+def _parse(
+    body: Any, tables: Tables, elements: Rows, runs: Rows, values: Rows, head_only: bool
+) -> tuple[int, int, int]:
+    """Fill ``elements``, ``runs`` and ``values``; how many there are of each. ``head_only``: only those of the head."""
+    names, valued, words, roles, attributes, foreign_names, breakout, head_names = tables
+    length = len(body)
+    run_count = value_count = current = 0
+    count = _add_element(elements, 0, 0, 0, 0, -1)
+    breaks = 1
+    text = place = 0
+    in_head, titled = True, False
+    while text < length:
+        place = find(body, LESS, place)
+        following = int(body[place + 1]) if place + 1 < length else 0
+        if place < length and (not _begins_markup(following) or (following == SLASH and place + 2 == length)):
+            place += 1  # a lone one is text
+            continue
+        if place > text:
+            begin = text
+            while text < place and is_space(int(body[text])):
+                text += 1
+            if text < place and in_head and elements[current, NAME] in _UPPER_NAMES:
+                in_head = False
+                current = _out_of_head(elements, current)
+                if head_only:
+                    break
+            run_count = _add_run(runs, run_count, begin, place, current, breaks)
+            if text < place:
+                breaks = 0
+        if place >= length:
+            break
+        if following in (BANG, QUESTION):
+            if elements[current, KIND] & NOT_HTML and begins_cdata(body, place):
+                end = end_of_cdata(body, place + CDATA)
+                run_count = _add_run(runs, run_count, place + CDATA, end, count, breaks)
+                count = _add_element(elements, count, EMPTY, INLINE | RAW, 0, current)
+                breaks = 0
+                text = place = min(end + 3, length)
+            else:
+                text = place = after_declaration(body, place)
+            continue
+        ending = following == SLASH
+        place += 2 if ending else 1
+        if ending and not is_letter(int(body[place])):
+            text = place = min(find(body, GREATER, place) + 1, length)
+            continue
 
-    The end of what stands in a line closes no block, unless it is the end of what is not shown; and nothing but a cell,
-    row or table closes a cell.
-    """
+        name_at = place
+        name, place = _read_name(body, place, False)
+        name_length = place - name_at
+        foreign = is_foreign(elements, current)
+        if foreign and (name in (_P, _BR) if ending else bits_of(breakout, name) > 0):
+            current = out_of_foreign(elements, current)
+            foreign = False
+        kind = bits_of(foreign_names, name) | NOT_HTML if foreign else bits_of(names, name)
+        wanted = 0 if foreign or ending else bits_of(valued, name)
+        before = value_count
+        place, mark, empty, value_count = _read_attributes(
+            body, place, 0 if ending else count, wanted, attributes, words, roles, values, value_count
+        )
+        if place < 0:
+            value_count = before
+            break
+        text = place
+        if kind & (BLOCK | BREAK) or not kind:
+            breaks = 1
+        if ending:
+            current = after_end_tag(elements, current, name, kind)
+            continue
+
+        late = kind & WHOLE or name == _HEAD  # of which a page has one; others are not opened
+        if in_head:
+            if elements[current, NAME] in _UPPER_NAMES and not bits_of(head_names, name):
+                in_head, late = False, 0
+                current = _out_of_head(elements, current)
+                if head_only:
+                    value_count = before
+                    break
+            else:
+                mark |= IN_HEAD
+                late = 0
+        if not foreign:
+            current = before_start_tag(elements, current, name, kind)
+        if kind & TITLE:
+            if titled or is_in_unseen(elements, current):
+                kind &= ~TITLE
+            titled = True
+        if kind & RAW:
+            if name == _SCRIPT:
+                end = end_of_script(body, place)
+                values[value_count, OF], values[value_count, ATTRIBUTE] = count, EMPTY
+                values[value_count, VALUE_FROM], values[value_count, VALUE_TO] = place, end
+                value_count += 1
+            else:
+                end = length if name == _PLAINTEXT else end_of_raw(body, name_at, name_length, place)
+                if name != _STYLE and end > place:
+                    run_count = _add_run(runs, run_count, place, end, count, breaks)
+                    breaks = 0
+            if name in (_PAGE_TITLE, _TEXTAREA):
+                kind &= ~RAW
+            text = place = end
+        opened = not kind & VOID and not late and not (kind & NOT_HTML and empty)
+        # A button takes what stands in it away from the text; one without an end takes nothing.
+        own = kind & ~UNSEEN if kind & BUTTON else kind
+        count = _add_element(elements, count, name, own, mark, current)
+        if opened:
+            current = count - 1
+    return count, run_count, value_count
+
+
+@lean("int64(int32[:, ::1], int64, int64)")
+def _after_xml_end(elements: Rows, current: int, name: int) -> int:
+    """The element that is open after an end tag: it closes the next element of its name."""
     candidate = current
     for _ in range(MAX_STEPS):
         if candidate == 0:
-            return current
+            break
         if elements[candidate, NAME] == name:
             return int(elements[candidate, PARENT])
-        passing = elements[candidate, KIND]
-        if passing & BLOCK and not kind & (BLOCK | UNSEEN):
-            return current
-        if passing & CELL and not kind & (ROW | TABLE | WHOLE):
-            return current
         candidate = elements[candidate, PARENT]
     return current
 
 
-@compiled("int64(int32[:, ::1], int64, int64)")
-def _before_start_tag(elements: Rows, current: int, kind: int) -> int:
-    """The element that a new one of this kind stands in, after the end tags that may be omitted before it."""
-    if kind & (CELL | ROW):
-        ends = CELL | ROW if kind & ROW else CELL
-        candidate, outermost = current, 0
-        for _ in range(MAX_STEPS):
-            if candidate == 0 or elements[candidate, KIND] & TABLE:
-                break
-            if elements[candidate, KIND] & ends:
-                outermost = candidate
-            candidate = elements[candidate, PARENT]
-        if outermost and elements[candidate, KIND] & TABLE:
-            return int(elements[outermost, PARENT])
-        return current
-    if kind & BLOCK:
-        candidate = current
-        for _ in range(MAX_STEPS):
-            if candidate == 0 or elements[candidate, KIND] & BLOCK:
-                break
-            candidate = elements[candidate, PARENT]
-        if elements[candidate, KIND] & PARAGRAPH:
-            current = int(elements[candidate, PARENT])
-    if kind & (ITEM | TERM):
-        candidate = current
-        for _ in range(MAX_STEPS):
-            if candidate == 0 or elements[candidate, KIND] & (ITEM | TERM | _ENDS_ITEM):
-                break
-            candidate = elements[candidate, PARENT]
-        if elements[candidate, KIND] & kind & (ITEM | TERM):
-            return int(elements[candidate, PARENT])
-    elif kind & (LINK | BUTTON):
-        ends = LINK | BLOCK if kind & LINK else BUTTON
-        candidate = current
-        for _ in range(MAX_STEPS):
-            if candidate == 0 or elements[candidate, KIND] & ends:
-                break
-            candidate = elements[candidate, PARENT]
-        if elements[candidate, KIND] & kind & (LINK | BUTTON):
-            return int(elements[candidate, PARENT])
-    return current
+@lean("int64(int32[:, ::1], int64, int64, int32[:, ::1], int32[:, ::1])")
+def _xml_kind(elements: Rows, current: int, name: int, names: Table, foreign_names: Table) -> int:
+    """The kind of a new element: names mean something in XHTML and SVG, as the first element says."""
+    root = name if current == 0 else elements[1, NAME]
+    if root not in (_HTML, _SVG):
+        return 0
+    if is_foreign(elements, current):
+        kind = bits_of(foreign_names, name) | NOT_HTML
+        return kind | TITLE if name == _PAGE_TITLE and root == _SVG and current == 1 else kind
+    kind = bits_of(names, name) & ~RAW
+    return kind if elements[current, NAME] == _HEAD else kind & ~TITLE
 
 
-@compiled(
-    "UniTuple(int64, 3)(uint8[::1], UniTuple(int32[:, ::1], 5), int32[:, ::1], int32[:, ::1], int32[:, ::1])",
-)
-def _parse(
-    body: Any, tables: tuple[Table, Table, Table, Table, Table], elements: Rows, runs: Rows, values: Rows
-) -> tuple[int, int, int]:
-    """Fill ``elements``, ``runs`` and ``values``; how many there are of each."""
-    names, words, roles, attributes, valued = tables
+@lean("UniTuple(int64, 3)(uint8[::1], UniTuple(int32[:, ::1], 8), int32[:, ::1], int32[:, ::1], int32[:, ::1])")
+def _parse_xml(body: Any, tables: Tables, elements: Rows, runs: Rows, values: Rows) -> tuple[int, int, int]:
+    """The same by the rules of XML: an element ends by its own tag, and what that holds is always markup."""
+    names, valued, words, roles, attributes, foreign_names, _, _ = tables
     length = len(body)
-    count, run_count, value_count = 1, 0, 0
-    current = 0
+    run_count = value_count = current = 0
+    count = _add_element(elements, 0, 0, 0, 0, -1)
     breaks = 1
     text = place = 0
-    elements[0, NAME], elements[0, KIND], elements[0, MARK], elements[0, PARENT] = 0, 0, 0, -1
     while text < length:
-        place = _find(body, _LESS, place)
+        place = find(body, LESS, place)
         following = int(body[place + 1]) if place + 1 < length else 0
-        if place < length and not _begins_markup(following):
-            place += 1  # a lone one is text
+        if place < length and not (_begins_markup(following) or following in (_COLON, _LINE) or following >= 128):
+            place += 1
             continue
         if place > text:
-            runs[run_count, FROM], runs[run_count, TO] = text, place
-            runs[run_count, OWNER], runs[run_count, BREAKS] = current, breaks
-            run_count += 1
+            run_count = _add_run(runs, run_count, text, place, current, breaks)
             while text < place and is_space(int(body[text])):
                 text += 1
             if text < place:
                 breaks = 0
         if place >= length:
             break
-        if following in (_BANG, _QUESTION):
-            text = place = _after_declaration(body, place)
+        if following in (BANG, QUESTION):
+            if begins_cdata(body, place):
+                end = end_of_cdata(body, place + CDATA)
+                run_count = _add_run(runs, run_count, place + CDATA, end, count, breaks)
+                count = _add_element(elements, count, EMPTY, INLINE | RAW, 0, current)
+                breaks = 0
+                text = place = min(end + 3, length)
+            else:
+                text = place = after_xml_declaration(body, place)
             continue
-        ending = following == _SLASH
-        place += 2 if ending else 1
-        if ending and not (place < length and _is_letter(int(body[place]))):
-            text = place = min(_find(body, _GREATER, place) + 1, length)
-            continue
-
-        name_at = place
-        name = EMPTY
-        while place < length:
-            character = int(body[place])
-            if _ends_name(character):
-                break
-            name = grown(name, _lower(character))
-            place += 1
-        name_length = place - name_at
-        kind = bits_of(names, name)
-
+        ending = following == SLASH
+        name, place = _read_name(body, place + (2 if ending else 1), True)
+        kind = _xml_kind(elements, current, name, names, foreign_names)
         wanted = 0 if ending else bits_of(valued, name)
-        mark = seen = 0
         before = value_count
-        empty = False
-        while place < length and body[place] != _GREATER:
-            character = int(body[place])
-            if is_space(character) or character == _SLASH:
-                empty = character == _SLASH
-                place += 1
-                continue
-            empty = False
-            attribute = EMPTY
-            first = True
-            while place < length:
-                character = int(body[place])
-                if _ends_name(character):
-                    break
-                if character == _EQUALS and not first:
-                    break
-                attribute = grown(attribute, _lower(character))
-                first = False
-                place += 1
-            while place < length and is_space(int(body[place])):
-                place += 1
-            begin = end = place
-            if place < length and body[place] == _EQUALS:
-                place += 1
-                while place < length and is_space(int(body[place])):
-                    place += 1
-                begin = place
-                if place < length and (body[place] == _QUOTE or body[place] == _APOSTROPHE):
-                    begin = place + 1
-                    end = _find(body, int(body[place]), begin)
-                    place = end + 1
-                else:
-                    while place < length and not is_space(int(body[place])) and body[place] != _GREATER:
-                        place += 1
-                    end = place
-            bit = 0 if ending else bits_of(attributes, attribute)
-            if bit and not seen & bit:
-                seen |= bit
-                mark |= _mark_of(body, attribute, begin, min(end, length), words, roles)
-                if wanted & bit:
-                    values[value_count, OF], values[value_count, ATTRIBUTE] = count, attribute
-                    values[value_count, VALUE_FROM], values[value_count, VALUE_TO] = begin, min(end, length)
-                    value_count += 1
-        if place >= length:
+        place, mark, empty, value_count = _read_attributes(
+            body, place, 0 if ending else count, wanted, attributes, words, roles, values, value_count
+        )
+        if place < 0:
             value_count = before
-            break  # the page was cut inside a tag
-        place += 1
+            break
         text = place
         if kind & (BLOCK | BREAK) or not kind:
             breaks = 1
         if ending:
-            current = _after_end_tag(elements, current, name, kind)
+            current = _after_xml_end(elements, current, name)
             continue
-
-        current = _before_start_tag(elements, current, kind)
-        elements[count, NAME], elements[count, KIND] = name, kind
-        elements[count, MARK], elements[count, PARENT] = mark, current
-        if kind & RAW:
-            end = _end_of_raw(body, name_at, name_length, place)
-            if kind & TITLE and end > place:
-                runs[run_count, FROM], runs[run_count, TO] = place, end
-                runs[run_count, OWNER], runs[run_count, BREAKS] = count, 1
-                run_count += 1
-            if name == _SCRIPT:
-                values[value_count, OF], values[value_count, ATTRIBUTE] = count, EMPTY
-                values[value_count, VALUE_FROM], values[value_count, VALUE_TO] = place, end
-                value_count += 1
-            text = place = min(_find(body, _GREATER, end) + 1, length)
-        elif not (kind & VOID or (empty and (not kind or (kind & INLINE and not kind & LINK)))):
-            current = count
-        count += 1
+        if elements[current, NAME] == _HEAD:
+            mark |= IN_HEAD
+        count = _add_element(elements, count, name, kind, mark, current)
+        if not empty:
+            current = count - 1
     return count, run_count, value_count

@@ -9,15 +9,15 @@ known one by chance in one of ten million.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from worker.compiling import compiler_of
+from worker.compiling import Function, compiler_of
 
-VOCABULARY: Final = "words-2"
+VOCABULARY: Final = "words-3"
 """Name of these lists; a part of the scheme, so change it when they change."""
 
 # Kinds of elements.
@@ -53,6 +53,12 @@ TITLE: Final = 1 << 22
 NOSCRIPT: Final = 1 << 23
 """Shown to those who run no scripts, as a crawler."""
 BUTTON: Final = 1 << 24
+SCOPE: Final = 1 << 28
+"""What stands in it closes nothing around it."""
+SIBLING: Final = 1 << 29
+"""Ends where another such element begins."""
+NOT_HTML: Final = 1 << 30
+"""SVG or MathML, and what stands in them."""
 
 # Marks of elements.
 MARKED_COMMENTS: Final = 1 << 0
@@ -65,15 +71,17 @@ HAS_ADDRESS: Final = 1 << 4
 MARKED_HIDDEN: Final = 1 << 5
 MARKED_ROLE: Final = 1 << 6
 """Navigation and the like by its role, which means as much as an element does."""
+IN_HEAD: Final = 1 << 30
+"""Stands in the head of the document, whether that has tags or not."""
 
 _ELEMENTS: Final = {
     "address blockquote center details dir div dl fieldset figcaption figure form hgroup hr p pre listing xmp summary "
     "table caption thead tbody tfoot tr td th ul ol menu li dd dt h1 h2 h3 h4 h5 h6 article section main header footer "
-    "nav aside dialog search html head body frameset noframes title option optgroup legend": BLOCK,
+    "nav aside dialog search html head body frameset noframes title option optgroup legend colgroup plaintext": BLOCK,
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr output q rp rt ruby s samp "
-    "small span strike strong sub sup time tt u var img wbr br": INLINE,
-    "area base br col embed frame hr img input keygen link meta param source track wbr": VOID,
-    "script style title textarea iframe noembed noframes xmp": RAW,
+    "small span strike strong sub sup time tt u var img wbr br image rb rtc": INLINE,
+    "area base basefont bgsound br col embed frame hr image img input keygen link meta param source track wbr": VOID,
+    "script style title textarea iframe noembed noframes xmp plaintext": RAW,
     "script style title textarea iframe noembed noframes xmp noscript template svg select button object applet audio "
     "video canvas map datalist rp rt": UNSEEN,
     "br": BREAK,
@@ -83,8 +91,8 @@ _ELEMENTS: Final = {
     "li": ITEM,
     "dd dt": TERM,
     "ul ol dl menu dir": LIST,
-    "td th": CELL,
-    "tr": ROW,
+    "td th caption": CELL,
+    "tr colgroup": ROW,
     "table": TABLE,
     "pre listing": PREFORMATTED,
     "nav aside footer dialog menu search": ASIDE,
@@ -96,7 +104,28 @@ _ELEMENTS: Final = {
     "title": TITLE,
     "noscript": NOSCRIPT,
     "button": BUTTON,
+    "option optgroup rb rt rtc rp": SIBLING,
+    "template": SCOPE,
+    "svg math": NOT_HTML,
 }
+
+_NOT_HTML: Final = {
+    "a": LINK,
+    "text foreignobject": BLOCK,
+    "desc metadata title annotation annotation-xml script style": UNSEEN,
+    # HTML stands in these (section 13.2.6.5)
+    "annotation-xml desc foreignobject title mi mn mo ms mtext": SCOPE,
+}
+"""Elements within SVG and MathML."""
+
+_BREAKOUT: Final = (
+    "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta "
+    "nobr ol p pre ruby s small span strike strong sub sup table tt u ul var"
+)
+"""Start tags that end SVG and MathML."""
+
+_HEAD: Final = "html head base basefont bgsound link meta noframes noscript script style template title"
+"""Start tags that do not end the head."""
 
 _WORDS: Final = {
     "comment comments commentlist disqus replies respond": MARKED_COMMENTS,
@@ -147,8 +176,17 @@ _VALUED: Final = {
 }
 """Elements of which the places of some attributes are kept."""
 
-compiled: Final = compiler_of("worker.page.main_text", ("vocabulary", "markup", "rules", "tally", "beside", "content"))
+compiled: Final = compiler_of(
+    "worker.page.main_text",
+    ("vocabulary", "tokens", "nesting", "markup", "rules", "tally", "beside", "content"),
+)
 """Makes the kernels of these files."""
+
+
+def lean(signature: str, *, inline: bool = False) -> Callable[[Function], Function]:
+    """The same of functions that make no arrays: numba counts no references in them, which took most of the time."""
+    return compiled(signature, inline=inline, _nrt=False)
+
 
 Table = npt.NDArray[np.int32]
 """Row i holds a hash and its bits, or zeros; found from row (hash % rows) on."""
@@ -160,13 +198,13 @@ EMPTY: Final = _SEED
 """Hash of no characters; a hash grows by ``grown``."""
 
 
-@compiled("int64(int64, int64)")
+@lean("int64(int64, int64)")
 def grown(name: int, character: int) -> int:
     """Hash of a name with one more character (FNV-1a, Fowler, Noll, Vo, of 31 bits)."""
     return ((name ^ character) * _FACTOR) & _MASK
 
 
-@compiled("int64(int32[:, ::1], int64)")
+@lean("int64(int32[:, ::1], int64)")
 def bits_of(table: Table, name: int) -> int:
     """The bits of a hash; 0 for one that the table does not hold."""
     last = len(table) - 1
@@ -191,6 +229,11 @@ def _table(lists: Mapping[str, int]) -> Table:
     for names, bits in lists.items():
         for name in names.split():
             entries[hash_of(name)] = entries.get(hash_of(name), 0) | bits
+    return table_of(entries)
+
+
+def table_of(entries: Mapping[int, int]) -> Table:
+    """A table of hashes and their bits."""
     table = np.zeros((_rows(entries), 2), dtype=np.int32)
     for name_hash, bits in entries.items():
         row = name_hash & (len(table) - 1)
@@ -206,6 +249,9 @@ def _rows(entries: Iterable[int]) -> int:
 
 
 ELEMENTS: Final = _table(_ELEMENTS)
+NOT_HTML_ELEMENTS: Final = _table(_NOT_HTML)
+BREAKOUT: Final = _table({_BREAKOUT: 1})
+HEAD_ELEMENTS: Final = _table({_HEAD: 1})
 WORDS: Final = _table(_WORDS)
 ROLES: Final = _table(_ROLES)
 _BITS: Final = {name: 1 << number for number, name in enumerate(_ATTRIBUTES)}

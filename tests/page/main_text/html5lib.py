@@ -1,0 +1,175 @@
+"""The tokenizer tests of html5lib-tests: what they say, and what the parser says in their words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from worker.page.main_text.markup import ATTRIBUTE, KIND, NAME, OF, OWNER, PARENT, TABLES, Parsed, parse
+from worker.page.main_text.vocabulary import EMPTY, RAW, hash_of, table_of
+
+DATA: Final = "Data state"
+_OPENED: Final = {
+    DATA: "",
+    "PLAINTEXT state": "<plaintext>",
+    "RCDATA state": "<title>",
+    "RAWTEXT state": "<xmp>",
+    "Script data state": "<script>",
+    "CDATA section state": "<svg><![CDATA[",
+}
+_MOST_ATTRIBUTES: Final = 31
+_AS_XML: Final = {0xFFFF: 0xFFFD, 0x0C: 0x20}
+_ESCAPED: Final = re.compile(r"\\u([0-9A-Fa-f]{4})")
+
+
+@dataclass(frozen=True)
+class TokenizerTest:
+    """One test in one of the states that it is for."""
+
+    name: str
+    file: str
+    state: str
+    markup: str
+    tokens: tuple[tuple[Any, ...], ...]
+
+
+def read_tests(folder: Path) -> Iterator[TokenizerTest]:
+    """All of them."""
+    for path in sorted(folder.glob("*.test")):
+        ((_, tests),) = json.loads(path.read_text()).items()
+        for test in tests:
+            for state in test.get("initialStates", [DATA]):
+                yield _read(path.stem, test, state)
+
+
+def _read(file: str, test: dict[str, Any], state: str) -> TokenizerTest:
+    """The state is entered by an element that has it, so the test's last start tag is called as that one."""
+    element = _element(state)
+
+    def in_case_of(found: re.Match[str]) -> str:
+        return element if found[0].islower() else element.upper() if found[0].isupper() else element.title()
+
+    def said(value: Any) -> Any:
+        if isinstance(value, list):
+            return tuple(map(said, value))
+        if isinstance(value, dict):
+            return {said(name): said(each) for name, each in value.items()}
+        return plain(value) if isinstance(value, str) else value
+
+    def plain(text: str) -> str:
+        if test.get("doubleEscaped"):
+            text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+        if test.get("lastStartTag") and element:
+            text = re.sub(test["lastStartTag"], in_case_of, text, flags=re.IGNORECASE)
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8", "replace").decode()
+
+    name = f"{file}: {test['description']}" + ("" if state == DATA else f" ({state})")
+    return TokenizerTest(name, file, state, plain(test["input"]), said(test["output"]))
+
+
+def _element(state: str) -> str:
+    """The raw element that has this state, if one has."""
+    return "" if state in (DATA, "CDATA section state") else _OPENED[state][1:-1]
+
+
+def difference(test: TokenizerTest) -> str | None:
+    """What the parser gives otherwise than the test says, or None."""
+    tokens = [token for token in test.tokens if token[0] not in ("Comment", "DOCTYPE")]
+    if test.file == "xmlViolation":  # what it expects is what XML can say of a page
+        as_xml, same = parse(test.markup.translate(_AS_XML)), parse(_written(tokens))
+        return None if _texts(as_xml, False) == _texts(same, False) else "other text"
+    opened, raw = _OPENED[test.state], _element(test.state)
+    tables = _tables(test)
+    page = parse(opened + test.markup, tables=tables)
+    inside = ""
+    if raw:
+        while tokens and tokens[0][0] == "Character":
+            inside += tokens.pop(0)[1]
+    same = parse((f"<{raw}>" if raw else opened.removesuffix("<![CDATA[")) + _written(tokens), tables=tables)
+    found = _raw_text(page) if raw else ""
+    if inside != found:
+        return f"{found!r} for {inside!r}"
+    if (got := _texts(page, bool(raw))) != (wanted := _texts(same, bool(raw))):
+        return f"{got} for {wanted}"
+    said = "".join(token[1] for token in tokens if token[0] == "Character")
+    if (text := "".join(text for _, text in _texts(page, bool(raw)))) != said:
+        return f"{text!r} for {said!r}"
+    starts = [(hash_of(_name(token[1], test)), token[2]) for token in tokens if token[0] == "StartTag"]
+    if (tags := _tags(page, test, opened.count("<") - ("CDATA" in opened))) != starts:
+        return f"{tags} for {tokens}"
+    return None
+
+
+def _tables(test: TokenizerTest) -> Any:
+    """Tables by which all attributes of all elements are kept that the test has, and what might be taken for such."""
+    tags = [token for token in test.tokens if token[0] == "StartTag"]
+    names = dict.fromkeys(name for token in tags for name in token[2])
+    names |= dict.fromkeys(filter(None, re.split(r"[\s=/><\"']+", test.markup.lower())))
+    bits = {hash_of(_name(name, test)): 1 << place for place, name in enumerate(list(names)[: _MOST_ATTRIBUTES - 1])}
+    valued = {hash_of(_name(token[1], test)): (1 << _MOST_ATTRIBUTES) - 1 for token in tags}
+    elements, _, words, roles, _, *others = TABLES
+    return elements, table_of(valued or {1: 0}), words, roles, table_of(bits or {1: 0}), *others
+
+
+def _name(name: str, test: TokenizerTest) -> str:
+    """Names that hold a NUL mean nothing, so the parser does not replace it in them."""
+    return name.replace("\ufffd", "\0") if "\0" in test.markup else name
+
+
+def _written(tokens: list[tuple[Any, ...]]) -> str:
+    """Markup without anything odd that has the same tokens."""
+
+    def escaped(text: str) -> str:
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;").replace("\r", "&#13;")
+
+    written = ""
+    for kind, *said in tokens:
+        if kind == "Character":
+            written += escaped(said[0])
+        elif kind == "EndTag":
+            written += f"</{said[0]}>"
+        else:
+            attributes = "".join(f' {name}="{escaped(value)}"' for name, value in said[1].items())
+            written += f"<{said[0]}{attributes}{' /' if said[2:] == [True] else ''}>"
+    return written
+
+
+def _raw_text(page: Parsed) -> str:
+    """What stands in the first element, which is raw."""
+    runs = [page.text(row) for row, run in enumerate(page.runs) if run[OWNER] == 1]
+    runs += [page.value(row) for row, value in enumerate(page.values) if value[OF] == 1 and value[ATTRIBUTE] == EMPTY]
+    return "".join(runs)
+
+
+def _texts(page: Parsed, raw: bool) -> list[tuple[tuple[int, ...], str]]:
+    """Texts and the elements that they stand in, but for what stands in the first where that is raw."""
+    texts: list[tuple[tuple[int, ...], str]] = []
+    numbers = {
+        row: len([1 for each in page.elements[:row, NAME] if each != EMPTY]) for row in range(len(page.elements))
+    }
+    for row, run in enumerate(page.runs):
+        path, owner = [], int(run[OWNER])
+        if raw and owner == 1:
+            continue
+        while owner > 0:
+            path += [numbers[owner]] if page.elements[owner, NAME] != EMPTY else []
+            owner = int(page.elements[owner, PARENT])
+        before = texts.pop()[1] if texts and texts[-1][0] == tuple(path) else ""
+        texts.append((tuple(path), before + page.text(row)))
+    return [(path, text) for path, text in texts if text]
+
+
+def _tags(page: Parsed, test: TokenizerTest, before: int) -> list[tuple[int, dict[str, str]]]:
+    names = {hash_of(_name(name, test)): name for token in test.tokens if token[0] == "StartTag" for name in token[2]}
+    tags: list[tuple[int, dict[str, str]]] = []
+    for row, element in enumerate(page.elements.tolist()):
+        if row > before and not (element[NAME] == EMPTY and element[KIND] & RAW):
+            values = [place for place, value in enumerate(page.values) if value[OF] == row]
+            found = {int(page.values[place, ATTRIBUTE]): page.value(place) for place in values}
+            found.pop(EMPTY, None)
+            tags.append((element[NAME], {names.get(each, f"?{each}"): value for each, value in found.items()}))
+    return tags

@@ -1,0 +1,226 @@
+"""Which element a tag opens in, and which ones it closes (HTML Living Standard, sections 13.1.2.4 and 13.2.6).
+
+Elements are rows in the order of their start tags, each with the row of its parent; the open ones are ``current`` and
+the elements around it. As far as text and its place are concerned the tree is that of browsers, but for this: what
+stands in a table beside its cells stays there, formatting that a block's end has cut off is not taken up again behind
+it, and the end of what is not shown is believed wherever it stands.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from worker.page.main_text.vocabulary import (
+    BLOCK,
+    BUTTON,
+    CELL,
+    HEADING,
+    ITEM,
+    LINK,
+    LIST,
+    NOT_HTML,
+    PARAGRAPH,
+    ROW,
+    SCOPE,
+    SIBLING,
+    TABLE,
+    TERM,
+    TITLE,
+    UNSEEN,
+    WHOLE,
+    hash_of,
+    lean,
+)
+
+Rows = npt.NDArray[np.int32]
+
+# Columns of elements; row 0 is the document itself.
+NAME, KIND, MARK, PARENT = 0, 1, 2, 3
+
+MAX_STEPS: Final = 256
+"""How many open elements a tag looks through for its own. A page in which none is found in so many is broken on
+purpose; without a limit each tag of such a page would look through all of it."""
+
+_DIV, _ADDRESS, _SELECT, _INPUT, _TEXTAREA = map(hash_of, ("div", "address", "select", "input", "textarea"))
+_HEAD_ROWS, _BODY_ROWS, _FOOT_ROWS = map(hash_of, ("thead", "tbody", "tfoot"))
+
+_IN_TABLE: Final = CELL | ROW
+_WALLS: Final = SCOPE | CELL | TABLE | WHOLE
+"""What the end tag of a block does not reach through."""
+_SPECIAL: Final = BLOCK | BUTTON | SCOPE
+"""What the end tag of an element within a line does not reach through."""
+_IN_PARAGRAPHS: Final = _IN_TABLE | WHOLE | SIBLING | TITLE
+"""Blocks that do not end a paragraph."""
+
+
+@lean("boolean(int32[:, ::1], int64)")
+def is_foreign(elements: Rows, element: int) -> bool:
+    """Whether what stands right in it is SVG or MathML; in SVG's ``foreignObject`` and its like HTML stands."""
+    return bool(elements[element, KIND] & (NOT_HTML | SCOPE) == NOT_HTML)
+
+
+@lean("int64(int32[:, ::1], int64)")
+def out_of_foreign(elements: Rows, current: int) -> int:
+    """The element of HTML around SVG or MathML."""
+    while is_foreign(elements, current):
+        current = int(elements[current, PARENT])
+    return current
+
+
+@lean("boolean(int32[:, ::1], int64)")
+def is_in_unseen(elements: Rows, element: int) -> bool:
+    """Whether it, or an element around it, is not shown."""
+    for _ in range(MAX_STEPS):
+        if element <= 0:
+            break
+        if elements[element, KIND] & UNSEEN:
+            return True
+        element = elements[element, PARENT]
+    return False
+
+
+@lean("int64(int32[:, ::1], int64, int64, int64)")
+def _around(elements: Rows, current: int, kind: int, walls: int) -> int:
+    """The open element of such a kind, unless a wall stands before it; 0 for none."""
+    for _ in range(MAX_STEPS):
+        if elements[current, KIND] & kind:
+            return current
+        if current == 0 or elements[current, KIND] & walls:
+            return 0
+        current = elements[current, PARENT]
+    return 0
+
+
+@lean("int64(int32[:, ::1], int64, int64)")
+def _after_link(elements: Rows, current: int, link: int) -> int:
+    """The element that is open after a link ends.
+
+    The end of a link closes no block that was opened in it: all that such a block holds by now is in a link of its own,
+    and what follows is not. So the blocks take the places of the elements that they stand in, and the link takes that
+    of the last one (the adoption agency of section 13.2.6.4.7).
+    """
+    last, blocks = current, 0
+    while last != link:
+        blocks |= elements[last, KIND] & _SPECIAL
+        last = elements[last, PARENT]
+    if not blocks:
+        return int(elements[link, PARENT])
+    last = current
+    name, kind, mark = elements[link, NAME], elements[link, KIND], elements[link, MARK]
+    while True:
+        own = elements[last, NAME], elements[last, KIND], elements[last, MARK]
+        elements[last, NAME], elements[last, KIND], elements[last, MARK] = name, kind, mark
+        if last == link:
+            return int(elements[current, PARENT])
+        name, kind, mark = own
+        last = elements[last, PARENT]
+
+
+@lean("boolean(int64)")
+def _has_rows(name: int) -> bool:
+    return name in (_HEAD_ROWS, _BODY_ROWS, _FOOT_ROWS)
+
+
+@lean("int64(int32[:, ::1], int64, int64, int64)")
+def after_end_tag(elements: Rows, current: int, name: int, kind: int) -> int:
+    """The element that is open after an end tag: the parent of what it closes; ``current`` if there is no such."""
+    if kind & WHOLE:
+        return current
+    if kind & SCOPE:
+        walls = 0
+    elif kind & (_IN_TABLE | TABLE) or _has_rows(name):
+        walls = TABLE
+    elif kind & (UNSEEN | NOT_HTML) and not kind & BUTTON:
+        walls = CELL
+    elif kind & (_SPECIAL | LINK):
+        walls = _WALLS | (BUTTON if kind & PARAGRAPH else LIST if kind & ITEM else 0)
+    else:
+        walls = _SPECIAL
+    candidate = current
+    for _ in range(MAX_STEPS):
+        if candidate == 0:
+            return current
+        passing = elements[candidate, KIND]
+        if elements[candidate, NAME] == name or passing & kind & HEADING:
+            if kind & BUTTON:
+                elements[candidate, KIND] = kind
+            if kind & LINK:
+                return _after_link(elements, current, candidate)
+            return int(elements[candidate, PARENT])
+        if passing & walls:
+            return current
+        candidate = elements[candidate, PARENT]
+    return current
+
+
+@lean("int64(int32[:, ::1], int64, int64)")
+def _before_part_of_table(elements: Rows, current: int, kind: int) -> int:
+    """Cells end cells, rows cells and rows, and many rows all three."""
+    ends = CELL if kind & CELL else _IN_TABLE
+    candidate, outermost = current, 0
+    for _ in range(MAX_STEPS):
+        if candidate == 0 or elements[candidate, KIND] & (TABLE | SCOPE):
+            break
+        if elements[candidate, KIND] & ends or (not kind & _IN_TABLE and _has_rows(elements[candidate, NAME])):
+            outermost = candidate
+        candidate = elements[candidate, PARENT]
+    if outermost and elements[candidate, KIND] & TABLE:
+        return int(elements[outermost, PARENT])
+    return current
+
+
+@lean("int64(int32[:, ::1], int64, int64)")
+def _before_item(elements: Rows, current: int, kind: int) -> int:
+    """An item ends the one before it, unless it stands in a list or another part of that."""
+    candidate = current
+    for _ in range(MAX_STEPS):
+        passing = elements[candidate, KIND]
+        if candidate == 0:
+            break
+        if passing & kind & (ITEM | TERM):
+            return int(elements[candidate, PARENT])
+        passes = passing & PARAGRAPH or elements[candidate, NAME] in (_DIV, _ADDRESS)
+        if passing & _SPECIAL and not passes:
+            break
+        candidate = elements[candidate, PARENT]
+    return current
+
+
+@lean("int64(int32[:, ::1], int64, int64, int64)")
+def before_start_tag(elements: Rows, current: int, name: int, kind: int) -> int:
+    """The element that a new one of this kind stands in, after the end tags that may be omitted before it."""
+    if kind & _IN_TABLE or _has_rows(name):
+        return _before_part_of_table(elements, current, kind)
+    if kind & TABLE and (elements[current, KIND] & (TABLE | ROW) or _has_rows(elements[current, NAME])):
+        table = _around(elements, current, TABLE, 0)
+        return int(elements[table, PARENT])
+    if kind & SIBLING:
+        while elements[current, KIND] & SIBLING:
+            current = int(elements[current, PARENT])
+        return current
+    if name in (_SELECT, _INPUT, _TEXTAREA):
+        candidate = current
+        while elements[candidate, KIND] & SIBLING:
+            candidate = int(elements[candidate, PARENT])
+        if elements[candidate, NAME] == _SELECT:
+            current = int(elements[candidate, PARENT])
+    if kind & (ITEM | TERM):
+        current = _before_item(elements, current, kind)
+    if kind & BLOCK and not kind & _IN_PARAGRAPHS:
+        paragraph = _around(elements, current, PARAGRAPH, _SPECIAL)
+        if paragraph:
+            current = int(elements[paragraph, PARENT])
+        if kind & HEADING and elements[current, KIND] & HEADING:
+            current = int(elements[current, PARENT])
+    elif kind & LINK:
+        link = _around(elements, current, LINK, _WALLS)
+        if link:
+            current = _after_link(elements, current, link)
+    elif kind & BUTTON:
+        button = _around(elements, current, BUTTON, _WALLS)
+        if button:
+            current = int(elements[button, PARENT])
+    return current
