@@ -30,6 +30,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from worker.compiling import COMPILED
 from worker.page.main_text.beside import drop_beside, drop_posts, is_for_no_scripts, is_main, is_on
 from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
 from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
@@ -47,6 +48,7 @@ from worker.page.main_text.tally import (
     WORDS,
     survey,
     weight,
+    words_in,
     words_of,
 )
 from worker.page.main_text.vocabulary import (
@@ -65,6 +67,7 @@ from worker.page.main_text.vocabulary import (
     compiled,
 )
 from worker.page.main_text.vocabulary import TITLE as TITLE_ELEMENT
+from worker.page.main_text.xml import Told, parse_xml, told_by
 from worker.page.references import unescaped
 
 CONTENT: Final = f"content-4/{VOCABULARY}"
@@ -78,6 +81,7 @@ MORE_THAN_HALF: Final = 0.5
 LEAST_PROSE: Final = 10
 """Words of long lines that a neighbour must have to count; and words outside links that a page must have to be compared
 by more than its whole text."""
+_BARE: Final = f"it has fewer than {LEAST_PROSE} words outside links"
 LEAST_TOTAL: Final = 30
 """Words, links included, from which on a page of links is compared by some of them."""
 MOST_LINKED: Final = 0.1
@@ -133,8 +137,11 @@ class _Decided(NamedTuple):
 def main_content(markup: str, off: int = ALL, *, xml: bool = False) -> Content:
     """The main content of a page. Each run of white space is one blank. Rules whose bits are set in ``off`` are off.
     ``xml``: the page is read by the rules of XML."""
-    page = _decided(markup, off, xml)
-    body, elements, runs, _ = page.parsed
+    parsed = parse_xml(markup) if xml else parse(markup)
+    if xml and (told := told_by(parsed)):
+        return _content_of(told)
+    page = _decided(parsed, off)
+    body, elements, runs, _ = parsed
     text = np.empty(2 * (len(body) + len(runs)), dtype=np.uint8)
     written = _write(body, elements, runs, page.dropped, text)
     content = unescaped(text[:written].tobytes().decode("utf-8", "replace")).replace("\0", "")
@@ -143,13 +150,22 @@ def main_content(markup: str, off: int = ALL, *, xml: bool = False) -> Content:
     if links + long + brief <= LONGEST_NOTICE and is_on(NOTICE, off) and is_notice(content):
         return Content("", title)
     few = links + long + brief < LEAST_TOTAL and long + brief < LEAST_PROSE
-    bare = f"it has fewer than {LEAST_PROSE} words outside links" if few else None
-    return Content(content, title, bare, links > long + brief)
+    return Content(content, title, _BARE if few else None, links > long + brief)
+
+
+def _content_of(told: Told) -> Content:
+    text = "\n".join(told.lines)
+    body = bytearray(text.encode())
+    few = words_in(np.frombuffer(body, dtype=np.uint8) if COMPILED else body, 0, len(body)) < LEAST_PROSE
+    return Content(text, told.title, _BARE if few else None)
 
 
 def blocks(markup: str, *, xml: bool = False) -> list[PageBlock]:
     """All text of a page in the order of the page, line by line, kept or dropped; but neither styles nor scripts."""
-    page = _decided(markup, ALL, xml)
+    parsed = parse_xml(markup) if xml else parse(markup)
+    if xml and (told := told_by(parsed)):
+        return [PageBlock(line, None) for line in told.lines]
+    page = _decided(parsed, ALL)
     kept = main_content(markup, xml=xml).text
     found = []
     lines = np.cumsum(page.parsed.runs[:, BREAKS]).tolist()
@@ -161,8 +177,7 @@ def blocks(markup: str, *, xml: bool = False) -> list[PageBlock]:
     return found
 
 
-def _decided(markup: str, off: int, xml: bool) -> _Decided:
-    page = parse(markup, xml=xml)
+def _decided(page: Parsed, off: int) -> _Decided:
     body, elements, runs, _ = page
     known = np.zeros((len(elements), OF_ELEMENTS), dtype=np.int32)
     dropped = np.zeros(len(runs), dtype=np.int32)

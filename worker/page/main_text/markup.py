@@ -16,7 +16,6 @@ from worker.compiling import COMPILED
 from worker.page.main_text.nesting import (
     KIND,
     MARK,
-    MAX_STEPS,
     NAME,
     PARENT,
     Rows,
@@ -37,7 +36,6 @@ from worker.page.main_text.tokens import (
     QUOTE,
     SLASH,
     after_declaration,
-    after_xml_declaration,
     begins_cdata,
     end_of_cdata,
     end_of_raw,
@@ -103,8 +101,15 @@ __all__ = [
     "VALUE_TO",
     "Parsed",
     "Rows",
+    "Tables",
+    "add_element",
+    "add_run",
+    "begins_markup",
     "is_space",
     "parse",
+    "read_attributes",
+    "read_name",
+    "room_for",
 ]
 
 Tables = tuple[Table, Table, Table, Table, Table, Table, Table, Table]
@@ -114,10 +119,10 @@ FROM, TO, OWNER, BREAKS = 0, 1, 2, 3
 # Columns of values: the element, the hash of the attribute's name, and the bytes [VALUE_FROM, VALUE_TO).
 OF, ATTRIBUTE, VALUE_FROM, VALUE_TO = 0, 1, 2, 3
 
-_COLON, _LINE = b":_"
+_COLON: Final = 0x3A
 _DISPLAY, _NONE, _TRUE = map(hash_of, ("display", "none", "true"))
-_HTML, _HEAD, _SVG, _P, _BR, _SCRIPT, _STYLE, _PAGE_TITLE, _TEXTAREA, _PLAINTEXT = map(
-    hash_of, ("html", "head", "svg", "p", "br", "script", "style", "title", "textarea", "plaintext")
+_HTML, _HEAD, _P, _BR, _SCRIPT, _STYLE, _PAGE_TITLE, _TEXTAREA, _PLAINTEXT = map(
+    hash_of, ("html", "head", "p", "br", "script", "style", "title", "textarea", "plaintext")
 )
 _UPPER_NAMES: Final = (0, _HTML, _HEAD)
 """Elements in which text stands outside the head; the document has no name."""
@@ -161,22 +166,24 @@ class Parsed(NamedTuple):
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def parse(markup: str | bytes, *, xml: bool = False, head_only: bool = False, tables: Tables = TABLES) -> Parsed:
-    """Take a page apart, by the rules of HTML or of XML; ``head_only``: only the head of a page of HTML."""
+def parse(markup: str | bytes, *, head_only: bool = False, tables: Tables = TABLES) -> Parsed:
+    """Take a page of HTML apart, or only its head."""
+    body, elements, runs, values = room_for(markup)
+    found = _parse(body, tables, elements, runs, values, head_only)
+    return Parsed(body, elements[: found[0]], runs[: found[1]], values[: found[2]])
+
+
+def room_for(markup: str | bytes) -> Parsed:
+    """A page, and rows enough for all that it can hold."""
     encoded = bytearray(markup if isinstance(markup, bytes) else markup.encode("utf-8", "replace"))
     body: Any = np.frombuffer(encoded, dtype=np.uint8) if COMPILED else encoded
     # Each tag, and each section of CDATA but the last, has one of both signs. A run stands before some ``<``, or in a
     # section of CDATA, or reaches to the end of the page. No attribute and no script takes fewer than three bytes. Of
     # what is not written to, the system takes no memory.
     begins = _number_of(body, LESS)
-    elements = np.empty((min(begins, _number_of(body, GREATER)) + 2, 4), dtype=np.int32)
+    elements = np.empty((min(begins, _number_of(body, GREATER)) + 3, 4), dtype=np.int32)
     runs = np.empty((begins + len(body) // CDATA + 2, 4), dtype=np.int32)
-    values = np.empty((len(body) // 3 + 1, 4), dtype=np.int32)
-    if xml:
-        found = _parse_xml(body, tables, elements, runs, values)
-    else:
-        found = _parse(body, tables, elements, runs, values, head_only)
-    return Parsed(body, elements[: found[0]], runs[: found[1]], values[: found[2]])
+    return Parsed(body, elements, runs, np.empty((len(body) // 3 + 1, 4), dtype=np.int32))
 
 
 @lean("int64(uint8[::1], int64)")
@@ -189,7 +196,7 @@ def _number_of(body: Any, character: int) -> int:
 
 
 @lean("boolean(int64)")
-def _begins_markup(character: int) -> bool:
+def begins_markup(character: int) -> bool:
     """Whether ``<`` before it is more than text."""
     return is_letter(character) or character in (SLASH, BANG, QUESTION)
 
@@ -267,7 +274,7 @@ def _mark_of(body: Any, attribute: int, begin: int, end: int, words: Table, role
     "int64)",
     inline=True,
 )
-def _read_attributes(
+def read_attributes(
     body: Any, place: int, element: int, wanted: int, known: Table, words: Table, roles: Table, values: Rows, count: int
 ) -> tuple[int, int, int, int]:
     """Read a tag from behind its name on: where it ends, behind the ``>``, or -1 if the page was cut inside; the mark;
@@ -319,14 +326,14 @@ def _read_attributes(
 
 
 @lean("int64(int32[:, ::1], int64, int64, int64, int64, int64)")
-def _add_run(runs: Rows, run_count: int, begin: int, end: int, owner: int, breaks: int) -> int:
+def add_run(runs: Rows, run_count: int, begin: int, end: int, owner: int, breaks: int) -> int:
     runs[run_count, FROM], runs[run_count, TO] = begin, end
     runs[run_count, OWNER], runs[run_count, BREAKS] = owner, breaks
     return run_count + 1
 
 
 @lean("int64(int32[:, ::1], int64, int64, int64, int64, int64)")
-def _add_element(elements: Rows, count: int, name: int, kind: int, mark: int, parent: int) -> int:
+def add_element(elements: Rows, count: int, name: int, kind: int, mark: int, parent: int) -> int:
     elements[count, NAME], elements[count, KIND] = name, kind
     elements[count, MARK], elements[count, PARENT] = mark, parent
     return count + 1
@@ -338,7 +345,7 @@ def _out_of_head(elements: Rows, current: int) -> int:
 
 
 @lean("UniTuple(int64, 2)(uint8[::1], int64, boolean)")
-def _read_name(body: Any, place: int, as_written: bool) -> tuple[int, int]:
+def read_name(body: Any, place: int, as_written: bool) -> tuple[int, int]:
     """The hash of the name that begins there, and where it ends."""
     name = EMPTY
     while place < len(body):
@@ -360,14 +367,14 @@ def _parse(
     names, valued, words, roles, attributes, foreign_names, breakout, head_names = tables
     length = len(body)
     run_count = value_count = current = 0
-    count = _add_element(elements, 0, 0, 0, 0, -1)
+    count = add_element(elements, 0, 0, 0, 0, -1)
     breaks = 1
     text = place = 0
     in_head, titled = True, False
     while text < length:
         place = find(body, LESS, place)
         following = int(body[place + 1]) if place + 1 < length else 0
-        if place < length and (not _begins_markup(following) or (following == SLASH and place + 2 == length)):
+        if place < length and (not begins_markup(following) or (following == SLASH and place + 2 == length)):
             place += 1  # a lone one is text
             continue
         if place > text:
@@ -379,7 +386,7 @@ def _parse(
                 current = _out_of_head(elements, current)
                 if head_only:
                     break
-            run_count = _add_run(runs, run_count, begin, place, current, breaks)
+            run_count = add_run(runs, run_count, begin, place, current, breaks)
             if text < place:
                 breaks = 0
         if place >= length:
@@ -387,8 +394,8 @@ def _parse(
         if following in (BANG, QUESTION):
             if elements[current, KIND] & NOT_HTML and begins_cdata(body, place):
                 end = end_of_cdata(body, place + CDATA)
-                run_count = _add_run(runs, run_count, place + CDATA, end, count, breaks)
-                count = _add_element(elements, count, EMPTY, INLINE | RAW, 0, current)
+                run_count = add_run(runs, run_count, place + CDATA, end, count, breaks)
+                count = add_element(elements, count, EMPTY, INLINE | RAW, 0, current)
                 breaks = 0
                 text = place = min(end + 3, length)
             else:
@@ -401,7 +408,7 @@ def _parse(
             continue
 
         name_at = place
-        name, place = _read_name(body, place, False)
+        name, place = read_name(body, place, False)
         name_length = place - name_at
         foreign = is_foreign(elements, current)
         if foreign and (name in (_P, _BR) if ending else bits_of(breakout, name) > 0):
@@ -410,7 +417,7 @@ def _parse(
         kind = bits_of(foreign_names, name) | NOT_HTML if foreign else bits_of(names, name)
         wanted = 0 if foreign or ending else bits_of(valued, name)
         before = value_count
-        place, mark, empty, value_count = _read_attributes(
+        place, mark, empty, value_count = read_attributes(
             body, place, 0 if ending else count, wanted, attributes, words, roles, values, value_count
         )
         if place < 0:
@@ -449,7 +456,7 @@ def _parse(
             else:
                 end = length if name == _PLAINTEXT else end_of_raw(body, name_at, name_length, place)
                 if name != _STYLE and end > place:
-                    run_count = _add_run(runs, run_count, place, end, count, breaks)
+                    run_count = add_run(runs, run_count, place, end, count, breaks)
                     breaks = 0
             if name in (_PAGE_TITLE, _TEXTAREA):
                 kind &= ~RAW
@@ -457,91 +464,7 @@ def _parse(
         opened = not kind & VOID and not late and not (kind & NOT_HTML and empty)
         # A button takes what stands in it away from the text; one without an end takes nothing.
         own = kind & ~UNSEEN if kind & BUTTON else kind
-        count = _add_element(elements, count, name, own, mark, current)
+        count = add_element(elements, count, name, own, mark, current)
         if opened:
-            current = count - 1
-    return count, run_count, value_count
-
-
-@lean("int64(int32[:, ::1], int64, int64)")
-def _after_xml_end(elements: Rows, current: int, name: int) -> int:
-    """The element that is open after an end tag: it closes the next element of its name."""
-    candidate = current
-    for _ in range(MAX_STEPS):
-        if candidate == 0:
-            break
-        if elements[candidate, NAME] == name:
-            return int(elements[candidate, PARENT])
-        candidate = elements[candidate, PARENT]
-    return current
-
-
-@lean("int64(int32[:, ::1], int64, int64, int32[:, ::1], int32[:, ::1])")
-def _xml_kind(elements: Rows, current: int, name: int, names: Table, foreign_names: Table) -> int:
-    """The kind of a new element: names mean something in XHTML and SVG, as the first element says."""
-    root = name if current == 0 else elements[1, NAME]
-    if root not in (_HTML, _SVG):
-        return 0
-    if is_foreign(elements, current):
-        kind = bits_of(foreign_names, name) | NOT_HTML
-        return kind | TITLE if name == _PAGE_TITLE and root == _SVG and current == 1 else kind
-    kind = bits_of(names, name) & ~RAW
-    return kind if elements[current, NAME] == _HEAD else kind & ~TITLE
-
-
-@lean("UniTuple(int64, 3)(uint8[::1], UniTuple(int32[:, ::1], 8), int32[:, ::1], int32[:, ::1], int32[:, ::1])")
-def _parse_xml(body: Any, tables: Tables, elements: Rows, runs: Rows, values: Rows) -> tuple[int, int, int]:
-    """The same by the rules of XML: an element ends by its own tag, and what that holds is always markup."""
-    names, valued, words, roles, attributes, foreign_names, _, _ = tables
-    length = len(body)
-    run_count = value_count = current = 0
-    count = _add_element(elements, 0, 0, 0, 0, -1)
-    breaks = 1
-    text = place = 0
-    while text < length:
-        place = find(body, LESS, place)
-        following = int(body[place + 1]) if place + 1 < length else 0
-        if place < length and not (_begins_markup(following) or following in (_COLON, _LINE) or following >= 128):
-            place += 1
-            continue
-        if place > text:
-            run_count = _add_run(runs, run_count, text, place, current, breaks)
-            while text < place and is_space(int(body[text])):
-                text += 1
-            if text < place:
-                breaks = 0
-        if place >= length:
-            break
-        if following in (BANG, QUESTION):
-            if begins_cdata(body, place):
-                end = end_of_cdata(body, place + CDATA)
-                run_count = _add_run(runs, run_count, place + CDATA, end, count, breaks)
-                count = _add_element(elements, count, EMPTY, INLINE | RAW, 0, current)
-                breaks = 0
-                text = place = min(end + 3, length)
-            else:
-                text = place = after_xml_declaration(body, place)
-            continue
-        ending = following == SLASH
-        name, place = _read_name(body, place + (2 if ending else 1), True)
-        kind = _xml_kind(elements, current, name, names, foreign_names)
-        wanted = 0 if ending else bits_of(valued, name)
-        before = value_count
-        place, mark, empty, value_count = _read_attributes(
-            body, place, 0 if ending else count, wanted, attributes, words, roles, values, value_count
-        )
-        if place < 0:
-            value_count = before
-            break
-        text = place
-        if kind & (BLOCK | BREAK) or not kind:
-            breaks = 1
-        if ending:
-            current = _after_xml_end(elements, current, name)
-            continue
-        if elements[current, NAME] == _HEAD:
-            mark |= IN_HEAD
-        count = _add_element(elements, count, name, kind, mark, current)
-        if not empty:
             current = count - 1
     return count, run_count, value_count

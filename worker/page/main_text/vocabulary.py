@@ -173,12 +173,15 @@ _VALUED: Final = {
     "html": "lang",
     "textarea": "readonly",
     "template": "shadowrootmode",
+    "content": "type",
+    "summary": "type",
+    "title": "type",
 }
 """Elements of which the places of some attributes are kept."""
 
 compiled: Final = compiler_of(
     "worker.page.main_text",
-    ("vocabulary", "tokens", "nesting", "markup", "rules", "tally", "beside", "content"),
+    ("vocabulary", "tokens", "nesting", "markup", "xml", "rules", "tally", "beside", "content"),
 )
 """Makes the kernels of these files."""
 
