@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from worker.page.canonical import canonical_link
+from worker.page.canonical import canonical_link, named_by, resolved
+from worker.page.main_text.markup import parse
 
 AT = "https://a.example/news/1?id=2"
 
@@ -22,10 +23,46 @@ AT = "https://a.example/news/1?id=2"
         (b'<link rel="canonical" href="http://[">', None),
         (b'<a rel="canonical" href="/1">', None),
         (b"<link <link rel=canonical href=3>", "https://a.example/news/3"),
-        (b"<links rel=canonical href=/1><link rel=canonical href=/2>", "https://a.example/2"),
+        (b"<links rel=canonical href=/1><link rel=canonical href=/2>", None),
         (b"<link " * 100_000, None),
         (b"<link " * 10_000 + b"canonical", None),
-        (b"<head></head><link rel=canonical href=/1>", None),
+        (b"<head></head><link rel=canonical href=/1>", "https://a.example/1"),
+        (b"<head></head><body><link rel=canonical href=/1>", None),
+        (b"<head></head>text<link rel=canonical href=/1>", None),
+        (b"<head><div></div><link rel=canonical href=/1>", None),
+        # other elements, other attributes, other words
+        (b"<link rel=canonical data-href=/1 href=/2>", "https://a.example/2"),
+        (b"<link data-rel=canonical href=/1>", None),
+        (b"<link rel=non-canonical href=/1><link rel='a\tCANONICAL\nb' href=/2>", "https://a.example/2"),
+        (b"<link title=\"rel='canonical'\" href=/1>", None),
+        (b"<link title='>' rel=canonical href='/1?a>b'>", "https://a.example/1?a>b"),
+        (b"<link rel='&#99;anonical' href='/1?a=1&copy=2&amp;b'>", "https://a.example/1?a=1&copy=2&b"),
+        (b"<link rel=canonical href=/1 href=/2><link rel=canonical href=/3>", "https://a.example/1"),
+        (b"<link rel=x rel=canonical href=/1>", None),
+        (b"<meta property=og:title name=OG:URL content=/1>", "https://a.example/1"),
+        (b"<meta http-equiv=og:url content=/1>", None),
+        # where no element stands
+        (b"<!-- <link rel=canonical href=/1> --!><link rel=canonical href=/2>", "https://a.example/2"),
+        (b"<script>'<link rel=canonical href=/1>'</script>", None),
+        (b"<script><!--<script></script><link rel=canonical href=/1>--></script>", None),
+        (b"<title><link rel=canonical href=/1></title>", None),
+        (b"<style></head></style><link rel=canonical href=/1>", "https://a.example/1"),
+        (b"<template><link rel=canonical href=/1></template>", None),
+        (b"<noscript><link rel=canonical href=/1></noscript><link rel=canonical href=/2>", "https://a.example/2"),
+        (b"<svg><link rel=canonical href=/1></svg>", None),
+        (b"<![CDATA[<link rel=canonical href=/1>]]>", None),
+        # what they are relative to
+        (b"<base href=/b/><link rel=canonical href=1>", "https://a.example/b/1"),
+        (b"<link rel=canonical href=1><base target=x><base href=//b.example/><base href=/c/>", "https://b.example/1"),
+        (b"<base href=data:,x><link rel=canonical href=1>", "https://a.example/news/1"),
+        (b"<base href='http://['><link rel=canonical href=1>", "https://a.example/news/1"),
+        (b"<link rel=canonical href=1><body><base href=/b/>", "https://a.example/news/1"),
+        (b"<noscript><base href=/b/></noscript><meta property=og:url content=1>", "https://a.example/news/1"),
+        # no address of the web
+        (b"<link rel=canonical href=mailto:a@b.example><link rel=canonical href=/1>", "https://a.example/1"),
+        (b"<link rel=canonical href='javascript:1'><meta property=og:url content=/1>", "https://a.example/1"),
+        (b"<link rel=canonical href=' '><link rel=canonical>", None),
+        (b"<link rel=canonical href='/1", None),
         (b"<link rel=canonical href=/1><head></head>", "https://a.example/1"),
         (bytes(1 << 17) + b'<link rel="canonical" href="/1">', None),
         (b'<meta property="og:url" content="https://b.example/1">', "https://b.example/1"),
@@ -43,8 +80,19 @@ def test_it_is_the_first_that_the_head_names(page: bytes, found: str | None) -> 
     assert canonical_link(page.decode(), AT) == found
 
 
+def test_a_page_in_utf_16_is_read_by_its_mark() -> None:
+    page = "<link rel=canonical href=/页>"
+    assert canonical_link(page.encode("utf-16"), AT) == "https://a.example/页"
+    assert canonical_link(b"\xfe\xff" + page.encode("utf-16-be"), AT) == "https://a.example/页"
+
+
+@pytest.mark.parametrize("page", ["<link rel=canonical href=/1><base href=/b/>", "<body><link rel=canonical href=/1>"])
+def test_the_head_alone_names_what_the_page_names(page: str) -> None:
+    assert resolved(named_by(parse(page)), AT) == canonical_link(page, AT)
+
+
 def test_half_of_a_surrogate_pair_is_no_obstacle() -> None:
-    assert canonical_link("\ud800<link rel=canonical href=/1>", AT) == "https://a.example/1"
+    assert canonical_link("<title>\ud800</title><link rel=canonical href=/1>", AT) == "https://a.example/1"
 
 
 def test_no_password_is_taken_over_from_a_link_or_from_the_page_s_own_url() -> None:

@@ -16,7 +16,7 @@ from worker.fingerprint.key import Key
 from worker.fingerprint.simhash import as_ints, simhash_vectorised, simhash_votes
 from worker.fingerprint.sketch import bands, numbering_of, sketch
 from worker.messages import PageMeta
-from worker.page.canonical import canonical_link
+from worker.page.canonical import NamedAddresses, canonical_link, resolved
 from worker.page.extract import MAX_BYTES, Extracted, Extractor, extract, from_text
 from worker.page.words.noise import NOISE_WORDS, NoiseWords
 from worker.page.words.normalise import normalise
@@ -134,7 +134,7 @@ class Fingerprinter:
             PageError: the body cannot be read as a page.
         """
         page = self.read(body, meta)
-        canonical = 0 if meta.form == "text" else _hash_of_canonical(body, meta.url)
+        canonical = 0 if meta.form == "text" else _hash_of_canonical(page.named, body, meta.url)
         found = self.of_text(page.text, meta.url, body, page.bare, page.bound_to)
         title, template = _hash_of_title(page.title), _hash_of_template(meta.url)
         return found.of_page(canonical=canonical, title=title, template=template)
@@ -326,8 +326,8 @@ def _unheard(stage: str) -> None:
     """Nobody keeps time."""
 
 
-def _hash_of_canonical(body: bytes, url: str) -> int:
-    found = canonical_link(body, url)
+def _hash_of_canonical(named: NamedAddresses | None, body: bytes, url: str) -> int:
+    found = canonical_link(body, url) if named is None else resolved(named, url)
     try:
         return 0 if found is None else hash_bytes(canonical_url(found).encode())
     except ValueError:

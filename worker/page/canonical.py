@@ -1,70 +1,124 @@
-"""The URL that a page calls its own: ``<link rel="canonical" href="…">`` (RFC 6596), else Open Graph's ``og:url``."""
+"""The URL that a page calls its own: ``<link rel="canonical" href="…">`` (RFC 6596), else Open Graph's ``og:url``.
+
+Both count where they are elements of the document's head, as for search engines: not in its body, a comment, a script,
+a ``<template>`` or ``<noscript>``. The first counts whose address is one of the web.
+"""
 
 from __future__ import annotations
 
-import re
+import codecs
 from collections.abc import Iterator
-from typing import Final
-from urllib.parse import urljoin
+from typing import Any, Final, NamedTuple
+from urllib.parse import urljoin, urlsplit
 
-from worker.page.references import unescaped
+from worker.page.main_text.markup import ATTRIBUTE, MARK, NAME, OF, PARENT, VALUE_FROM, VALUE_TO, Parsed, Rows, parse
+from worker.page.main_text.nesting import is_in_unseen
+from worker.page.main_text.tokens import CASE
+from worker.page.main_text.vocabulary import HREF, IN_HEAD, hash_of, lean
 from worker.urls import without_userinfo
 
-_VALUE: Final = rb"\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))"
-_LINK_TAG: Final = b"<link"
-_LINK_WORD: Final = b"canonical"
-_CANONICAL: Final = re.compile(rb"\brel\s*=\s*[\"']?[^\"'>]{0,50}\bcanonical\b", re.IGNORECASE)
-_HREF: Final = re.compile(rb"\bhref" + _VALUE, re.IGNORECASE)
-_META_TAG: Final = b"<meta"
-_META_WORD: Final = b"og:url"
-_OG_URL: Final = re.compile(rb"\b(?:property|name)\s*+=\s*+[\"']?+\s*+og:url\b", re.IGNORECASE)
-_CONTENT: Final = re.compile(rb"\bcontent" + _VALUE, re.IGNORECASE)
-_RULES: Final = (
-    (_LINK_WORD, _LINK_TAG, _CANONICAL, _HREF),
-    (_META_WORD, _META_TAG, _OG_URL, _CONTENT),
-)
-_LONGEST_TAG: Final = 2000
-_HEAD_END: Final = b"</head>"
-_MOST: Final = 1 << 17
-"""Bytes, or characters, of a page whose head does not end."""
+_BASE, _LINK, _META = map(hash_of, ("base", "link", "meta"))
+_REL, _PROPERTY, _NAME, _CONTENT = map(hash_of, ("rel", "property", "name", "content"))
+_CANONICAL: Final = "canonical"
+_OG_URL: Final = "og:url"
+_LINK_WORD: Final = _CANONICAL.encode()
+_META_WORD: Final = _OG_URL.encode()
+_AMPERSAND: Final = 0x26
+_OF_THE_WEB: Final = ("http", "https")
+_UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+class NamedAddresses(NamedTuple):
+    """Addresses that the head of a page gives: the one that others are relative to, and those that may be its own, the
+    best ones first."""
+
+    base: str | None = None
+    own: tuple[str, ...] = ()
 
 
 def canonical_link(page: bytes | str, url: str) -> str | None:
-    """The absolute URL, or None; only the head of the page is looked at.
+    """The absolute URL, or None; only the head of the page is read."""
+    if isinstance(page, bytes) and (codec := _UTF_16.get(page[:2])):
+        page = page.decode(codec, "replace")
+    return resolved(named_by(parse(page, head_only=True)), url)
 
-    An element within a comment or a script counts as well: this is advice that a page gives about itself.
+
+def resolved(named: NamedAddresses, url: str) -> str | None:
+    """The absolute URL of the first address that is one of the web, for the page at ``url``; or None."""
+    base = (_joined(url, named.base) if named.base else None) or url
+    found = next(filter(None, (_joined(base, own) for own in named.own)), None)
+    return None if found is None else without_userinfo(found)
+
+
+def named_by(page: Parsed) -> NamedAddresses:
+    """What the head of a page names."""
+    base: str | None = None
+    links, metas = [], []
+    for element, attributes in _candidates(page):
+        if element == _BASE:
+            base = attributes.get(HREF) if base is None else base
+        elif element == _LINK:
+            if _CANONICAL in attributes.get(_REL, "").lower().split():
+                links.append(attributes.get(HREF, ""))
+        elif _OG_URL in (attributes.get(name, "").strip().lower() for name in (_PROPERTY, _NAME)):
+            metas.append(attributes.get(_CONTENT, ""))
+    return NamedAddresses(base, tuple(each for each in (*links, *metas) if each.strip()))
+
+
+def _candidates(page: Parsed) -> Iterator[tuple[int, dict[int, str]]]:
+    """Names of elements that may name an address, and their attributes."""
+    row = 0
+    while (row := _next_candidate(page.body, page.elements, page.values, row)) < len(page.values):
+        element = int(page.values[row, OF])
+        attributes = {}
+        while row < len(page.values) and page.values[row, OF] == element:
+            attributes[int(page.values[row, ATTRIBUTE])] = page.value(row)
+            row += 1
+        if not is_in_unseen(page.elements, int(page.elements[element, PARENT])):
+            yield int(page.elements[element, NAME]), attributes
+
+
+@lean("boolean(uint8[::1], int64, int64, boolean)")
+def _may_say(body: Any, begin: int, end: int, link: bool) -> bool:
+    """Whether the word of a link or of metadata stands there, in any case, or a character reference."""
+    word = _LINK_WORD if link else _META_WORD
+    for place in range(begin, end):
+        if body[place] == _AMPERSAND:
+            return True
+        if end - place >= len(word):
+            different = 0
+            for number in range(len(word)):
+                different |= (body[place + number] | CASE) ^ word[number]
+            if different == 0:
+                return True
+    return False
+
+
+@lean("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int64)")
+def _next_candidate(body: Any, elements: Rows, values: Rows, row: int) -> int:
+    """The first value from ``row`` on of an element that may name an address, or their number.
+
+    The rows are those of whole elements, and nearly all name nothing, so what is slower need not look at them.
     """
-    head = _head(page)
-    lowered = head.lower()
-    for word, tag, named, value in _RULES:
-        if word not in lowered:  # nearly all of the time goes into looking; so it is done by what is quickest
-            continue
-        for found in _elements(head, lowered, tag):
-            if named.search(found) and (given := value.search(found)):
-                link = unescaped((given[1] or given[2] or given[3] or b"").decode(errors="replace").strip())
-                try:
-                    if link:
-                        return without_userinfo(urljoin(url, link))
-                except ValueError:
-                    pass
-                break
-    return None
+    first, element = row, -1
+    while row < len(values):
+        if values[row, OF] != element:
+            first, element = row, values[row, OF]
+        if elements[element, MARK] & IN_HEAD:
+            name, attribute = elements[element, NAME], values[row, ATTRIBUTE]
+            if name == _BASE and attribute == HREF:
+                return first
+            says = (name == _LINK and attribute == _REL) or (name == _META and attribute in (_PROPERTY, _NAME))
+            if says and _may_say(body, values[row, VALUE_FROM], values[row, VALUE_TO], name == _LINK):
+                return first
+        row += 1
+    return row
 
 
-def _elements(head: bytes, lowered: bytes, tag: bytes) -> Iterator[bytes]:
-    begin = lowered.find(tag)
-    while begin >= 0:
-        name_end = begin + len(tag)
-        end = head.find(b">", name_end, name_end + _LONGEST_TAG) + 1
-        if end and not head[name_end : name_end + 1].isalnum():
-            yield head[begin:end]
-        begin = lowered.find(tag, end or name_end)
-
-
-def _head(page: bytes | str) -> bytes:
-    """In UTF-8, or as the page has it."""
-    if isinstance(page, bytes):
-        end = page.find(_HEAD_END, 0, _MOST)
-        return page[: end if end >= 0 else _MOST]
-    end = page.find(_HEAD_END.decode(), 0, _MOST)
-    return page[: end if end >= 0 else _MOST].encode(errors="replace")
+def _joined(base: str, address: str) -> str | None:
+    """The absolute URL, or None where it is none of the web."""
+    try:
+        joined = urljoin(base, address.strip())
+        return joined if urlsplit(joined).scheme in _OF_THE_WEB else None
+    except ValueError:
+        return None

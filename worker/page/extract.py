@@ -16,6 +16,7 @@ from resiliparse.parse.encoding import detect_encoding
 from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from worker.errors import PageError, UsageError
+from worker.page.canonical import NamedAddresses
 from worker.page.decode import DECODER, UndecodableError, decode, header_charset
 from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, main_content
 from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, first_part, is_announced
@@ -54,6 +55,7 @@ class Extracted:
     ``encoding`` is Python's name of the codec that the bytes were decoded with. ``truncated``: the page was longer than
     allowed, and only its beginning was read. ``bare`` says why the text is not enough for a fingerprint, None where it
     is. ``doubted``: it may be that of a template.
+    ``named`` are the addresses that the page's head gives, None where that was not read.
     """
 
     text: str
@@ -62,6 +64,7 @@ class Extracted:
     truncated: bool = False
     bare: str | None = None
     doubted: bool = False
+    named: NamedAddresses | None = None
 
     @property
     def bound_to(self) -> str | None:
@@ -95,7 +98,7 @@ def extract(
     found = _EXTRACTORS[extractor](text)
     title = (found.title or "")[:LONGEST_TITLE]
     doubted = found.linked or not is_announced(found.text, title)
-    return Extracted(found.text, codec, title or None, truncated, found.bare, doubted)
+    return Extracted(found.text, codec, title or None, truncated, found.bare, doubted, found.named)
 
 
 def blocks_of(

@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.compiling import COMPILED
+from worker.page.canonical import NamedAddresses, named_by
 from worker.page.main_text.beside import drop_beside, drop_posts, is_for_no_scripts, is_main, is_on
 from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
 from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
@@ -67,7 +68,7 @@ from worker.page.main_text.vocabulary import (
     compiled,
 )
 from worker.page.main_text.vocabulary import TITLE as TITLE_ELEMENT
-from worker.page.main_text.xml import Told, parse_xml, told_by
+from worker.page.main_text.xml import XmlText, parse_xml, told_by
 from worker.page.references import unescaped
 
 CONTENT: Final = f"content-4/{VOCABULARY}"
@@ -108,13 +109,14 @@ class Content(NamedTuple):
     """The text of a page's main content, with a line where a block is, and the page's title.
 
     ``bare`` says why the text is not enough to tell the page from others by some of it, None where it is. ``linked``:
-    most of its words are those of links.
+    most of its words are those of links. ``named`` are the addresses that its head gives.
     """
 
     text: str
     title: str | None
     bare: str | None = None
     linked: bool = False
+    named: NamedAddresses | None = None
 
 
 class PageBlock(NamedTuple):
@@ -139,25 +141,25 @@ def main_content(markup: str, off: int = ALL, *, xml: bool = False) -> Content:
     ``xml``: the page is read by the rules of XML."""
     parsed = parse_xml(markup) if xml else parse(markup)
     if xml and (told := told_by(parsed)):
-        return _content_of(told)
+        return _content_of_xml(told)
     page = _decided(parsed, off)
     body, elements, runs, _ = parsed
     text = np.empty(2 * (len(body) + len(runs)), dtype=np.uint8)
     written = _write(body, elements, runs, page.dropped, text)
     content = unescaped(text[:written].tobytes().decode("utf-8", "replace")).replace("\0", "")
-    title = _title(page)
+    title, named = _title(page), named_by(parsed)
     links, long, brief = page.known[page.top, [LINKS, LONG, BRIEF]].tolist()
     if links + long + brief <= LONGEST_NOTICE and is_on(NOTICE, off) and is_notice(content):
-        return Content("", title)
+        return Content("", title, named=named)
     few = links + long + brief < LEAST_TOTAL and long + brief < LEAST_PROSE
-    return Content(content, title, _BARE if few else None, links > long + brief)
+    return Content(content, title, _BARE if few else None, links > long + brief, named)
 
 
-def _content_of(told: Told) -> Content:
+def _content_of_xml(told: XmlText) -> Content:
     text = "\n".join(told.lines)
     body = bytearray(text.encode())
     few = words_in(np.frombuffer(body, dtype=np.uint8) if COMPILED else body, 0, len(body)) < LEAST_PROSE
-    return Content(text, told.title, _BARE if few else None)
+    return Content(text, told.title, _BARE if few else None, named=NamedAddresses())
 
 
 def blocks(markup: str, *, xml: bool = False) -> list[PageBlock]:

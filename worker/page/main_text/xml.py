@@ -68,7 +68,7 @@ _CONTENTS: Final = tuple(map(hash_of, ("content:encoded", "content", "descriptio
 _ALWAYS_HTML: Final = tuple(map(hash_of, ("content:encoded", "description")))
 
 
-class Told(NamedTuple):
+class XmlText(NamedTuple):
     """The title of a document that is no page, and its lines of text."""
 
     title: str | None
@@ -82,17 +82,17 @@ def parse_xml(markup: str, tables: Tables = TABLES) -> Parsed:
     return Parsed(body, elements[: found[0]], runs[: found[1]], values[: found[2]])
 
 
-def told_by(page: Parsed) -> Told | None:
+def told_by(page: Parsed) -> XmlText | None:
     """What a document of XML tells, or None if it is a page as those of HTML are."""
     root = int(page.elements[1, NAME]) if len(page.elements) > 1 else 0
     if root in (_HTML, _SVG):
         return None
     if root in _FEEDS:
         return _told_by_feed(page)
-    return Told(None, _lines(page, range(len(page.runs))))
+    return XmlText(None, _lines(page, range(len(page.runs))))
 
 
-def _told_by_feed(page: Parsed) -> Told:
+def _told_by_feed(page: Parsed) -> XmlText:
     elements = page.elements[:, [NAME, PARENT]].tolist()
     types = {int(of): page.value(row) for row, (of, attribute, *_) in enumerate(page.values) if attribute == _TYPE}
     runs_of: dict[int, list[int]] = {}
@@ -113,7 +113,7 @@ def _told_by_feed(page: Parsed) -> Told:
         shown += [parts[content] for content in _CONTENTS if content in parts][:1]
         for part in shown:
             lines += _shown(page, runs_of, elements, part, types)
-    return Told(title or None, lines)
+    return XmlText(title or None, lines)
 
 
 def _behind(elements: list[list[int]], row: int) -> int:
