@@ -63,6 +63,7 @@ AT = "https://a.example/news/1?id=2"
         (b"<link rel=canonical href='javascript:1'><meta property=og:url content=/1>", "https://a.example/1"),
         (b"<link rel=canonical href=' '><link rel=canonical>", None),
         (b"<link rel=canonical href='/1", None),
+        (b"<base href=x>" * 100_000 + b"<link rel=canonical href=/1>", None),
         (b"<link rel=canonical href=/1><head></head>", "https://a.example/1"),
         (bytes(1 << 17) + b'<link rel="canonical" href="/1">', None),
         (b'<meta property="og:url" content="https://b.example/1">', "https://b.example/1"),

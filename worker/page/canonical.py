@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -23,6 +24,8 @@ _CANONICAL: Final = "canonical"
 _OG_URL: Final = "og:url"
 _LINK_WORD: Final = _CANONICAL.encode()
 _META_WORD: Final = _OG_URL.encode()
+_MOST: Final = 100
+"""Elements that are looked at; no head names more in earnest."""
 _AMPERSAND: Final = 0x26
 _OF_THE_WEB: Final = ("http", "https")
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -54,7 +57,7 @@ def named_by(page: Parsed) -> NamedAddresses:
     """What the head of a page names."""
     base: str | None = None
     links, metas = [], []
-    for element, attributes in _candidates(page):
+    for element, attributes in islice(_candidates(page), _MOST):
         if element == _BASE:
             base = attributes.get(HREF) if base is None else base
         elif element == _LINK:
