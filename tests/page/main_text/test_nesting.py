@@ -24,6 +24,7 @@ from worker.page.main_text.vocabulary import UNSEEN
         ("<table><thead><tr><th>1<tbody><tr><td>2</tbody>3", ["table thead tr th 1", "table tbody tr td 2", "table 3"]),
         ("<table><caption>1<tr><td>2", ["table caption 1", "table tr td 2"]),
         ("<table><tr><table><td>1", ["table td 1"]),
+        ("<tr><table><td>1</table></tr>2", ["tr table td 1", "2"]),
         ("<li><div>1<li>2", ["li div 1", "li 2"]),
         ("<li><section>1<li>2", ["li section 1", "li section li 2"]),
         ("<h1>1<h2>2</h1>3", ["h1 1", "h2 2", "3"]),

@@ -195,8 +195,9 @@ def before_start_tag(elements: Rows, current: int, name: int, kind: int) -> int:
     if kind & _IN_TABLE or _has_rows(name):
         return _before_part_of_table(elements, current, kind)
     if kind & TABLE and (elements[current, KIND] & (TABLE | ROW) or _has_rows(elements[current, NAME])):
-        table = _around(elements, current, TABLE, 0)
-        return int(elements[table, PARENT])
+        table = _around(elements, current, TABLE, SCOPE)
+        if table:
+            return int(elements[table, PARENT])
     if kind & SIBLING:
         while elements[current, KIND] & SIBLING:
             current = int(elements[current, PARENT])

@@ -8,7 +8,7 @@ content, and of feeds (RSS, Atom) the titles of their items and what these hold;
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from worker.page.main_text.markup import (
@@ -138,14 +138,14 @@ def _shown(
     yield from lines
 
 
-def _lines(page: Parsed, runs: Any) -> list[str]:
+def _lines(page: Parsed, runs: Iterable[int]) -> list[str]:
     """The text of these runs, line by line, its white space plain."""
-    lines = [""]
+    lines: list[list[str]] = [[]]
     for run in runs:
         if page.runs[run, BREAKS]:
-            lines.append("")
-        lines[-1] += page.text(run).replace("\0", "")
-    return [line for line in (" ".join(line.split()) for line in lines) if line]
+            lines.append([])
+        lines[-1].append(page.text(run).replace("\0", ""))
+    return [line for line in (" ".join("".join(parts).split()) for parts in lines) if line]
 
 
 @lean("int64(int32[:, ::1], int64, int64)")
