@@ -33,6 +33,7 @@ import numpy.typing as npt
 from worker.compiling import COMPILED
 from worker.page.canonical import NamedAddresses, named_by
 from worker.page.main_text.beside import drop_beside, drop_posts, is_for_no_scripts, is_main, is_on
+from worker.page.main_text.line_numbers import blank_line_numbers
 from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
 from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
 from worker.page.main_text.rules import ALL, LISTING, NAMES, NO_SCRIPTS, NOTICE, OUTSIDE, POSTS, SECTIONS, TITLE
@@ -181,6 +182,7 @@ def blocks(markup: str, *, xml: bool = False) -> list[PageBlock]:
 
 def _decided(page: Parsed, off: int) -> _Decided:
     body, elements, runs, _ = page
+    blank_line_numbers(body, elements, runs)
     known = np.zeros((len(elements), OF_ELEMENTS), dtype=np.int32)
     dropped = np.zeros(len(runs), dtype=np.int32)
     top = _decide(body, elements, runs, known, dropped, off)

@@ -71,6 +71,8 @@ HAS_ADDRESS: Final = 1 << 4
 MARKED_HIDDEN: Final = 1 << 5
 MARKED_ROLE: Final = 1 << 6
 """Navigation and the like by its role, which means as much as an element does."""
+MARKED_NUMBERED: Final = 1 << 16
+"""A column of numbers beside a listing, by its name."""
 IN_HEAD: Final = 1 << 30
 """Stands in the head of the document, whether that has tags or not."""
 
@@ -143,6 +145,7 @@ _WORDS: Final = {
     "newsletter newsletters subscribe subscription signup login popup modal "
     "overlay lightbox": MARKED_ASIDE,
     "widget widgets": MARKED_WEAKLY,
+    "ln lineno linenos linenr linenum linenumber linenumbers gutter": MARKED_NUMBERED,
 }
 
 _ROLES: Final = {
@@ -181,7 +184,7 @@ _VALUED: Final = {
 
 compiled: Final = compiler_of(
     "worker.page.main_text",
-    ("vocabulary", "tokens", "nesting", "markup", "xml", "rules", "tally", "beside", "content"),
+    ("vocabulary", "tokens", "nesting", "markup", "xml", "rules", "tally", "beside", "line_numbers", "content"),
 )
 """Makes the kernels of these files."""
 
