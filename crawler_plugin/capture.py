@@ -33,6 +33,7 @@ from scrapy.http import Response, TextResponse
 from crawler_plugin import stats
 from crawler_plugin.component import Component
 from crawler_plugin.record import PageRecord, Unusable
+from worker.media_types import essence
 from worker.urls import without_userinfo
 
 META_KEY: Final = "dedup"
@@ -87,8 +88,8 @@ class CaptureMiddleware(Component):
             return "switched_off"
         if not wanted.has_status(response.status):
             return "status"
-        is_text = isinstance(response, TextResponse)
-        if not (is_text if content_type is None else wanted.has_type(content_type.decode("latin-1"))):
+        said = (content_type or b"").decode("latin-1")
+        if not (wanted.has_type(said) if essence(said) else isinstance(response, TextResponse)):
             return "content_type"
         if urlsplit(response.url).path == "/robots.txt":  # some spiders read it themselves, for its sitemaps
             return "robots_txt"

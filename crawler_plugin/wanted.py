@@ -8,7 +8,10 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from worker.errors import UsageError
+from worker.media_types import essence, kind_of_type
 
+_USUAL: Final = {"html": "text/html", "json": "application/json", "xml": "application/xml"}
+"""Servers have other names for each of these, as ``application/html``."""
 _TYPE: Final = re.compile(r"[a-z0-9!#$&^_.*-]+/[a-z0-9!#$&^_.+*-]+")
 _STATUSES: Final = re.compile(r"([1-9][0-9]{2})(?:-([1-9][0-9]{2}))?")
 
@@ -25,9 +28,9 @@ class Wanted:
         return any(first <= status <= last for first, last in self.statuses)
 
     def has_type(self, content_type: str) -> bool:
-        """Whether a response with this header ``Content-Type`` is wanted; parameters say nothing."""
-        media_type = content_type.partition(";")[0].strip().lower()
-        return any(fnmatchcase(media_type, pattern) for pattern in self.types)
+        """Whether a response with this header ``Content-Type`` is wanted, by its name or the usual one of its kind."""
+        names = {essence(content_type), _USUAL.get(kind_of_type(content_type), "")}
+        return any(fnmatchcase(name, pattern) for name in names for pattern in self.types)
 
 
 def media_types(told: object) -> tuple[str, ...]:

@@ -16,7 +16,17 @@ from tests.test_imports import ROOT, imports
 from worker import DISTRIBUTION
 
 OURS: Final = {"worker", "crawler_plugin"}
-SHARED: Final = {"errors", "kafka_client", "messages", "moments", "outcomes", "topics", "url_templates", "urls"}
+SHARED: Final = {
+    "errors",
+    "kafka_client",
+    "media_types",
+    "messages",
+    "moments",
+    "outcomes",
+    "topics",
+    "url_templates",
+    "urls",
+}
 """What of ``worker`` the plugin may import."""
 COMES_WITH: Final = {"twisted": "scrapy", "llvmlite": "numba", "requests": "jgo"}
 """Packages of which whoever brings them says which versions they may have; they are not asked for a second time."""

@@ -68,6 +68,7 @@ def test_what_a_verdict_depends_on_is_handed_in_and_not_looked_up(path: Path) ->
         ("url_templates", set()),
         ("urls", set()),
         ("moments", set()),
+        ("media_types", set()),
         ("messages", {"worker.errors", "worker.moments"}),
     ],
 )

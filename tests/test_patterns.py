@@ -23,7 +23,6 @@ WAYS: Final = dict.fromkeys(SEARCHES, (True, False)) | {"match": (False, False),
 FUNCTIONS: Final = {"compile", *WAYS}
 
 BOUNDED: Final = {
-    "worker/page/decode.py _DECLARATION": "the first 1,024 bytes of a page are searched",
     "worker/page/words/segment.py _PIECE": "what its first branch reads in vain, its last one takes whole",
     "worker/scan/inputs/fields.py _MARKUP": "the first 4,096 characters of a value are searched",
     "worker/report/differences_shown.py _EMPTY_LINES": "a run of 4,000 characters at most is shown",

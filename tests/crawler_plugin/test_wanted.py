@@ -25,6 +25,10 @@ DEFAULT = Wanted(
         "application/json",
         "application/ld+json",
         "application/rss+xml",
+        "application/html",
+        "application/xhtml; charset=utf-8",
+        "application/x-json",
+        "text/plain, text/html",
     ],
 )
 def test_by_default_what_a_worker_can_read_is_a_page(content_type: str) -> None:

@@ -145,6 +145,25 @@ def test_scripts_of_single_bytes_are_detected(codec: str, text: str) -> None:
     assert text in extract((sentence * 3).encode(codec, "replace")).text
 
 
+@pytest.mark.parametrize("content_type", ["text/xhtml", "application/html", "text/plain", "application/json", "*/*"])
+def test_a_document_is_read_as_one_whatever_the_server_calls_it(content_type: str) -> None:
+    assert extract(PAGE.encode(), content_type=content_type) == extract(PAGE.encode(), content_type="text/html")
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/plain", None])
+def test_two_spellings_of_json_have_one_text(content_type: str | None) -> None:
+    spelled = extract(rb'{"html": "<p>\u7f51\u9875</p>"}', content_type=content_type)
+    assert spelled == extract('{"html": "<p>网页</p>"}'.encode(), content_type=content_type)
+    assert spelled.text == '{"html": "<p>网页</p>"}'
+
+
+def test_an_error_page_is_one_whatever_address_it_repeats() -> None:
+    page = "<title>{0} not found here</title><main><p>The page {0} has been moved or deleted.</p></main>"
+    addresses = ["/old/press.html", "/shop/item.php?id=7", "/a-name"]
+    pages = [extract(page.format(one).encode(), url=f"https://a.example{one}") for one in addresses]
+    assert len({(page.text, page.title) for page in pages}) == 1
+
+
 def test_of_a_longer_body_only_the_beginning_is_read() -> None:
     page = extract(b"word " * 1000 + b"end", content_type="text/plain", max_bytes=5000)
     assert page.text == "word " * 1000
@@ -160,7 +179,7 @@ def test_each_extractor_names_its_rules_and_versions() -> None:
     installed = [name for name in get_args(Extractor) if name != "trafilatura" or HAS_TRAFILATURA]
     rules = {extractor_rule(name) for name in installed}
     assert len(rules) == len(installed)
-    assert extractor_rule("built-in").startswith("content-4/words-3/announced-3/decode-1/resiliparse-")
+    assert extractor_rule("built-in").startswith("content-4/words-3/announced-3/echo-1/decode-2/chardetng-")
 
 
 @pytest.mark.skipif(HAS_TRAFILATURA, reason="trafilatura is installed, so it cannot be missing")

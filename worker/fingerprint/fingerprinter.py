@@ -259,6 +259,7 @@ class Fingerprinter:
             encoding=meta.encoding,
             max_bytes=limit,
             extractor=self.recipe.extractor,
+            url=meta.url,
         )
 
     def _read(self, text: str, words: Sequence[str] | None = None) -> _Reading:

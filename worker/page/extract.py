@@ -6,18 +6,20 @@ links into their navigation, and pages of one site into duplicates of each other
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final, Literal
 
 from resiliparse.extract.html2text import extract_plain_text
-from resiliparse.parse.encoding import detect_encoding
 from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from worker.errors import PageError, UsageError
+from worker.media_types import Kind, begins_binary, essence, kind_of_text, kind_of_type, may_be_json
 from worker.page.canonical import NamedAddresses
-from worker.page.decode import DECODER, UndecodableError, decode, header_charset
+from worker.page.decode import DECODER, UndecodableError, decode
+from worker.page.echo import ECHO, without_echo
+from worker.page.json_text import json_text
+from worker.page.labels import header_charset
 from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, main_content
 from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, first_part, is_announced
 
@@ -27,25 +29,6 @@ Extractor = Literal["built-in", "resiliparse", "trafilatura"]
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Default of ``page.max_bytes``. Markup is parsed into about forty times its size in memory; a page whose first 4 MiB
 equal another's is a duplicate for all that a crawl cares."""
-
-_PASSED_THROUGH: Final = re.compile(r"text/(?!html|xml)|application/(json|[a-z0-9.+-]+\+json|x-ndjson|javascript)\b")
-_MARKUP_TYPE: Final = re.compile(r"text/(html|xml)|application/(xml|xhtml|[a-z0-9.+-]+\+xml)")
-_NO_TEXT_TYPE: Final = re.compile(
-    r"(image|audio|video|font|model)/"
-    r"|application/(pdf|zip|gzip|x-gzip|x-tar|x-bzip2?|x-7z-compressed|x-rar-compressed|vnd\.rar|java-archive|wasm|ogg"
-    r"|msword|postscript|x-shockwave-flash|vnd\.(ms-|openxmlformats|oasis\.)[a-z0-9.-]*+)(?![a-z0-9.+-]*\+xml)"
-)
-_BINARY_START: Final = re.compile(
-    rb"%PDF-|\x89PNG|\xff\xd8\xff|GIF8[79]a|PK\x03\x04|\x1f\x8b\x08|Rar!\x1a|7z\xbc\xaf|BZh[1-9]1AY|\xfd7zXZ|\x28\xb5\x2f\xfd"
-    rb"|\x7fELF|\x00asm|OggS|ID3|fLaC|RIFF....(?:WEBP|WAVE|AVI )|wOF[F2]|....ftyp|\xd0\xcf\x11\xe0|MZ\x90",
-    re.DOTALL,
-)
-_TAG: Final = re.compile(
-    r"<(?:!--|!doctype\s|\?xml\s|/?(?:html|head|body|title|meta|link|script|style|div|p|span|a|br|hr|h[1-6]|ul|ol|li|dl|d[td]"
-    r"|table|t[rdh]|thead|tbody|section|article|main|nav|header|footer|aside|img|b|i|em|strong|pre|code|blockquote|form"
-    r"|font|center|frameset|iframe|rss|feed)[\s/>])",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -79,26 +62,30 @@ def extract(
     encoding: str | None = None,
     max_bytes: int = MAX_BYTES,
     extractor: Extractor = "built-in",
+    url: str = "",
 ) -> Extracted:
     """The main text of a page as it was fetched.
 
-    HTML and XML are parsed and reduced to their main content by ``extractor``. Plain text, JSON, and whatever comes
-    without a content type and without a single HTML tag pass through decoded. ``encoding`` is what the crawler took the
-    page for; it counts after the header's charset. Of a longer body the first ``max_bytes`` are read.
+    HTML and XML are parsed and reduced to their main content by ``extractor``. Plain text, and whatever comes without a
+    content type and without a single HTML tag, passes through decoded; in JSON the escapes of its strings are read.
+    ``encoding`` is what the crawler took the page for; it counts after the header's charset. Of a longer body the first
+    ``max_bytes`` are read. With the page's ``url`` a short text does not repeat it.
 
     Raises:
         PageError: ``not-text`` for images, PDF, archives and other binary content; ``unparsable`` for markup that the
             extractor gives up.
         MemoryError: the parser was refused memory.
     """
-    text, codec, is_markup = _decoded(body[:max_bytes], content_type, encoding)
+    text, codec, kind = _decoded(body[:max_bytes], content_type, encoding)
     truncated = len(body) > max_bytes
-    if not is_markup:
-        return Extracted(text, codec, truncated=truncated)
-    found = _EXTRACTORS[extractor](text)
-    title = (found.title or "")[:LONGEST_TITLE]
+    if kind == "text":
+        return Extracted(without_echo(text, url), codec, truncated=truncated)
+    found = _EXTRACTORS[extractor](text, xml=kind == "xml")
+    told, title = without_echo(found.text, url), (found.title or "")[:LONGEST_TITLE]
+    if told != found.text:
+        title = without_echo(title, url)
     doubted = found.linked or not is_announced(found.text, title)
-    return Extracted(found.text, codec, title or None, truncated, found.bare, doubted, found.named)
+    return Extracted(told, codec, title or None, truncated, found.bare, doubted, found.named)
 
 
 def blocks_of(
@@ -109,23 +96,24 @@ def blocks_of(
     Raises:
         PageError: as ``extract``.
     """
-    text, _, is_markup = _decoded(body[:max_bytes], content_type, encoding)
-    return blocks(text) if is_markup else [PageBlock(text, None)]
+    text, _, kind = _decoded(body[:max_bytes], content_type, encoding)
+    return [PageBlock(text, None)] if kind == "text" else blocks(text, xml=kind == "xml")
 
 
-def _decoded(beginning: bytes, content_type: str | None, encoding: str | None) -> tuple[str, str, bool]:
-    """The text, the codec, and whether it is markup."""
-    kind = (content_type or "").strip().lower()
-    if _NO_TEXT_TYPE.match(kind):
-        raise PageError("not-text", f"content type {kind[:100]}")
-    if _BINARY_START.match(beginning):
+def _decoded(beginning: bytes, content_type: str | None, encoding: str | None) -> tuple[str, str, Kind]:
+    """The text, the codec, and what it is: ``html``, ``xml`` or ``text``."""
+    kind = kind_of_type(content_type)
+    if kind == "binary":
+        raise PageError("not-text", f"content type {essence(content_type)[:100]}")
+    if begins_binary(beginning):
         raise PageError("not-text", f"the body begins with {beginning[:8]!r}")
     try:
-        text, codec = decode(beginning, (header_charset(kind), encoding), detect=detected_encoding)
+        text, codec = decode(beginning, (header_charset(content_type), encoding))
     except UndecodableError as error:
         raise PageError("not-text", str(error)) from error
-    is_markup = not _PASSED_THROUGH.match(kind) and bool(_MARKUP_TYPE.match(kind) or _TAG.search(text))
-    return text, codec, is_markup
+    if may_be_json(kind, text) and (meant := json_text(text)) is not None:
+        return meant, codec, "text"
+    return text, codec, kind_of_text(kind, text)
 
 
 def from_text(text: str, *, max_chars: int = MAX_BYTES) -> Extracted:
@@ -139,11 +127,11 @@ def extractor_rule(extractor: Extractor) -> str:
     Raises:
         UsageError: the extractor is not installed here.
     """
-    return f"{_RULES[extractor]()}/{ANNOUNCED}/{DECODER}/resiliparse-{version('resiliparse')}"
+    return f"{_RULES[extractor]()}/{ANNOUNCED}/{ECHO}/{DECODER}"
 
 
-def _by_resiliparse(markup: str) -> Content:
-    """Texts of images and bullets of lists are left out: mirrors differ in them most."""
+def _by_resiliparse(markup: str, *, xml: bool) -> Content:
+    """XML is HTML to it. Texts of images and bullets of lists are left out: mirrors differ in them most."""
     try:
         tree = HTMLTree.parse(markup)
         text = extract_plain_text(tree, main_content=True, alt_texts=False, list_bullets=False)
@@ -154,7 +142,8 @@ def _by_resiliparse(markup: str) -> Content:
     return Content(text, (tree.title or "").strip() or None)
 
 
-def _by_trafilatura(markup: str) -> Content:
+def _by_trafilatura(markup: str, *, xml: bool) -> Content:
+    """XML is HTML to it."""
     import trafilatura
 
     return Content(trafilatura.extract(markup, include_comments=False) or "", None)
@@ -177,13 +166,6 @@ _EXTRACTORS: Final = {
 }
 _RULES: Final = {
     "built-in": lambda: CONTENT,
-    "resiliparse": lambda: "main-content-1",
+    "resiliparse": lambda: f"main-content-1/resiliparse-{version('resiliparse')}",
     "trafilatura": _trafilatura_version,
 }
-
-
-def detected_encoding(sample: bytes) -> str | None:
-    """The ``Detector`` that pages are read with."""
-    # Its own mapping to browser names turns Korean (cp949) into UTF-8, so it is left off.
-    found: str | None = detect_encoding(sample, max_len=0, html5_compatible=False)
-    return found

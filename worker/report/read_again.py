@@ -59,6 +59,7 @@ class MainText:
             encoding=meta.encoding,
             max_bytes=self.max_bytes,
             extractor=self.extractor,
+            url=meta.url,
         )
         return found.text[:_MOST_CHARACTERS]
 

@@ -14,7 +14,6 @@ from worker.errors import UsageError
 from worker.local.page import FetchedPage
 from worker.moments import since_1970
 from worker.page.decode import UndecodableError, decode
-from worker.page.extract import detected_encoding
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.urls import url_of_id, without_userinfo
 
@@ -161,7 +160,7 @@ class Chosen:
     def _characters(self, value: bytes) -> str | None:
         """None for what is text in no encoding."""
         with suppress(UndecodableError):
-            return decode(value, [self._encoding], detect=detected_encoding).text
+            return decode(value, [self._encoding]).text
         return None
 
 

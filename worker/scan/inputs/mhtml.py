@@ -15,12 +15,12 @@ from email.utils import parsedate_to_datetime
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
+from worker.media_types import kind_of_type
 from worker.scan.inputs.fields import milliseconds
 from worker.scan.inputs.headers import Headers, headers_at
 
 _FIELD: Final = re.compile(rb"\s{0,64}[A-Za-z][A-Za-z0-9-]{0,63}:")
 _VERSION: Final = re.compile(rb"^mime-version[ \t]*:", re.IGNORECASE | re.MULTILINE)
-_HTML: Final = ("text/html", "application/xhtml+xml")
 _WEB: Final = re.compile(r"(?:https?|ftp|file)://", re.IGNORECASE)
 _MOST_DEPTH: Final = 8
 _MOST_PARTS: Final = 10_000
@@ -50,7 +50,7 @@ def is_mhtml(beginning: bytes) -> bool:
         return False
     top = _part(beginning.lstrip())
     return top.headers.get("MIME-Version") is not None and (
-        top.said.get_content_maintype() == "multipart" or top.said.get_content_type() in _HTML
+        top.said.get_content_maintype() == "multipart" or _is_html(top)
     )
 
 
@@ -60,7 +60,7 @@ def saved_page(content: bytes) -> SavedPage | None:
     """
     top = _part(content.lstrip())
     parts = list(islice(_parts(top), _MOST_PARTS))
-    pages = [part for part in parts if part.said.get_content_type() in _HTML]
+    pages = [part for part in parts if _is_html(part)]
     pages = pages or [part for part in parts if part.said.get_content_type() == "text/plain"]
     if not pages:
         return None
@@ -79,6 +79,11 @@ def saved_page(content: bytes) -> SavedPage | None:
         content_type=page.headers.get("Content-Type") or "text/plain",
         fetched=_date(top.headers.get("Date")),
     )
+
+
+def _is_html(part: _Part) -> bool:
+    said = part.said.get_content_type()
+    return kind_of_type(said) == "html" or said == "application/xhtml+xml"
 
 
 def _part(content: bytes) -> _Part:

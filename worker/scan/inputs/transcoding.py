@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import IO, Final
 
 from worker.errors import UsageError
-from worker.page.decode import codec_of
+from worker.page.labels import codec_of
 from worker.scan.inputs.unpacking import UnpackedPiece
 
 BOM: Final = codecs.BOM_UTF8

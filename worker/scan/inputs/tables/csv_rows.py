@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from worker.page.decode import UndecodableError, decode
-from worker.page.extract import detected_encoding
 from worker.scan.inputs.fields import Chosen, Fields
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.packed_file import PackedFile
@@ -105,6 +104,6 @@ def _bytes(cell: str) -> bytes:
 def _seems_to_be_in(beginning: bytes) -> str | None:
     """The encoding of a table that begins so; None for UTF-8."""
     with suppress(UndecodableError):
-        found = decode(beginning, detect=detected_encoding).encoding
+        found = decode(beginning).encoding
         return None if found.startswith("utf") else found
     return None

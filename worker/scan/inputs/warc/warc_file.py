@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from worker.local.page import FetchedPage
+from worker.media_types import essence, kind_of_type
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.packed_file import PackedFile
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
@@ -18,8 +19,8 @@ from worker.scan.inputs.warc.record_search import FoundRecord, records_of
 from worker.scan.inputs.warc.web_record import RecordForm, WebRecord
 from worker.urls import without_userinfo
 
-_TEXT_TYPE: Final = re.compile(r"text/(?!css|javascript|calendar|dns)|application/.*(html|xml)|$", re.IGNORECASE)
-"""Content types of pages; nothing said is one of them."""
+_NO_PAGES: Final = ("text/css", "text/javascript", "text/calendar", "text/dns")
+"""Text that no page consists of."""
 _WEB: Final = re.compile(r"(https?|ftp|file)://", re.IGNORECASE)
 _PIECE: Final = 1024 * 1024
 
@@ -146,4 +147,11 @@ def _no_page(record: WebRecord, response: HttpResponse | None) -> str | None:
         if response.status != 200:
             return "not-200"
         content_type = response.headers.get("Content-Type") or ""
-    return None if _TEXT_TYPE.match(content_type) else "not-text"
+    return None if _is_page(content_type) else "not-text"
+
+
+def _is_page(content_type: str) -> bool:
+    """Where nothing is said, the body will tell."""
+    said = essence(content_type)
+    is_text = said.startswith("text/") and said not in _NO_PAGES
+    return not said or is_text or kind_of_type(said) in ("html", "xml")
