@@ -313,7 +313,10 @@ def test_of_a_page_each_line_is_shown_with_the_rule_that_drops_it(
     assert [line.split()[0] for line in lines] == ["unseen", "meaning", *["kept"] * 6, "named"]
     assert lines[2].split() == ["kept", "Ríos"]
     assert run("--blocks", "--json", str(tmp_path / "page")) == 0
-    assert json.loads(capsys.readouterr().out)[1] == {"text": "Inicio", "dropped_by": "meaning"}
+    assert json.loads(capsys.readouterr().out)[:2] == [
+        {"text": "t", "dropped_by": "unseen", "unseen_in": "title"},
+        {"text": "Inicio", "dropped_by": "meaning", "unseen_in": None},
+    ]
 
 
 @pytest.mark.parametrize(

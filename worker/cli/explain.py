@@ -234,13 +234,14 @@ def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
     if isinstance(found, PageError):
         raise UsageError(f"{side.name} has no blocks: {found}; {_MOVES.get(found.reason, _OTHER_MOVE)}")
     if arguments.json:
-        rows = [{"text": block.text, "dropped_by": block.dropped_by} for block in found]
+        rows = [block._asdict() for block in found]
         print(json.dumps(rows, ensure_ascii=False, indent=2))
         return 0
     for block in found:
         text = _printable(block.text)
         shown = text if arguments.everything or len(text) <= _BLOCK_CHARACTERS else text[: _BLOCK_CHARACTERS - 1] + "…"
-        print(f"{block.dropped_by or 'kept':16}  {shown}")
+        said = f"{block.dropped_by or 'kept'}{f' <{block.unseen_in}>' if block.unseen_in else ''}"
+        print(f"{said:17}  {shown}")
     return 0
 
 

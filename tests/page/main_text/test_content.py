@@ -244,6 +244,18 @@ def test_blocks_are_all_lines_of_a_page_and_the_kept_ones_are_its_text() -> None
     assert "\n".join(block.text for block in found if block.dropped_by is None) == main_content(page).text.strip()
 
 
+def test_a_block_that_is_not_shown_names_the_element_that_hides_it() -> None:
+    page = (
+        "<title>a</title><p>b<span style='font-size:0'>c</span><svg>d<text>e</text></svg><template><div><b>f</b></div>"
+        "</template><select><option>g</select><textarea>h</textarea><p>i<button>j</button></p><custom-part><template "
+        "shadowrootmode=open>k</template>l<p>m</p></custom-part><script>no</script><style>no</style>"
+    )
+    found = {block.text: block.unseen_in for block in blocks(page) if block.dropped_by == "unseen"}
+    hiding = {"a": "title", "c": "span", "d": "svg", "f": "template", "g": "select", "h": "textarea", "j": "button"}
+    assert found == hiding | {"l": "", "m": "p"}
+    assert {block.text for block in blocks(page) if block.unseen_in is None} == {"b", "e", "i", "k"}
+
+
 def test_the_rules_are_the_same_where_nothing_is_compiled() -> None:
     page = (
         f"<title>t</title><nav>{MENU}</nav><table><tr><td>{prose('one')}<td class='Ad'>{prose('网页')}</table><p>café"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from worker.page.main_text.markup import parse
+from worker.page.main_text.shown import hide
 from worker.page.main_text.tally import BRIEF, FLOW, LINKS, LONG, OF_ELEMENTS, OF_RUNS, survey, tally, words_in
 
 
@@ -32,7 +33,8 @@ def counted(markup: str) -> dict[str, int]:
     body, elements, runs, _ = parse(markup)
     known = np.zeros((len(elements), OF_ELEMENTS), dtype=np.int32)
     said = np.zeros((len(runs), OF_RUNS), dtype=np.int32)
-    survey(body, elements, runs, True, known, said)
+    hide(body, elements, runs, True, known, said)
+    survey(elements, runs, known, said)
     tally(elements, runs, known, said)
     names = {"links": LINKS, "long": LONG, "brief": BRIEF, "flow": FLOW}
     return {name: int(known[0, column]) for name, column in names.items()}

@@ -39,6 +39,7 @@ from worker.page.main_text.vocabulary import (
     BLOCK,
     CELL,
     HEADER,
+    INLINE,
     MAIN,
     MARKED_ASIDE,
     MARKED_COMMENTS,
@@ -134,7 +135,8 @@ def _count_panels(elements: Rows, known: Rows, panels: Any) -> None:
     """Count for each element the hidden blocks of prose that are its children or grandchildren."""
     for element in range(1, len(elements)):
         few_links = known[element, LINKS] <= MOST_LINKED * words_of(known, element)
-        if elements[element, MARK] & MARKED_HIDDEN and known[element, LONG] >= LEAST_PANEL and few_links:
+        hidden = elements[element, MARK] & MARKED_HIDDEN and not elements[element, KIND] & INLINE
+        if hidden and known[element, LONG] >= LEAST_PANEL and few_links:
             parent = elements[element, PARENT]
             panels[parent] += 1
             if parent:

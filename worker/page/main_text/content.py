@@ -33,10 +33,12 @@ import numpy.typing as npt
 from worker.compiling import COMPILED
 from worker.page.canonical import NamedAddresses, named_by
 from worker.page.main_text.beside import drop_beside, drop_posts, is_for_no_scripts, is_main, is_on
+from worker.page.main_text.frames import with_frames
 from worker.page.main_text.line_numbers import blank_line_numbers
 from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
 from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
-from worker.page.main_text.rules import ALL, LISTING, NAMES, NO_SCRIPTS, NOTICE, OUTSIDE, POSTS, SECTIONS, TITLE
+from worker.page.main_text.rules import ALL, LISTING, NAMES, NO_SCRIPTS, NOTICE, OUTSIDE, POSTS, SECTIONS, TITLE, UNSEEN
+from worker.page.main_text.shown import hide
 from worker.page.main_text.tally import (
     BRIEF,
     FLOW,
@@ -46,6 +48,7 @@ from worker.page.main_text.tally import (
     LONG,
     OF_ELEMENTS,
     OF_RUNS,
+    TAKEN,
     TITLED,
     WORDS,
     survey,
@@ -55,6 +58,7 @@ from worker.page.main_text.tally import (
 )
 from worker.page.main_text.vocabulary import (
     CELL,
+    ELEMENT_OF,
     HEADING,
     HEADINGS,
     ITEM,
@@ -121,10 +125,14 @@ class Content(NamedTuple):
 
 
 class PageBlock(NamedTuple):
-    """A line of the page as it is read, and the name of the rule that dropped it, None where it is kept."""
+    """A line of the page as it is read, and the name of the rule that dropped it, None where it is kept.
+
+    ``unseen_in`` names the outermost element that is not shown, or whose own text is not; None where the line is shown.
+    """
 
     text: str
     dropped_by: str | None
+    unseen_in: str | None = None
 
 
 class _Decided(NamedTuple):
@@ -140,7 +148,7 @@ class _Decided(NamedTuple):
 def main_content(markup: str, off: int = ALL, *, xml: bool = False) -> Content:
     """The main content of a page. Each run of white space is one blank. Rules whose bits are set in ``off`` are off.
     ``xml``: the page is read by the rules of XML."""
-    parsed = parse_xml(markup) if xml else parse(markup)
+    parsed = parse_xml(markup) if xml else with_frames(parse(markup))
     if xml and (told := told_by(parsed)):
         return _content_of_xml(told)
     page = _decided(parsed, off)
@@ -165,19 +173,29 @@ def _content_of_xml(told: XmlText) -> Content:
 
 def blocks(markup: str, *, xml: bool = False) -> list[PageBlock]:
     """All text of a page in the order of the page, line by line, kept or dropped; but neither styles nor scripts."""
-    parsed = parse_xml(markup) if xml else parse(markup)
+    parsed = parse_xml(markup) if xml else with_frames(parse(markup))
     if xml and (told := told_by(parsed)):
         return [PageBlock(line, None) for line in told.lines]
     page = _decided(parsed, ALL)
     kept = main_content(markup, xml=xml).text
     found = []
     lines = np.cumsum(page.parsed.runs[:, BREAKS]).tolist()
-    numbered = enumerate(zip(lines, page.dropped.tolist(), strict=True))
-    for (_, rule), runs in groupby(numbered, key=lambda run: run[1]):
+    unseen = [_unseen_in(page, run) if rule == UNSEEN else None for run, rule in enumerate(page.dropped.tolist())]
+    numbered = enumerate(zip(lines, page.dropped.tolist(), unseen, strict=True))
+    for (_, rule, element), runs in groupby(numbered, key=lambda run: run[1]):
         shown = " ".join("".join(page.parsed.text(number) for number, _ in runs).replace("\0", "").split())
         if shown:
-            found.append(PageBlock(shown, NAMES[rule] if rule else None if kept.strip() else NAMES[NOTICE]))
+            found.append(PageBlock(shown, NAMES[rule] if rule else None if kept.strip() else NAMES[NOTICE], element))
     return found
+
+
+def _unseen_in(page: _Decided, run: int) -> str:
+    """The outermost element around an unseen run that is not shown itself, or the one that the run stands in."""
+    elements = page.parsed.elements
+    element = int(page.parsed.runs[run, OWNER])
+    while page.known[element, GONE] and page.known[elements[element, PARENT], GONE]:
+        element = int(elements[element, PARENT])
+    return ELEMENT_OF.get(int(elements[element, NAME]), "")
 
 
 def _decided(page: Parsed, off: int) -> _Decided:
@@ -297,9 +315,11 @@ def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, of
 def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, off: int) -> int:
     """Apply all rules, and fill ``known`` and ``dropped``; the element that holds the content."""
     said = np.zeros((len(runs), OF_RUNS), dtype=np.int32)
-    survey(body, elements, runs, False, known, said)
-    if not (is_on(NO_SCRIPTS, off) and is_for_no_scripts(elements, runs, known, said)):
-        survey(body, elements, runs, True, known, said)
+    has_noscript = hide(body, elements, runs, False, known, said)
+    survey(elements, runs, known, said)
+    if has_noscript and not (is_on(NO_SCRIPTS, off) and is_for_no_scripts(elements, runs, known, said)):
+        hide(body, elements, runs, True, known, said)
+        survey(elements, runs, known, said)
     drop_beside(elements, runs, known, said, off)
     if is_on(POSTS, off):
         drop_posts(body, elements, runs, known, said)
@@ -315,7 +335,9 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
             inside[element] = 1
     for run in range(len(runs)):
         owner = runs[run, OWNER]
-        if not inside[owner]:
+        if said[run, TAKEN]:
+            dropped[run] = said[run, TAKEN]
+        elif not inside[owner]:
             dropped[run] = known[owner, GONE] if known[owner, GONE] else OUTSIDE
     return int(top)
 

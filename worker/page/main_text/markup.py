@@ -25,6 +25,7 @@ from worker.page.main_text.nesting import (
     is_in_unseen,
     out_of_foreign,
 )
+from worker.page.main_text.styles import mark_of_style
 from worker.page.main_text.tokens import (
     APOSTROPHE,
     BANG,
@@ -55,6 +56,7 @@ from worker.page.main_text.vocabulary import (
     BREAKOUT,
     BUTTON,
     CLASS,
+    DISABLED,
     ELEMENTS,
     EMPTY,
     HAS_ADDRESS,
@@ -64,12 +66,16 @@ from worker.page.main_text.vocabulary import (
     ID,
     IN_HEAD,
     INLINE,
+    MARKED_FOLDED,
     MARKED_HIDDEN,
+    MARKED_SHOWN,
     NOT_HTML,
     NOT_HTML_ELEMENTS,
     RAW,
+    READONLY,
     ROLE,
     ROLES,
+    SHADOW_ROOT_MODE,
     STYLE,
     TITLE,
     UNSEEN,
@@ -119,8 +125,7 @@ FROM, TO, OWNER, BREAKS = 0, 1, 2, 3
 # Columns of values: the element, the hash of the attribute's name, and the bytes [VALUE_FROM, VALUE_TO).
 OF, ATTRIBUTE, VALUE_FROM, VALUE_TO = 0, 1, 2, 3
 
-_COLON: Final = 0x3A
-_DISPLAY, _NONE, _TRUE = map(hash_of, ("display", "none", "true"))
+_TRUE, _OPEN, _CLOSED, _UNTIL = map(hash_of, ("true", "open", "closed", "until"))
 _HTML, _HEAD, _P, _BR, _SCRIPT, _STYLE, _PAGE_TITLE, _TEXTAREA, _PLAINTEXT = map(
     hash_of, ("html", "head", "p", "br", "script", "style", "title", "textarea", "plaintext")
 )
@@ -235,22 +240,6 @@ def _hash_of_letters(body: Any, begin: int, end: int) -> int:
     return name
 
 
-@lean("boolean(uint8[::1], int64, int64)")
-def _not_displayed(body: Any, begin: int, end: int) -> bool:
-    """Whether a style says ``display: none``."""
-    while begin < end:
-        colon = begin
-        while colon < end and body[colon] != _COLON:
-            colon += 1
-        semicolon = colon
-        while semicolon < end and body[semicolon] != 59:
-            semicolon += 1
-        if _hash_of_letters(body, begin, colon) == _DISPLAY and _hash_of_letters(body, colon, semicolon) == _NONE:
-            return True
-        begin = semicolon + 1
-    return False
-
-
 @lean("int64(uint8[::1], int64, int64, int64, int32[:, ::1], int32[:, ::1])")
 def _mark_of(body: Any, attribute: int, begin: int, end: int, words: Table, roles: Table) -> int:
     """What an attribute with this value marks its element as."""
@@ -261,11 +250,15 @@ def _mark_of(body: Any, attribute: int, begin: int, end: int, words: Table, role
     if attribute == ROLE:
         return _bits_of_words(body, begin, end, roles)
     if attribute == HIDDEN:
-        return MARKED_HIDDEN
+        return 0 if _hash_of_letters(body, begin, end) == _UNTIL else MARKED_HIDDEN
     if attribute == ARIA_HIDDEN and _hash_of_letters(body, begin, end) == _TRUE:
         return MARKED_HIDDEN
-    if attribute == STYLE and _not_displayed(body, begin, end):
-        return MARKED_HIDDEN
+    if attribute == STYLE:
+        return mark_of_style(body, begin, end)
+    if attribute in (READONLY, DISABLED):
+        return MARKED_SHOWN
+    if attribute == SHADOW_ROOT_MODE and _hash_of_letters(body, begin, end) in (_OPEN, _CLOSED):
+        return MARKED_SHOWN
     return 0
 
 
@@ -334,6 +327,8 @@ def add_run(runs: Rows, run_count: int, begin: int, end: int, owner: int, breaks
 
 @lean("int64(int32[:, ::1], int64, int64, int64, int64, int64)")
 def add_element(elements: Rows, count: int, name: int, kind: int, mark: int, parent: int) -> int:
+    if mark & MARKED_FOLDED and kind & INLINE:
+        mark |= MARKED_HIDDEN
     elements[count, NAME], elements[count, KIND] = name, kind
     elements[count, MARK], elements[count, PARENT] = mark, parent
     return count + 1

@@ -42,7 +42,9 @@ RULES: Final = (
         "What is for those who run no scripts is shown where it holds most of the page: a crawler runs none, and some "
         "forums write the whole thread there.",
     ),
-    Rule(UNSEEN, "unseen", True, "Scripts, styles, forms and pictures are not shown as text."),
+    Rule(
+        UNSEEN, "unseen", True, "What browsers do not show is no text: scripts, templates, choices, letters of no size."
+    ),
     Rule(COMMENTS, "comments", True, "What is called comments is the readers', and differs between two copies."),
     Rule(
         MEANING,

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.main_text.markup import BREAKS, FROM, KIND, MARK, OWNER, PARENT, TO, Rows
-from worker.page.main_text.rules import UNSEEN
+from worker.page.main_text.markup import BREAKS, KIND, MARK, OWNER, PARENT, Rows
 from worker.page.main_text.vocabulary import (
     BLOCK,
     HAS_ADDRESS,
@@ -15,7 +14,6 @@ from worker.page.main_text.vocabulary import (
     ITEM,
     LINK,
     LIST,
-    NOSCRIPT,
     PARAGRAPH,
     PREFORMATTED,
     ROW,
@@ -23,7 +21,6 @@ from worker.page.main_text.vocabulary import (
     TERM,
     compiled,
 )
-from worker.page.main_text.vocabulary import UNSEEN as NOT_SHOWN
 
 # Columns of what is known of an element. GONE is the rule that took it, 0 for none; LINKED is 1 in a link; TITLED is
 # the heading that it stands in, HOLDER the block that its paragraphs stand in side by side with others, 0 for none.
@@ -31,9 +28,10 @@ GONE, LINKED, TITLED, HOLDER = 0, 1, 2, 3
 # Words in it that are not gone: of links, of long lines, of short ones; and the most of long lines with one holder.
 LINKS, LONG, BRIEF, FLOW = 4, 5, 6, 7
 OF_ELEMENTS: Final = 8
-# Columns of what is known of a run: its words, and 1 where it stands in a long line.
-WORDS, IS_LONG = 0, 1
-OF_RUNS: Final = 2
+# Columns of what is known of a run: its words, 1 where it stands in a long line, and the rule that takes it although
+# its element is shown.
+WORDS, IS_LONG, TAKEN = 0, 1, 2
+OF_RUNS: Final = 3
 
 LONG_LINE: Final = 8
 """Least words outside links of a long line, as prose has them; teasers, buttons and menus have shorter ones. At 12,
@@ -73,9 +71,9 @@ def words_in(body: Any, begin: int, end: int) -> int:
     return count
 
 
-@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], boolean, int32[:, ::1], int32[:, ::1])")
-def survey(body: Any, elements: Rows, runs: Rows, scripts: bool, known: Rows, said: Rows) -> None:
-    """Fill all columns that no rule changes. ``scripts``: what is for those who run none is not shown."""
+@compiled("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
+def survey(elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
+    """Fill all columns that no rule changes, once it is known what is not shown (``shown.hide``)."""
     blocks = np.zeros(len(elements), dtype=np.uint8)
     for element in range(len(elements) - 1, 0, -1):
         if blocks[element] or elements[element, KIND] & BLOCK:
@@ -83,8 +81,6 @@ def survey(body: Any, elements: Rows, runs: Rows, scripts: bool, known: Rows, sa
     for element in range(1, len(elements)):
         parent = elements[element, PARENT]
         kind = elements[element, KIND]
-        unseen = kind & NOT_SHOWN and (scripts or not kind & NOSCRIPT)
-        known[element, GONE] = UNSEEN if known[parent, GONE] or unseen else 0
         known[element, LINKED] = known[parent, LINKED]
         if kind & LINK and elements[element, MARK] & HAS_ADDRESS:
             known[element, LINKED] = 1
@@ -97,13 +93,8 @@ def survey(body: Any, elements: Rows, runs: Rows, scripts: bool, known: Rows, sa
             for earlier in range(begin, run):
                 said[earlier, IS_LONG] = 1 if line >= LONG_LINE else 0
             begin, line = run, 0
-        if run < len(runs):
-            owner = runs[run, OWNER]
-            said[run, WORDS] = 0
-            if not known[owner, GONE]:
-                said[run, WORDS] = words_in(body, runs[run, FROM], runs[run, TO])
-                if not known[owner, LINKED]:
-                    line += said[run, WORDS]
+        if run < len(runs) and not known[runs[run, OWNER], LINKED]:
+            line += said[run, WORDS]
 
 
 @compiled("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")

@@ -53,6 +53,10 @@ TITLE: Final = 1 << 22
 NOSCRIPT: Final = 1 << 23
 """Shown to those who run no scripts, as a crawler."""
 BUTTON: Final = 1 << 24
+TITLING: Final = 1 << 25
+"""Names what follows it: a heading, the summary of details, a term."""
+SHOWN_IF_MARKED: Final = 1 << 26
+"""Unseen, but for an attribute that says otherwise: ``MARKED_SHOWN``."""
 SCOPE: Final = 1 << 28
 """What stands in it closes nothing around it."""
 SIBLING: Final = 1 << 29
@@ -73,20 +77,31 @@ MARKED_ROLE: Final = 1 << 6
 """Navigation and the like by its role, which means as much as an element does."""
 MARKED_NUMBERED: Final = 1 << 16
 """A column of numbers beside a listing, by its name."""
+MARKED_SHOWN: Final = 1 << 7
+"""A text area to be read, the template of a shadow root."""
+MARKED_TITLING: Final = 1 << 8
+"""A heading by its role."""
+MARKED_SIZELESS: Final = 1 << 9
+"""Its letters have no size, by its style."""
+MARKED_SIZED: Final = 1 << 10
+"""They have one, whatever stands around it."""
+MARKED_FOLDED: Final = 1 << 11
+"""Hidden if it stands in a line, where no script unfolds it."""
 IN_HEAD: Final = 1 << 30
 """Stands in the head of the document, whether that has tags or not."""
 
 _ELEMENTS: Final = {
     "address blockquote center details dir div dl fieldset figcaption figure form hgroup hr p pre listing xmp summary "
     "table caption thead tbody tfoot tr td th ul ol menu li dd dt h1 h2 h3 h4 h5 h6 article section main header footer "
-    "nav aside dialog search html head body frameset noframes title option optgroup legend colgroup plaintext": BLOCK,
+    "nav aside dialog search html head body frameset noframes title option optgroup colgroup plaintext": BLOCK,
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr output q rp rt ruby s samp "
-    "small span strike strong sub sup time tt u var img wbr br image rb rtc": INLINE,
+    "small span strike strong sub sup time tt u var img wbr br image rb rtc map slot mi mn mo ms mtext": INLINE,
     "area base basefont bgsound br col embed frame hr image img input keygen link meta param source track wbr": VOID,
     "script style title textarea iframe noembed noframes xmp plaintext": RAW,
-    "script style title textarea iframe noembed noframes xmp noscript template svg select button object applet audio "
-    "video canvas map datalist rp rt": UNSEEN,
-    "br": BREAK,
+    "script style title textarea iframe noembed noframes noscript template svg select button object audio video canvas "
+    "datalist meter progress rp rt rtc": UNSEEN,
+    "textarea template": SHOWN_IF_MARKED,
+    "br legend textarea template": BREAK,
     "p": PARAGRAPH,
     "h1 h2 h3 h4 h5 h6": HEADING,
     "a": LINK,
@@ -96,7 +111,7 @@ _ELEMENTS: Final = {
     "td th caption": CELL,
     "tr colgroup": ROW,
     "table": TABLE,
-    "pre listing": PREFORMATTED,
+    "pre listing xmp plaintext": PREFORMATTED,
     "nav aside footer dialog menu search": ASIDE,
     "header": HEADER,
     "main": MAIN,
@@ -109,12 +124,16 @@ _ELEMENTS: Final = {
     "option optgroup rb rt rtc rp": SIBLING,
     "template": SCOPE,
     "svg math": NOT_HTML,
+    "h1 h2 h3 h4 h5 h6 summary dt th legend caption figcaption": TITLING,
 }
 
 _NOT_HTML: Final = {
     "a": LINK,
     "text foreignobject": BLOCK,
-    "desc metadata title annotation annotation-xml script style": UNSEEN,
+    "desc metadata title script style defs symbol clippath mask pattern marker": UNSEEN,
+    "annotation annotation-xml mphantom": UNSEEN,
+    "tspan textpath mrow mi mn mo ms mtext mspace mfrac msqrt mroot mstyle mpadded menclose msub msup msubsup munder "
+    "mover munderover semantics": INLINE,
     # HTML stands in these (section 13.2.6.5)
     "annotation-xml desc foreignobject title mi mn mo ms mtext": SCOPE,
 }
@@ -146,18 +165,21 @@ _WORDS: Final = {
     "overlay lightbox": MARKED_ASIDE,
     "widget widgets": MARKED_WEAKLY,
     "ln lineno linenos linenr linenum linenumber linenumbers gutter": MARKED_NUMBERED,
+    # letters between those of a post, which a style sheet hides from readers and not from copies
+    "jammer": MARKED_HIDDEN,
 }
 
 _ROLES: Final = {
     "navigation banner contentinfo complementary search dialog alert alertdialog menu menubar toolbar tablist "
     "tooltip": MARKED_ROLE,
     "main article": MARKED_MAIN,
+    "heading": MARKED_TITLING,
 }
 
 _ATTRIBUTES: Final = (
     *("class", "id", "role", "hidden", "style", "aria-hidden", "href", "rel", "hreflang", "media", "property", "name"),
     *("content", "http-equiv", "charset", "type", "src", "srcset", "data-src", "alt", "srcdoc", "data", "poster"),
-    *("lang", "readonly", "shadowrootmode"),
+    *("lang", "readonly", "disabled", "shadowrootmode"),
 )
 """All that are read, at most 31."""
 
@@ -174,8 +196,6 @@ _VALUED: Final = {
     "audio": "src",
     "source": "src srcset",
     "html": "lang",
-    "textarea": "readonly",
-    "template": "shadowrootmode",
     "content": "type",
     "summary": "type",
     "title": "type",
@@ -184,7 +204,20 @@ _VALUED: Final = {
 
 compiled: Final = compiler_of(
     "worker.page.main_text",
-    ("vocabulary", "tokens", "nesting", "markup", "xml", "rules", "tally", "beside", "line_numbers", "content"),
+    (
+        "vocabulary",
+        "tokens",
+        "nesting",
+        "styles",
+        "markup",
+        "xml",
+        "rules",
+        "tally",
+        "shown",
+        "beside",
+        "line_numbers",
+        "content",
+    ),
 )
 """Makes the kernels of these files."""
 
@@ -210,7 +243,7 @@ def grown(name: int, character: int) -> int:
     return ((name ^ character) * _FACTOR) & _MASK
 
 
-@lean("int64(int32[:, ::1], int64)")
+@lean("int64(Array(int32, 2, 'C', readonly=True), int64)")
 def bits_of(table: Table, name: int) -> int:
     """The bits of a hash; 0 for one that the table does not hold."""
     last = len(table) - 1
@@ -230,7 +263,8 @@ def hash_of(name: str) -> int:
     return int(value)
 
 
-def _table(lists: Mapping[str, int]) -> Table:
+def named_table(lists: Mapping[str, int]) -> Table:
+    """A table of the names in these lists, with the bits of the lists that they stand in."""
     entries: dict[int, int] = {}
     for names, bits in lists.items():
         for name in names.split():
@@ -254,16 +288,19 @@ def _rows(entries: Iterable[int]) -> int:
     return 1 << (4 * len(list(entries)) - 1).bit_length()
 
 
-ELEMENTS: Final = _table(_ELEMENTS)
-NOT_HTML_ELEMENTS: Final = _table(_NOT_HTML)
-BREAKOUT: Final = _table({_BREAKOUT: 1})
-HEAD_ELEMENTS: Final = _table({_HEAD: 1})
-WORDS: Final = _table(_WORDS)
-ROLES: Final = _table(_ROLES)
+ELEMENTS: Final = named_table(_ELEMENTS)
+NOT_HTML_ELEMENTS: Final = named_table(_NOT_HTML)
+BREAKOUT: Final = named_table({_BREAKOUT: 1})
+HEAD_ELEMENTS: Final = named_table({_HEAD: 1})
+WORDS: Final = named_table(_WORDS)
+ELEMENT_OF: Final = {hash_of(name): name for names in (*_ELEMENTS, *_NOT_HTML) for name in names.split()}
+"""The names of all that are listed, by their hashes."""
+ROLES: Final = named_table(_ROLES)
 _BITS: Final = {name: 1 << number for number, name in enumerate(_ATTRIBUTES)}
-ATTRIBUTES: Final = _table(_BITS)
+ATTRIBUTES: Final = named_table(_BITS)
 """A bit for each."""
-VALUED: Final = _table({name: sum(_BITS[each] for each in each_of.split()) for name, each_of in _VALUED.items()})
+VALUED: Final = named_table({name: sum(_BITS[each] for each in each_of.split()) for name, each_of in _VALUED.items()})
 """The bits of the attributes whose places are kept, for each element that has such."""
 CLASS, ID, ROLE, HIDDEN, STYLE, ARIA_HIDDEN, HREF = map(hash_of, _ATTRIBUTES[:7])
+READONLY, DISABLED, SHADOW_ROOT_MODE = map(hash_of, ("readonly", "disabled", "shadowrootmode"))
 HEADINGS: Final = tuple(hash_of(f"h{rank}") for rank in range(1, 7))

@@ -1,0 +1,30 @@
+"""Documents that a page carries in the ``srcdoc`` of its frames: mails, chapters of books, articles in a sandbox."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worker.page.main_text.markup import ATTRIBUTE, MARK, OF, VALUE_FROM, VALUE_TO, Parsed, parse
+from worker.page.main_text.vocabulary import MARKED_HIDDEN, hash_of
+
+_SRCDOC: Final = hash_of("srcdoc")
+
+
+def with_frames(page: Parsed) -> Parsed:
+    """The page with a block in place of each frame that has a document of its own and is not hidden; frames in such
+    documents have none. Read once more, of at most the page's length and some bytes for each frame."""
+    rows = (page.values[:, ATTRIBUTE] == _SRCDOC).nonzero()[0].tolist()
+    if not rows:
+        return page
+    whole = bytes(page.body)
+    parts, place = [], 0
+    for row in rows:
+        of, begin, end = page.values[row, [OF, VALUE_FROM, VALUE_TO]].tolist()
+        if page.elements[of, MARK] & MARKED_HIDDEN or begin == end:
+            continue
+        quote = whole[begin - 1 : begin] if whole[begin - 1 : begin] in (b'"', b"'") else b""
+        document = page.value(row).encode("utf-8", "replace")
+        # The frame ends before its document, and what stands behind that in the tag becomes another one's.
+        parts += [whole[place:begin], quote, b"></iframe><div>", document, b"</div><iframe data-rest=", quote]
+        place = end
+    return parse(b"".join([*parts, whole[place:]]))
