@@ -314,8 +314,21 @@ def test_of_a_page_each_line_is_shown_with_the_rule_that_drops_it(
     assert lines[2].split() == ["kept", "Ríos"]
     assert run("--blocks", "--json", str(tmp_path / "page")) == 0
     assert json.loads(capsys.readouterr().out)[:2] == [
-        {"text": "t", "dropped_by": "unseen", "unseen_in": "title"},
-        {"text": "Inicio", "dropped_by": "meaning", "unseen_in": None},
+        {"text": "t", "dropped_by": "unseen", "unseen_in": "title", "origin": None},
+        {"text": "Inicio", "dropped_by": "meaning", "unseen_in": None, "origin": None},
+    ]
+
+
+def test_lines_that_stand_in_a_script_are_shown_with_their_origin(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = "Dos ríos cruzan la ciudad vieja y se encuentran al pie del puente nuevo."
+    linked = f'<script type="application/ld+json">{{"@type": "Article", "articleBody": "{body}"}}</script>'
+    (tmp_path / "page").write_text(f"<p>Bienvenidos</p>{linked}", encoding="utf-8")
+    assert run("--blocks", str(tmp_path / "page")) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "embedded           Bienvenidos",
+        f"from JSON-LD       {body}",
     ]
 
 

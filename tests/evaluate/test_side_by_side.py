@@ -117,6 +117,17 @@ def test_a_side_that_is_bound_to_a_title_says_so() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("bound_to", "told"),
+    [
+        ("Strip\n12\nab", "near only to pages of its title: Strip, with what it shows: 12, ab"),
+        ("\nab", "near only to pages with what it shows: ab"),
+    ],
+)
+def test_a_side_that_is_bound_to_what_it_shows_says_so(bound_to: str, told: str) -> None:
+    assert told in shown(replace(explained(1), bound_to=bound_to), explained(1))[0]
+
+
 def test_two_sides_without_fingerprint_are_near_only_with_the_same_text() -> None:
     assert shown(explained(None), explained(None))[-1] == "verdict at k = 3   near (exact-text)"
 

@@ -352,6 +352,17 @@ def test_a_title_moves_all_of_a_page_by_the_same_and_in_all_ways_of_making_it(te
         assert not share_a_band(fish.bands, birds.bands)
 
 
+def test_of_what_a_text_is_bound_to_besides_its_title_digits_count() -> None:
+    fingerprinter = Fingerprinter(Recipe(sketched=True))
+    bounds = ("Fish", "Fish\nab 12", "Fish\nAB-12", "Fish\nab 13", "\nab 12", "Fish ab")
+    plain, first, same, *others = (
+        fingerprinter.of_text("Press the letter f to fill the screen.", URL, title=title) for title in bounds
+    )
+    assert first == same
+    assert len({each.fingerprint for each in (plain, first, *others)}) == 5
+    assert len({each.text_hash for each in (plain, first, *others)}) == 5
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("bits", [8, 33, 64])
 def test_an_explanation_comes_to_the_same_fingerprint(algorithm: Algorithm, bits: int) -> None:

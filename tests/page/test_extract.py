@@ -225,7 +225,28 @@ def test_hostile_pages_have_a_text(body: bytes, text: str) -> None:
 def test_of_a_title_the_beginning_is_compared_with_the_text(body: str) -> None:
     page = extract(body.encode())
     assert len(page.title or "") <= LONGEST_TITLE
-    assert len(page.bound_to or "") <= LONGEST_TITLE
+    assert len((page.bound_to or "").split("\n")[0]) <= LONGEST_TITLE
+
+
+SHORT = "<title>Strip #1201 | Comics 24</title><main><h1>Strip</h1><img src=/s/ab12.png><p>Click on it.</p></main>"
+
+
+def test_a_short_text_is_bound_to_the_number_of_its_title_and_to_what_it_shows() -> None:
+    assert extract(SHORT.encode()).bound_to == "Strip #1201\n1201\nab12"
+    assert (
+        extract(SHORT.replace("Click on it.", "Click on this strip, then on another. " * 2).encode()).bound_to
+        == "\n1201\nab12"
+    )
+
+
+def test_a_long_text_is_bound_to_neither() -> None:
+    assert (
+        extract(SHORT.replace("Click on it.", "Click on this strip, then on another. " * 9).encode()).bound_to is None
+    )
+
+
+def test_a_title_over_several_lines_is_one() -> None:
+    assert Extracted("x", "utf-8", "One\n2", bare="few").bound_to == "One 2"
 
 
 def test_fifty_megabytes_of_text_are_cut_to_the_limit() -> None:

@@ -240,7 +240,8 @@ def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
     for block in found:
         text = _printable(block.text)
         shown = text if arguments.everything or len(text) <= _BLOCK_CHARACTERS else text[: _BLOCK_CHARACTERS - 1] + "…"
-        said = f"{block.dropped_by or 'kept'}{f' <{block.unseen_in}>' if block.unseen_in else ''}"
+        unseen = f" <{block.unseen_in}>" if block.unseen_in else ""
+        said = (block.dropped_by or (f"from {block.origin}" if block.origin else "kept")) + unseen
         print(f"{said:17}  {shown}")
     return 0
 

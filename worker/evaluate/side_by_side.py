@@ -101,7 +101,7 @@ def _heads(a: Explained, b: Explained, names: tuple[str, str]) -> list[str]:
     width = max(map(columns, names))
     return [
         f"{letter}  {padded(name, width)}  {side.language}, {len(side.words)} tokens, {len(side.features)} features"
-        + (f", near only to pages of its title: {side.bound_to}" if side.bound_to else "")
+        + (f", {side.bounds}" if side.bounds else "")
         for letter, name, side in zip("AB", names, (a, b), strict=True)
     ]
 

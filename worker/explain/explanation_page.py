@@ -67,8 +67,8 @@ def _sides(explanation: Explanation) -> Markup:
             told = [side.language, *told, f"{whole(len(side.features))} features"]
         if side.fingerprint is None:
             told.append(f"no fingerprint, because: {side.reason or 'too few features'}")
-        if side.bound_to:
-            told.append(f"near only to pages of its title: {shortened(side.bound_to)}")
+        if side.bounds:
+            told.append(shortened(side.bounds))
         named = tag("bdi", shortened(name, 300))
         sides.append(tag("p", tag("strong", letter), " ", named, " ", tag("span", ", ".join(told), class_="quiet")))
     return tag("div", *sides, class_="sides")

@@ -57,7 +57,7 @@ class Explained:
     (word, or two words with a blank between, and their weight) by falling weight, ``sums`` the votes of each bit in
     units of those weights, most significant bit first. ``ordinary`` holds by name what hashes make of the same
     normalised text that know no similarity, as wide as the fingerprint. ``sketch`` and ``bands`` as of
-    ``Fingerprinted``. ``bound_to`` is the title that pages must have to be near to this one, None where any may have.
+    ``Fingerprinted``. ``bound_to`` is what pages must have to be near to this one, as ``Extracted.bound_to``.
     ``text`` is what all that was made of, and ``units`` are the tokens whose n-grams the sketch is made of.
     """
 
@@ -76,6 +76,13 @@ class Explained:
     bound_to: str | None = None
     text: str = ""
     units: tuple[str, ...] = ()
+
+    @property
+    def bounds(self) -> str:
+        """What it is bound to, in words; empty where it is not."""
+        title, *shown = (self.bound_to or "").split("\n")
+        told = [f"of its title: {title}"] * bool(title) + [f"with what it shows: {', '.join(shown)}"] * bool(shown)
+        return f"near only to pages {', '.join(told)}" if told else ""
 
     def encode(self) -> bytes:
         """As JSON: MessagePack has no numbers of 128 bits."""

@@ -144,9 +144,10 @@ class Fingerprinter:
     ) -> Fingerprinted:
         """The fingerprint of a text. In compiled steps where it can be.
 
-        A ``bare`` text has none, for the reason given. With a ``title`` the text is bound to it: as near to texts with
-        the same as without, and near to no other. Where the text has no token, the ``body`` that it was taken from
-        stands for the page, all of it: by default the text in UTF-8. Where that is empty, the ``url`` does.
+        A ``bare`` text has none, for the reason given. With a ``title``, as ``Extracted.bound_to``, the text is bound
+        to it: as near to texts with the same as without, and near to no other. Where the text has no token, the
+        ``body`` that it was taken from stands for the page, all of it: by default the text in UTF-8. Where that is
+        empty, the ``url`` does.
         """
         if self._reader is None:
             return self.by_definition(text, url, body, bare, title)
@@ -286,13 +287,18 @@ class Fingerprinter:
         return simhash_vectorised(hashes, features.weights)
 
     def _mask(self, title: str | None) -> int:
-        """64 bits by which pages of other titles are far, and those of the same as near as their texts."""
+        """64 bits by which pages bound to something else are far, and those to the same as near as their texts."""
         if title is None:
             return 0
-        normalised = normalise(title, fold_traditional=self.recipe.fold_traditional)
-        tokens = [token for token in characters_and_words(normalised) if not any(map(str.isdigit, token))]
+        first, *others = title.split("\n")
+        tokens = [token for token in self._tokens_of(first) if not any(map(str.isdigit, token))]
+        for other in others:
+            tokens += ["\n", *self._tokens_of(other)]
         hashes = hash_words(tokens, key=self._tokens_key)
         return hash_content(hashes, b"", "", self._content_key) if tokens else 0
+
+    def _tokens_of(self, text: str) -> list[str]:
+        return characters_and_words(normalise(text, fold_traditional=self.recipe.fold_traditional))
 
     def _too_few(self, found: int) -> str | None:
         """Why so many features make no fingerprint."""

@@ -21,7 +21,7 @@ from worker.page.echo import ECHO, without_echo
 from worker.page.json_text import json_text
 from worker.page.labels import header_charset
 from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, main_content
-from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, first_part, is_announced
+from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, first_part, is_announced, numbers
 
 Extractor = Literal["built-in", "resiliparse", "trafilatura"]
 """What finds the main content: ``worker.page.main_text.content``, or a library."""
@@ -37,8 +37,9 @@ class Extracted:
 
     ``encoding`` is Python's name of the codec that the bytes were decoded with. ``truncated``: the page was longer than
     allowed, and only its beginning was read. ``bare`` says why the text is not enough for a fingerprint, None where it
-    is. ``doubted``: it may be that of a template.
-    ``named`` are the addresses that the page's head gives, None where that was not read.
+    is. ``doubted``: it may be that of a template. ``named`` are the addresses that the page's head gives, None where
+    that was not read. ``shown`` is what a short text stands under: the names of pictures or players, and the numbers of
+    the title.
     """
 
     text: str
@@ -48,11 +49,14 @@ class Extracted:
     bare: str | None = None
     doubted: bool = False
     named: NamedAddresses | None = None
+    shown: tuple[str, ...] = ()
 
     @property
     def bound_to(self) -> str | None:
-        """The part of the title that a page must have to be near to this one, None where the text is enough to tell."""
-        return first_part(self.title) if self.title and (self.bare or self.doubted) else None
+        """What a page must have to be near to this one, None where the text is enough to tell: in the first line a part
+        of the title, in which numbers do not count, or nothing; in each further line a name or a number that does."""
+        title = " ".join(first_part(self.title).split()) if self.title and (self.bare or self.doubted) else ""
+        return "\n".join((title, *self.shown)) if title or self.shown else None
 
 
 def extract(
@@ -85,7 +89,8 @@ def extract(
     if told != found.text:
         title = without_echo(title, url)
     doubted = found.linked or not is_announced(found.text, title)
-    return Extracted(told, codec, title or None, truncated, found.bare, doubted, found.named)
+    shown = (*numbers(title), *found.pictures) if found.short or found.bare else ()
+    return Extracted(told, codec, title or None, truncated, found.bare, doubted, found.named, shown)
 
 
 def blocks_of(

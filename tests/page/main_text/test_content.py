@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from worker.page.main_text.content import blocks, main_content
+from worker.page.main_text.content import PageBlock, blocks, main_content
 from worker.page.main_text.rules import RULES, Rule, without
 
 LINKS = "".join(f"<li><a href=/{n}>Link {n}</a></li>" for n in range(9))
@@ -254,6 +254,40 @@ def test_a_block_that_is_not_shown_names_the_element_that_hides_it() -> None:
     hiding = {"a": "title", "c": "span", "d": "svg", "f": "template", "g": "select", "h": "textarea", "j": "button"}
     assert found == hiding | {"l": "", "m": "p"}
     assert {block.text for block in blocks(page) if block.unseen_in is None} == {"b", "e", "i", "k"}
+
+
+SENTENCE = "The council has voted to rebuild the old ferry landing before winter comes to the coast."
+SHELL = "<title>{}</title><nav>" + MENU + "</nav><p>We bring you news of the coast, paid for by readers since 1987.</p>"
+STATE = f'<script>window.state = {{"title": "Ferry landing", "body": "{SENTENCE} {SENTENCE} {SENTENCE}"}}</script>'
+LINKED = f'<script type="application/ld+json">{{"@type": "Article", "articleBody": "{SENTENCE} {SENTENCE}"}}</script>'
+
+
+def test_where_the_visible_text_is_a_shell_that_of_the_scripts_counts() -> None:
+    page = SHELL.format("The Press") + STATE
+    assert main_content(page)[:2] == (f"Ferry landing\n{' '.join([SENTENCE] * 3)}", "Ferry landing")
+    assert main_content(page, without(named("embedded"))).text.startswith("We bring you news")
+
+
+def test_the_page_keeps_its_own_title_where_that_says_what_the_script_tells_of() -> None:
+    assert main_content(SHELL.format("The ferry landing | The Press") + STATE).title == "The ferry landing | The Press"
+
+
+def test_where_the_visible_text_is_there_as_well_it_counts() -> None:
+    page = f"<title>Ferry landing</title><main><h1>Ferry landing</h1><p>{SENTENCE} {SENTENCE}</p></main>{STATE}{LINKED}"
+    assert main_content(page).text == f"Ferry landing\n{SENTENCE} {SENTENCE}"
+
+
+def test_blocks_that_stand_in_scripts_say_where() -> None:
+    assert blocks(SHELL.format("The Press") + LINKED)[-2:] == [
+        PageBlock("We bring you news of the coast, paid for by readers since 1987.", "embedded"),
+        PageBlock(f"{SENTENCE} {SENTENCE}", None, origin="JSON-LD"),
+    ]
+
+
+def test_a_short_text_names_the_pictures_that_it_stands_under_and_a_long_one_does_not() -> None:
+    page = "<main><h1>Watch</h1><iframe src=//player.example/ab12></iframe>{}</main>"
+    assert main_content(page.format(prose("short"))).pictures == ("ab12",)
+    assert main_content(page.format(prose("long", 60))).pictures == ()
 
 
 def test_the_rules_are_the_same_where_nothing_is_compiled() -> None:

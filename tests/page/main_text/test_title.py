@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.page.main_text.title import LEAST_ANNOUNCED, first_part, is_announced
+from worker.page.main_text.title import LEAST_ANNOUNCED, first_part, is_announced, numbers
 
 APPEAL = "We value your privacy. Tell us what you need, and one of our engineers will answer within a day.\n" * 3
 
@@ -94,3 +94,20 @@ def test_two_of_five_words_are_enough() -> None:
 )
 def test_the_name_of_the_site_and_what_stands_in_brackets_are_no_part_of_a_title(title: str, part: str) -> None:
     assert first_part(title) == part
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Strip #1201 | Comics 24", ["1201"]),
+        ("Comics - Strip #1201", ["1201"]),
+        ("Photo ١٧", ["17"]),
+        ("第１２话", ["12"]),
+        ("Ferries: 3 of 20", ["3", "20"]),
+        ("Page 007", ["7"]),
+        ("Views — Manual 3.2.25", []),
+        ("Views", []),
+    ],
+)
+def test_numbers_of_a_title_are_those_of_its_first_part_else_of_the_rest(title: str, expected: list[str]) -> None:
+    assert numbers(title) == expected

@@ -32,12 +32,28 @@ import numpy.typing as npt
 
 from worker.compiling import COMPILED
 from worker.page.canonical import NamedAddresses, named_by
+from worker.page.embedded.choice import told_instead
+from worker.page.embedded.pictures import pictures
+from worker.page.embedded.prose import as_page
+from worker.page.embedded.told import Told
 from worker.page.main_text.beside import drop_beside, drop_posts, is_for_no_scripts, is_main, is_on
 from worker.page.main_text.frames import with_frames
 from worker.page.main_text.line_numbers import blank_line_numbers
 from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
 from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
-from worker.page.main_text.rules import ALL, LISTING, NAMES, NO_SCRIPTS, NOTICE, OUTSIDE, POSTS, SECTIONS, TITLE, UNSEEN
+from worker.page.main_text.rules import (
+    ALL,
+    EMBEDDED,
+    LISTING,
+    NAMES,
+    NO_SCRIPTS,
+    NOTICE,
+    OUTSIDE,
+    POSTS,
+    SECTIONS,
+    TITLE,
+    UNSEEN,
+)
 from worker.page.main_text.shown import hide
 from worker.page.main_text.tally import (
     BRIEF,
@@ -56,6 +72,7 @@ from worker.page.main_text.tally import (
     words_in,
     words_of,
 )
+from worker.page.main_text.title import LONGEST_TITLE, is_announced
 from worker.page.main_text.vocabulary import (
     CELL,
     ELEMENT_OF,
@@ -102,6 +119,9 @@ AN_INTRODUCTION: Final = 80
 """Words in long lines below which the longest text of a part may introduce a list. With 60, introductions of shops are
 taken for articles; without a limit, short news among links to others are lost."""
 
+LONGEST_CAPTION: Final = 40
+"""Words outside links, and in links, of a text that may stand under a picture or a player."""
+
 _PARTS: Final = ITEM | TERM | CELL | ROW | LIST | TABLE | PARAGRAPH | PREFORMATTED | HEADING
 _NO_CONTAINER: Final = PARAGRAPH | PREFORMATTED | LIST | HEADING
 
@@ -114,7 +134,8 @@ class Content(NamedTuple):
     """The text of a page's main content, with a line where a block is, and the page's title.
 
     ``bare`` says why the text is not enough to tell the page from others by some of it, None where it is. ``linked``:
-    most of its words are those of links. ``named`` are the addresses that its head gives.
+    most of its words are those of links. ``named`` are the addresses that its head gives. ``short``: its words are so
+    few that it may be the template's. ``pictures`` are the names of what is shown with a short text.
     """
 
     text: str
@@ -122,17 +143,21 @@ class Content(NamedTuple):
     bare: str | None = None
     linked: bool = False
     named: NamedAddresses | None = None
+    short: bool = False
+    pictures: tuple[str, ...] = ()
 
 
 class PageBlock(NamedTuple):
     """A line of the page as it is read, and the name of the rule that dropped it, None where it is kept.
 
     ``unseen_in`` names the outermost element that is not shown, or whose own text is not; None where the line is shown.
+    ``origin`` is where a line stands that is kept and not shown.
     """
 
     text: str
     dropped_by: str | None
     unseen_in: str | None = None
+    origin: str | None = None
 
 
 class _Decided(NamedTuple):
@@ -144,24 +169,30 @@ class _Decided(NamedTuple):
     top: int
     dropped: npt.NDArray[np.int32]
 
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Words of links, of long lines and of short ones in the content."""
+        links, long, brief = self.known[self.top, [LINKS, LONG, BRIEF]].tolist()
+        return links, long, brief
+
 
 def main_content(markup: str, off: int = ALL, *, xml: bool = False) -> Content:
     """The main content of a page. Each run of white space is one blank. Rules whose bits are set in ``off`` are off.
     ``xml``: the page is read by the rules of XML."""
     parsed = parse_xml(markup) if xml else with_frames(parse(markup))
-    if xml and (told := told_by(parsed)):
-        return _content_of_xml(told)
+    if xml and (read := told_by(parsed)):
+        return _content_of_xml(read)
     page = _decided(parsed, off)
-    body, elements, runs, _ = parsed
-    text = np.empty(2 * (len(body) + len(runs)), dtype=np.uint8)
-    written = _write(body, elements, runs, page.dropped, text)
-    content = unescaped(text[:written].tobytes().decode("utf-8", "replace")).replace("\0", "")
-    title, named = _title(page), named_by(parsed)
-    links, long, brief = page.known[page.top, [LINKS, LONG, BRIEF]].tolist()
+    content, title, named = _text(page), _title(page), named_by(parsed)
+    if told := _told(page, content, title, off):
+        return _content_of(told, title, off)._replace(named=named)
+    links, long, brief = page.counts
     if links + long + brief <= LONGEST_NOTICE and is_on(NOTICE, off) and is_notice(content):
         return Content("", title, named=named)
     few = links + long + brief < LEAST_TOTAL and long + brief < LEAST_PROSE
-    return Content(content, title, _BARE if few else None, links > long + brief, named)
+    short = max(links, long + brief) <= LONGEST_CAPTION
+    shown = pictures(parsed, page.known[:, GONE], page.top) if short else ()
+    return Content(content, title, _BARE if few else None, links > long + brief, named, short, shown)
 
 
 def _content_of_xml(told: XmlText) -> Content:
@@ -174,10 +205,11 @@ def _content_of_xml(told: XmlText) -> Content:
 def blocks(markup: str, *, xml: bool = False) -> list[PageBlock]:
     """All text of a page in the order of the page, line by line, kept or dropped; but neither styles nor scripts."""
     parsed = parse_xml(markup) if xml else with_frames(parse(markup))
-    if xml and (told := told_by(parsed)):
-        return [PageBlock(line, None) for line in told.lines]
+    if xml and (read := told_by(parsed)):
+        return [PageBlock(line, None) for line in read.lines]
     page = _decided(parsed, ALL)
-    kept = main_content(markup, xml=xml).text
+    told = _told(page, _text(page), _title(page), ALL)
+    notice = NAMES[EMBEDDED] if told else None if main_content(markup, xml=xml).text.strip() else NAMES[NOTICE]
     found = []
     lines = np.cumsum(page.parsed.runs[:, BREAKS]).tolist()
     unseen = [_unseen_in(page, run) if rule == UNSEEN else None for run, rule in enumerate(page.dropped.tolist())]
@@ -185,8 +217,9 @@ def blocks(markup: str, *, xml: bool = False) -> list[PageBlock]:
     for (_, rule, element), runs in groupby(numbered, key=lambda run: run[1]):
         shown = " ".join("".join(page.parsed.text(number) for number, _ in runs).replace("\0", "").split())
         if shown:
-            found.append(PageBlock(shown, NAMES[rule] if rule else None if kept.strip() else NAMES[NOTICE], element))
-    return found
+            found.append(PageBlock(shown, NAMES[rule] if rule else notice, element))
+    text = _content_of(told, None, ALL).text if told else ""
+    return [*found, *(PageBlock(line, None, origin=told.origin) for line in text.splitlines() if told)]
 
 
 def _unseen_in(page: _Decided, run: int) -> str:
@@ -205,6 +238,27 @@ def _decided(page: Parsed, off: int) -> _Decided:
     dropped = np.zeros(len(runs), dtype=np.int32)
     top = _decide(body, elements, runs, known, dropped, off)
     return _Decided(page, known, top, dropped)
+
+
+def _text(page: _Decided) -> str:
+    body, elements, runs, _ = page.parsed
+    text = np.empty(2 * (len(body) + len(runs)), dtype=np.uint8)
+    written = _write(body, elements, runs, page.dropped, text)
+    return unescaped(text[:written].tobytes().decode("utf-8", "replace")).replace("\0", "")
+
+
+def _told(page: _Decided, content: str, title: str | None, off: int) -> Told | None:
+    """What stands in scripts for the content."""
+    if not is_on(EMBEDDED, off):
+        return None
+    return told_instead(page.parsed, title, content, sum(page.counts))
+
+
+def _content_of(told: Told, title: str | None, off: int) -> Content:
+    """It is read by the rules of all pages. Its own title stands for one that says nothing of it, as a shell's."""
+    found = main_content(as_page(told.title, told.texts), off | 1 << EMBEDDED)
+    own = told.title if not title or not is_announced(found.text, title[:LONGEST_TITLE]) else None
+    return found._replace(title=own or title)
 
 
 def _title(page: _Decided) -> str | None:

@@ -23,6 +23,7 @@ SECTIONS: Final = 13
 LISTING: Final = 14
 TITLE: Final = 15
 NOTICE: Final = 16
+EMBEDDED: Final = 17
 
 
 class Rule(NamedTuple):
@@ -104,6 +105,13 @@ RULES: Final = (
         "places.",
     ),
     Rule(TITLE, "main-heading", False, "The main heading belongs to the content wherever it stands."),
+    Rule(
+        EMBEDDED,
+        "embedded",
+        True,
+        "Where little is shown and the page's scripts hold many times as much prose, as JSON-LD or as the state that a "
+        "program starts from, what is shown is the shell, the same on all pages of a site.",
+    ),
     Rule(
         NOTICE,
         "notice",

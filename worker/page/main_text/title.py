@@ -31,12 +31,20 @@ _WORDS: Final = re.compile(rf"[{_UNSPACED}]{{2,3}}|[^\W\d_{_UNSPACED}]{{2,}}")
 """Words of letters, and of scripts without blanks three characters each: two stand together in many a text."""
 _OF_SEVERAL_SPELLINGS: Final = re.compile("[\u0131\u015f\u0163\u0219\u021b\u02b0-\u109f\u1780-\u17ff\u1f00-\u1fff]")
 """Letters of scripts of which ``worker.page.words.folding`` makes one of several, or leaves some out."""
+_DIGITS: Final = re.compile(r"(?<![\d.])\d+(?!\.?\d)")
+"""A number with dots is a version."""
 _SAYING_LITTLE: Final = NOISE_WORDS.always.union(*NOISE_WORDS.by_language.values())
 
 
 def first_part(title: str) -> str:
     """A title without what stands behind it, as the name of the site or "(print)": copies have another one."""
     return _BETWEEN_PARTS.split(title, maxsplit=1)[0].rstrip()
+
+
+def numbers(title: str) -> list[str]:
+    """The numbers of a title, in digits of any script; those behind its first part only where that has none: the name
+    of the site has some as well."""
+    return [str(int(digits)) for digits in _DIGITS.findall(first_part(title)) or _DIGITS.findall(title)]
 
 
 def is_announced(text: str, title: str) -> bool:
