@@ -12,7 +12,8 @@ from typing import Final
 from urllib.parse import parse_qsl, unquote
 
 from worker.page.embedded.told import names
-from worker.page.main_text.markup import MAX_STEPS, NAME, PARENT, Parsed, Rows
+from worker.page.main_text.markup import NAME, PARENT, Parsed, Rows
+from worker.page.main_text.nesting import MAX_STEPS
 from worker.page.main_text.vocabulary import MARKED_ASIDE, MARKED_COMMENTS, WORDS, bits_of, hash_of
 
 MOST_SOURCES: Final = 64

@@ -189,7 +189,7 @@ _VALUED: Final = {
     "meta": "property name content http-equiv charset",
     "script": "type id src",
     "img": "src srcset data-src alt",
-    "iframe": "src srcdoc",
+    "iframe": "src srcdoc data-src",
     "embed": "src",
     "object": "data",
     "video": "src poster",
