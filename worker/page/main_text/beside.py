@@ -42,6 +42,7 @@ from worker.page.main_text.vocabulary import (
     INLINE,
     MAIN,
     MARKED_ASIDE,
+    MARKED_CAPTION,
     MARKED_COMMENTS,
     MARKED_HIDDEN,
     MARKED_MAIN,
@@ -181,7 +182,9 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, long: int, of
     if not comments and doubt < _NAMES and is_on(NAMES_LIE, off):
         if _is_everywhere(elements, known, holds_main, MARKED_ASIDE, MOST_ASIDE, MOST_NAMED * long):
             most_named = NAVIGATION
-        if _is_everywhere(elements, known, holds_main, MARKED_WEAKLY, MOST_WEAK, MOST_WEAKLY_NAMED * long):
+        if _is_everywhere(
+            elements, known, holds_main, MARKED_WEAKLY | MARKED_CAPTION, MOST_WEAK, MOST_WEAKLY_NAMED * long
+        ):
             most_weak = NAVIGATION
     for element in range(1, len(elements)):
         parent = elements[element, PARENT]
@@ -207,7 +210,7 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, long: int, of
             rule, most = HIDDEN, MOST_ASIDE if doubt < _ROLES else NAVIGATION
         elif mark & MARKED_ASIDE:
             rule, most = NAMED, most_named
-        elif mark & MARKED_WEAKLY:
+        elif mark & MARKED_WEAKLY or (mark & MARKED_CAPTION and known[element, LONG]):
             rule, most = WEAKLY_NAMED, most_weak
         if rule and is_on(rule, off):
             if doubt == _ELEMENTS and prose(known, element) > (1 - LEAST_LEFT) * whole:

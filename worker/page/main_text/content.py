@@ -38,12 +38,16 @@ from worker.page.embedded.prose import as_page
 from worker.page.embedded.told import Told
 from worker.page.main_text.beside import drop_beside, drop_posts, is_for_no_scripts, is_main, is_on
 from worker.page.main_text.frames import with_frames
+from worker.page.main_text.headings import rank_of
 from worker.page.main_text.line_numbers import blank_line_numbers
 from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
+from worker.page.main_text.neighbours import drop_linked_lines, drop_neighbours
 from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
 from worker.page.main_text.rules import (
     ALL,
+    ANOTHER_PAGES,
     EMBEDDED,
+    LINKED_LINES,
     LISTING,
     NAMES,
     NO_SCRIPTS,
@@ -275,15 +279,6 @@ def _title_run(elements: Rows, runs: Rows) -> int:
     return -1
 
 
-@compiled("int64(int32[:, ::1], int64)")
-def _rank(elements: Rows, heading: int) -> int:
-    """0 for the highest rank of headings; one more than the lowest for what is no heading."""
-    for rank in range(len(HEADINGS)):
-        if elements[heading, NAME] == HEADINGS[rank]:
-            return rank
-    return len(HEADINGS)
-
-
 @compiled("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
 def _main_heading(elements: Rows, runs: Rows, known: Rows, said: Rows) -> int:
     """The first of the headings of the highest rank that are not made of links alone; 0 for none."""
@@ -291,7 +286,7 @@ def _main_heading(elements: Rows, runs: Rows, known: Rows, said: Rows) -> int:
     for run in range(len(runs)):
         owner = runs[run, OWNER]
         if said[run, WORDS] and known[owner, TITLED] and not known[owner, LINKED] and not known[owner, GONE]:
-            rank = _rank(elements, known[owner, TITLED])
+            rank = rank_of(elements, known[owner, TITLED])
             if rank < best:
                 found, best = known[owner, TITLED], rank
     return int(found)
@@ -353,9 +348,9 @@ def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, of
                 return top
         else:
             part = kind & _PARTS or weight(known, child) < MORE_THAN_HALF * weight(known, top)
-            own = _rank(elements, known[runs[first[child] - 1, OWNER], TITLED])
+            own = rank_of(elements, known[runs[first[child] - 1, OWNER], TITLED])
             opening = runs[first[top] - 1, OWNER]
-            above = _rank(elements, 0 if known[opening, LINKED] else known[opening, TITLED])
+            above = rank_of(elements, 0 if known[opening, LINKED] else known[opening, TITLED])
             untitled = titled[top] and not titled[child]
             section = own < len(HEADINGS) and (above < own or untitled)
             if part or section or (is_on(LISTING, off) and not untitled and _introduces(known, top, child)):
@@ -377,6 +372,8 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
     drop_beside(elements, runs, known, said, off)
     if is_on(POSTS, off):
         drop_posts(body, elements, runs, known, said)
+    if is_on(ANOTHER_PAGES, off):
+        drop_neighbours(body, elements, runs, known, said)
     title = _main_heading(elements, runs, known, said)
     top = _content(elements, runs, known, said, title, off) if is_on(OUTSIDE, off) else 0
     inside = np.zeros(len(elements), dtype=np.uint8)
@@ -393,6 +390,8 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
             dropped[run] = said[run, TAKEN]
         elif not inside[owner]:
             dropped[run] = known[owner, GONE] if known[owner, GONE] else OUTSIDE
+    if is_on(LINKED_LINES, off):
+        drop_linked_lines(body, elements, runs, known, said, top, dropped)
     return int(top)
 
 

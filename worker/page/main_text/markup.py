@@ -60,6 +60,7 @@ from worker.page.main_text.vocabulary import (
     ELEMENTS,
     EMPTY,
     HAS_ADDRESS,
+    HAS_PLACE,
     HEAD_ELEMENTS,
     HIDDEN,
     HREF,
@@ -246,7 +247,7 @@ def _mark_of(body: Any, attribute: int, begin: int, end: int, words: Table, role
     if attribute in (CLASS, ID):
         return _bits_of_words(body, begin, end, words)
     if attribute == HREF:
-        return HAS_ADDRESS
+        return HAS_ADDRESS | (HAS_PLACE if begin < end and body[begin] == 35 else 0)
     if attribute == ROLE:
         return _bits_of_words(body, begin, end, roles)
     if attribute == HIDDEN:

@@ -24,6 +24,8 @@ LISTING: Final = 14
 TITLE: Final = 15
 NOTICE: Final = 16
 EMBEDDED: Final = 17
+ANOTHER_PAGES: Final = 18
+LINKED_LINES: Final = 19
 
 
 class Rule(NamedTuple):
@@ -89,6 +91,13 @@ RULES: Final = (
         "Siblings that each have a line with author and date are comments, whatever they are called, where an article "
         "stands beside them that is longer than they are.",
     ),
+    Rule(
+        ANOTHER_PAGES,
+        "another-pages",
+        True,
+        "A block whose heading links elsewhere, or that repeats the shape of the page's own under another heading, is "
+        "another page's: the next article, a teaser, what a month's archive has below a post.",
+    ),
     Rule(OUTSIDE, "outside", True, "The content is the part that holds most of the prose, looked for from outside in."),
     Rule(
         SECTIONS,
@@ -105,6 +114,13 @@ RULES: Final = (
         "places.",
     ),
     Rule(TITLE, "main-heading", False, "The main heading belongs to the content wherever it stands."),
+    Rule(
+        LINKED_LINES,
+        "linked-lines",
+        True,
+        "Lines of nothing but links, behind the last paragraph of an article or a few between two of them, name other "
+        "pages: what to read next.",
+    ),
     Rule(
         EMBEDDED,
         "embedded",

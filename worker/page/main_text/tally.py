@@ -10,6 +10,7 @@ from worker.page.main_text.markup import BREAKS, KIND, MARK, OWNER, PARENT, Rows
 from worker.page.main_text.vocabulary import (
     BLOCK,
     HAS_ADDRESS,
+    HAS_PLACE,
     HEADING,
     ITEM,
     LINK,
@@ -22,12 +23,14 @@ from worker.page.main_text.vocabulary import (
     compiled,
 )
 
-# Columns of what is known of an element. GONE is the rule that took it, 0 for none; LINKED is 1 in a link; TITLED is
-# the heading that it stands in, HOLDER the block that its paragraphs stand in side by side with others, 0 for none.
+# Columns of what is known of an element. GONE is the rule that took it, 0 for none; LINKED is ELSEWHERE in a link, HERE
+# in one to a place of the same page; TITLED is the heading that it stands in, HOLDER the block that its paragraphs
+# stand in side by side with others, 0 for none.
 GONE, LINKED, TITLED, HOLDER = 0, 1, 2, 3
 # Words in it that are not gone: of links, of long lines, of short ones; and the most of long lines with one holder.
 LINKS, LONG, BRIEF, FLOW = 4, 5, 6, 7
 OF_ELEMENTS: Final = 8
+ELSEWHERE, HERE = 1, 2
 # Columns of what is known of a run: its words, 1 where it stands in a long line, and the rule that takes it although
 # its element is shown.
 WORDS, IS_LONG, TAKEN = 0, 1, 2
@@ -83,7 +86,7 @@ def survey(elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
         kind = elements[element, KIND]
         known[element, LINKED] = known[parent, LINKED]
         if kind & LINK and elements[element, MARK] & HAS_ADDRESS:
-            known[element, LINKED] = 1
+            known[element, LINKED] = HERE if elements[element, MARK] & HAS_PLACE else ELSEWHERE
         known[element, TITLED] = element if kind & HEADING else known[parent, TITLED]
         holds = blocks[element] and (not kind or kind & BLOCK) and not kind & _NO_HOLDER
         known[element, HOLDER] = element if holds else known[parent, HOLDER]

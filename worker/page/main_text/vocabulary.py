@@ -87,6 +87,10 @@ MARKED_SIZED: Final = 1 << 10
 """They have one, whatever stands around it."""
 MARKED_FOLDED: Final = 1 << 11
 """Hidden if it stands in a line, where no script unfolds it."""
+HAS_PLACE: Final = 1 << 12
+"""Its address is a place on the same page."""
+MARKED_CAPTION: Final = 1 << 13
+"""Of a picture, where it is a sentence; names of products are called so, too."""
 IN_HEAD: Final = 1 << 30
 """Stands in the head of the document, whether that has tags or not."""
 
@@ -112,7 +116,7 @@ _ELEMENTS: Final = {
     "tr colgroup": ROW,
     "table": TABLE,
     "pre listing xmp plaintext": PREFORMATTED,
-    "nav aside footer dialog menu search": ASIDE,
+    "nav aside footer dialog menu search figcaption": ASIDE,
     "header": HEADER,
     "main": MAIN,
     "article": ARTICLE,
@@ -156,14 +160,16 @@ _WORDS: Final = {
     # beside and below
     "sidebar sidebars sphinxsidebar aside rail footer foot colophon copyright disclaimer legal legalnotice "
     # other pages
-    "related recommend recommended recommendation recommendations suggested readmore trending "
+    "related recommend recommended recommendation recommendations suggested readmore trending latest popular "
+    "recirc recirculation "
     # to be shared, bought, signed
     "share shares sharing sharebar sharethis addthis addtoany social socials "
     "ad ads adv advert advertisement advertising adsense banner promo promos promotion sponsor sponsored outbrain "
     "taboola cookie cookies gdpr consent onetrust cookielaw cookiebot "
     "newsletter newsletters subscribe subscription signup login popup modal "
     "overlay lightbox": MARKED_ASIDE,
-    "widget widgets": MARKED_WEAKLY,
+    "caption captions": MARKED_CAPTION,
+    "widget widgets button buttons btn btns cta sr visually": MARKED_WEAKLY,
     "ln lineno linenos linenr linenum linenumber linenumbers gutter": MARKED_NUMBERED,
     # letters between those of a post, which a style sheet hides from readers and not from copies
     "jammer": MARKED_HIDDEN,
@@ -215,6 +221,8 @@ compiled: Final = compiler_of(
         "tally",
         "shown",
         "beside",
+        "headings",
+        "neighbours",
         "line_numbers",
         "content",
     ),
