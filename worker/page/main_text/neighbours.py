@@ -13,7 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from worker.page.main_text.headings import LEADS, SAYS, Column, Flags, own_heading, rank_of, read_headings
-from worker.page.main_text.markup import BREAKS, FROM, KIND, MARK, MAX_STEPS, NAME, OWNER, PARENT, TO, Rows, is_space
+from worker.page.main_text.markup import BREAKS, FROM, KIND, MARK, NAME, OWNER, PARENT, TO, Rows, is_space
+from worker.page.main_text.nesting import MAX_STEPS
 from worker.page.main_text.rules import ANOTHER_PAGES, LINKED_LINES
 from worker.page.main_text.tally import FLOW, GONE, IS_LONG, LINKED, LINKS, LONG, TITLED, WORDS, tally, words_of
 from worker.page.main_text.vocabulary import (
