@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from worker.page.main_text.markup import FROM, MARK, NAME, OF, OWNER, PARENT, TO, parse
+from worker.page.main_text.markup import FROM, MARK, NAME, OF, OWNER, PARENT, SHAPE, TO, parse
 from worker.page.main_text.vocabulary import (
     EMPTY,
     HAS_ADDRESS,
@@ -14,7 +14,9 @@ from worker.page.main_text.vocabulary import (
     MARKED_COMMENTS,
     MARKED_HIDDEN,
     MARKED_MAIN,
+    MARKED_POST,
     MARKED_ROLE,
+    MARKED_SIGNATURE,
     MARKED_WEAKLY,
     hash_of,
 )
@@ -99,7 +101,8 @@ def test_a_page_is_read_as_a_browser_would_read_it(markup: str, expected: list[s
         ("id=siteFooter", MARKED_ASIDE),
         ("class=canvas", 0),
         ("class=commentary", 0),
-        ("class=post-comments", MARKED_COMMENTS),
+        ("class=post-comments", MARKED_COMMENTS | MARKED_POST),
+        ("id=forum-12 class=signature", MARKED_POST | MARKED_SIGNATURE),
         ("class=text-widget", MARKED_WEAKLY),
         ("role=navigation", MARKED_ROLE),
         ("role=main", MARKED_MAIN),
@@ -183,3 +186,18 @@ def test_any_text_gives_runs_in_order_in_elements_after_their_parents(text: str,
     bounds = runs[:, :2].ravel().tolist()
     assert bounds == sorted(bounds)
     assert all(begin < end <= len(body) for begin, end in runs[:, :2].tolist())
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("class='post first'", "class='post last'", True),
+        ("class=post-12", "class=' post-7 x'", True),
+        ("class=post", "class=posts", False),
+        ("class=post id=a", "class=post", True),
+        ("class=12", "", True),
+    ],
+)
+def test_elements_have_one_shape_by_their_first_class_without_digits(one: str, other: str, same: bool) -> None:
+    elements = parse(f"<div {one}>a</div><div {other}>b</div>").elements
+    assert bool(elements[1, SHAPE] == elements[2, SHAPE]) is same

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.main_text.markup import BREAKS, FROM, KIND, MARK, OWNER, PARENT, TO, Rows
+from worker.page.main_text.markup import KIND, MARK, OWNER, PARENT, Rows
 from worker.page.main_text.rules import (
     COMMENTS,
     COMMENTS_ALL,
@@ -15,7 +15,6 @@ from worker.page.main_text.rules import (
     NAMED,
     NAMES_LIE,
     PANELS,
-    POSTS,
     WEAKLY_NAMED,
 )
 from worker.page.main_text.tally import (
@@ -24,9 +23,7 @@ from worker.page.main_text.tally import (
     LINKED,
     LINKS,
     LONG,
-    LONG_LINE,
     PROSE,
-    TITLED,
     WORDS,
     prose,
     tally,
@@ -36,8 +33,6 @@ from worker.page.main_text.tally import (
 from worker.page.main_text.vocabulary import (
     ARTICLE,
     ASIDE,
-    BLOCK,
-    CELL,
     HEADER,
     INLINE,
     MAIN,
@@ -49,7 +44,6 @@ from worker.page.main_text.vocabulary import (
     MARKED_ROLE,
     MARKED_WEAKLY,
     NOSCRIPT,
-    ROW,
     WHOLE,
     compiled,
 )
@@ -91,13 +85,9 @@ LEAST_PANEL: Final = 10
 MOST_LINKED: Final = 0.25
 """Share of links in a panel."""
 
-LEAST_POSTS: Final = 3
-LONGEST_BYLINE: Final = 12
+LEAST_REPLIES: Final = 0.2
 
-_BYLINES, _OTHERS = 0, 1
-_MANY: Final = 1 << 20
-"""A line of a heading counts as so many lines, which no post has: cards of products and of features have headings."""
-
+_THREAD: Final = b"DiscussionForumPosting"
 # How far names are doubted, step by step: class and id; role and hidden; elements.
 _NOT_AT_ALL, _NAMES, _ROLES, _ELEMENTS = range(4)
 
@@ -219,8 +209,22 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, long: int, of
                 known[element, GONE] = rule
 
 
-@compiled("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64)")
-def drop_beside(elements: Rows, runs: Rows, known: Rows, said: Rows, off: int) -> None:
+@compiled("boolean(uint8[::1])")
+def _says_thread(body: Any) -> bool:
+    """Whether the page says that it is a thread, in markup or data."""
+    length = len(_THREAD)
+    for place in range(len(body) - length + 1):
+        if body[place] == _THREAD[0] and body[place + length - 1] == _THREAD[length - 1]:
+            same = 1
+            while same < length and body[place + same] == _THREAD[same]:
+                same += 1
+            if same == length:
+                return True
+    return False
+
+
+@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64)")
+def drop_beside(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, off: int) -> None:
     """Drop comments and what is beside the content, as far as what is left bears it.
 
     Names are doubted one step more, and all is looked at again, at most four times.
@@ -247,7 +251,9 @@ def drop_beside(elements: Rows, runs: Rows, known: Rows, said: Rows, off: int) -
                 of_comments = max(of_comments, flows[element])
             elif rule in (NAMED, WEAKLY_NAMED):
                 of_names = max(of_names, flows[element])
-        few = left < LEAST_BESIDE_COMMENTS * (whole - without_comments) and known[0, FLOW] < AN_ARTICLE
+        of_all_comments = whole - without_comments
+        few = left < LEAST_BESIDE_COMMENTS * of_all_comments and known[0, FLOW] < AN_ARTICLE
+        few = few or (of_all_comments > LEAST_REPLIES * left and _says_thread(body))
         if comments and (few or of_comments >= longest) and is_on(COMMENTS_ALL, off):
             comments = False
             continue
@@ -257,73 +263,3 @@ def drop_beside(elements: Rows, runs: Rows, known: Rows, said: Rows, off: int) -
             doubt += 1
             continue
         return
-
-
-@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
-def _find_bylines(body: Any, runs: Rows, known: Rows, said: Rows, lines: Rows) -> None:
-    """Count for each element the lines that begin right in it: short ones with a digit, and others."""
-    owner = words = links = 0
-    digit = titled = False
-    for run in range(len(runs) + 1):
-        if run == len(runs) or runs[run, BREAKS]:
-            if words + links:
-                if titled:
-                    lines[owner, _OTHERS] = _MANY
-                elif digit and words < LONG_LINE and 2 <= words + links <= LONGEST_BYLINE:
-                    lines[owner, _BYLINES] += 1
-                else:
-                    lines[owner, _OTHERS] += 1
-            words = links = 0
-            digit = titled = False
-        if run == len(runs):
-            return
-        if said[run, WORDS] and not known[runs[run, OWNER], GONE]:
-            if not words + links:
-                owner = runs[run, OWNER]
-            if known[runs[run, OWNER], LINKED]:
-                links += said[run, WORDS]
-            else:
-                words += said[run, WORDS]
-            titled = titled or known[runs[run, OWNER], TITLED] > 0
-            place = runs[run, FROM]
-            while words < LONG_LINE and not digit and place < runs[run, TO]:
-                digit = 48 <= body[place] <= 57
-                place += 1
-
-
-@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
-def drop_posts(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
-    """Drop siblings that each have a short line with a number and mostly prose below it, and no heading.
-
-    They stay where no text beside them is as long as all of them: then they are a thread.
-    """
-    posts, of_posts = np.zeros((2, len(elements)), dtype=np.int32)
-    lines = np.zeros((len(elements), 2), dtype=np.int32)
-    _find_bylines(body, runs, known, said, lines)
-    for element in range(len(elements) - 1, 0, -1):
-        parent = elements[element, PARENT]
-        lines[parent, _BYLINES] += lines[element, _BYLINES]
-        lines[parent, _OTHERS] = min(lines[parent, _OTHERS] + lines[element, _OTHERS], _MANY)
-    looks = np.zeros(len(elements), dtype=np.uint8)
-    for element in range(1, len(elements)):
-        kind, words = elements[element, KIND], words_of(known, element)
-        has_byline = lines[element, _BYLINES] and 1 <= lines[element, _OTHERS] < _MANY
-        block = kind & BLOCK and not kind & (ROW | CELL) and not known[element, GONE]
-        if block and has_byline and 2 * known[element, LONG] >= words:
-            looks[element] = 1
-            posts[elements[element, PARENT]] += 1
-            of_posts[elements[element, PARENT]] += words
-    kept = known[:, GONE].copy()
-    dropped = 0
-    for element in range(1, len(elements)):
-        parent = elements[element, PARENT]
-        if known[parent, GONE]:
-            known[element, GONE] = known[parent, GONE]
-        elif looks[element] and posts[parent] >= LEAST_POSTS and 10 * of_posts[parent] >= 8 * words_of(known, parent):
-            known[element, GONE] = POSTS
-            dropped += known[element, LONG]
-    if dropped:
-        tally(elements, runs, known, said)
-        if known[0, FLOW] < dropped:
-            known[:, GONE] = kept
-            tally(elements, runs, known, said)

@@ -36,13 +36,14 @@ from worker.page.embedded.choice import told_instead
 from worker.page.embedded.pictures import pictures
 from worker.page.embedded.prose import as_page
 from worker.page.embedded.told import Told
-from worker.page.main_text.beside import drop_beside, drop_posts, is_for_no_scripts, is_main, is_on
+from worker.page.main_text.beside import drop_beside, is_for_no_scripts, is_main, is_on
 from worker.page.main_text.frames import with_frames
 from worker.page.main_text.headings import rank_of
 from worker.page.main_text.line_numbers import blank_line_numbers
 from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
 from worker.page.main_text.neighbours import drop_linked_lines, drop_neighbours
 from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
+from worker.page.main_text.posts import drop_posts
 from worker.page.main_text.rules import (
     ALL,
     ANOTHER_PAGES,
@@ -53,7 +54,6 @@ from worker.page.main_text.rules import (
     NO_SCRIPTS,
     NOTICE,
     OUTSIDE,
-    POSTS,
     SECTIONS,
     TITLE,
     UNSEEN,
@@ -118,6 +118,9 @@ NEIGHBOURS: Final = 0.2
 ONE_PIECE: Final = 0.6
 """Share of a child's prose that stands in one block of an article. With .85 landing pages keep more of theirs, and what
 else a site writes below its articles is taken for pieces of them."""
+
+MOST_OF_THREAD: Final = 0.7
+"""Share of a thread's prose up to which one post is left for all of them."""
 
 AN_INTRODUCTION: Final = 80
 """Words in long lines below which the longest text of a part may introduce a list. With 60, introductions of shops are
@@ -369,13 +372,15 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
     if has_noscript and not (is_on(NO_SCRIPTS, off) and is_for_no_scripts(elements, runs, known, said)):
         hide(body, elements, runs, True, known, said)
         survey(elements, runs, known, said)
-    drop_beside(elements, runs, known, said, off)
-    if is_on(POSTS, off):
-        drop_posts(body, elements, runs, known, said)
-    if is_on(ANOTHER_PAGES, off):
+    drop_beside(body, elements, runs, known, said, off)
+    thread = drop_posts(body, elements, runs, known, said, off)
+    if is_on(ANOTHER_PAGES, off) and not thread:
         drop_neighbours(body, elements, runs, known, said)
     title = _main_heading(elements, runs, known, said)
     top = _content(elements, runs, known, said, title, off) if is_on(OUTSIDE, off) else 0
+    if known[top, LONG] <= MOST_OF_THREAD * known[thread, LONG]:
+        while top > thread > 0:
+            top = elements[top, PARENT]
     inside = np.zeros(len(elements), dtype=np.uint8)
     inside[top] = 1
     if is_on(TITLE, off):

@@ -18,6 +18,7 @@ from worker.page.main_text.nesting import (
     MARK,
     NAME,
     PARENT,
+    SHAPE,
     Rows,
     after_end_tag,
     before_start_tag,
@@ -102,6 +103,7 @@ __all__ = [
     "OF",
     "OWNER",
     "PARENT",
+    "SHAPE",
     "TABLES",
     "TO",
     "VALUE_FROM",
@@ -126,6 +128,8 @@ FROM, TO, OWNER, BREAKS = 0, 1, 2, 3
 # Columns of values: the element, the hash of the attribute's name, and the bytes [VALUE_FROM, VALUE_TO).
 OF, ATTRIBUTE, VALUE_FROM, VALUE_TO = 0, 1, 2, 3
 
+_SHAPE, _MARKS = 32, 0x7FFFFFFF
+"""A mark is read with the shape above it, which takes another column."""
 _TRUE, _OPEN, _CLOSED, _UNTIL = map(hash_of, ("true", "open", "closed", "until"))
 _HTML, _HEAD, _P, _BR, _SCRIPT, _STYLE, _PAGE_TITLE, _TEXTAREA, _PLAINTEXT = map(
     hash_of, ("html", "head", "p", "br", "script", "style", "title", "textarea", "plaintext")
@@ -141,11 +145,12 @@ class Parsed(NamedTuple):
     """Elements and runs of text, each in the order of the page.
 
     ``body`` is the page in UTF-8, as an array of uint8 (or a ``bytearray`` where nothing is compiled). ``elements``
-    are int32 (n, 4): hash of the name, kind, mark, row of the parent, which is always an earlier one; row 0 is the
-    document. ``runs`` are int32 (m, 4): first byte, the one behind the last, row of the element, and 1 if a line begins
-    before the run. ``values`` are int32 (k, 4), for the attributes that ``vocabulary.VALUED`` names: row of the
-    element, hash of the attribute's name, first byte of its value, the one behind the last; ``value`` reads it. What
-    stands in a script is kept as the value of an attribute without a name, ``EMPTY``.
+    are int32 (n, 5): hash of the name, kind, mark, row of the parent, which is always an earlier one, and shape, by
+    which parts of a page that are made alike are known; row 0 is the document. ``runs`` are int32 (m, 4): first byte,
+    the one behind the last, row of the element, and 1 if a line begins before the run. ``values`` are int32 (k, 4), for
+    the attributes that ``vocabulary.VALUED`` names: row of the element, hash of the attribute's name, first byte of its
+    value, the one behind the last; ``value`` reads it. What stands in a script is kept as the value of an attribute
+    without a name, ``EMPTY``.
     """
 
     body: Any
@@ -187,7 +192,7 @@ def room_for(markup: str | bytes) -> Parsed:
     # section of CDATA, or reaches to the end of the page. No attribute and no script takes fewer than three bytes. Of
     # what is not written to, the system takes no memory.
     begins = _number_of(body, LESS)
-    elements = np.empty((min(begins, _number_of(body, GREATER)) + 3, 4), dtype=np.int32)
+    elements = np.empty((min(begins, _number_of(body, GREATER)) + 3, 5), dtype=np.int32)
     runs = np.empty((begins + len(body) // CDATA + 2, 4), dtype=np.int32)
     return Parsed(body, elements, runs, np.empty((len(body) // 3 + 1, 4), dtype=np.int32))
 
@@ -263,6 +268,20 @@ def _mark_of(body: Any, attribute: int, begin: int, end: int, words: Table, role
     return 0
 
 
+@lean("int64(uint8[::1], int64, int64)")
+def _shape_of(body: Any, begin: int, end: int) -> int:
+    """Hash of the first name of a class without its digits, which number elements; 0 for none."""
+    shape = EMPTY
+    for place in range(begin, end):
+        character = int(body[place])
+        if is_space(character):
+            if shape != EMPTY:
+                break
+        elif not 48 <= character <= 57:
+            shape = grown(shape, character)
+    return shape if shape != EMPTY else 0
+
+
 @lean(
     "UniTuple(int64, 4)(uint8[::1], int64, int64, int64, int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], "
     "int64)",
@@ -271,9 +290,9 @@ def _mark_of(body: Any, attribute: int, begin: int, end: int, words: Table, role
 def read_attributes(
     body: Any, place: int, element: int, wanted: int, known: Table, words: Table, roles: Table, values: Rows, count: int
 ) -> tuple[int, int, int, int]:
-    """Read a tag from behind its name on: where it ends, behind the ``>``, or -1 if the page was cut inside; the mark;
-    1 if it ends with ``/``; and how many values there are now, ``count`` and those of ``wanted`` attributes. The tag is
-    that of the element, an end tag if this is 0."""
+    """Read a tag from behind its name on: where it ends, behind the ``>``, or -1 if the page was cut inside; the mark,
+    and above it the shape; 1 if it ends with ``/``; and how many values there are now, ``count`` and those of
+    ``wanted`` attributes. The tag is that of the element, an end tag if this is 0."""
     length = len(body)
     mark = seen = empty = 0
     while place < length and body[place] != GREATER:
@@ -312,6 +331,8 @@ def read_attributes(
         if bit and not seen & bit:
             seen |= bit
             mark |= _mark_of(body, attribute, begin, min(end, length), words, roles)
+            if attribute == CLASS:
+                mark |= _shape_of(body, begin, min(end, length)) << _SHAPE
             if wanted & bit:
                 values[count, OF], values[count, ATTRIBUTE] = element, attribute
                 values[count, VALUE_FROM], values[count, VALUE_TO] = begin, min(end, length)
@@ -331,7 +352,8 @@ def add_element(elements: Rows, count: int, name: int, kind: int, mark: int, par
     if mark & MARKED_FOLDED and kind & INLINE:
         mark |= MARKED_HIDDEN
     elements[count, NAME], elements[count, KIND] = name, kind
-    elements[count, MARK], elements[count, PARENT] = mark, parent
+    elements[count, MARK], elements[count, PARENT] = mark & _MARKS, parent
+    elements[count, SHAPE] = mark >> _SHAPE
     return count + 1
 
 

@@ -38,7 +38,7 @@ from worker.page.main_text.vocabulary import (
 Rows = npt.NDArray[np.int32]
 
 # Columns of elements; row 0 is the document itself.
-NAME, KIND, MARK, PARENT = 0, 1, 2, 3
+NAME, KIND, MARK, PARENT, SHAPE = 0, 1, 2, 3, 4
 
 MAX_STEPS: Final = 256
 """How many open elements a tag looks through for its own. A page in which none is found in so many is broken on

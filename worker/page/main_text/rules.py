@@ -26,6 +26,8 @@ NOTICE: Final = 16
 EMBEDDED: Final = 17
 ANOTHER_PAGES: Final = 18
 LINKED_LINES: Final = 19
+REMARKS: Final = 20
+FURNITURE: Final = 21
 
 
 class Rule(NamedTuple):
@@ -90,6 +92,19 @@ RULES: Final = (
         True,
         "Siblings that each have a line with author and date are comments, whatever they are called, where an article "
         "stands beside them that is longer than they are.",
+    ),
+    Rule(
+        REMARKS,
+        "remarks",
+        True,
+        "Behind an article, pieces of prose under a date each are what readers say to it, in blocks of whatever shape.",
+    ),
+    Rule(
+        FURNITURE,
+        "furniture",
+        True,
+        "What many posts of a thread have at one place, and is prose in none, says who wrote when, and what can be "
+        "done with it; so do signatures, and what stands between posts.",
     ),
     Rule(
         ANOTHER_PAGES,

@@ -91,6 +91,10 @@ HAS_PLACE: Final = 1 << 12
 """Its address is a place on the same page."""
 MARKED_CAPTION: Final = 1 << 13
 """Of a picture, where it is a sentence; names of products are called so, too."""
+MARKED_POST: Final = 1 << 14
+"""A part of a thread."""
+MARKED_SIGNATURE: Final = 1 << 15
+"""What an author puts under each post, by class or id."""
 IN_HEAD: Final = 1 << 30
 """Stands in the head of the document, whether that has tags or not."""
 
@@ -173,6 +177,10 @@ _WORDS: Final = {
     "ln lineno linenos linenr linenum linenumber linenumbers gutter": MARKED_NUMBERED,
     # letters between those of a post, which a style sheet hides from readers and not from copies
     "jammer": MARKED_HIDDEN,
+    "post posts poster posting postbit postbody postcontent posttext blockpost firstpost forumpost forumposts cpost "
+    "message messages msg topic topics thread threads discussion discussions question questions answer answers "
+    "forum forums bbs": MARKED_POST,
+    "signature postsignature sig": MARKED_SIGNATURE,
 }
 
 _ROLES: Final = {
@@ -221,6 +229,9 @@ compiled: Final = compiler_of(
         "tally",
         "shown",
         "beside",
+        "dates",
+        "threads",
+        "posts",
         "headings",
         "neighbours",
         "line_numbers",
