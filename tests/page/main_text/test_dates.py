@@ -7,6 +7,7 @@ import pytest
 
 from worker.page.main_text.dates import BYLINES, DATED, DATES, LINES, LONGER, OF_LINES, TITLE, find_lines, find_titles
 from worker.page.main_text.markup import parse
+from worker.page.main_text.shown import hide
 from worker.page.main_text.tally import OF_ELEMENTS, OF_RUNS, survey
 
 
@@ -17,7 +18,8 @@ def found(markup: str) -> tuple[dict[int, int], int]:
     said = np.zeros((len(runs), OF_RUNS), dtype=np.int32)
     lines = np.zeros((len(elements), OF_LINES), dtype=np.int32)
     titles = np.zeros(len(elements), dtype=np.int32)
-    survey(body, elements, runs, True, known, said)
+    hide(body, elements, runs, True, known, said)
+    survey(elements, runs, known, said)
     find_lines(body, elements, runs, known, said, lines)
     find_titles(body, elements, runs, known, said, titles)
     return {column: int(lines[0, column]) for column in range(OF_LINES)}, int(titles[0])
@@ -90,6 +92,7 @@ def test_a_heading_that_all_have_is_the_title_of_none_but_the_first() -> None:
     known = np.zeros((len(elements), OF_ELEMENTS), dtype=np.int32)
     said = np.zeros((len(runs), OF_RUNS), dtype=np.int32)
     titles = np.zeros(len(elements), dtype=np.int32)
-    survey(body, elements, runs, True, known, said)
+    hide(body, elements, runs, True, known, said)
+    survey(elements, runs, known, said)
     find_titles(body, elements, runs, known, said, titles)
     assert titles[[1, 4, 7]].tolist() == [TITLE, 0, 0]

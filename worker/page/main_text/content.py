@@ -395,7 +395,7 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
             dropped[run] = said[run, TAKEN]
         elif not inside[owner]:
             dropped[run] = known[owner, GONE] if known[owner, GONE] else OUTSIDE
-    if is_on(LINKED_LINES, off):
+    if is_on(LINKED_LINES, off) and not thread:
         drop_linked_lines(body, elements, runs, known, said, top, dropped)
     return int(top)
 

@@ -109,13 +109,14 @@ def _after_link(elements: Rows, current: int, link: int) -> int:
     if not blocks:
         return int(elements[link, PARENT])
     last = current
-    name, kind, mark = elements[link, NAME], elements[link, KIND], elements[link, MARK]
+    name, kind, mark, shape = elements[link, NAME], elements[link, KIND], elements[link, MARK], elements[link, SHAPE]
     while True:
-        own = elements[last, NAME], elements[last, KIND], elements[last, MARK]
+        own = elements[last, NAME], elements[last, KIND], elements[last, MARK], elements[last, SHAPE]
         elements[last, NAME], elements[last, KIND], elements[last, MARK] = name, kind, mark
+        elements[last, SHAPE] = shape
         if last == link:
             return int(elements[current, PARENT])
-        name, kind, mark = own
+        name, kind, mark, shape = own
         last = elements[last, PARENT]
 
 
