@@ -45,6 +45,11 @@ def pumped(runs: Sequence[Run], size: int) -> bytes:
 
 
 _TITLE: Final = Run(b"word ", b"<title>", b"</title>")
+_ARTICLE: Final = (
+    b"<title>Whales of the cold seas</title><div class=a><h1>Whales of the cold seas</h1><p>"
+    + b"words of prose that go on and on " * 15
+    + b"</p></div>"
+)
 _WORDS: Final = b"".join(b"w%d " % number for number in range(5000))
 PAGES: Final[Mapping[str, Sequence[Run]]] = {
     "words that all differ": [Run(_WORDS)],
@@ -76,6 +81,19 @@ PAGES: Final[Mapping[str, Sequence[Run]]] = {
     "a title over one long line": [_TITLE, Run(b"word ", b"<p>")],
     "headings": [Run(b"<h1>word word</h1>")],
     "short lines": [Run(b"x<br>\n")],
+    "headings without text under one that says the title": [
+        Run(b"<div class=a><h1>x</h1>y</div>", _ARTICLE),
+    ],
+    "links behind an article": [Run(b"<p><a href=x>one two three four</a></p>", _ARTICLE)],
+    "posts with a date each": [
+        Run(b"<div class=post><p>1 May 2020</p><p>a few words to the article above</p>", _ARTICLE)
+    ],
+    "a state of many strings": [Run(b'"k":"a few words of prose, and no end",', b"<script>x={", b"}</script>")],
+    "JSON within JSON": [Run(b'{"a":[', b"<script type=application/ld+json>")],
+    "frames with documents": [Run(b"<iframe srcdoc='<p>a</p>'></iframe>")],
+    "lines with numbers": [Run(b"1 x\n", b"<pre>")],
+    "declarations of a style": [Run(b"a:b;", b"<p style='", b"'>x")],
+    "shadow roots": [Run(b"<template shadowrootmode=open><slot>x")],
     "blank lines": [Run(b"\n \n\t")],
     "links": [Run(b'<a href="/x">x</a> ')],
     "links that name the page": [Run(b'<link rel="canonical" href="/x">')],

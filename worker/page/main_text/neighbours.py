@@ -40,6 +40,10 @@ TIMES: Final = 2
 A_HEADLINE: Final = 3
 """Least words of a line that is the heading of a teaser without being marked as one."""
 
+MOST_RUNS: Final = 32
+"""In which the date of an article is looked for behind its heading. Without a limit, headings without text are looked
+through as often as there are such."""
+
 MOST_BETWEEN: Final = 2
 """Lines of links that stand together between paragraphs, where they are other pages'; more are a list."""
 A_CUE: Final = 6
@@ -70,12 +74,13 @@ def _count_own(elements: Rows, runs: Rows, known: Rows, said: Rows, others: Flag
 @compiled("boolean(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int64)")
 def _is_dated(body: Any, runs: Rows, known: Rows, said: Rows, heading: int, run: int) -> bool:
     """Whether a number stands between a heading, of which ``run`` is the first, and the first long line behind it."""
-    while run < len(runs) and not said[run, IS_LONG]:
+    for run in range(run, min(run + MOST_RUNS, len(runs))):
+        if said[run, IS_LONG]:
+            return False
         if known[runs[run, OWNER], TITLED] != heading and said[run, WORDS]:
             for place in range(runs[run, FROM], runs[run, TO]):
                 if 48 <= body[place] <= 57:
                     return True
-        run += 1
     return False
 
 
