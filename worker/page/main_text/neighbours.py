@@ -72,9 +72,9 @@ def _count_own(elements: Rows, runs: Rows, known: Rows, said: Rows, others: Flag
 
 
 @compiled("boolean(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int64)")
-def _is_dated(body: Any, runs: Rows, known: Rows, said: Rows, heading: int, run: int) -> bool:
-    """Whether a number stands between a heading, of which ``run`` is the first, and the first long line behind it."""
-    for run in range(run, min(run + MOST_RUNS, len(runs))):
+def _is_dated(body: Any, runs: Rows, known: Rows, said: Rows, heading: int, first: int) -> bool:
+    """Whether a number stands between a heading, whose first run is ``first``, and the first long line behind it."""
+    for run in range(first, min(first + MOST_RUNS, len(runs))):
         if said[run, IS_LONG]:
             return False
         if known[runs[run, OWNER], TITLED] != heading and said[run, WORDS]:
