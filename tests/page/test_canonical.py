@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from worker.page.canonical import canonical_link, named_by, resolved
-from worker.page.main_text.markup import parse
+from worker.page.elements.markup import parse
 
 AT = "https://a.example/news/1?id=2"
 

@@ -1,6 +1,6 @@
 """The text of all shown elements of a page, out of the project's parser and out of lexbor's tree.
 
-Lexbor builds the tree that the standard describes. It is turned into the arrays of ``worker.page.main_text.markup``,
+Lexbor builds the tree that the standard describes. It is turned into the arrays of ``worker.page.elements.markup``,
 and what is shown of them is decided by the same function, so that only the trees are held against each other.
 """
 
@@ -12,10 +12,8 @@ from typing import Any, Final
 import numpy as np
 from resiliparse.parse.html import DocumentNode, DOMNode, ElementNode, HTMLTree, NodeType
 
-from worker.page.main_text.markup import FROM, KIND, TO, Rows, _mark_of, parse
-from worker.page.main_text.shown import hide
-from worker.page.main_text.tally import GONE, OF_ELEMENTS, OF_RUNS, TAKEN
-from worker.page.main_text.vocabulary import (
+from worker.page.elements.markup import FROM, KIND, TO, Rows, _mark_of, parse
+from worker.page.elements.vocabulary import (
     BLOCK,
     BREAK,
     ELEMENTS,
@@ -27,6 +25,8 @@ from worker.page.main_text.vocabulary import (
     bits_of,
     hash_of,
 )
+from worker.page.main_text.shown import hide
+from worker.page.main_text.tally import GONE, OF_ELEMENTS, OF_RUNS, TAKEN
 
 _READ: Final = {"style", "role", "readonly", "disabled", "shadowrootmode"}
 """The attributes that say what is shown."""

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from worker.page.elements.markup import parse
 from worker.page.embedded.choice import MOST_OF_A_SHELL, told_instead
-from worker.page.main_text.markup import parse
 
 FERRY = "The council has voted to rebuild the old ferry landing before winter, after storms tore planks from it. " * 5
 LIGHT = "The lighthouse on the northern head is for sale after its last keeper retired to a house by the sea. " * 5

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from worker.page.elements.markup import parse
 from worker.page.embedded.pictures import MOST_SOURCES, name_of, pictures
 from worker.page.main_text.content import main_content
-from worker.page.main_text.markup import parse
 
 
 @pytest.mark.parametrize(

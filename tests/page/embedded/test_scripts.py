@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from worker.page.elements.markup import parse
 from worker.page.embedded.scripts import put_together, scripts_of
-from worker.page.main_text.markup import parse
 
 
 @pytest.mark.parametrize(

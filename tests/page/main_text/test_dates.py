@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from worker.page.elements.markup import parse
 from worker.page.main_text.dates import BYLINES, DATED, DATES, LINES, LONGER, OF_LINES, TITLE, find_lines, find_titles
-from worker.page.main_text.markup import parse
 from worker.page.main_text.shown import hide
 from worker.page.main_text.tally import OF_ELEMENTS, OF_RUNS, survey
 

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 
 from tests.shown.trees import ours
-from worker.page.main_text import vocabulary
-from worker.page.main_text.vocabulary import ELEMENTS, SHOWN_IF_MARKED, UNSEEN, bits_of, hash_of
+from worker.page.elements import vocabulary
+from worker.page.elements.vocabulary import ELEMENTS, SHOWN_IF_MARKED, UNSEEN, bits_of, hash_of
 
 TABLE: Final = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "shown.md"
 

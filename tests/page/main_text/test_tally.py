@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from worker.page.main_text.markup import parse
+from worker.page.elements.markup import parse
 from worker.page.main_text.shown import hide
 from worker.page.main_text.tally import BRIEF, FLOW, LINKS, LONG, OF_ELEMENTS, OF_RUNS, survey, tally, words_in
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from worker.page.elements.markup import Parsed
 from worker.page.embedded.linked_data import linked_data
 from worker.page.embedded.literals import literals
 from worker.page.embedded.prose import number_of_words, plain
 from worker.page.embedded.scripts import scripts_of
 from worker.page.embedded.state import is_wanted, things
 from worker.page.embedded.told import Told
-from worker.page.main_text.markup import Parsed
 from worker.page.main_text.tally import LONG_LINE
 from worker.page.main_text.title import LONGEST_TITLE, first_part, is_announced
 

@@ -6,9 +6,9 @@ import json
 import re
 from typing import Final, NamedTuple
 
+from worker.page.elements.markup import Parsed
+from worker.page.elements.vocabulary import EMPTY, hash_of
 from worker.page.embedded.literals import unescaped
-from worker.page.main_text.markup import Parsed
-from worker.page.main_text.vocabulary import EMPTY, hash_of
 
 _TYPE: Final = hash_of("type")
 _LINKED_DATA: Final = re.compile(r"\s*+application/ld\+json\b", re.IGNORECASE)

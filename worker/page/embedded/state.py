@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
+from worker.page.elements.vocabulary import MARKED_ASIDE, MARKED_COMMENTS, WORDS, bits_of, hash_of
 from worker.page.embedded.literals import Literals
 from worker.page.embedded.prose import is_prose, may_be_prose, number_of_words, plain, without_repetitions
 from worker.page.embedded.told import Told, names
 from worker.page.main_text.title import LONGEST_TITLE
-from worker.page.main_text.vocabulary import MARKED_ASIDE, MARKED_COMMENTS, WORDS, bits_of, hash_of
 
 ORIGIN: Final = "scripts"
 MOST_STRINGS: Final = 40

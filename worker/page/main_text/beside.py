@@ -6,7 +6,24 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.main_text.markup import KIND, MARK, OWNER, PARENT, Rows
+from worker.page.elements.markup import KIND, MARK, OWNER, PARENT, Rows
+from worker.page.elements.vocabulary import (
+    ARTICLE,
+    ASIDE,
+    HEADER,
+    INLINE,
+    MAIN,
+    MARKED_ASIDE,
+    MARKED_CAPTION,
+    MARKED_COMMENTS,
+    MARKED_HIDDEN,
+    MARKED_MAIN,
+    MARKED_ROLE,
+    MARKED_WEAKLY,
+    NOSCRIPT,
+    WHOLE,
+    compiled,
+)
 from worker.page.main_text.rules import (
     COMMENTS,
     COMMENTS_ALL,
@@ -29,23 +46,6 @@ from worker.page.main_text.tally import (
     tally,
     weight,
     words_of,
-)
-from worker.page.main_text.vocabulary import (
-    ARTICLE,
-    ASIDE,
-    HEADER,
-    INLINE,
-    MAIN,
-    MARKED_ASIDE,
-    MARKED_CAPTION,
-    MARKED_COMMENTS,
-    MARKED_HIDDEN,
-    MARKED_MAIN,
-    MARKED_ROLE,
-    MARKED_WEAKLY,
-    NOSCRIPT,
-    WHOLE,
-    compiled,
 )
 
 LEAST_MORE: Final = 50

@@ -32,15 +32,33 @@ import numpy.typing as npt
 
 from worker.compiling import COMPILED
 from worker.page.canonical import NamedAddresses, named_by
+from worker.page.elements.frames import with_frames
+from worker.page.elements.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
+from worker.page.elements.vocabulary import (
+    CELL,
+    ELEMENT_OF,
+    HEADING,
+    HEADINGS,
+    ITEM,
+    LIST,
+    PARAGRAPH,
+    PREFORMATTED,
+    RAW,
+    ROW,
+    TABLE,
+    TERM,
+    VOCABULARY,
+    compiled,
+)
+from worker.page.elements.vocabulary import TITLE as TITLE_ELEMENT
+from worker.page.elements.xml import XmlText, parse_xml, told_by
 from worker.page.embedded.choice import told_instead
 from worker.page.embedded.pictures import pictures
 from worker.page.embedded.prose import as_page
 from worker.page.embedded.told import Told
 from worker.page.main_text.beside import drop_beside, is_for_no_scripts, is_main, is_on
-from worker.page.main_text.frames import with_frames
 from worker.page.main_text.headings import rank_of
 from worker.page.main_text.line_numbers import blank_line_numbers
-from worker.page.main_text.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
 from worker.page.main_text.neighbours import drop_linked_lines, drop_neighbours
 from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
 from worker.page.main_text.posts import drop_posts
@@ -77,24 +95,6 @@ from worker.page.main_text.tally import (
     words_of,
 )
 from worker.page.main_text.title import LONGEST_TITLE, is_announced
-from worker.page.main_text.vocabulary import (
-    CELL,
-    ELEMENT_OF,
-    HEADING,
-    HEADINGS,
-    ITEM,
-    LIST,
-    PARAGRAPH,
-    PREFORMATTED,
-    RAW,
-    ROW,
-    TABLE,
-    TERM,
-    VOCABULARY,
-    compiled,
-)
-from worker.page.main_text.vocabulary import TITLE as TITLE_ELEMENT
-from worker.page.main_text.xml import XmlText, parse_xml, told_by
 from worker.page.references import unescaped
 
 CONTENT: Final = f"content-4/{VOCABULARY}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from worker.page.main_text.markup import BREAKS, FROM, NAME, OWNER, PARENT, TO, Rows, is_space
+from worker.page.elements.markup import BREAKS, FROM, NAME, OWNER, PARENT, TO, Rows, is_space
+from worker.page.elements.vocabulary import EMPTY, compiled, grown, hash_of
 from worker.page.main_text.tally import GONE, LINKED, LONG_LINE, TITLED, WORDS
-from worker.page.main_text.vocabulary import EMPTY, compiled, grown, hash_of
 
 # Columns of lines, counted for each element with all in it: short ones with a date, short ones with a digit, and others
 # than the latter; whether any of a longer line without a date stands in it, or a link of so many words; all lines; and

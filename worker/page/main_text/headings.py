@@ -7,15 +7,15 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from worker.page.main_text.markup import FROM, KIND, NAME, OWNER, TO, Rows, is_space
-from worker.page.main_text.tally import ELSEWHERE, GONE, LINKED, TITLED
-from worker.page.main_text.vocabulary import (
+from worker.page.elements.markup import FROM, KIND, NAME, OWNER, TO, Rows, is_space
+from worker.page.elements.vocabulary import (
     EMPTY,
     HEADINGS,
     TITLE,
     compiled,
     grown,
 )
+from worker.page.main_text.tally import ELSEWHERE, GONE, LINKED, TITLED
 
 MOST_WORDS: Final = 48
 """Words of a title that are looked at."""

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.main_text.markup import BREAKS, FROM, KIND, MARK, NAME, OWNER, PARENT, TO, Rows, is_space
-from worker.page.main_text.vocabulary import MARKED_NUMBERED, PREFORMATTED, compiled, hash_of
+from worker.page.elements.markup import BREAKS, FROM, KIND, MARK, NAME, OWNER, PARENT, TO, Rows, is_space
+from worker.page.elements.vocabulary import MARKED_NUMBERED, PREFORMATTED, compiled, hash_of
 
 LEAST_NUMBERS: Final = 5
 """Lines in a row that have one. Three and four are a short list as well, whose numbers may be what it is about."""

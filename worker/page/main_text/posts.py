@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from worker.page.elements.markup import KIND, MARK, OWNER, PARENT, Rows
+from worker.page.elements.vocabulary import BLOCK, CELL, MARKED_COMMENTS, MARKED_POST, ROW, compiled
 from worker.page.main_text.beside import is_on
 from worker.page.main_text.dates import (
     BYLINES,
@@ -18,11 +20,9 @@ from worker.page.main_text.dates import (
     find_lines,
     find_titles,
 )
-from worker.page.main_text.markup import KIND, MARK, OWNER, PARENT, Rows
 from worker.page.main_text.rules import FURNITURE, POSTS, REMARKS
 from worker.page.main_text.tally import FLOW, GONE, IS_LONG, LINKED, LONG, WORDS, tally, words_of
 from worker.page.main_text.threads import LEAST_THREAD, drop_furniture
-from worker.page.main_text.vocabulary import BLOCK, CELL, MARKED_COMMENTS, MARKED_POST, ROW, compiled
 
 LEAST_POSTS: Final = 3
 LEAST_ARTICLE: Final = 100

@@ -17,10 +17,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.main_text.markup import FROM, KIND, MARK, NAME, OWNER, PARENT, TO, Rows, is_space
-from worker.page.main_text.rules import UNSEEN
-from worker.page.main_text.tally import GONE, TAKEN, WORDS, words_in
-from worker.page.main_text.vocabulary import (
+from worker.page.elements.markup import FROM, KIND, MARK, NAME, OWNER, PARENT, TO, Rows, is_space
+from worker.page.elements.vocabulary import (
     BUTTON,
     INLINE,
     MARKED_SHOWN,
@@ -36,7 +34,9 @@ from worker.page.main_text.vocabulary import (
     hash_of,
     lean,
 )
-from worker.page.main_text.vocabulary import UNSEEN as NOT_SHOWN
+from worker.page.elements.vocabulary import UNSEEN as NOT_SHOWN
+from worker.page.main_text.rules import UNSEEN
+from worker.page.main_text.tally import GONE, TAKEN, WORDS, words_in
 
 A_SENTENCE: Final = 8
 """Words of a button that are read. Questions that unfold have more, "add to cart" has fewer."""

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.main_text.markup import BREAKS, KIND, MARK, OWNER, PARENT, Rows
-from worker.page.main_text.vocabulary import (
+from worker.page.elements.markup import BREAKS, KIND, MARK, OWNER, PARENT, Rows
+from worker.page.elements.vocabulary import (
     BLOCK,
     HAS_ADDRESS,
     HAS_PLACE,

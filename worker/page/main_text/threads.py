@@ -10,11 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.main_text.dates import DATES, LONGER, TITLE
-from worker.page.main_text.markup import KIND, MARK, NAME, PARENT, SHAPE, Rows
-from worker.page.main_text.rules import FURNITURE
-from worker.page.main_text.tally import GONE, LONG, words_of
-from worker.page.main_text.vocabulary import (
+from worker.page.elements.markup import KIND, MARK, NAME, PARENT, SHAPE, Rows
+from worker.page.elements.vocabulary import (
     INLINE,
     MARKED_COMMENTS,
     MARKED_POST,
@@ -23,6 +20,9 @@ from worker.page.main_text.vocabulary import (
     compiled,
     grown,
 )
+from worker.page.main_text.dates import DATES, LONGER, TITLE
+from worker.page.main_text.rules import FURNITURE
+from worker.page.main_text.tally import GONE, LONG, words_of
 
 LEAST_THREAD: Final = 2
 THREAD: Final = 0.6

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.page.main_text.markup import MARK, parse
-from worker.page.main_text.styles import mark_of_style
-from worker.page.main_text.vocabulary import MARKED_FOLDED, MARKED_HIDDEN, MARKED_SIZED, MARKED_SIZELESS
+from worker.page.elements.markup import MARK, parse
+from worker.page.elements.styles import mark_of_style
+from worker.page.elements.vocabulary import MARKED_FOLDED, MARKED_HIDDEN, MARKED_SIZED, MARKED_SIZELESS
 
 
 def mark_of(style: str) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from worker.compiling import COMPILED
-from worker.page.main_text.tokens import after_declaration, after_xml_declaration, end_of_raw, end_of_script
+from worker.page.elements.tokens import after_declaration, after_xml_declaration, end_of_raw, end_of_script
 
 
 def bytes_of(markup: str) -> Any:

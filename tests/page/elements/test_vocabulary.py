@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from worker.page.main_text import vocabulary
-from worker.page.main_text.vocabulary import (
+from worker.page.elements import vocabulary
+from worker.page.elements.vocabulary import (
     BREAK,
     CELL,
     ELEMENTS,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from worker.page.main_text.markup import FROM, MARK, NAME, OF, OWNER, PARENT, SHAPE, TO, parse
-from worker.page.main_text.vocabulary import (
+from worker.page.elements.markup import FROM, MARK, NAME, OF, OWNER, PARENT, SHAPE, TO, parse
+from worker.page.elements.vocabulary import (
     EMPTY,
     HAS_ADDRESS,
     MARKED_ASIDE,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.page.main_text.html5lib import difference, read_tests
+from tests.page.elements.html5lib import difference, read_tests
 
 
 @pytest.mark.data("standards")

@@ -217,26 +217,10 @@ _VALUED: Final = {
 """Elements of which the places of some attributes are kept."""
 
 compiled: Final = compiler_of(
-    "worker.page.main_text",
-    (
-        "vocabulary",
-        "tokens",
-        "nesting",
-        "styles",
-        "markup",
-        "xml",
-        "rules",
-        "tally",
-        "shown",
-        "beside",
-        "dates",
-        "threads",
-        "posts",
-        "headings",
-        "neighbours",
-        "line_numbers",
-        "content",
-    ),
+    "worker.page",
+    [f"elements/{name}" for name in ("vocabulary", "tokens", "nesting", "styles", "markup", "xml")]
+    + [f"main_text/{name}" for name in ("rules", "tally", "shown", "beside", "dates", "threads", "posts")]
+    + [f"main_text/{name}" for name in ("headings", "neighbours", "line_numbers", "content")],
 )
 """Makes the kernels of these files."""
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worker.page.elements.markup import NAME, OF, OWNER, PARENT
+from worker.page.elements.vocabulary import hash_of
+from worker.page.elements.xml import parse_xml, told_by
 from worker.page.main_text.content import blocks, main_content
-from worker.page.main_text.markup import NAME, OF, OWNER, PARENT
-from worker.page.main_text.vocabulary import hash_of
-from worker.page.main_text.xml import parse_xml, told_by
 
 XHTML = '<?xml version="1.0"?><!DOCTYPE html [<!ENTITY a "<b>">]><html xmlns="http://www.w3.org/1999/xhtml">'
 PROSE = "A text of some words that is long enough to be taken for what the page is about."

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from worker.page.main_text.markup import (
+from worker.page.elements.markup import (
     BREAKS,
     NAME,
     OWNER,
@@ -29,8 +29,8 @@ from worker.page.main_text.markup import (
     read_name,
     room_for,
 )
-from worker.page.main_text.nesting import MAX_STEPS, is_foreign, is_in_unseen
-from worker.page.main_text.tokens import (
+from worker.page.elements.nesting import MAX_STEPS, is_foreign, is_in_unseen
+from worker.page.elements.tokens import (
     BANG,
     CDATA,
     LESS,
@@ -41,7 +41,7 @@ from worker.page.main_text.tokens import (
     end_of_cdata,
     find,
 )
-from worker.page.main_text.vocabulary import (
+from worker.page.elements.vocabulary import (
     BLOCK,
     BREAK,
     EMPTY,

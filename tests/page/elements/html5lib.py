@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from worker.page.main_text.markup import ATTRIBUTE, KIND, NAME, OF, OWNER, PARENT, TABLES, Parsed, parse
-from worker.page.main_text.vocabulary import EMPTY, RAW, hash_of, table_of
+from worker.page.elements.markup import ATTRIBUTE, KIND, NAME, OF, OWNER, PARENT, TABLES, Parsed, parse
+from worker.page.elements.vocabulary import EMPTY, RAW, hash_of, table_of
 
 DATA: Final = "Data state"
 _OPENED: Final = {

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from worker.page.main_text.vocabulary import (
+from worker.page.elements.vocabulary import (
     BLOCK,
     BUTTON,
     CELL,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from worker.page.main_text.markup import ATTRIBUTE, MARK, OF, VALUE_FROM, VALUE_TO, Parsed, parse
-from worker.page.main_text.vocabulary import MARKED_HIDDEN, hash_of
+from worker.page.elements.markup import ATTRIBUTE, MARK, OF, VALUE_FROM, VALUE_TO, Parsed, parse
+from worker.page.elements.vocabulary import MARKED_HIDDEN, hash_of
 
 _SRCDOC: Final = hash_of("srcdoc")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from worker.page.elements.frames import with_frames
+from worker.page.elements.markup import parse
 from worker.page.main_text.content import blocks, main_content
-from worker.page.main_text.frames import with_frames
-from worker.page.main_text.markup import parse
 
 
 def text_of(markup: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from worker.compiling import COMPILED
-from worker.page.main_text.nesting import (
+from worker.page.elements.nesting import (
     KIND,
     MARK,
     NAME,
@@ -26,8 +26,8 @@ from worker.page.main_text.nesting import (
     is_in_unseen,
     out_of_foreign,
 )
-from worker.page.main_text.styles import mark_of_style
-from worker.page.main_text.tokens import (
+from worker.page.elements.styles import mark_of_style
+from worker.page.elements.tokens import (
     APOSTROPHE,
     BANG,
     CDATA,
@@ -49,7 +49,7 @@ from worker.page.main_text.tokens import (
     is_space,
     lower,
 )
-from worker.page.main_text.vocabulary import (
+from worker.page.elements.vocabulary import (
     ARIA_HIDDEN,
     ATTRIBUTES,
     BLOCK,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from worker.page.main_text.vocabulary import (
+from worker.page.elements.vocabulary import (
     EMPTY,
     MARKED_FOLDED,
     MARKED_HIDDEN,

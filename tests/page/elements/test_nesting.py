@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.page.main_text.test_markup import outline
-from worker.page.main_text.markup import KIND, parse
-from worker.page.main_text.nesting import is_foreign, is_in_unseen
-from worker.page.main_text.vocabulary import UNSEEN
+from tests.page.elements.test_markup import outline
+from worker.page.elements.markup import KIND, parse
+from worker.page.elements.nesting import is_foreign, is_in_unseen
+from worker.page.elements.vocabulary import UNSEEN
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from worker.page.main_text.vocabulary import lean
+from worker.page.elements.vocabulary import lean
 
 LESS, GREATER, SLASH, BANG, QUESTION, EQUALS, QUOTE, APOSTROPHE = b"<>/!?=\"'"
 _DASH, _OPEN, _CLOSE = b"-[]"

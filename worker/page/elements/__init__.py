@@ -1,0 +1,1 @@
+"""HTML and XML → elements, runs of text, and the values of attributes."""
