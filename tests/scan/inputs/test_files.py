@@ -61,3 +61,14 @@ def test_a_single_file_has_the_name_that_it_was_given(tmp_path: Path) -> None:
     (archive,) = find_archives([str(path)], Fields(), most_bytes=MOST)
     (page,) = pages_of(archive)
     assert (page.id, page.page.url) == (str(path), f"file://{path}")
+
+
+def test_a_feed_and_other_xml_are_no_html_and_xhtml_as_browsers_save_it_is(tmp_path: Path) -> None:
+    declared = b'<?xml version="1.0"?>\n'
+    put(tmp_path, "pages/1.xml", declared + b"<rss><channel><title>News</title></channel></rss>")
+    put(tmp_path, "pages/2", b"<feed><title>News</title></feed>")
+    put(tmp_path, "pages/3.html", declared + b"<!DOCTYPE html><html><p>A page</html>")
+    put(tmp_path, "pages/4.html", b"<p>A page")
+    (archive,) = find_archives([str(tmp_path / "pages")], Fields(), most_bytes=MOST)
+    types = [page.page.content_type for page in pages_of(archive)]
+    assert types == ["application/xml", "application/xml", "text/html", "text/html"]

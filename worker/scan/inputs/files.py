@@ -10,6 +10,7 @@ from typing import Final
 
 from worker.errors import UsageError
 from worker.local.page import FetchedPage
+from worker.media_types import kind_of_text
 from worker.scan.inputs.fields import file_url
 from worker.scan.inputs.kind import Kind
 from worker.scan.inputs.mhtml import saved_page
@@ -21,7 +22,7 @@ from worker.scan.inputs.unpacking import Compression, pieces
 NO_FILES: Final = "none"
 """The form of a folder in which nothing is read as a page, and something is passed over."""
 _PIECE: Final = 1024 * 1024
-_CONTENT_TYPES: Final[Mapping[str, str]] = {"html": "text/html", "text": "text/plain"}
+_BEGINNING: Final = 4096
 _MOST_MHTML: Final = 64 * 1024 * 1024
 """Bytes of a page with its pictures, which are held to find the page among them."""
 
@@ -120,7 +121,7 @@ class PageFiles:
         place = RecordPlace(one.file.name, 0)
         below = one.file.below
         id_ = printable(below.partition("/")[2]) if self._is_folder else one.file.name
-        if one.kind not in (*_CONTENT_TYPES, "mhtml"):
+        if one.kind not in ("html", "text", "mhtml"):
             return BrokenRecord(place, "damaged" if one.kind == "damaged" else "no-page", one.why, id_)
         try:
             reading = one.file.open()
@@ -146,5 +147,13 @@ class PageFiles:
                 return BrokenRecord(place, "too-large", f"more than {self._most_bytes} bytes of HTML", id_)
             page = FetchedPage(saved.url or url, saved.body, content_type=saved.content_type, fetched=saved.fetched)
         else:
-            page = FetchedPage(url, bytes(body), content_type=_CONTENT_TYPES[one.kind])
+            page = FetchedPage(url, bytes(body), content_type=_content_type(one.kind, body))
         return ArchivedPage(place, id_, page)
+
+
+def _content_type(kind: Kind, body: bytes | bytearray) -> str:
+    """What a file is, as a server would say it: a feed and what begins as XML does is read by other rules than HTML."""
+    if kind == "text":
+        return "text/plain"
+    beginning = body[:_BEGINNING].decode("utf-8", "replace")
+    return "application/xml" if kind_of_text("unknown", beginning) == "xml" else "text/html"
