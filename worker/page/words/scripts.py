@@ -21,7 +21,6 @@ SEPARATOR, HAN, PLAIN, LETTER, MARK, UNSPACED, IDEOGRAPH, APOSTROPHE = 0, 1, 2, 
 FOLLOWS, LEADS = 1, 128
 """Classes of characters. Beside ``UNSPACED`` the last two say that a character is written with the one before it, or
 with the one behind it."""
-WITHOUT_BLANKS: Final = HAN | UNSPACED | IDEOGRAPH
 
 HAN_RANGE: Final = "\u4e00-\u9fd5"
 IDEOGRAPH_RANGES: Final = (
