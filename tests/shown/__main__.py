@@ -30,6 +30,8 @@ def main() -> int:
     real = labelled(arguments.real)
     unlisted = _told("as they are", ((f"page {number}", page) for number, page in enumerate(real)))
     short = [page for page in real if len(page) <= LONGEST]
+    if arguments.pages and not short:
+        parser.error(f"there is no page to mutate: name labelled pages in {VARIABLE}, and a larger number for --real")
     unlisted += _told(
         "mutated", ((f"seed {seed}", mutated(short[seed % len(short)], seed)) for seed in range(arguments.pages))
     )
