@@ -89,7 +89,11 @@ def test_the_extra_msk_brings_what_its_login_imports() -> None:
 
 def test_the_extra_worker_brings_the_rest_of_what_workers_import() -> None:
     rooms = [path for path in (ROOT / "worker").iterdir() if path.stem not in {*OTHER_EXTRAS, *SHARED}]
-    workers = imported(file for path in rooms for file in (path.rglob("*.py") if path.is_dir() else [path]))
+    workers = imported(
+        file
+        for path in rooms
+        for file in (path.rglob("*.py") if path.is_dir() else [path] if path.suffix == ".py" else [])
+    )
     optional = needed("fast") | needed("demo") | needed("evaluate") | needed("trafilatura") | needed("bench")
     missing = workers - needed(None) - needed("worker")
     assert missing <= optional, "a worker cannot be started"

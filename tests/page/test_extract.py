@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from worker.errors import PageError, UsageError
 from worker.page.extract import Extracted, Extractor, extract, extractor_rule, from_text
-from worker.page.main_text.title import LONGEST_TITLE
+from worker.page.main_text.title import LONGEST_TITLE, read_title
 
 ARTICLE = "<p>" + "</p><p>".join(f"This is sentence {n} of an article about tropical fish." for n in range(9)) + "</p>"
 PAGE = f"""<!DOCTYPE html><html><head><title> Tropical &amp; fish </title><style>p {{color: red}}</style></head><body>
@@ -179,7 +179,7 @@ def test_each_extractor_names_its_rules_and_versions() -> None:
     installed = [name for name in get_args(Extractor) if name != "trafilatura" or HAS_TRAFILATURA]
     rules = {extractor_rule(name) for name in installed}
     assert len(rules) == len(installed)
-    assert extractor_rule("built-in").startswith("content-4/words-3/announced-3/echo-1/decode-2/chardetng-")
+    assert extractor_rule("built-in").startswith("content-4/words-3/announced-4/echo-1/decode-2/chardetng-")
 
 
 @pytest.mark.skipif(HAS_TRAFILATURA, reason="trafilatura is installed, so it cannot be missing")
@@ -225,28 +225,37 @@ def test_hostile_pages_have_a_text(body: bytes, text: str) -> None:
 def test_of_a_title_the_beginning_is_compared_with_the_text(body: str) -> None:
     page = extract(body.encode())
     assert len(page.title or "") <= LONGEST_TITLE
-    assert len((page.bound_to or "").split("\n")[0]) <= LONGEST_TITLE
+    assert len(" ".join(page.thing.tokens)) <= LONGEST_TITLE
 
 
 SHORT = "<title>Strip #1201 | Comics 24</title><main><h1>Strip</h1><img src=/s/ab12.png><p>Click on it.</p></main>"
 
 
-def test_a_short_text_is_bound_to_the_number_of_its_title_and_to_what_it_shows() -> None:
-    assert extract(SHORT.encode()).bound_to == "Strip #1201\n1201\nab12"
-    assert (
-        extract(SHORT.replace("Click on it.", "Click on this strip, then on another. " * 2).encode()).bound_to
-        == "\n1201\nab12"
+def test_a_short_text_is_shown_with_the_number_of_its_title_and_with_pictures() -> None:
+    assert extract(SHORT.encode()).shown == ("1201", "ab12")
+    assert extract(SHORT.replace("Click on it.", "Click on this strip. " * 9).encode()).shown == ("1201", "ab12")
+    assert extract(SHORT.replace("Click on it.", "Click on this strip, then on another. " * 9).encode()).shown == ()
+
+
+HEAD = (
+    '<title>{}</title><meta property="og:site_name" content="Harbour Post"><p>' + "Few fish live in the dead sea. " * 9
+)
+
+
+def test_the_head_and_the_address_tell_the_name_of_the_site() -> None:
+    by_head = extract(HEAD.format("Harbour Post | Fish").encode(), url="https://a.example/")
+    by_host = extract(
+        HEAD.replace("og:site", "x").format("Fish - Harbour").encode(), url="https://www.harbour.example/"
     )
+    assert by_head.thing == by_host.thing == read_title("Fish")
+    assert not by_head.doubted and not by_host.doubted
 
 
-def test_a_long_text_is_bound_to_neither() -> None:
-    assert (
-        extract(SHORT.replace("Click on it.", "Click on this strip, then on another. " * 9).encode()).bound_to is None
-    )
-
-
-def test_a_title_over_several_lines_is_one() -> None:
-    assert Extracted("x", "utf-8", "One\n2", bare="few").bound_to == "One 2"
+def test_a_text_is_doubted_by_its_title_alone() -> None:
+    assert extract(HEAD.format("Harbour Post | Whales").encode()).doubted
+    assert not extract(HEAD.format("").encode()).doubted, "there is nothing to doubt it by"
+    assert extract(HEAD.format("Harbour Post").encode()).doubted
+    assert not from_text("Few fish").doubted
 
 
 def test_fifty_megabytes_of_text_are_cut_to_the_limit() -> None:

@@ -1,6 +1,7 @@
-"""The URL that a page calls its own: ``<link rel="canonical" href="…">`` (RFC 6596), else Open Graph's ``og:url``.
+"""The URL that a page calls its own: ``<link rel="canonical" href="…">`` (RFC 6596), else Open Graph's ``og:url``; and
+what it calls its site: ``og:site_name``, and HTML's ``application-name``.
 
-Both count where they are elements of the document's head, as for search engines: not in its body, a comment, a script,
+They count where they are elements of the document's head, as for search engines: not in its body, a comment, a script,
 a ``<template>`` or ``<noscript>``. The first counts whose address is one of the web.
 """
 
@@ -22,21 +23,25 @@ _BASE, _LINK, _META = map(hash_of, ("base", "link", "meta"))
 _REL, _PROPERTY, _NAME, _CONTENT = map(hash_of, ("rel", "property", "name", "content"))
 _CANONICAL: Final = "canonical"
 _OG_URL: Final = "og:url"
-_LINK_WORD: Final = _CANONICAL.encode()
-_META_WORD: Final = _OG_URL.encode()
+_SITE: Final = ("og:site_name", "application-name")
+_WORDS: Final = tuple(word.encode() for word in (_CANONICAL, _OG_URL, *_SITE))
+"""Of links the first, of metadata the others."""
 _MOST: Final = 100
 """Elements that are looked at; no head names more in earnest."""
+_LONGEST_NAME: Final = 200
+"""Characters of a site's name."""
 _AMPERSAND: Final = 0x26
 _OF_THE_WEB: Final = ("http", "https")
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
-class NamedAddresses(NamedTuple):
-    """Addresses that the head of a page gives: the one that others are relative to, and those that may be its own, the
-    best ones first."""
+class NamedByHead(NamedTuple):
+    """What the head of a page names: the address that others are relative to, those that may be its own, the best ones
+    first, and names of its site."""
 
     base: str | None = None
     own: tuple[str, ...] = ()
+    site: tuple[str, ...] = ()
 
 
 def canonical_link(page: bytes | str, url: str) -> str | None:
@@ -46,30 +51,35 @@ def canonical_link(page: bytes | str, url: str) -> str | None:
     return resolved(named_by(parse(page, head_only=True)), url)
 
 
-def resolved(named: NamedAddresses, url: str) -> str | None:
+def resolved(named: NamedByHead, url: str) -> str | None:
     """The absolute URL of the first address that is one of the web, for the page at ``url``; or None."""
     base = (_joined(url, named.base) if named.base else None) or url
     found = next(filter(None, (_joined(base, own) for own in named.own)), None)
     return None if found is None else without_userinfo(found)
 
 
-def named_by(page: Parsed) -> NamedAddresses:
+def named_by(page: Parsed) -> NamedByHead:
     """What the head of a page names."""
     base: str | None = None
-    links, metas = [], []
+    links, metas, site = list[str](), list[str](), list[str]()
     for element, attributes in islice(_candidates(page), _MOST):
         if element == _BASE:
             base = attributes.get(HREF) if base is None else base
         elif element == _LINK:
             if _CANONICAL in attributes.get(_REL, "").lower().split():
                 links.append(attributes.get(HREF, ""))
-        elif _OG_URL in (attributes.get(name, "").strip().lower() for name in (_PROPERTY, _NAME)):
-            metas.append(attributes.get(_CONTENT, ""))
-    return NamedAddresses(base, tuple(each for each in (*links, *metas) if each.strip()))
+        else:
+            called = [attributes.get(name, "").strip().lower() for name in (_PROPERTY, _NAME)]
+            said = attributes.get(_CONTENT, "")
+            if _OG_URL in called:
+                metas.append(said)
+            elif any(name in called for name in _SITE):
+                site.append(said[:_LONGEST_NAME])
+    return NamedByHead(base, tuple(each for each in (*links, *metas) if each.strip()), tuple(site))
 
 
 def _candidates(page: Parsed) -> Iterator[tuple[int, dict[int, str]]]:
-    """Names of elements that may name an address, and their attributes."""
+    """Names of elements that may name something, and their attributes."""
     row = 0
     while (row := _next_candidate(page.body, page.elements, page.values, row)) < len(page.values):
         element = int(page.values[row, OF])
@@ -83,15 +93,15 @@ def _candidates(page: Parsed) -> Iterator[tuple[int, dict[int, str]]]:
 
 @lean("boolean(uint8[::1], int64, int64, boolean)")
 def _may_say(body: Any, begin: int, end: int, link: bool) -> bool:
-    """Whether the word of a link or of metadata stands there, in any case, or a character reference."""
-    word = _LINK_WORD if link else _META_WORD
+    """Whether a word of a link or of metadata stands there, in any case, or a character reference."""
     for place in range(begin, end):
         if body[place] == _AMPERSAND:
             return True
-        if end - place >= len(word):
-            different = 0
-            for number in range(len(word)):
-                different |= (body[place + number] | CASE) ^ word[number]
+        for number in range(0 if link else 1, 1 if link else len(_WORDS)):
+            word = _WORDS[number]
+            different = 0 if end - place >= len(word) else 1
+            for at in range(len(word) if different == 0 else 0):
+                different |= (body[place + at] | CASE) ^ (word[at] | CASE)
             if different == 0:
                 return True
     return False
@@ -99,7 +109,7 @@ def _may_say(body: Any, begin: int, end: int, link: bool) -> bool:
 
 @lean("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int64)")
 def _next_candidate(body: Any, elements: Rows, values: Rows, row: int) -> int:
-    """The first value from ``row`` on of an element that may name an address, or their number.
+    """The first value from ``row`` on of an element that may name something, or their number.
 
     The rows are those of whole elements, and nearly all name nothing, so what is slower need not look at them.
     """

@@ -15,13 +15,14 @@ from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from worker.errors import PageError, UsageError
 from worker.media_types import Kind, begins_binary, essence, kind_of_text, kind_of_type, may_be_json
-from worker.page.canonical import NamedAddresses
+from worker.page.canonical import NamedByHead
 from worker.page.decode import DECODER, UndecodableError, decode
 from worker.page.echo import ECHO, without_echo
 from worker.page.json_text import json_text
 from worker.page.labels import header_charset
 from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, main_content
-from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, first_part, is_announced, numbers
+from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, UNTITLED, Title, is_announced, numbers, read_title
+from worker.sites import host_of
 
 Extractor = Literal["built-in", "resiliparse", "trafilatura"]
 """What finds the main content: ``worker.page.main_text.content``, or a library."""
@@ -37,9 +38,9 @@ class Extracted:
 
     ``encoding`` is Python's name of the codec that the bytes were decoded with. ``truncated``: the page was longer than
     allowed, and only its beginning was read. ``bare`` says why the text is not enough for a fingerprint, None where it
-    is. ``doubted``: it may be that of a template. ``named`` are the addresses that the page's head gives, None where
-    that was not read. ``shown`` is what a short text stands under: the names of pictures or players, and the numbers of
-    the title.
+    is. ``doubted``: by its title it may be that of a template. ``named`` is what the page's head names, None where that
+    was not read. ``thing`` is what the title names, without the site. ``shown`` is what a short text stands
+    under: the names of pictures or players, and the numbers of the title.
     """
 
     text: str
@@ -48,15 +49,9 @@ class Extracted:
     truncated: bool = False
     bare: str | None = None
     doubted: bool = False
-    named: NamedAddresses | None = None
+    named: NamedByHead | None = None
+    thing: Title = UNTITLED
     shown: tuple[str, ...] = ()
-
-    @property
-    def bound_to(self) -> str | None:
-        """What a page must have to be near to this one, None where the text is enough to tell: in the first line a part
-        of the title, in which numbers do not count, or nothing; in each further line a name or a number that does."""
-        title = " ".join(first_part(self.title).split()) if self.title and (self.bare or self.doubted) else ""
-        return "\n".join((title, *self.shown)) if title or self.shown else None
 
 
 def extract(
@@ -73,7 +68,7 @@ def extract(
     HTML and XML are parsed and reduced to their main content by ``extractor``. Plain text, and whatever comes without a
     content type and without a single HTML tag, passes through decoded; in JSON the escapes of its strings are read.
     ``encoding`` is what the crawler took the page for; it counts after the header's charset. Of a longer body the first
-    ``max_bytes`` are read. With the page's ``url`` a short text does not repeat it.
+    ``max_bytes`` are read. With the page's ``url`` a short text does not repeat it, and its title not the host's name.
 
     Raises:
         PageError: ``not-text`` for images, PDF, archives and other binary content; ``unparsable`` for markup that the
@@ -88,9 +83,10 @@ def extract(
     told, title = without_echo(found.text, url), (found.title or "")[:LONGEST_TITLE]
     if told != found.text:
         title = without_echo(title, url)
-    doubted = found.linked or not is_announced(found.text, title)
+    of_title = read_title(title, found.named.site if found.named else (), host_of(url))
+    doubted = bool(title) and bool(found.linked or found.bare or not is_announced(found.text, title, of_title.first))
     shown = (*numbers(title), *found.pictures) if found.short or found.bare else ()
-    return Extracted(told, codec, title or None, truncated, found.bare, doubted, found.named, shown)
+    return Extracted(told, codec, title or None, truncated, found.bare, doubted, found.named, of_title, shown)
 
 
 def blocks_of(

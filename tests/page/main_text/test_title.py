@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.page.main_text.title import LEAST_ANNOUNCED, first_part, is_announced, numbers
+from worker.page.main_text.title import LEAST_ANNOUNCED, UNTITLED, is_announced, numbers, read_title
 
 APPEAL = "We value your privacy. Tell us what you need, and one of our engineers will answer within a day.\n" * 3
 
@@ -17,16 +17,65 @@ APPEAL = "We value your privacy. Tell us what you need, and one of our engineers
         ("Fish|Aquarium", "Fish"),
         ("Fish (print)", "Fish"),
         ("鱼（打印）", "鱼"),
-        ("Salt-water fish: a guide", "Salt-water fish: a guide"),
+        ("五十一区的外星人_新闻网", "五十一区的外星人"),
+        ("五十一区的外星人-新闻网", "五十一区的外星人"),
+        ("五十一区的外星人｜新闻网", "五十一区的外星人"),
+        ("Fish—Aquarium", "Fish"),
+        ("Fish > Aquarium", "Fish"),
+        ("Salt-water fish: a guide", "Salt-water fish"),
+        ("snake_case 1-2 and 3/4", "snake_case 1-2 and 3/4"),
         ("Fish -- |-| -- Aquarium", "Fish"),
-        ("| Aquarium", ""),
+        ("| Aquarium", "Aquarium"),
+        ("Print: Fish | Aquarium", "Fish"),
+        ("Page 2 - Fish", "Fish"),
+        ("第2页 - 鱼", "鱼"),
         ("", ""),
-        (" " * 200_000 + "-", " " * 200_000 + "-"),
+        ("Print version", ""),
+        (" " * 200_000 + "-", ""),
         ("Fish" + " -" * 200_000, "Fish"),
     ],
 )
-def test_the_first_part_ends_where_a_sign_stands_between_blanks(title: str, first: str) -> None:
-    assert first_part(title) == first
+def test_a_title_has_parts_and_names_of_views_are_none(title: str, first: str) -> None:
+    assert read_title(title).first == first
+
+
+@pytest.mark.parametrize(
+    "title", ["{} | Harbour Post", "Harbour Post | {}", "Harbour Post: {}", "{} _ Harbour Post", "{}"]
+)
+@pytest.mark.parametrize(
+    ("names", "host"),
+    [(("Harbour post",), "a.example"), ((), "www.harbour-post.example"), ((), "harbourpost.example")],
+)
+def test_the_name_of_the_site_goes_wherever_it_stands(title: str, names: tuple[str, ...], host: str) -> None:
+    told = read_title(title.format("The 3 whales of Oslo"), names, host)
+    assert (told.first, told.tokens) == ("The 3 whales of Oslo", ("the", "3", "whales", "of", "oslo"))
+
+
+def test_of_a_site_alone_nothing_is_left() -> None:
+    assert read_title("Harbour Post", (), "harbour-post.example") == read_title("", (), "") == UNTITLED
+
+
+def test_a_title_that_begins_with_the_name_of_the_site_keeps_it() -> None:
+    assert read_title("Apple pie with nuts", (), "apple.example").tokens == ("apple", "pie", "with", "nuts")
+
+
+def test_versions_count_in_the_first_part_alone() -> None:
+    releases = [
+        read_title(f"Sails {own} release notes — Sails {of} documentation").tokens
+        for own, of in (("4.2.17", "4.2.28"), ("4.2.17", "5.2"), ("4.2.18", "5.2"))
+    ]
+    assert releases[0] == releases[1] != releases[2]
+
+
+def test_numbers_and_spelling_of_what_is_compared() -> None:
+    assert read_title("Strip 12").tokens != read_title("Strip 13").tokens
+    assert read_title("ＳＴＲＩＰ  12").tokens == read_title("Strip #12!").tokens
+
+
+def test_words_of_scripts_without_blanks_are_pairs() -> None:
+    assert read_title("外星人 51 a").words == ["外星", "星人", "51", "a"]
+    assert read_title("鱼").words == ["鱼"]
+    assert UNTITLED.words == []
 
 
 @pytest.mark.parametrize(
@@ -38,6 +87,7 @@ def test_the_first_part_ends_where_a_sign_stands_between_blanks(title: str, firs
         ),
         ("Tropical fish", "TROPICAL FISH\nThe fishes of the tropics."),
         ("五十一区的外星人 - 新闻网", "五十一区的外星人会开飞碟，内部雇员称。"),
+        ("章鱼会做梦吗", "研究说，章鱼睡着时会变色，好像会做梦。"),
         ("Как выбрать аквариум", "Прежде чем выбрать, измерьте: аквариумы тяжелы."),
         ("熱帯魚の水槽について", "熱帯魚の水槽は大きい。"),
         ("Who we are", "This is who we are, and what we do."),
@@ -78,22 +128,6 @@ def test_two_of_five_words_are_enough() -> None:
     enough = round(LEAST_ANNOUNCED * len(words))
     for count in range(len(words) + 1):
         assert is_announced(f"Of {' and '.join(words[:count])}.", " ".join(words)) == (count >= enough)
-
-
-@pytest.mark.parametrize(
-    ("title", "part"),
-    [
-        ("Tropical fish in salt water | The Aquarium", "Tropical fish in salt water"),
-        ("Tropical fish — in salt water - The Aquarium", "Tropical fish"),
-        ("五十一区的外星人|新闻网", "五十一区的外星人"),
-        ("Salt-water fish: a guide", "Salt-water fish: a guide"),
-        ("The night train (print)", "The night train"),
-        ("夜航船（打印版）", "夜航船"),
-        ("", ""),
-    ],
-)
-def test_the_name_of_the_site_and_what_stands_in_brackets_are_no_part_of_a_title(title: str, part: str) -> None:
-    assert first_part(title) == part
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from worker.page.embedded.scripts import scripts_of
 from worker.page.embedded.state import is_wanted, things
 from worker.page.embedded.told import Told
 from worker.page.main_text.tally import LONG_LINE
-from worker.page.main_text.title import LONGEST_TITLE, first_part, is_announced
+from worker.page.main_text.title import LONGEST_TITLE, is_announced, read_title
 
 MOST_OF_A_SHELL: Final = 80
 """Words, links included, of a visible text that may be a shell's."""
@@ -79,7 +79,7 @@ def _announced(told: list[Told], title: str | None, visible: str) -> list[Told]:
 def _announcing(told: Told, title: str, visible: str) -> float:
     """How many times as long others may be; 0 where the page does not announce it."""
     own = " ".join((told.title or "").split()).casefold()
-    if title and own and (own in title or first_part(title) in own):
+    if title and own and (own in title or (read_title(title).first or title) in own):
         return 1 / LEAST_NAMED
     text = "\n".join(map(plain, told.texts))
     if is_announced(text, title[:LONGEST_TITLE]):

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worker.compiling import COMPILED
-from worker.page.canonical import NamedAddresses, named_by
+from worker.page.canonical import NamedByHead, named_by
 from worker.page.elements.frames import with_frames
 from worker.page.elements.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
 from worker.page.elements.vocabulary import (
@@ -149,7 +149,7 @@ class Content(NamedTuple):
     title: str | None
     bare: str | None = None
     linked: bool = False
-    named: NamedAddresses | None = None
+    named: NamedByHead | None = None
     short: bool = False
     pictures: tuple[str, ...] = ()
 
@@ -206,7 +206,7 @@ def _content_of_xml(told: XmlText) -> Content:
     text = "\n".join(told.lines)
     body = bytearray(text.encode())
     few = words_in(np.frombuffer(body, dtype=np.uint8) if COMPILED else body, 0, len(body)) < LEAST_PROSE
-    return Content(text, told.title, _BARE if few else None, named=NamedAddresses())
+    return Content(text, told.title, _BARE if few else None, named=NamedByHead())
 
 
 def blocks(markup: str, *, xml: bool = False) -> list[PageBlock]:

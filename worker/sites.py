@@ -1,0 +1,72 @@
+"""The site of a URL: the domain that somebody registered. A leaf.
+
+Public suffixes are those of a list in this folder (publicsuffix.org, its private part included, so that each shop of a
+host of shops is a site of its own), whose version is a part of the scheme. It does not come from an installed package,
+or workers would have to be of one day to agree.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from publicsuffixlist import PublicSuffixList
+
+LIST: Final = Path(__file__).with_name("public_suffix_list.dat")
+_VERSION: Final = re.compile(r"^// VERSION: (\S+)$", re.MULTILINE)
+_HOSTS: Final = 1 << 14
+
+
+@cache
+def version() -> str:
+    """Of the list of public suffixes: when it was made, in UTC."""
+    found = _VERSION.search(LIST.read_text("utf-8")[:2000])
+    assert found is not None
+    return found[1]
+
+
+def host_of(url: str) -> str:
+    """Without its port and a dot behind it; empty where there is none."""
+    try:
+        parts = urlsplit(url)
+        # What stands for an id (worker.urls.url_of_id) has none.
+        return "" if parts.scheme == "record" else (parts.hostname or "").rstrip(".")
+    except ValueError:  # an address in brackets that is none
+        return ""
+
+
+def server_or_site(url: str) -> str:
+    """The registered domain of a URL's host; where it has none, the host with its port: another port of an address is
+    another server. Empty where there is no host."""
+    host = host_of(url)
+    site = site_of(host)
+    return site if not host or _has_domain(host) else urlsplit(url).netloc.rpartition("@")[2]
+
+
+@lru_cache(_HOSTS)
+def _has_domain(host: str) -> bool:
+    return not _is_address(host) and _suffixes().privatesuffix(host) is not None
+
+
+@lru_cache(_HOSTS)
+def site_of(host: str) -> str:
+    """The registered domain of a host, or the host where it has none, as an address or ``localhost``."""
+    return host if _is_address(host) else _suffixes().privatesuffix(host) or host
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    with LIST.open("rb") as source:
+        return PublicSuffixList(source)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
