@@ -15,7 +15,9 @@ from tests.columns import answer_of, batch_of
 from worker.errors import Refused, UnreadableRecord
 from worker.messages import (
     COLUMN_WIDTHS,
+    EVIDENCE_BYTES,
     NEAR_REASONS,
+    OPTIONAL_WIDTHS,
     Answer,
     Batch,
     Block,
@@ -46,6 +48,9 @@ CLAIMS = st.builds(
     dead=st.none() | TEXT,
     sketch=st.sampled_from([b"", bytes(range(32))]),
     bands=st.sampled_from([b"", bytes(range(32, 64))]),
+    site=st.sampled_from([0, 2**32 - 1]),
+    title=st.sampled_from([0, 2**32 - 1]),
+    doubt=st.integers(0, 2),
 )
 BATCHES = st.builds(batch_of, st.lists(CLAIMS, max_size=5), SCHEME, st.binary())
 HITS = st.builds(
@@ -108,13 +113,17 @@ def test_a_message_read_back_is_the_same(kind: type[Any], data: st.DataObject) -
 @pytest.mark.parametrize("count", [0, 1, 2, 10])
 def test_a_block_read_back_is_the_same(count: int) -> None:
     assert decode(Block, encode(block(count))) == block(count)
+    rich = {name: bytes(count * width) for name, width in OPTIONAL_WIDTHS.items()}
+    full = block(count, **rich, suspects=bytes(12), evidence=bytes(range(2 * EVIDENCE_BYTES)))
+    assert decode(Block, encode(full)) == full
+    assert block(count, **rich, suspects=bytes(12)).with_evidence(full.evidence) == full
 
 
 @pytest.mark.parametrize("message", [Batch(scheme=b"", writer=b"", count=0), block(0)], ids=["batch", "block"])
 def test_the_envelope_is_as_documented(message: Batch | Block) -> None:
     value = encode(message)
     magic, version, zero, length, crc = struct.unpack_from("<2sBBII", value)
-    assert (magic, version, zero) == (b"DF" if isinstance(message, Batch) else b"DI", 2, 0)
+    assert (magic, version, zero) == (b"DF" if isinstance(message, Batch) else b"DI", 3, 0)
     assert (length, crc) == (len(value) - 12, zlib.crc32(value[12:]))
 
 
@@ -140,8 +149,11 @@ def test_a_payload_of_others_in_a_right_envelope_is_refused(kind: type[Batch], p
 def test_what_no_reader_can_follow_to_its_depth_is_refused() -> None:
     deep = b"\x91" * 100_000
     batch = encode(Batch(scheme=b"", writer=b"", count=0))
+    kind, count = struct.unpack_from(">BH", batch, 12)
+    assert kind == 0xDC, "an array that says in 16 bits how many fields it has"
+    one_more = struct.pack(">BH", kind, count + 1)
     with pytest.raises(UnreadableRecord, match="recursion"):  # as a field more than this version reads
-        decode(Batch, with_payload(batch, bytes([batch[12] + 1]) + batch[13:] + deep))
+        decode(Batch, with_payload(batch, one_more + batch[15:] + deep))
 
 
 def test_each_kind_refuses_the_others() -> None:
@@ -170,12 +182,12 @@ def test_a_torn_record_is_noticed(cut: int) -> None:
         decode(Block, value[: len(value) - 1 - cut % len(value)])
 
 
-@pytest.mark.parametrize(("version", "move"), [(3, "upgrade this worker"), (1, "run the program that wrote it")])
+@pytest.mark.parametrize(("version", "move"), [(4, "upgrade this worker"), (2, "run the program that wrote it")])
 def test_another_version_of_the_format_is_refused_with_the_next_move(version: int, move: str) -> None:
     value = bytearray(encode(block()))
     value[2] = version
     with pytest.raises(
-        Refused, match=f"format version {version} on the topics, this program reads version 2: {move}"
+        Refused, match=f"format version {version} on the topics, this program reads version 3: {move}"
     ) as refused:
         decode(Block, bytes(value))
     assert refused.value.exit_code == 4
@@ -192,7 +204,7 @@ def test_a_record_of_an_earlier_program_says_whether_its_index_can_be_copied(kin
 
 def test_a_torn_record_of_another_version_is_no_reason_to_stop() -> None:
     value = bytearray(encode(block()))
-    value[2] = 3
+    value[2] = 4
     with pytest.raises(UnreadableRecord):
         decode(Block, bytes(value[:-1]))
 
@@ -206,6 +218,14 @@ def test_a_column_of_another_length_than_announced_is_refused(name: str, change:
     fields[Block.__struct_fields__.index(name)] = bytes(2 * COLUMN_WIDTHS[name] + change)
     with pytest.raises(UnreadableRecord, match=f"column {name} has"):
         decode(Block, with_payload(encode(block()), msgspec.msgpack.encode(fields)))
+
+
+@pytest.mark.parametrize(("name", "width"), [*OPTIONAL_WIDTHS.items(), ("suspects", 12), ("evidence", EVIDENCE_BYTES)])
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_column_that_may_be_left_out_is_whole_or_empty(name: str, width: int, change: int) -> None:
+    assert not getattr(block(2, **{name: b""}), name)
+    with pytest.raises(ValueError, match=f"column {name} has"):
+        block(2, **{name: bytes(2 * width + change)})
 
 
 @pytest.mark.parametrize(("after", "to"), [(-2, 0), (0, 0), (5, 4), (-1, -1)])

@@ -44,6 +44,8 @@ MOST_STATUS: Final = 1 << 16
 """A claim's status is less."""
 SKETCH_BYTES: Final = 32
 """Of a page's sketch, and of its bands."""
+EVIDENCE_BYTES: Final = 56
+"""Of a row of ``Block.evidence``."""
 
 
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
@@ -140,9 +142,12 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     is empty: emptiness makes no two pages alike. ``language`` is a label for metrics. A claim with ``dead`` set is a
     page that cannot be fingerprinted, with the reason. ``sketch`` and ``bands`` are 32 bytes each, for the predicate
     ``accurate``; empty without it, and for pages that have none. ``scope`` is 64 bits that stand for what the page is
-    compared within, 0 for all pages. ``canonical`` is the 64-bit hash of the URL that the page calls its own, 0 where
-    it says nothing; ``status`` that of HTTP, 0 where it is not known. ``title`` and ``template`` are 32 bits each that
-    stand for the page's title and for the template of its URL with its host, 0 for none; no verdict depends on them.
+    compared within, 0 for all pages. ``site``, ``title``, ``title_words`` and ``doubt`` are what
+    ``worker.fingerprint.scoped`` reads: 32 bits each that stand for the registered domain and for the page's title, 64
+    bits for the title's words, 0 for none, and how far the text may be that of a template. No verdict depends on the
+    others: ``canonical`` is the 64-bit hash of the URL that the page calls its own, 0 where it says nothing; ``status``
+    that of HTTP, 0 where it is not known; ``template`` are 32 bits that stand for the template of its URL with its
+    host, 0 for none.
     """
 
     partition: int
@@ -159,8 +164,11 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     scope: int = 0
     canonical: int = 0
     status: int = 0
-    title: int = 0
     template: int = 0
+    site: int = 0
+    title: int = 0
+    title_words: int = 0
+    doubt: int = 0
 
     def __post_init__(self) -> None:
         if len(self.sketch) not in (0, SKETCH_BYTES) or len(self.bands) not in (0, SKETCH_BYTES):
@@ -172,17 +180,21 @@ class Claim(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
         """The same of another offset, at another time."""
         return msgspec.structs.replace(self, offset=offset, clock=clock)
 
+    def doubted(self, doubt: int) -> Claim:
+        """The same with another doubt."""
+        return msgspec.structs.replace(self, doubt=doubt)
+
 
 class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """A record of ``fingerprints``: claims in order, column by column, little endian, ``count`` entries each.
 
     ``scheme`` is the 8-byte id of all that a verdict depends on. ``fingerprint`` and ``text_hash`` are uint64;
-    ``scope`` and ``canonical`` uint64, ``bands`` 8 x uint32, ``sketch`` 32 bytes and ``hints``, title and template in
-    uint32 each, are empty where no claim has any, and zeros for a claim without. ``packed`` holds the columns of
-    ``PACKED_WIDTHS``, one after the other: of each the lowest bytes of all entries, then the next higher ones, and zlib
-    over all, as neighbours differ little. ``language`` there is a place in ``languages``. ``dead`` are (place, reason).
-    ``urls`` are the URLs in UTF-8, one after the other, under zlib; ``url_bytes`` says where each ends.
-    ``worker.verdict.claims`` reads and writes all this.
+    ``scope`` and ``canonical`` uint64, ``bands`` 8 x uint32, ``sketch`` 32 bytes, ``template``, ``site`` and ``title``
+    uint32, ``title_words`` uint64 and ``doubt`` uint8 are empty where no claim has any, and zeros for a claim without.
+    ``packed`` holds the columns of ``PACKED_WIDTHS``, one after the other: of each the lowest bytes of all entries,
+    then the next higher ones, and zlib over all, as neighbours differ little. ``language`` there is a place in
+    ``languages``. ``dead`` are (place, reason). ``urls`` are the URLs in UTF-8, one after the other, under zlib;
+    ``url_bytes`` says where each ends. ``worker.verdict.claims`` reads and writes all this.
     """
 
     scheme: bytes
@@ -197,11 +209,15 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     scope: bytes = b""
     bands: bytes = b""
     sketch: bytes = b""
+    site: bytes = b""
+    title: bytes = b""
+    title_words: bytes = b""
+    doubt: bytes = b""
     canonical: bytes = b""
-    hints: bytes = b""
+    template: bytes = b""
 
     def __post_init__(self) -> None:
-        optional = OPTIONAL_WIDTHS | {"canonical": 8, "hints": 8}
+        optional = OPTIONAL_WIDTHS | {"canonical": 8, "template": 4}
         for name, width in {"fingerprint": 8, "text_hash": 8, **optional}.items():
             found = len(getattr(self, name))
             if found != self.count * width and (found or name not in optional):
@@ -334,16 +350,19 @@ NEAR_REASONS: Final = ("exact-text", "exact-bytes", "hamming", "sketch")
 class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """A record of ``index``: all unexpired survivors of one shard decided in batches (``after``, ``to``].
 
-    ``answers_offset``, ``watermark`` and ``claimed_up_to`` (source partition, highest claimed offset) are as of
-    just after batch ``to``. ``floor`` is a batch up to which everything has expired, -1 for none. Columns have
-    ``count`` entries, little endian, ascending by order: ``batch`` int64, ``place`` uint32, ``fingerprint`` uint64,
-    ``bare`` uint8 (1: the entry has no fingerprint), ``text_hash`` uint64, ``tokens`` uint32, ``url_hash`` uint64,
-    ``fetched`` int64 (milliseconds); and, empty where no entry has any, ``scope`` uint64, ``bands`` 8 x uint32 and
-    ``sketch`` 32 bytes, zeros for an entry without. ``clocks`` holds (batch, the watermark just after it) of each batch
-    that has an entry. ``urls`` are the entries' URLs in groups, 256 a group and fewer only in the last, each group
-    zlib-compressed by itself with a zero byte after every URL: a shard keeps the groups as they came and opens one to
-    read one URL. ``suspects`` are the orders of survivors, of this block or earlier ones, that were found suspect by
-    its batches: int64 and uint32 each; hints, which other blocks of the same batches may lack.
+    ``answers_offset``, ``watermark`` and ``claimed_up_to`` (source partition, highest claimed offset) are as of just
+    after batch ``to``. ``floor`` is a batch up to which everything has expired, -1 for none. Columns have ``count``
+    entries, little endian, ascending by order: ``batch`` int64, ``place`` uint32, ``fingerprint`` uint64, ``bare``
+    uint8 (1: the entry has no fingerprint), ``text_hash`` uint64, ``tokens`` uint32, ``url_hash`` uint64, ``fetched``
+    int64 (milliseconds); and, empty where no entry has any, ``scope`` uint64, ``bands`` 8 x uint32, ``sketch`` 32
+    bytes, ``site`` and ``title`` uint32, ``title_words`` uint64 and ``doubt`` uint8, zeros for an entry without.
+    ``clocks`` holds (batch, the watermark just after it) of each batch that has an entry. ``urls`` are the entries'
+    URLs in groups, 256 a group and fewer only in the last, each group zlib-compressed by itself with a zero byte after
+    every URL: a shard keeps the groups as they came and opens one to read one URL. ``suspects`` are the orders of
+    survivors, of this block or earlier ones, that were found suspect by its batches: int64 and uint32 each; hints,
+    which other blocks of the same batches may lack. ``evidence`` is what the pages of these batches taught the process
+    that claimed them (``worker.verdict.titles_of_texts``), in rows of ``EVIDENCE_BYTES``: only where one process claims
+    and judges all pages, as without Kafka.
     """
 
     scheme: bytes
@@ -369,7 +388,12 @@ class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     scope: bytes = b""
     bands: bytes = b""
     sketch: bytes = b""
+    site: bytes = b""
+    title: bytes = b""
+    title_words: bytes = b""
+    doubt: bytes = b""
     suspects: bytes = b""
+    evidence: bytes = b""
 
     def __post_init__(self) -> None:
         for name, width in (COLUMN_WIDTHS | OPTIONAL_WIDTHS).items():
@@ -380,6 +404,12 @@ class Block(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
             raise ValueError(f"a block cannot hold the batches after {self.after} up to {self.to}")
         if len(self.suspects) % ORDER.size:
             raise ValueError(f"column suspects has {len(self.suspects)} bytes, {ORDER.size} an order")
+        if len(self.evidence) % EVIDENCE_BYTES:
+            raise ValueError(f"column evidence has {len(self.evidence)} bytes, {EVIDENCE_BYTES} a row")
+
+    def with_evidence(self, evidence: bytes) -> Block:
+        """The same with these rows."""
+        return msgspec.structs.replace(self, evidence=evidence)
 
 
 COLUMN_WIDTHS: Final = {
@@ -393,13 +423,21 @@ COLUMN_WIDTHS: Final = {
     "fetched": 8,
 }
 """Bytes an entry of each column of a ``Block``."""
-OPTIONAL_WIDTHS: Final = {"scope": 8, "bands": SKETCH_BYTES, "sketch": SKETCH_BYTES}
+OPTIONAL_WIDTHS: Final = {
+    "scope": 8,
+    "bands": SKETCH_BYTES,
+    "sketch": SKETCH_BYTES,
+    "site": 4,
+    "title": 4,
+    "title_words": 8,
+    "doubt": 1,
+}
 """Bytes an entry of the columns that may be left out."""
 
 
 Binary = TypeVar("Binary", Batch, Answer, Block)
 _MAGIC: Final[dict[type[Any], bytes]] = {Batch: b"DF", Answer: b"DC", Block: b"DI"}
-VERSIONS: Final[dict[type[Any], int]] = {Batch: 2, Answer: 2, Block: 2}
+VERSIONS: Final[dict[type[Any], int]] = {Batch: 3, Answer: 2, Block: 3}
 """Of the format of each kind. While that of ``Block`` stays, the next program can copy the index of the one before."""
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODERS: Final[dict[type[Any], msgspec.msgpack.Decoder[Any]]] = {

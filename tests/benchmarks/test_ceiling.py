@@ -13,7 +13,7 @@ from benchmarks.claim_cost import STEPS, ClaimCost
 
 def ceiling(workers: int, shards: int) -> Ceiling:
     steps = dict(zip(STEPS, (0.5, 1.0, 0.25, 0.25), strict=True))
-    cost = ClaimCost(1000, shards, 1000, 100.0, 50.0, steps)
+    cost = ClaimCost(1000, shards, 1000, 100.0, 50.0, steps, {})
     return Ceiling(workers, 500.0, cost)
 
 

@@ -18,9 +18,8 @@ def test_uniform_and_crowded_codes_are_measured(
     out = tmp_path / "skew.md"
     command = ["crowded-block", "--entries", "2048", "--rounds", "1", "--against", "dicts of lists", "--out", str(out)]
     assert main(command) == 0
-    assert [line.partition(" 2,048")[0] for line in capsys.readouterr().out.splitlines()[:6:2]] == [
-        "uniform",
-        "10% in one block",
-        "25% in one block",
-    ]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(" 2,048")[0] for line in lines[:6:2]] == ["uniform", "10% in one block", "25% in one block"]
+    assert [line.partition(" 2,048")[0] for line in lines[6:12]] == [*["unrelated"] * 2, *["one text"] * 4]
     assert out.read_text().count("| this index |") == 3
+    assert out.read_text().count("| one text |") == 4

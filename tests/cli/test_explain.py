@@ -112,16 +112,20 @@ def test_a_page_and_its_text_in_another_encoding_from_standard_input_are_the_sam
     assert (found["a"]["name"], found["b"]["name"]) == (str(page), "standard input")
 
 
-def test_a_text_that_its_title_does_not_announce_is_said_to_be_bound_to_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("times", "near", "told"), [(1, False, "at least 50 tokens"), (5, True, "at least 50 tokens")])
+def test_a_text_that_its_title_does_not_announce_is_said_to_be_doubted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], times: int, near: bool, told: str
 ) -> None:
-    appeal = "Tell us what you need, and one of our engineers will answer you. " * 5
+    appeal = "Tell us what you need, and one of our engineers will answer you. " * times
     for name, title in (("a.html", "Tropical fish"), ("b.html", "Birds of the north")):
         (tmp_path / name).write_text(f"<title>{title}</title><p>{appeal}</p>", encoding="utf-8")
     found = compared(capsys, str(tmp_path / "a.html"), str(tmp_path / "b.html"))
-    assert (found["a"]["bound_to"], found["b"]["bound_to"]) == ("Tropical fish", "Birds of the north")
-    assert found["near"] is False
-    assert found["moved"]["bound_to_different_titles"] is True
+    assert (found["a"]["title"], found["b"]["title"]) == ("tropical fish", "birds of the north")
+    assert found["a"]["doubt"] == found["b"]["doubt"] == 1
+    assert found["near"] is near
+    asked = found["rules"][0]["conditions"][-1]
+    assert asked["holds"] is near
+    assert told in asked["found"]
 
 
 def test_a_text_of_too_few_words_has_no_fingerprint(capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,7 +165,7 @@ def test_a_title_cannot_command_the_terminal(tmp_path: Path, capsys: pytest.Capt
     page.write_text("<title>\x1b[31mRed fish and its water</title><p>few words of it</p>")
     assert run(str(page), str(page)) == 0
     printed = capsys.readouterr().out
-    assert "near only to pages of its title: \ufffd[31mRed fish and its water" in printed
+    assert "near only to pages of its title: 31mred fish and its water" in printed
     assert "\x1b" not in printed
 
 

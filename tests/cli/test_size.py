@@ -12,7 +12,7 @@ from worker.compose import parts
 from worker.config import Settings, load_settings
 from worker.errors import UsageError
 from worker.index.layout import Layout
-from worker.messages import COLUMN_WIDTHS
+from worker.messages import COLUMN_WIDTHS, OPTIONAL_WIDTHS
 
 
 def run(*words: str) -> int:
@@ -32,7 +32,8 @@ def test_50_million_signatures_are_382_mib_and_in_four_tables_1_5_gib(capsys: py
 def test_an_entry_takes_its_columns_and_eight_bytes_a_table(layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     run("--layout", layout.value, "--sample", "0")
     together = next(line for line in capsys.readouterr().out.splitlines() if "together" in line)
-    by_fingerprint = sum(COLUMN_WIDTHS.values()) + 8 * len(layout.arrangements)
+    of_page = sum(OPTIONAL_WIDTHS[name] for name in ("site", "title", "doubt"))
+    by_fingerprint = sum(COLUMN_WIDTHS.values()) + of_page + 8 * len(layout.arrangements)
     alone = ["near.predicate=simhash", f"index.layout={layout.value}"]
     assert size.computed_bytes(load_settings(config=None, overrides=alone, environ={})) == by_fingerprint
     assert int(together.split()[-1]) == by_fingerprint + 32 + 8 * 6, (

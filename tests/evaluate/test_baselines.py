@@ -17,14 +17,15 @@ from worker.evaluate.baselines import (
     ngram_hashes,
 )
 from worker.evaluate.methods import Call
+from worker.page.extract import from_text
 
 TOKENS = st.lists(st.sampled_from("abcdef"), max_size=15)
 
 
 def test_exact_is_equal_normalised_text() -> None:
     make = Exact().maker()
-    assert Exact().call(make("Ｆｕｌｌ  width", "a", b""), make("full WIDTH\n", "b", b"")).near
-    assert not Exact().call(make("full width", "a", b""), make("full widths", "b", b"")).near
+    assert Exact().call(make(from_text("Ｆｕｌｌ  width"), "a", b""), make(from_text("full WIDTH\n"), "b", b"")).near
+    assert not Exact().call(make(from_text("full width"), "a", b""), make(from_text("full widths"), "b", b"")).near
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=12), st.integers(1, 4))
@@ -89,7 +90,7 @@ def test_two_of_the_three_longest_sentences_make_pages_near_and_all_where_there_
     a: str, b: str, near: bool
 ) -> None:
     make = LongestSentences().maker()
-    assert LongestSentences().call(make(a, "a", b""), make(b, "b", b"")).near is near
+    assert LongestSentences().call(make(from_text(a), "a", b""), make(from_text(b), "b", b"")).near is near
 
 
 @given(TOKENS, TOKENS)

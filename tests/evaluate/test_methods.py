@@ -11,6 +11,7 @@ from worker.evaluate.baselines import Exact, Jaccard, LongestSentences, Shingles
 from worker.evaluate.methods import Call, Method, OfWorker
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
+from worker.page.extract import from_text
 
 ORIGINAL = (
     "The ferry leaves the old harbour at seven and comes back at noon. On Sundays it waits for the late train. "
@@ -38,22 +39,22 @@ def method(request: pytest.FixtureRequest) -> Any:
 
 def test_a_text_is_near_itself_and_to_no_other(method: Method) -> None:
     make = method.maker()
-    original = make(ORIGINAL, "a", b"")
-    assert method.call(original, make(ORIGINAL, "b", b"")).near
-    assert not method.call(original, make(OTHER, "c", b"")).near
+    original = make(from_text(ORIGINAL), "a", b"")
+    assert method.call(original, make(from_text(ORIGINAL), "b", b"")).near
+    assert not method.call(original, make(from_text(OTHER), "c", b"")).near
 
 
 def test_empty_texts_are_near_to_nothing_not_even_to_each_other(method: Method) -> None:
     make = method.maker()
     for empty in ("", " \n\u200b "):
-        assert not method.call(make(empty, "a", b""), make("", "b", b"")).near
-        assert not method.call(make(empty, "a", b""), make(ORIGINAL, "b", b"")).near
+        assert not method.call(make(from_text(empty), "a", b""), make(from_text(""), "b", b"")).near
+        assert not method.call(make(from_text(empty), "a", b""), make(from_text(ORIGINAL), "b", b"")).near
 
 
 def test_a_worker_s_method_calls_equal_bytes_without_a_word_near_as_the_worker_does() -> None:
     for method in METHODS[:2]:
         make = method.maker()
-        shell, same, other = (make("", id, body) for id, body in (("a", b"<p>"), ("b", b"<p>"), ("c", b"<p><p>")))
+        shell, same, other = (make(from_text(""), "a", body) for body in (b"<p>", b"<p>", b"<p><p>"))
         assert method.call(shell, same) == Call(True)
         assert method.call(shell, other) == Call(False)
 
@@ -63,14 +64,14 @@ def test_a_worker_s_method_calls_equal_bytes_without_a_word_near_as_the_worker_d
 )
 def test_odd_texts_are_called_and_nobody_crashes(method: Method, odd: str) -> None:
     make = method.maker()
-    kept = make(odd, "a", b"")
-    assert not method.call(kept, make(ORIGINAL, "b", b"")).near
+    kept = make(from_text(odd), "a", b"")
+    assert not method.call(kept, make(from_text(ORIGINAL), "b", b"")).near
     assert method.kept_bytes(kept) >= 0
 
 
 def test_calls_are_symmetric(method: Method) -> None:
     make = method.maker()
-    kept = [make(text, text, b"") for text in (ORIGINAL, EDITED, OTHER, "", "ferry")]
+    kept = [make(from_text(text), text, b"") for text in (ORIGINAL, EDITED, OTHER, "", "ferry")]
     assert all(method.call(a, b) == method.call(b, a) for a in kept for b in kept)
 
 
@@ -79,7 +80,7 @@ def test_the_swept_parameter_at_its_chosen_value_says_what_the_method_says(metho
     if sweep is None:
         return
     make = method.maker()
-    kept = [make(text, text, b"") for text in (ORIGINAL, EDITED, OTHER)]
+    kept = [make(from_text(text), text, b"") for text in (ORIGINAL, EDITED, OTHER)]
     value = min(sweep.values, key=lambda value: abs(value - sweep.chosen))
     assert value == pytest.approx(sweep.chosen, abs=1e-3)
     for a in kept:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -110,22 +111,20 @@ def test_a_side_without_a_fingerprint_says_why() -> None:
     assert not any("Hamming" in line for line in lines)
 
 
-def test_a_side_that_is_bound_to_a_title_says_so() -> None:
-    assert (
-        "near only to pages of its title: Tropical fish"
-        in shown(replace(explained(1), bound_to="Tropical fish"), explained(1))[0]
-    )
-
-
 @pytest.mark.parametrize(
-    ("bound_to", "told"),
+    ("known", "told"),
     [
-        ("Strip\n12\nab", "near only to pages of its title: Strip, with what it shows: 12, ab"),
-        ("\nab", "near only to pages with what it shows: ab"),
+        (
+            {"doubt": 1, "title": 2, "thing": "tropical fish", "site_name": "a.example"},
+            "its title does not announce its text, so on a.example near only to pages of its title: tropical fish",
+        ),
+        ({"doubt": 1, "title": 3}, "so on its site near only to pages of its title, and it has none"),
+        ({"doubt": 2, "title": 2}, "a text under several titles of its site, so near only to pages of its title"),
+        ({"shown": ("12", "ab")}, "near only to texts shown with 12, ab"),
     ],
 )
-def test_a_side_that_is_bound_to_what_it_shows_says_so(bound_to: str, told: str) -> None:
-    assert told in shown(replace(explained(1), bound_to=bound_to), explained(1))[0]
+def test_a_side_that_is_bound_to_something_says_so(known: dict[str, Any], told: str) -> None:
+    assert told in shown(replace(explained(1), **known), explained(1))[0]
 
 
 def test_two_sides_without_fingerprint_are_near_only_with_the_same_text() -> None:

@@ -15,6 +15,7 @@ from worker.fingerprint.conditions import rules
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.measures import BlockLayout
 from worker.fingerprint.near import AccurateNear
+from worker.page.extract import from_text
 
 RECIPE = Recipe(units="characters", sketched=True)
 HOSTILE = "<script>alert(1)</script> \u202e</style><img src=x onerror=alert(2)> "
@@ -47,7 +48,10 @@ class Elements(HTMLParser):
 
 def explained(a: str, b: str) -> str:
     fingerprinter = Fingerprinter(RECIPE)
-    both = fingerprinter.explain(a, "http://a.example/"), fingerprinter.explain(b, "http://b.example/")
+    both = (
+        fingerprinter.explain(from_text(a), "http://a.example/"),
+        fingerprinter.explain(from_text(b), "http://b.example/"),
+    )
     near = AccurateNear()
     comparison = compare(*both, near=near, layout=BlockLayout.parse("4x16"))
     texts, found = difference_of(a, b, RECIPE), causes(*both, RECIPE)

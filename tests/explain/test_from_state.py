@@ -14,6 +14,7 @@ from worker.errors import Refused, UsageError
 from worker.explain.from_state import as_explained, survivors_of
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.local import Deduplicator
+from worker.page.extract import from_text
 
 SETTINGS: Final = Settings.model_validate({"features": {"units": "characters"}, "index": {"memory_mb": 0}})
 ONE, OTHER, COPY = "http://a.example/1", "http://b.example/2", "http://c.example/3"
@@ -37,7 +38,7 @@ def test_of_each_url_the_survivor_that_was_stored_last_is_found_and_is_what_its_
     found = survivors_of(state, SETTINGS, made, (OTHER, ONE))
     assert [survivor.url for survivor in found] == [OTHER, ONE]
     for survivor, number in zip(found, (2, 3), strict=True):
-        known, whole = as_explained(survivor), Fingerprinter(made).explain(text(number), survivor.url)
+        known, whole = as_explained(survivor), Fingerprinter(made).explain(from_text(text(number)), survivor.url)
         assert (known.fingerprint, known.sketch, known.bands) == (whole.fingerprint, whole.sketch, whole.bands)
         assert (known.text_hash, known.tokens) == (whole.text_hash, whole.tokens)
 

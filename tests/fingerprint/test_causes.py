@@ -14,14 +14,16 @@ from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.key import Key
 from worker.fingerprint.sketch import BANDS, ngrams, sketch_by_definition, slots_of
+from worker.page.extract import Extracted
 
 RECIPES: Final = [
     Recipe(units="characters", sketched=True, key=key) for key in (None, Key.of(b"the secret of this crawl"))
 ]
 
 
-def explained(recipe: Recipe, words: list[str], title: str | None = None) -> Explained:
-    return Fingerprinter(recipe).explain(" ".join(words), "http://a.example/", title=title)
+def explained(recipe: Recipe, words: list[str], *shown: str) -> Explained:
+    page = Extracted(" ".join(words), "utf-8", shown=shown)
+    return Fingerprinter(recipe).explain(page, "http://a.example/")
 
 
 def texts(seed: int, length: int) -> tuple[list[str], list[str]]:
@@ -92,14 +94,14 @@ def test_without_the_ngrams_that_hold_it_a_slot_does_not_differ() -> None:
     assert sketch_by_definition(hashes[0]) == a.sketch
 
 
-def test_equal_texts_have_no_causes_and_texts_of_different_titles_no_other() -> None:
+def test_equal_texts_have_no_causes_and_texts_shown_with_other_things_no_other() -> None:
     words, other = texts(1, 60)
     same = causes(explained(RECIPES[0], words), explained(RECIPES[0], words), RECIPES[0])
     assert same is not None
-    assert (same.bits, same.places, same.bands, same.slots, same.titles) == ((), (), (), 0, False)
+    assert (same.bits, same.places, same.bands, same.slots, same.shown) == ((), (), (), 0, False)
     bound = causes(explained(RECIPES[0], words, "fish"), explained(RECIPES[0], words, "birds"), RECIPES[0])
     assert bound is not None
-    assert bound.titles
+    assert bound.shown
     assert causes(explained(RECIPES[0], words), explained(RECIPES[0], ["word"]), RECIPES[0]) is None
     assert other
 

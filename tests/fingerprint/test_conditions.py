@@ -19,6 +19,10 @@ class Record:
     tokens: int
     sketch: bytes = b""
     bands: bytes = b""
+    site: int = 0
+    title: int = 0
+    title_words: int = 0
+    doubt: int = 0
 
 
 def test_what_was_found_stands_beside_what_is_asked() -> None:
@@ -29,11 +33,13 @@ def test_what_was_found_stands_beside_what_is_asked() -> None:
         ("3", True),
         ("60 and 50", True),
         ("128, a similarity of 1.00", True),
+        ("two sites", True),
     ]
     assert [condition.found for condition in sketch.conditions] == [
         "8 of 8",
         "128, a similarity of 1.00",
         "60 and 50",
+        "two sites",
     ]
 
 

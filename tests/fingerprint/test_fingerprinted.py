@@ -9,6 +9,7 @@ import pytest
 
 from worker.fingerprint.fingerprinted import Explained, Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.page.extract import from_text
 from worker.pool.frames import pack
 
 URL = "https://example.org/a"
@@ -43,7 +44,7 @@ def test_what_comes_back_is_held_against_its_type(fingerprinter: Fingerprinter, 
 
 @pytest.mark.parametrize("bits", [8, 64, 128])
 def test_an_explanation_travels_at_any_width(fingerprinter: Fingerprinter, bits: int) -> None:
-    explained = fingerprinter.explain("fish water salt 51区 and more", URL, bits)
+    explained = fingerprinter.explain(from_text("fish water salt 51区 and more"), URL, bits)
     assert Explained.decode(explained.encode()) == explained
 
 

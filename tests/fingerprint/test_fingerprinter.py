@@ -19,9 +19,12 @@ from worker.fingerprint.hashing import ALGORITHMS, Algorithm, hash_content, hash
 from worker.fingerprint.key import Key
 from worker.fingerprint.measures import hamming
 from worker.fingerprint.near import AccurateNear, Match, SimHashNear, share_a_band
+from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.simhash import as_ints, simhash
 from worker.fingerprint.sketch import bands, sketch
 from worker.messages import PageMeta
+from worker.page.extract import Extracted, from_text
+from worker.page.main_text.title import read_title
 from worker.page.words.weigh import SCALE, IdfTable, parse_tagged, weigh
 from worker.pool.frames import pack
 
@@ -108,8 +111,8 @@ def test_two_sentences_that_say_the_same_are_near_and_far_from_others(fingerprin
 def test_a_word_of_the_user_dictionary_stays_whole(fingerprinter: Fingerprinter, word: str) -> None:
     text = UNRELATED[0]
     own = Fingerprinter(Recipe(user_words=("51区", "9架")))
-    assert word in own.explain(text, URL).words
-    assert word not in fingerprinter.explain(text, URL).words
+    assert word in own.explain(from_text(text), URL).words
+    assert word not in fingerprinter.explain(from_text(text), URL).words
 
 
 def test_tagged_words_of_uniform_weight_count_one_each() -> None:
@@ -141,7 +144,7 @@ def test_too_few_features_make_no_fingerprint_and_say_why(text: str, minimum: in
 
 def without_hints(made: Fingerprinted) -> Fingerprinted:
     """What a text gives wherever it comes from: a page's title and address are no part of it."""
-    return msgspec.structs.replace(made, title=0, template=0)
+    return msgspec.structs.replace(made, site=0, title=0, title_words=0, doubt=0, template=0)
 
 
 SHELL = b"<!doctype html><title></title><div id=root></div><script src=/app.js></script>"
@@ -250,7 +253,7 @@ def test_an_item_in_the_form_of_text_is_not_parsed(fingerprinter: Fingerprinter)
     text = "<p>fish</p> <b>water</b> salt 飞碟"
     made = fingerprinter.of_page(text.encode(), PageMeta(url=URL, form="text"))
     assert without_hints(made) == fingerprinter.of_text(text, URL)
-    assert "p" in fingerprinter.explain(text, URL).words
+    assert "p" in fingerprinter.explain(from_text(text), URL).words
 
 
 def test_only_the_first_bytes_of_a_long_text_are_read() -> None:
@@ -304,45 +307,53 @@ def page_of(title: str, text: str) -> bytes:
     return f"<!doctype html><title>{title}</title><main><h1>{title}</h1><p>{text}</p></main>".encode()
 
 
-def test_pages_of_one_template_are_near_only_under_one_title() -> None:
-    fingerprinter, near = Fingerprinter(Recipe(sketched=True)), AccurateNear()
-    meta = PageMeta(url=URL, content_type="text/html")
-    fish, dated, birds = (
-        fingerprinter.of_page(page_of(title, text), meta)
-        for title, text in [
-            ("Tropical fish, 3 May", APPEAL),
-            ("TROPICAL FISH, 4 May", f"{APPEAL} Thank you."),
-            ("Birds of the north", APPEAL),
-        ]
-    )
-    assert near(fish, dated)
-    assert not near(fish, birds)
-    assert fish.text_hash != birds.text_hash
+def test_pages_of_one_template_and_site_are_near_only_under_one_title() -> None:
+    fingerprinter, near = Fingerprinter(Recipe(sketched=True)), ScopedNear(AccurateNear())
+
+    def made(title: str, text: str, host: str = "example.org") -> Fingerprinted:
+        meta = PageMeta(url=f"https://{host}/a", content_type="text/html")
+        return fingerprinter.of_page(page_of(title, text), meta)
+
+    fish = made("Tropical fish | Site 3", APPEAL)
+    same = made("Print: TROPICAL FISH | Site 3", f"{APPEAL} Thank you.")
+    birds = made("Birds of the north | Site 3", APPEAL)
+    assert near.near(fish, same) and near.comparable(fish, same)
+    assert near.near(fish, birds) and not near.comparable(fish, birds)
+    assert near.comparable(fish, made("Birds of the north | Site 4", APPEAL, "example.com")), "equal texts on two sites"
 
 
-def test_articles_are_near_under_any_title() -> None:
-    fingerprinter, near = Fingerprinter(Recipe(sketched=True)), AccurateNear()
-    meta = PageMeta(url=URL, content_type="text/html")
-    ours, theirs = (
-        fingerprinter.of_page(page_of(title, f"Tropical fish and birds of the north: {APPEAL}"), meta)
-        for title in ("Tropical fish", "Birds of the north")
+def test_articles_are_near_under_titles_alike_on_one_site_and_under_any_on_two() -> None:
+    fingerprinter, near = Fingerprinter(Recipe(sketched=True)), ScopedNear(AccurateNear())
+    ours, alike, other, theirs = (
+        fingerprinter.of_page(
+            page_of(title, f"Tropical fish and birds of the north: {APPEAL}"),
+            PageMeta(url=f"https://{host}/", content_type="text/html"),
+        )
+        for title, host in (
+            ("Tropical fish", "example.org"),
+            ("Of tropical fish", "example.org"),
+            ("Birds of the north", "example.org"),
+            ("Birds of the north", "example.com"),
+        )
     )
-    assert near(ours, theirs)
+    assert all(near.near(ours, each) for each in (alike, other, theirs))
+    assert [near.comparable(ours, each) for each in (alike, other, theirs)] == [True, False, True]
 
 
 @pytest.mark.parametrize("key", [None, Key.of(b"k" * 32)])
 @pytest.mark.parametrize("text", [APPEAL, "fish water", "", "飞碟 有 九架"])
-def test_a_title_moves_all_of_a_page_by_the_same_and_in_all_ways_of_making_it(text: str, key: Key | None) -> None:
+def test_what_a_text_is_shown_with_moves_all_of_it_by_the_same_and_in_all_ways_of_making_it(
+    text: str, key: Key | None
+) -> None:
     fingerprinter = Fingerprinter(Recipe(sketched=True, key=key))
     plain, fish, same, birds = (
-        fingerprinter.of_text(text, URL, title=title) for title in (None, "Tropical fish", "tropical  FISH 7!", "Birds")
+        fingerprinter.of_text(text, URL, shown=shown) for shown in ((), ("12", "Fish ab"), ("12", "FISH-ab"), ("13",))
     )
     assert fish == same
-    assert fingerprinter.of_text(text, URL, title="2026") == plain, "digits are no title"
-    assert fingerprinter.by_definition(text, URL, title="Tropical fish") == fish
-    explained = fingerprinter.explain(text, URL, title="Tropical fish")
+    assert fingerprinter.by_definition(text, URL, shown=("12", "fish ab")) == fish
+    explained = fingerprinter.explain(Extracted(text, "utf-8", shown=("12", "fish ab")), URL)
     assert (explained.fingerprint, explained.text_hash) == (fish.fingerprint, fish.text_hash)
-    assert (explained.sketch, explained.bands, explained.bound_to) == (fish.sketch, fish.bands, "Tropical fish")
+    assert (explained.sketch, explained.bands) == (fish.sketch, fish.bands)
     if text:
         assert len({plain.text_hash, fish.text_hash, birds.text_hash}) == 3
     else:
@@ -352,15 +363,23 @@ def test_a_title_moves_all_of_a_page_by_the_same_and_in_all_ways_of_making_it(te
         assert not share_a_band(fish.bands, birds.bands)
 
 
-def test_of_what_a_text_is_bound_to_besides_its_title_digits_count() -> None:
-    fingerprinter = Fingerprinter(Recipe(sketched=True))
-    bounds = ("Fish", "Fish\nab 12", "Fish\nAB-12", "Fish\nab 13", "\nab 12", "Fish ab")
-    plain, first, same, *others = (
-        fingerprinter.of_text("Press the letter f to fill the screen.", URL, title=title) for title in bounds
-    )
-    assert first == same
-    assert len({each.fingerprint for each in (plain, first, *others)}) == 5
-    assert len({each.text_hash for each in (plain, first, *others)}) == 5
+@pytest.mark.parametrize("key", [None, Key.of(b"k" * 32)])
+def test_site_and_title_are_told_apart_and_a_doubted_page_without_a_title_agrees_with_itself(key: Key | None) -> None:
+    fingerprinter = Fingerprinter(Recipe(key=key))
+
+    def standing(title: str, url: str, doubted: bool = False) -> tuple[int, int, int, int]:
+        page = Extracted("text", "utf-8", title, doubted=doubted, thing=read_title(title, ("Harbour Post",)))
+        return tuple(fingerprinter.standing(page, url).values())  # type: ignore[return-value]
+
+    site, title, words, doubt = standing("The whale", "https://www.harbour.example/1")
+    assert site and title and not title & 1 and 0 < words.bit_count() <= 2 and doubt == 0
+    assert standing("the WHALE | Harbour Post", "https://m.harbour.example/2", True) == (site, title, words, 1)
+    assert standing("The whale", "https://a.example/1")[0] != site
+    assert standing("The whale", "record://id/7") == (0, title, words, 0), "an id has no site"
+    alone, refetched, other = (standing("Harbour Post", f"https://a.example/{n}", True) for n in (1, 1, 2))
+    assert alone == refetched != other
+    assert alone[1] & 1 and alone[2] == 0
+    assert standing("Harbour Post", "https://a.example/1")[1] == 0
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -368,7 +387,7 @@ def test_of_what_a_text_is_bound_to_besides_its_title_digits_count() -> None:
 def test_an_explanation_comes_to_the_same_fingerprint(algorithm: Algorithm, bits: int) -> None:
     fingerprinter = Fingerprinter(Recipe(hash=algorithm))
     text = "fish water salt fish 飞碟 " * 3
-    explained = fingerprinter.explain(text, URL, bits)
+    explained = fingerprinter.explain(from_text(text), URL, bits)
     words, weights = zip(*explained.features, strict=True)
     hashes = as_ints(hash_words(words, algorithm=algorithm, bits=bits))
     assert explained.fingerprint == simhash(hashes, weights, bits)
@@ -385,10 +404,10 @@ def test_an_explanation_comes_to_the_same_fingerprint(algorithm: Algorithm, bits
 
 
 def test_a_wide_explanation_needs_a_hash_that_is_as_wide(fingerprinter: Fingerprinter) -> None:
-    explained = fingerprinter.explain("fish water salt", URL, 128)
+    explained = fingerprinter.explain(from_text("fish water salt"), URL, 128)
     assert explained.fingerprint is not None and explained.fingerprint.bit_length() > 64
     with pytest.raises(ValueError, match="choose fewer bits"):
-        Fingerprinter(replace(Recipe(), hash="bkdr")).explain("fish water salt", URL, 128)
+        Fingerprinter(replace(Recipe(), hash="bkdr")).explain(from_text("fish water salt"), URL, 128)
 
 
 def test_weights_by_setting_move_the_fingerprint() -> None:

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.index.worlds import fingerprints, flipped, maybe_fingerprints, text_hashes
-from worker.fingerprint.near import ANY_RATIO, HAMMING_RATIO, SKETCH_RATIO, AccurateNear, Match, Ratio, SimHashNear
+from worker.fingerprint.near import (
+    ANY_RATIO,
+    HAMMING_RATIO,
+    SHORT_RATIO,
+    SKETCH_RATIO,
+    AccurateNear,
+    Match,
+    Ratio,
+    SimHashNear,
+)
 from worker.fingerprint.sketch import BANDS, SKETCH_BYTES
 from worker.messages import MAX_U64
 
@@ -111,8 +120,8 @@ def test_the_distance_is_the_number_of_bits_that_differ(a: int, b: int, k: int) 
         (HAMMING_RATIO, 3, 5, True),
         (HAMMING_RATIO, 59, 100, False),
         (HAMMING_RATIO, 60, 100, True),
-        (SKETCH_RATIO, 3, 4, True),
-        (SKETCH_RATIO, 74, 99, False),
+        (SHORT_RATIO, 3, 4, True),
+        (SHORT_RATIO, 74, 99, False),
         (SKETCH_RATIO, 75, 100, True),
         (ANY_RATIO, 0, 100, True),
         (HAMMING_RATIO, 0, 0, True),

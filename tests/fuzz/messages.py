@@ -8,12 +8,28 @@ from typing import Any
 
 from tests.columns import answer_of, batch_of, claims_of
 from worker.errors import Refused, UnreadableRecord
-from worker.messages import _ENVELOPE, _MAGIC, VERSIONS, Answer, Batch, Block, Claim, Hit, decode, encode
+from worker.index.blocks import Header, pack
+from worker.index.entries import Entries, Survivor
+from worker.messages import (
+    _ENVELOPE,
+    _MAGIC,
+    EVIDENCE_BYTES,
+    VERSIONS,
+    Answer,
+    Batch,
+    Block,
+    Claim,
+    Hit,
+    decode,
+    encode,
+)
 from worker.outcomes import VerdictRecord
 from worker.verdict.claims import Claims
+from worker.verdict.titles_of_texts import TitlesOfTexts
 
 KINDS: tuple[type[Any], ...] = (Batch, Answer, Block)
 CLAIM = Claim(partition=1, offset=7, clock=5, url="http://a/", fingerprint=2**64 - 1, text_hash=3, sketch=b"s" * 32)
+DOUBTED = Claim(partition=1, offset=8, clock=5, url="http://b/", bands=b"b" * 32, site=7, title=2**32 - 1, doubt=2)
 HIT = Hit(place=1, order=(2, 3), url="http://b/", distance=None, reason="hamming")
 ANSWER = answer_of([HIT], void=(0, 2), batch=4, shard=1)
 VERDICT = VerdictRecord(
@@ -28,6 +44,21 @@ VERDICT = VerdictRecord(
     fetched=5,
     scheme="0" * 16,
 )
+HEADER = Header(
+    scheme=b"scheme-8",
+    writer=b"w",
+    shard=0,
+    after=-1,
+    to=4,
+    answers_offset=5,
+    watermark=5,
+    claimed_up_to={0: 9},
+    floor=-1,
+    clocks=((4, 5),),
+    suspects=((4, 0),),
+)
+SURVIVOR = Survivor((4, 0), "http://a/", 2**64 - 1, 3, 60, 5, site=7, title=2**32 - 1, doubt=2)
+BLOCK = pack(Entries.from_rows([SURVIVOR]), HEADER).with_evidence(bytes(range(2 * EVIDENCE_BYTES)))
 DEPTH = 5000
 
 
@@ -43,6 +74,7 @@ def attack(data: bytes) -> None:
             try:
                 message = decode(kind, value)
                 claims = list(Claims.of_batch(message)) if kind is Batch else []
+                TitlesOfTexts().learn(message.evidence if kind is Block else b"")
             except (UnreadableRecord, Refused):
                 continue
             assert decode(kind, encode(message)) == message
@@ -57,12 +89,12 @@ def attack(data: bytes) -> None:
 
 def seeds() -> Iterator[bytes]:
     """One of each kind, and what has more than it should, in depth."""
-    batch = encode(batch_of([CLAIM]))
-    for whole in (batch, encode(ANSWER)):
+    for whole in (encode(batch_of([CLAIM])), encode(batch_of([CLAIM, DOUBTED])), encode(ANSWER), encode(BLOCK)):
         payload = whole[_ENVELOPE.size :]
+        fields = int.from_bytes(payload[1:3], "big")  # behind the byte that says that they are more than 15
         yield whole
         yield payload
-        yield bytes([payload[0] + 1]) + payload[1:] + b"\x91" * DEPTH
+        yield payload[:1] + (fields + 1).to_bytes(2, "big") + payload[3:] + b"\x91" * DEPTH
     verdict = VERDICT.encode()
     yield verdict
     yield verdict[:-1] + b',"more":' + b"[" * DEPTH

@@ -13,10 +13,20 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.fingerprint.scoped import ANNOUNCED, DOUBTED, TEMPLATE, title_masks
 from worker.fingerprint.sketch import agreement
 from worker.index.columns import Columns
 from worker.index.engine import I64, NO_SLOT, U32, U64, Asked, Rules, TableSizes
-from worker.index.kernels.plan import BANDS, SKETCH_WORDS
+from worker.index.kernels.plan import (
+    BANDS,
+    PAGE_DOUBT,
+    PAGE_SITE,
+    PAGE_TITLE,
+    PAGE_TITLE_WORDS,
+    PAGE_TOKENS,
+    PAGE_WORDS,
+    SKETCH_WORDS,
+)
 from worker.index.layout import WHOLE, Arrangement
 
 CANDIDATES_AT_ONCE: Final = 1 << 20
@@ -148,17 +158,18 @@ class ReferenceTables:
         """See ``Tables``."""
         columns, rules = self._columns, self._rules
         for table, arrangement in zip(self._blocks, self._arrangements, strict=True):
-            for query, slot in self._live(table, _keys(asked.values, arrangement), asked.scopes, lower):
+            for query, slot in self._live(table, _keys(asked.values, arrangement), asked, lower):
                 near = np.bitwise_count(_at(columns, "fingerprint", slot) ^ asked.values[query]) <= rules.k
                 query, slot = query[near], slot[near]
-                alike = in_ratio(rules.ratio, _at(columns, "tokens", slot), asked.tokens[query])
+                alike = in_ratio(rules.ratio, _at(columns, "tokens", slot), asked.pages[query, PAGE_TOKENS])
                 query, slot = query[alike], slot[alike]
-                allowed = self._sketches_allow(asked, query, slot)
+                same_text = _at(columns, "text_hash", slot) == asked.texts[query]
+                allowed = self._sketches_allow(asked, query, slot, same_text)
                 np.minimum.at(best, query[allowed], slot[allowed] - columns.first)
 
     def earliest_text(self, asked: Asked, lower: int, best: I64) -> None:
         """See ``Tables``."""
-        for query, slot in self._live(self._texts, _keys(asked.texts, WHOLE), asked.scopes, lower):
+        for query, slot in self._live(self._texts, _keys(asked.texts, WHOLE), asked, lower):
             same = _at(self._columns, "text_hash", slot) == asked.texts[query]
             np.minimum.at(best, query[same], slot[same] - self._columns.first)
 
@@ -166,11 +177,14 @@ class ReferenceTables:
         """See ``Tables``."""
         rule = self._rules.sketch
         for band, table in enumerate(self._bands):
-            for query, slot in self._live(table, asked.bands[:, band].astype(np.uint64), asked.scopes, lower):
+            for query, slot in self._live(table, asked.bands[:, band].astype(np.uint64), asked, lower):
                 assert rule is not None
-                near = in_ratio(rule.ratio, _at(self._columns, "tokens", slot), asked.tokens[query])
-                query, slot = query[near], slot[near]
-                alike = agreements_of(_sketches_at(self._columns, slot), asked.sketches[query]) >= rule.threshold
+                tokens, ours = _at(self._columns, "tokens", slot), asked.pages[query, PAGE_TOKENS]
+                short = np.minimum(tokens, ours) < rule.short
+                near = np.where(short, in_ratio(rule.short_ratio, tokens, ours), in_ratio(rule.ratio, tokens, ours))
+                query, slot, short = query[near], slot[near], short[near]
+                least = np.where(short, rule.short_threshold, rule.threshold)
+                alike = agreements_of(_sketches_at(self._columns, slot), asked.sketches[query]) >= least
                 np.minimum.at(best, query[alike], slot[alike] - self._columns.first)
 
     def earliest_one(self, value: int, tokens: int) -> int:
@@ -182,7 +196,7 @@ class ReferenceTables:
                 values=one,
                 bare=np.zeros(1, np.bool_),
                 texts=none,
-                tokens=np.array([tokens], np.uint32),
+                pages=np.array([[tokens] + [0] * (PAGE_WORDS - 1)], np.uint32),
                 scopes=none,
                 bands=np.zeros((1, BANDS), np.uint32),
                 sketches=np.zeros((1, SKETCH_WORDS), np.uint64),
@@ -207,14 +221,15 @@ class ReferenceTables:
         hit = np.flatnonzero(best != NO_SLOT)
         slots = best[hit] + columns.first
         ours_bare, theirs_bare = asked.bare[hit], _at(columns, "bare", slots)
-        bits = np.bitwise_count(_at(columns, "fingerprint", slots) ^ asked.values[hit])
+        tokens, masks = asked.pages[hit, PAGE_TOKENS], self._masks(slots)
+        bits = np.bitwise_count(_at(columns, "fingerprint", slots) ^ masks ^ asked.values[hit])
         distance = np.where(ours_bare | theirs_bare, -1, bits.astype(np.int64))
-        same_text = _at(columns, "text_hash", slots) == asked.texts[hit]
+        same_text = _at(columns, "text_hash", slots) ^ masks == asked.texts[hit]
         close = (distance >= 0) & (distance <= self._rules.k)
-        close &= in_ratio(self._rules.ratio, _at(columns, "tokens", slots), asked.tokens[hit])
-        close[close] = self._sketches_allow(asked, hit[close], slots[close])
+        close &= in_ratio(self._rules.ratio, _at(columns, "tokens", slots), tokens)
+        close[close] = self._sketches_allow(asked, hit[close], slots[close], same_text[close])
         exact = same_text & (close & (distance == 0) | ours_bare & theirs_bare)
-        without_token = (_at(columns, "tokens", slots) == 0) & (asked.tokens[hit] == 0)
+        without_token = (_at(columns, "tokens", slots) == 0) & (tokens == 0)
         numbers, flags = np.full((5, len(best)), -1, np.int64), np.zeros((3, len(best)), np.bool_)
         agreements = [
             self._agreement(asked, query, slot) for query, slot in zip(hit.tolist(), slots.tolist(), strict=True)
@@ -245,14 +260,13 @@ class ReferenceTables:
     def _all(self) -> list[_Table]:
         return [*self._blocks, self._texts, *self._bands]
 
-    def _sketches_allow(self, asked: Asked, query: I64, slot: I64) -> NDArray[np.bool_]:
+    def _sketches_allow(self, asked: Asked, query: I64, slot: I64, same_text: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether pages with close fingerprints agree enough in their sketches, if they have any, or in their texts."""
         rule = self._rules.sketch
         if rule is None:
             return np.ones(len(query), np.bool_)
         ours, theirs = asked.sketches[query], _sketches_at(self._columns, slot)
         either_bare = ~(ours.any(axis=1) & theirs.any(axis=1))
-        same_text = _at(self._columns, "text_hash", slot) == asked.texts[query]
         allowed: NDArray[np.bool_] = either_bare | same_text
         allowed |= agreements_of(theirs, ours) >= rule.hamming_threshold
         return allowed
@@ -263,21 +277,53 @@ class ReferenceTables:
         ours, theirs = asked.sketches[query], _sketches_at(self._columns, np.array([slot]))[0]
         return agreement(ours.tobytes(), theirs.tobytes()) if ours.any() and theirs.any() else -1
 
-    def _live(self, table: _Table, keys: U64, scopes: U64, lower: int) -> Iterator[tuple[I64, I64]]:
+    def _live(self, table: _Table, keys: U64, asked: Asked, lower: int) -> Iterator[tuple[I64, I64]]:
         for query, slot in table.candidates(keys):
             self.candidates += len(slot)
             live = slot >= self._columns.first + lower
             query, slot = query[live], slot[live]
-            same = _at(self._columns, "scope", slot) == scopes[query]
+            same = _at(self._columns, "scope", slot) ^ self._masks(slot) == asked.scopes[query]
+            same &= self._comparable(asked, query, slot)
             yield query[same], slot[same]
 
+    def _comparable(self, asked: Asked, query: I64, slot: I64) -> NDArray[np.bool_]:
+        """``ScopedNear.comparable`` of each pair."""
+        site, title, doubt, tokens, words = (
+            _at(self._columns, name, slot) for name in ("site", "title", "doubt", "tokens", "title_words")
+        )
+        pages = asked.pages[query]
+        others = np.ascontiguousarray(pages[:, PAGE_TITLE_WORDS:]).view(np.uint64).reshape(-1)
+        announced = (doubt == ANNOUNCED) & (pages[:, PAGE_DOUBT] == ANNOUNCED)
+        agree = (title != 0) & (title == pages[:, PAGE_TITLE])
+        in_common = np.bitwise_count(words & others).astype(np.int64)
+        alike = (
+            (words == 0)
+            | (others == 0)
+            | (2 * in_common > np.minimum(np.bitwise_count(words), np.bitwise_count(others)))
+        )
+        own_site = (site == pages[:, PAGE_SITE]) & (site != 0)
+        across = (doubt < TEMPLATE) & (pages[:, PAGE_DOUBT] < TEMPLATE)
+        across &= np.minimum(tokens, pages[:, PAGE_TOKENS]) >= self._rules.least_across
+        comparable: NDArray[np.bool_] = agree | np.where(own_site, announced & alike, announced | across)
+        return comparable
 
-def in_ratio(ratio: tuple[int, int], tokens: U32, others: U32) -> NDArray[np.bool_]:
+    def _masks(self, slots: I64) -> U64:
+        """By what entries stand apart besides their scopes: uint64 (n,)."""
+        url, title, doubt, tokens = (
+            _at(self._columns, name, slots) for name in ("url_hash", "title", "doubt", "tokens")
+        )
+        alone = (doubt >= TEMPLATE) | (doubt == DOUBTED) & (tokens < self._rules.least_across)
+        masks: U64 = np.where(alone, np.where(title == 0, url, title_masks(title)), np.uint64(0))
+        return masks
+
+
+def in_ratio(ratio: tuple[int, int], tokens: NDArray[Any], others: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether the smaller of two token counts is at least this share of the larger."""
     least, most = ratio
     smaller = np.minimum(tokens, others).astype(np.int64)
     larger = np.maximum(tokens, others).astype(np.int64)
-    return most * smaller >= least * larger
+    enough: NDArray[np.bool_] = most * smaller >= least * larger
+    return enough
 
 
 def _keys(values: U64, arrangement: Arrangement) -> U64:

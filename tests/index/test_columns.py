@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.worlds import columns_of, random
-from worker.index.columns import Columns
-from worker.index.entries import COLUMNS, Entries
+from worker.index.columns import LEFT_OUT, Columns
+from worker.index.entries import COLUMNS, OPTIONAL, Entries
 
 
 def filled(chance: np.random.Generator, count: int, *, scoped: bool) -> Entries:
@@ -21,6 +23,10 @@ def filled(chance: np.random.Generator, count: int, *, scoped: bool) -> Entries:
         **columns,
         urls=plain.urls,
         scope=random(chance, count) if scoped else None,
+        site=chance.integers(0, 2**32, count, np.uint32) if scoped else None,
+        title=chance.choice([2**32 - 1, 2**32 - 3], count).astype(np.uint32) if scoped else None,
+        title_words=random(chance, count) if scoped else None,
+        doubt=chance.integers(0, 3, count, np.uint8) if scoped else None,
         sketch=chance.integers(0, 2**64, (count, 4), np.uint64),
     )
 
@@ -50,8 +56,10 @@ def test_columns_give_back_what_they_took_whether_sealed_or_not(
         kept = entries.column(name)[begin:]
         assert columns.between(name, first + begin, first + done).tolist() == kept.tolist()
         assert columns.between(name, first + begin, first + done).dtype == COLUMNS[name]
-    scope = np.zeros(done, np.uint64) if entries.scope is None else entries.scope
-    assert columns.between("scope", first + begin, first + done).tolist() == scope[begin:].tolist()
+    for name in LEFT_OUT:
+        kept = columns.between(name, first + begin, first + done)
+        assert (kept.tolist(), kept.dtype) == (entries.filled(name)[begin:].tolist(), OPTIONAL[name])
+        assert (name in columns.present) is scoped
     assert entries.sketch is not None
     assert columns.sketches_between(first + begin, first + done).tolist() == entries.sketch[begin:].tolist()
 
@@ -70,6 +78,25 @@ def test_a_full_chunk_takes_no_more_bytes_than_its_values_need() -> None:
     columns.append(columns_of(np.arange(1024, dtype=np.uint64), a_batch=1024))
     # Fingerprint, hashes of text and URL: 8 bytes each; place and time of fetching 2 each; the others are all alike.
     assert columns.nbytes == 1024 * (3 * 8 + 2 * 2)
+
+
+@pytest.mark.parametrize(("doubted", "more"), [(False, 16), (True, 17)])
+def test_site_title_and_its_words_take_sixteen_bytes_and_the_doubt_one_where_there_is_any(
+    doubted: bool, more: int
+) -> None:
+    chance = np.random.default_rng(1)
+    plain = columns_of(np.arange(1024, dtype=np.uint64), a_batch=1024)
+    entries = replace(
+        plain,
+        site=chance.integers(0, 2**32, 1024, np.uint32),
+        title=chance.integers(0, 2**32, 1024, np.uint32),
+        title_words=random(chance, 1024),
+        doubt=chance.integers(0, 2 if doubted else 1, 1024, np.uint8),
+    )
+    one, other = Columns(10, 0, sketched=False), Columns(10, 0, sketched=False)
+    one.append(plain)
+    other.append(entries)
+    assert other.nbytes - one.nbytes == 1024 * more
 
 
 def test_memory_goes_back_by_whole_chunks() -> None:

@@ -15,7 +15,7 @@ def asked(count: int, *, sketched: bool) -> Asked:
         values=number.astype(np.uint64),
         bare=number % 2 == 0,
         texts=number.astype(np.uint64) + np.uint64(100),
-        tokens=number.astype(np.uint32),
+        pages=np.repeat(number.astype(np.uint32)[:, None], 4, axis=1),
         scopes=number.astype(np.uint64) * np.uint64(7),
         bands=np.repeat(number.astype(np.uint32)[:, None], 8, axis=1)[: count if sketched else 0],
         sketches=np.repeat(number.astype(np.uint64)[:, None], 4, axis=1)[: count if sketched else 0],
@@ -30,6 +30,17 @@ def test_some_of_the_queries_keep_all_their_columns(sketched: bool) -> None:
         whole = getattr(everything, name)
         assert column.tolist() == (whole[rows].tolist() if len(whole) else [])
         assert (column.dtype, column.shape[1:]) == (whole.dtype, whole.shape[1:])
+
+
+@pytest.mark.parametrize("sketched", [True, False])
+def test_what_is_looked_up_apart_lies_apart_in_all_that_is_looked_up(sketched: bool) -> None:
+    queries, masks = asked(9, sketched=sketched), np.arange(9, dtype=np.uint64) << np.uint64(20)
+    apart = queries.apart(masks)
+    for name in ("values", "texts", "scopes"):
+        assert (getattr(apart, name) ^ getattr(queries, name)).tolist() == masks.tolist()
+    assert apart.bands.shape == queries.bands.shape
+    assert (apart.bands ^ queries.bands).tolist() == [[mask] * 8 for mask in masks.tolist()][: len(apart.bands)]
+    assert apart.pages is queries.pages
 
 
 def test_the_rules_are_by_default_those_of_the_predicate() -> None:

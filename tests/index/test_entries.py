@@ -21,6 +21,10 @@ rows = st.lists(
         sketch=sketches,
         bands=sketches,
         scope=st.integers(0, MAX_U64),
+        site=st.integers(0, 2**32 - 1),
+        title=st.integers(0, 2**32 - 1),
+        title_words=st.integers(0, MAX_U64),
+        doubt=st.integers(0, 2),
     ),
     max_size=20,
 )
@@ -74,10 +78,10 @@ def test_parts_are_joined_in_their_order() -> None:
 
 
 def test_parts_without_a_column_have_zeros_in_it_where_others_have_it() -> None:
-    bare, scoped = page(1), page(2, order=(1, 0))._replace(sketch=b"\x07" * 32, scope=9)
+    bare, scoped = page(1), page(2, order=(1, 0))._replace(sketch=b"\x07" * 32, scope=9, title=7)
     joined = Entries.concatenate([Entries.from_rows([bare]), Entries.from_rows([scoped])])
     assert list(joined) == [bare, scoped]
-    assert joined.bands is None
+    assert (joined.bands, joined.site, joined.doubt) == (None, None, None)
     assert joined[1:].filled("scope").tolist() == [9]
 
 

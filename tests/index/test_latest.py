@@ -17,7 +17,10 @@ from worker.index.entries import Entries, Survivor
 from worker.index.shard import Shard
 
 URLS = [f"http://{name}.example/" for name in "abcd"]
-batches = st.lists(st.tuples(st.sampled_from(URLS), st.integers(0, 3), st.integers(0, 1)), max_size=6)
+batches = st.lists(
+    st.tuples(st.sampled_from(URLS), st.integers(0, 3), st.integers(0, 1), st.integers(0, 2), st.integers(0, 2)),
+    max_size=6,
+)
 steps = st.lists(
     st.tuples(st.sampled_from(("store", "load", "store", "load", "rebuild")), batches)
     | st.tuples(st.just("expire"), st.integers(-1, 12)),
@@ -59,7 +62,7 @@ def test_the_latest_of_a_url_is_its_definition(
         return Shard(k=1, engine=engine, sizes=sizes, by_url=True)
 
     shard, model = new(), list[Survivor]()
-    asked = [page(text << 9, text_hash=text)._replace(url=url, scope=1) for url in URLS for text in (0, 1)]
+    asked = [page(text << 9, text_hash=text)._replace(url=url, scope=1, title=2) for url in URLS for text in (0, 1)]
     for number, (what, given_values) in enumerate(steps):
         if what == "expire":
             assert isinstance(given_values, int)
@@ -68,8 +71,10 @@ def test_the_latest_of_a_url_is_its_definition(
             continue
         assert isinstance(given_values, list)
         rows = [
-            page(text << 9, order=(number, place), text_hash=text)._replace(url=url, scope=scope)
-            for place, (url, text, scope) in enumerate(given_values)
+            page(text << 9, order=(number, place), text_hash=text)._replace(
+                url=url, scope=scope, title=title, doubt=doubt
+            )
+            for place, (url, text, scope, title, doubt) in enumerate(given_values)
         ]
         shard.store(rows) if what == "store" else shard.load([Entries.from_rows(rows)])
         model += rows

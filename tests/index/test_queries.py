@@ -15,12 +15,18 @@ def claim(**fields: int | bytes | None) -> Claim:
 
 
 def test_pages_become_columns_and_a_page_without_fingerprint_is_bare() -> None:
-    asked = Queries.of([claim(fingerprint=7, text_hash=1, tokens=9, scope=3), claim(fingerprint=None, text_hash=2)])
+    asked = Queries.of(
+        [
+            claim(fingerprint=7, text_hash=1, tokens=9, scope=3, site=4, title=5, title_words=2**63, doubt=1),
+            claim(text_hash=2),
+        ]
+    )
     assert len(asked) == 2
     assert (asked.fingerprint.tolist(), asked.bare.tolist()) == ([7, 0], [False, True])
     assert asked.text_hash.tolist() == [1, 2]
     assert asked.scope is not None
     assert asked.scope.tolist() == [3, 0]
+    assert asked.numbers.tolist() == [[9, 4, 5, 1, 0, 1 << 31], [0] * 6]
 
 
 @pytest.mark.parametrize("complete", [True, False], ids=["all columns", "those that must be there"])
@@ -30,7 +36,9 @@ def test_some_of_the_pages_have_the_same_columns(complete: bool) -> None:
         asked = Queries(asked.fingerprint, asked.bare, asked.text_hash)
     some = asked.among(np.array([False, True, False, True]))
     assert some.fingerprint.tolist() == [1, 3]
-    assert [column is None for column in (some.tokens, some.bands, some.sketch, some.scope)] == [not complete] * 4
+    optional = some.tokens, some.bands, some.sketch, some.scope, some.site, some.title, some.title_words, some.doubt
+    assert [column is None for column in optional] == [not complete] * 8
+    assert some.numbers.tolist() == ([[1, *[0] * 5], [3, *[0] * 5]] if complete else [[0] * 6] * 2)
 
 
 def found(exact: list[bool], by_sketch: list[bool], by_bytes: list[bool]) -> Found:

@@ -1,7 +1,8 @@
 """``python -m tests.local.crashes FOLDER``: processes that are killed at each moment of writing a state.
 
 In each, pages are judged durably one after the other until the process kills itself, at the n-th time that it writes,
-syncs or renames: before that, in the middle of what it writes, or after it. Under FOLDER each leaves a folder with its
+syncs or renames: before that, in the middle of what it writes, or after it. The last pages are of two shops with one
+text, of which a state knows by its blocks that it is a template's. Under FOLDER each leaves a folder with its
 state, and beside it a file with a byte for each verdict that was returned. Half of them begin with a state of so many
 small blocks that it is rewritten when it is opened; a page in these counts as one whose verdict was returned.
 """
@@ -16,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from tests.local.crawled import crawl
+from tests.local.crawled import crawl, network
 from worker.config import Settings
 from worker.local import Deduplicator, FetchedPage
 
@@ -24,7 +25,8 @@ SETTINGS: Final = Settings.model_validate({"features": {"units": "characters"}, 
 BEFORE: Final = 66
 """Pages in the state that is rewritten, one a block."""
 JUDGED: Final = 5
-PAGES: Final = [page for page, _ in crawl(3, BEFORE + JUDGED + 3)]
+SHOPS: Final = network(products=7)
+PAGES: Final = [*(page for page, _ in crawl(3, BEFORE - 6)), *SHOPS[: 6 + JUDGED + 3]]
 CRAWL: Final = [page for page, _ in crawl(4, 120)]
 TEXT: Final = "Saucers glide over the old harbour at night, says the master, and nobody knows where they land then"
 MOST_CALLS: Final = 40

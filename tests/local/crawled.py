@@ -84,17 +84,38 @@ def crawl(seed: int, count: int, *, odd: bool = False) -> Iterator[tuple[Fetched
                 yield page, now
 
 
-def shop(pages: int, common: int = 250, own: int = 30) -> list[FetchedPage]:
-    """Products of a shop in a template with a long text, so that they come out as one page."""
+def shop(pages: int, common: int = 250, own: int = 20) -> list[FetchedPage]:
+    """Products of a shop in a template with a long text, so that they come out as one page. The text says of each what
+    its title says, and the titles are alike: so nothing tells that it may be the shop's."""
     chance = random.Random(5)
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 9))) for _ in range(4000)]
     everywhere = " ".join(chance.choices(words, k=common))
     return [
         FetchedPage(
             f"https://shop.example/products/{name}-{number}",
-            f"<html><head><title>Shop | {name.title()} {number}</title></head><body><article><h1>{name}</h1>"
-            f"<p>{' '.join(chance.choices(words, k=own))}</p><p>{everywhere}</p></article></body></html>",
+            f"<html><head><title>Hand made harbour lamp {name} {number} | Shop</title></head><body><article>"
+            f"<h1>Lamp {name}</h1><p>A hand made harbour lamp {name}: {' '.join(chance.choices(words, k=own))}</p>"
+            f"<p>{everywhere}</p></article></body></html>",
             content_type="text/html",
         )
         for number, name in enumerate(chance.choices(words, k=pages))
+    ]
+
+
+def network(sites: int = 2, products: int = 150, text: int = 84) -> list[FetchedPage]:
+    """Shops of one network, in turn: all that they say of a product is one text of so many words, and each product has
+    a name that no other has, in any shop."""
+    chance = random.Random(11)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 9))) for _ in range(4000)]
+    everywhere, names = " ".join(words[:text]), words[text:]
+    return [
+        FetchedPage(
+            f"https://www.shop{site}.example/products/{name}",
+            f"<html><head><title>{name.title()} {names[-number - 1].title()} | Shop {site}</title></head>"
+            f"<body><article><p>{everywhere}</p></article></body></html>",
+            content_type="text/html",
+        )
+        for number in range(products)
+        for site in range(sites)
+        for name in names[sites * number + site : sites * number + site + 1]
     ]

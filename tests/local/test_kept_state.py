@@ -125,7 +125,7 @@ def test_a_state_of_other_settings_is_refused_and_can_be_opened_with_its_own(tmp
         local.judge("http://a.example/", text=TEXT)
     with pytest.raises(Refused, match=r"near\.k is 2 here and 3 there"):
         Deduplicator(tmp_path, settings(near={"k": 2}))
-    with pytest.raises(Refused, match=r"near\.threshold is 0\.8 here and 0\.6 there"):
+    with pytest.raises(Refused, match=r"near\.threshold is 0\.8 here and 0\.54 there"):
         Deduplicator(tmp_path, settings(near={"threshold": 0.8}))
     with Deduplicator(tmp_path, settings(topics={"shards": 3})) as local:  # says nothing about verdicts
         assert local.judged == 1

@@ -57,3 +57,10 @@ def test_a_dead_page_has_its_reason_and_the_detail_apart_and_the_url_that_was_gi
     claim = Claim(partition=0, offset=3, clock=0, url="", dead="bad-url: not an absolute URL: 'x'")
     verdict = Verdict.of(Decision((3, 0), claim, "dead", claim.dead or ""), "x")
     assert verdict == Verdict(url="x", kind="dead", reason="bad-url", detail="not an absolute URL: 'x'", number=3)
+
+
+def test_a_number_that_stands_for_a_url_is_no_title() -> None:
+    def told(title: int) -> str:
+        return Verdict.of(Decision((3, 0), replace(CLAIM, title=title), "unique", "first"), "").title_hash
+
+    assert [told(title) for title in (0, 0xAB, 0xAC)] == ["", "", "000000ac"]

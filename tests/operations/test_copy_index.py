@@ -18,7 +18,10 @@ from tests.simulation.schedule import Share
 from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, LOSE_BLOCKS, Page, batch
 from tests.stream.script import write as append
 from worker.errors import Refused
+from worker.fingerprint.near import SimHashNear
+from worker.fingerprint.scoped import DOUBTED, TEMPLATE, ScopedNear
 from worker.index.blocks import cover, pack_orders
+from worker.index.entries import Survivor
 from worker.messages import VERSIONS, Answer, Batch, Claim
 from worker.operations import copy_index
 from worker.operations.copy_index import Copied, copy, drained, refuse_used
@@ -64,17 +67,21 @@ def go(old: Beside, new: Beside, *without: str) -> Copied:
     )
 
 
-def survivors(stage: Beside) -> list[str]:
-    """The URLs in the index, in their order."""
-    entries = []
+def entries(stage: Beside) -> list[Survivor]:
+    """What the index holds, in its order."""
+    found = []
     for shard in range(stage.policy.shards):
-        found = cover(read_shard(TwinPlace(stage.world), shard).blocks)
-        assert not found.damaged
-        for survivor in found.entries():
-            text = Claim(partition=0, offset=0, clock=0, url="", fingerprint=survivor.fingerprint)
-            assert home_shard(text, stage.policy.shards) == shard or survivor.fingerprint is None
-            entries.append((survivor.order, survivor.url))
-    return [url for _, url in sorted(entries)]
+        covered = cover(read_shard(TwinPlace(stage.world), shard).blocks)
+        assert not covered.damaged
+        for survivor in covered.entries():
+            assert home_shard(survivor, stage.policy.shards) == shard
+            found.append(survivor)
+    return sorted(found)
+
+
+def survivors(stage: Beside) -> list[str]:
+    """Their URLs."""
+    return [survivor.url for survivor in entries(stage)]
 
 
 def grown(seed: int, **changes: Any) -> Beside:
@@ -104,6 +111,23 @@ def test_survivors_keep_their_order_in_any_number_of_shards_and_blocks(shards: i
     assert new.verdicts()[-2:] == ["http://a.example/ unique", "http://a.example/again duplicate http://a.example/"]
     new.share = Share(exact=False)  # the copied log does not say what the watermark and the claimed offsets were
     check_rebuilt(new)  # type: ignore[arg-type]
+
+
+def test_survivors_keep_their_sites_titles_and_marks() -> None:
+    near = ScopedNear(SimHashNear(1), least_across=9)
+    text = {"fingerprint": 0b1011, "text": 0b1011, "doubt": DOUBTED}
+    shop = [Page(f"http://shop.example/{title}", site=1, title=title, **text) for title in (2, 4, 6, 8, 10)]
+    old = Beside("", near=near).play(A, *shop, COMMIT, FLUSH).away()
+    new = another(old, near=near, shards=5)
+    go(old, new)
+    kept = [(one.url, one.site, one.title, one.doubt) for one in entries(new)]
+    assert kept == [(one.url, one.site, one.title, one.doubt) for one in entries(old)]
+    assert [doubt for *_, doubt in kept] == [0, DOUBTED, DOUBTED, TEMPLATE, TEMPLATE, TEMPLATE]
+    copies = [page._replace(url=f"{page.url}/print") for page in shop]
+    other = Page("http://other.example/", site=2, title=2, **text)
+    new.back(*copies, other, COMMIT)
+    named = [page.url for page in shop]
+    assert [line.split()[2] for line in new.verdicts()[-6:]] == [*named, named[0]]
 
 
 def test_what_has_changed_since_is_told_of_survivors_that_were_copied() -> None:

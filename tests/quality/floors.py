@@ -150,13 +150,13 @@ def _counts(
     unreadable: dict[str, PageError] = {}
     for key, document in labelled.documents.items():
         body = document.body.encode("utf-8", "replace")
-        meta = META[labelled.field].at(f"document:{key}")
+        meta = META[labelled.field].at(document.url or f"document:{key}")
         try:
             page = fingerprinter.read(body, meta)
         except PageError as error:
             unreadable[key] = error
             continue
-        made = {name: make(page.text, meta.url, body, page.bare, page.bound_to) for name, make in makers.items()}
+        made = {name: make(page, meta.url, body) for name, make in makers.items()}
         kept[key] = Kept(0.0, 0, {name: (value, 0.0) for name, value in made.items()})
     collection = Collection(kept, unreadable)
     for judge in methods:

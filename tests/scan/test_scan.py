@@ -17,7 +17,7 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
-from tests.local.crawled import shop
+from tests.local.crawled import network, shop
 from tests.scan.archives import some_pages, write_jsonl
 from tests.scan.inputs.row_files import row_files
 from tests.scan.inputs.warc.odd_archives import odd_archives
@@ -149,6 +149,37 @@ def test_killed_at_any_page_and_resumed_it_leaves_the_same_files(
         run(task(out, *archives, write=True), tell=die)
     assert run(task(out, *archives, write=True), resume=True, processes=1 + (at == 40)) is not None
     assert files(out) == files(whole)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_what_titles_told_is_known_wherever_a_scan_was_interrupted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, keeps: bool
+) -> None:
+    """Each of two shops has one text for all products. Perhaps the scan begins with a state that has seen some."""
+    monkeypatch.setattr(judging, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("worker.local.deduplicator.PAGES_AHEAD", 4)
+    pages = network(products=40)
+    first, second = (
+        write_jsonl(pages[:20], tmp_path / "first.jsonl"),
+        write_jsonl(pages[20:], tmp_path / "second.jsonl"),
+    )
+    state = tmp_path / "state"
+    if keeps:
+        assert run(task(tmp_path / "before", first, base=state, keeps=True)) is not None
+    chosen: dict[str, Any] = {"base": state} if keeps else {"old": (first,)}
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert run(task(whole, second, **chosen)) is not None
+    for at in (1, 3, 7, 12, 20):
+
+        def die(done: Done, at: int = at) -> None:
+            if done.pages == at:
+                raise Killed
+
+        with pytest.raises(Killed):
+            run(task(out, second, **chosen), resume=True, tell=die, processes=1 + at % 3)
+    assert run(task(out, second, **chosen), resume=True) is not None
+    assert files(out) == files(whole)
+    assert sum(row.verdict == "unique" for row in rows(whole)) == len(pages) - 20
 
 
 @pytest.mark.parametrize("at", [1, 14])

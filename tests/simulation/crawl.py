@@ -45,6 +45,22 @@ def _texts() -> tuple[Text, ...]:
 
 
 TEXTS = _texts()
+LEAST_ACROSS: Final = 15
+"""Tokens, as ``ScopedNear.least_across``: of these texts some have fewer."""
+
+
+TEMPLATES: Final = (15, 20)
+"""Texts that many pages of a titled crawl have."""
+
+
+def _site(url: str) -> int:
+    """One of two, or none."""
+    return sum(url.encode()) % 5 % 3
+
+
+def _title(url: str, chance: random.Random) -> int:
+    """One of a few, or one that stands for the URL."""
+    return chance.choice((2, 4, 6, 8, 10, 12, 2 * sum(url.encode()) + 1))
 
 
 @dataclass(frozen=True)
@@ -52,6 +68,7 @@ class Crawl:
     """What the pages of a crawl may be: how many, bits of their fingerprints, and how far copies may be apart.
 
     Of an ``accurate`` one they have sketches, bands and scopes. Of a ``hostile`` one some have impossible fetch times.
+    Of a ``titled`` one they have sites and titles, and most are of templates.
     """
 
     count: int
@@ -60,6 +77,7 @@ class Crawl:
     radius: int
     accurate: bool
     hostile: bool
+    titled: bool = False
 
     def pages(self, chance: random.Random, beside: random.Random) -> list[tuple[int, bytes, bytes]]:
         """The pages in the order in which they are published: (partition, key, value).
@@ -68,7 +86,7 @@ class Crawl:
         """
         urls = [f"http://{n}.example/" for n in range(max(3, self.count // chance.choice((1, 2, 4))))]
         centres = [chance.getrandbits(self.bits) for _ in range(max(2, len(urls) // 2))]
-        content: dict[str, tuple[str, int, int]] = {}
+        content: dict[str, tuple[str, int, int, str]] = {}
         scopes = beside.choice((1, 1, 2))
         pages = []
         for tick in range(self.count):
@@ -80,14 +98,24 @@ class Crawl:
                 kind = chance.random()
                 shown = "big" if kind < 0.02 else "dead" if kind < 0.06 else "bare" if kind < 0.16 else str(fingerprint)
                 text_hash = chance.randrange(3) if shown == "bare" else fingerprint
-                content[url] = shown, text_hash, beside.randrange(len(TEXTS)) if self.accurate else -1
-            shown, text_hash, text = content[url]
+                text = beside.randrange(len(TEXTS)) if self.accurate else -1
+                standing = ""
+                if self.titled:
+                    template = beside.randrange(2)
+                    if of_template := beside.random() < 0.7:
+                        fingerprint = centres[template] ^ (beside.random() < 0.2)
+                        shown, text = str(fingerprint), TEMPLATES[template]
+                    if shown != "bare":  # equal texts have equal fingerprints and equal sketches
+                        text_hash = (len(TEXTS) * fingerprint + text) % (1 << 64)
+                    standing = f"|{_site(url)}|{_title(url, beside)}|{int(of_template or beside.random() < 0.3)}"
+                content[url] = shown, text_hash, text, standing
+            shown, text_hash, text, standing = content[url]
             scope = sum(url.encode()) % scopes if self.accurate else 0
             fetched = chance.choice((str(4 * tick), str(4 * tick), str(max(0, 4 * tick - chance.randrange(60))), ""))
             if self.hostile and beside.random() < 0.1:
                 fetched = str(beside.choice(IMPOSSIBLE))
             partition = sum(url.encode()) % self.partitions
-            pages.append((partition, url.encode(), f"{shown}|{text_hash}|{fetched}|{text}|{scope}".encode()))
+            pages.append((partition, url.encode(), f"{shown}|{text_hash}|{fetched}|{text}|{scope}{standing}".encode()))
         return pages
 
 
@@ -99,12 +127,15 @@ class Shown(NamedTuple):
     fetched: int | None
     text: int
     scope: int
+    site: int = 0
+    title: int = 0
+    doubt: int = 0
 
     @classmethod
     def of(cls, record: Record) -> Shown:
         """Taken apart."""
-        fingerprint, text_hash, fetched, text, scope = (record.value or b"").decode().split("|")
-        return cls(fingerprint, int(text_hash), int(fetched) if fetched else None, int(text), int(scope))
+        fingerprint, text_hash, fetched, *others = (record.value or b"").decode().split("|")
+        return cls(fingerprint, int(text_hash), int(fetched) if fetched else None, *map(int, others))
 
 
 UNREADABLE: Final = {"dead": "parser-raised: in the script", "big": f"{OVERSIZE}: in the script"}
@@ -151,4 +182,7 @@ def claim_of(record: Record, ttl: int | None = None) -> Claim:
         sketch=text.sketch,
         bands=text.bands,
         scope=shown.scope,
+        site=shown.site,
+        title=shown.title,
+        doubt=shown.doubt,
     )

@@ -17,19 +17,23 @@ def records_of(queries: Queries) -> list[Survivor]:
     """The queries as ``near`` reads them, from their columns."""
     count = len(queries)
     bands, sketches = queries.bands, queries.sketch
-    tokens = [0] * count if queries.tokens is None else queries.tokens.tolist()
     scopes = [0] * count if queries.scope is None else queries.scope.tolist()
+    numbers = queries.numbers.tolist()
     return [
         Survivor(
             order=(-1, number),
             url="",
             fingerprint=None if queries.bare[number] else int(queries.fingerprint[number]),
             text_hash=int(queries.text_hash[number]),
-            tokens=tokens[number],
+            tokens=numbers[number][0],
             fetched=0,
             sketch=b"" if sketches is None or not sketches[number].any() else sketches[number].tobytes(),
             bands=b"" if bands is None or not bands[number].any() else bands[number].tobytes(),
             scope=scopes[number],
+            site=numbers[number][1],
+            title=numbers[number][2],
+            doubt=numbers[number][3],
+            title_words=numbers[number][4] | numbers[number][5] << 32,
         )
         for number in range(count)
     ]

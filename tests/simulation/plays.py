@@ -8,7 +8,17 @@ from typing import Final
 
 from tests.simulation import checks
 from tests.simulation.gap import Gap
-from tests.simulation.schedule import ACCURATE, HOLDERS, REAL, REAL_ACCURATE, SMALL, Scale, Schedule
+from tests.simulation.schedule import (
+    ACCURATE,
+    HOLDERS,
+    REAL,
+    REAL_ACCURATE,
+    REAL_TITLED,
+    SMALL,
+    TITLED,
+    Scale,
+    Schedule,
+)
 from tests.simulation.succession import Succession
 
 Play = Callable[[int], None]
@@ -22,9 +32,9 @@ def schedule(scale: Scale, seed: int) -> None:
     checks.check_written(played)
 
 
-def succession(seed: int) -> None:
+def succession(scale: Scale, seed: int) -> None:
     """Two generations, of which the second one takes over."""
-    Succession(seed).run().check()
+    Succession(seed, scale).run().check()
 
 
 def gap(seed: int) -> None:
@@ -36,8 +46,11 @@ PLAYS: Final[dict[str, Play]] = {
     "small": partial(schedule, SMALL),
     "holders": partial(schedule, HOLDERS),
     "accurate": partial(schedule, ACCURATE),
-    "succession": succession,
+    "titled": partial(schedule, TITLED),
+    "succession": partial(succession, SMALL),
+    "titled-succession": partial(succession, TITLED),
     "gap": gap,
     "real": partial(schedule, REAL),
     "real-accurate": partial(schedule, REAL_ACCURATE),
+    "real-titled": partial(schedule, REAL_TITLED),
 }

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tests.guarantees import Source, Violation
 from tests.oracle import Known
-from tests.simulation.crawl import Crawl, TableFingerprinting
+from tests.simulation.crawl import LEAST_ACROSS, Crawl, TableFingerprinting
 from tests.simulation.machine import Background, Machine
 from tests.simulation.memory_log import MemoryLog, Transaction, World, in_memory
 from tests.simulation.mishaps import MISHAPS, UPKEEP, change_roles
@@ -42,6 +42,7 @@ class Scale:
 
     ``accurate``: pages have sketches, bands and scopes, and are near by all of them. ``machines``: on how many of them
     the workers run; each may have a folder for snapshots. ``replicas``: how many holders a shard may have, drawn once.
+    ``titled``: pages have sites and titles, and most texts are those of templates.
     """
 
     workers: int = 3
@@ -57,14 +58,17 @@ class Scale:
     accurate: bool = False
     machines: int = 2
     replicas: tuple[int, ...] = (1, 2)
+    titled: bool = False
 
 
 SMALL = Scale()
 HOLDERS = replace(SMALL, replicas=(2,))
 ACCURATE = replace(SMALL, accurate=True)
+TITLED = replace(ACCURATE, titled=True)
 REAL = Scale(workers=4, shards=8, partitions=8, pages=600, bits=64, radius=3, flush_entries=40, claims_a_batch=32,
              steps=1500, real_index=True)  # fmt: skip
 REAL_ACCURATE = replace(REAL, accurate=True)
+REAL_TITLED = replace(REAL_ACCURATE, titled=True)
 
 
 @dataclass
@@ -105,7 +109,7 @@ class Schedule:
         shards = chance.randint(1, scale.shards)
         partitions = chance.randint(1, scale.partitions) if beside is None else beside.world.partitions
         k = chance.randint(min(scale.radius, 1), scale.radius)
-        self.near = ScopedNear(AccurateNear(k) if scale.accurate else SimHashNear(k))
+        self.near = ScopedNear(AccurateNear(k) if scale.accurate else SimHashNear(k), LEAST_ACROSS)
         self.ttl = chance.choice((None, chance.randint(3, 30), chance.randint(30, 90)))
         self.world: World = World(partitions=partitions, shards=shards, chance=chance)
         self.roles = random.Random(f"roles {seed}")
@@ -133,6 +137,7 @@ class Schedule:
             radius=k,
             accurate=scale.accurate,
             hostile=chance.random() < 0.25,
+            titled=scale.titled,
         )
         self.crawl = crawl.pages(chance, random.Random(seed))[::-1]
         self.share = Share()

@@ -17,10 +17,11 @@ from tests.simulation.memory_log import MemoryLog
 from tests.simulation.mishaps import forge
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.place import BrokeOff, TwinPlace
-from tests.simulation.schedule import SMALL, Schedule
+from tests.simulation.schedule import SMALL, Scale, Schedule
 from worker.errors import Refused, Stop
 from worker.index.blocks import unpack
-from worker.messages import Block, decode
+from worker.index.entries import Survivor
+from worker.messages import Block, Claim, Order, decode
 from worker.operations import copy_index, switch
 from worker.operations.switch import Generation
 from worker.stream.preflight import check_scheme
@@ -33,13 +34,20 @@ ATTEMPTS = 8
 """How often workers are started again because their index cannot be copied yet."""
 
 
+def _told(survivor: tuple[Order, Claim | Survivor]) -> tuple[str | int, ...]:
+    """What a copy must keep."""
+    _, kept = survivor
+    return kept.url, kept.site, kept.title, kept.doubt
+
+
 class Succession:
     """``run`` plays one of the two kinds to its end; the seed decides all of it."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, scale: Scale = SMALL) -> None:
         self.seed = seed
+        self.scale = scale
         self.chance = random.Random(seed)
-        self.old = Schedule(seed, SMALL)
+        self.old = Schedule(seed, scale)
         self.new = self._another()
         self.copied = self.chance.random() < 0.5
         self.forger = random.Random(f"forger {seed}")
@@ -74,7 +82,7 @@ class Succession:
 
     def _another(self) -> Schedule:
         """The next generation, with nothing in its topics."""
-        new = Schedule(self.chance.getrandbits(32), SMALL, beside=self.old)
+        new = Schedule(self.chance.getrandbits(32), self.scale, beside=self.old)
         new.policy = replace(new.policy, scheme=SCHEME_OF_NEW)
         return new
 
@@ -195,10 +203,8 @@ class Succession:
             for record in new.world.topics[INDEX, number].records
         ]
         copied = sorted((entry.order, entry) for block in blocks for entry in unpack(block))
-        if [entry.url for _, entry in copied] != [kept.url for _, kept in wanted]:
-            raise Violation(
-                f"J9: {[kept.url for _, kept in wanted]} are copied as {[entry.url for _, entry in copied]}"
-            )
+        if (found := list(map(_told, copied))) != (expected := list(map(_told, wanted))):
+            raise Violation(f"J9: {expected} are copied as {found}")
         for block in blocks:
             if (block.watermark, dict(block.claimed_up_to)) != (known.watermark, known.claimed_up_to):
                 raise Violation(f"J9: {known.watermark} and {known.claimed_up_to} are copied as {block}")

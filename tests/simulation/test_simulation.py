@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.columns import answer_of, void_of
+from tests.columns import answer_of, claims_of, void_of
 from tests.simulation.__main__ import main, violation
 from tests.simulation.checks import check, everything, recorded
 from tests.simulation.crawl import TEXTS, Shown
@@ -17,10 +17,10 @@ from tests.simulation.gap import Gap
 from tests.simulation.mishaps import OTHER
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.options import SCHEDULES
-from tests.simulation.schedule import ACCURATE, HOLDERS, SMALL, Schedule
+from tests.simulation.schedule import ACCURATE, HOLDERS, SMALL, TITLED, Schedule
 from tests.simulation.succession import Succession
 from worker.fingerprint.near import AccurateNear
-from worker.fingerprint.scoped import ScopedNear
+from worker.fingerprint.scoped import TEMPLATE, ScopedNear
 from worker.messages import Claim
 from worker.outcomes import VerdictRecord
 from worker.stream import log_follower as follower_module
@@ -64,6 +64,39 @@ def test_in_a_world_with_sketches_every_rule_is_the_reason_of_some_verdict() -> 
         seen.update(VerdictRecord.decode(record.value).reason for record in everything(world, VERDICTS))
     rules = ("first", "exact-text", "exact-bytes", "hamming", "sketch", "same-url", "no-features")
     assert all(seen[reason] > 3 for reason in rules), seen
+
+
+def test_no_schedule_of_a_small_world_with_sites_and_titles_breaks_a_promise() -> None:
+    found = broken(range(200), "titled")
+    assert not found, "\n".join(found)
+
+
+def test_no_schedule_of_a_world_of_real_sizes_with_sites_and_titles_breaks_a_promise() -> None:
+    found = broken(range(8), "real-titled")
+    assert not found, "\n".join(found)
+
+
+def test_in_a_few_titled_schedules_everything_occurs_that_the_rule_is_about() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(40):
+        schedule = Schedule(seed, TITLED).run()
+        log = recorded(schedule.world)
+        claims = {(offset, place): claim for offset, batch in log for place, claim in enumerate(claims_of(batch))}
+        seen.update(f"doubt {claim.doubt}" for claim in claims.values())
+        for record in everything(schedule.world, VERDICTS):
+            verdict = VerdictRecord.decode(record.value)
+            page = claims[verdict.order]
+            before = [claim for order, claim in claims.items() if order < verdict.order and claim.scope == page.scope]
+            alike = [claim for claim in before if schedule.near.near(claim, page)]
+            if verdict.verdict == "unique":
+                sites = {claim.site == page.site for claim in alike}
+                marked = [claim for claim in alike if TEMPLATE in (claim.doubt, page.doubt)]
+                seen["unique for its title"] += True in sites
+                seen["unique for a mark"] += any(claim.site != page.site for claim in marked)
+            elif page.doubt:
+                seen["copy of a doubted text"] += 1
+    wanted = ("doubt 0", "doubt 1", "doubt 2", "unique for its title", "unique for a mark", "copy of a doubted text")
+    assert all(seen[what] > 10 for what in wanted), seen
 
 
 @pytest.mark.parametrize("hedge", [0.0, 1e9])
@@ -111,6 +144,11 @@ def test_in_that_world_to_be_near_is_not_transitive() -> None:
 
 def test_over_two_generations_no_schedule_breaks_a_promise() -> None:
     found = broken(range(200), "succession")
+    assert not found, "\n".join(found)
+
+
+def test_over_two_generations_no_schedule_with_sites_and_titles_breaks_a_promise() -> None:
+    found = broken(range(60), "titled-succession")
     assert not found, "\n".join(found)
 
 

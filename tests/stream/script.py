@@ -44,6 +44,9 @@ class Page(NamedTuple):
     text: int = 0
     fetched: int | None = 0
     partition: int = 0
+    site: int = 0
+    title: int = 0
+    doubt: int = 0
 
     @property
     def bits(self) -> int:
@@ -55,7 +58,7 @@ class Page(NamedTuple):
     def value(self) -> bytes:
         shown = "bare" if self.fingerprint is None else str(self.fingerprint)
         fetched = "" if self.fetched is None else str(self.fetched)
-        return f"{shown}|{self.text}|{fetched}|-1|0".encode()
+        return f"{shown}|{self.text}|{fetched}|-1|0|{self.site}|{self.title}|{self.doubt}".encode()
 
 
 class Event(Enum):

@@ -17,6 +17,7 @@ from worker.messages import Batch, Claim
 from worker.verdict.claims import Claims
 
 U64 = st.integers(0, 2**64 - 1)
+U32 = st.integers(0, 2**32 - 1)
 I64 = st.integers(-(2**63), 2**63 - 1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NOT_ZERO = st.binary(min_size=SKETCH_BYTES, max_size=SKETCH_BYTES).filter(any)
@@ -34,6 +35,13 @@ CLAIMS = st.builds(
     sketch=st.just(b"") | NOT_ZERO,
     bands=st.just(b"") | NOT_ZERO,
     scope=U64,
+    canonical=U64,
+    status=st.integers(0, 2**16 - 1),
+    template=U32,
+    site=U32,
+    title=U32,
+    title_words=U64,
+    doubt=st.integers(0, 2),
 )
 TWO = [Claim(partition=0, offset=1, clock=5, url=url, language="en") for url in ("http://ä/", "b")]
 
@@ -56,7 +64,18 @@ def test_the_highest_claimed_offset_is_known_of_each_partition(rows: list[Claim]
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"partition": 2**31}, {"offset": 2**63}, {"tokens": -1}, {"text_hash": 2**64}, {"scope": -1}]
+    "wrong",
+    [
+        {"partition": 2**31},
+        {"offset": 2**63},
+        {"tokens": -1},
+        {"text_hash": 2**64},
+        {"scope": -1},
+        {"site": 2**32},
+        {"title": -1},
+        {"title_words": 2**64},
+        {"doubt": 256},
+    ],
 )
 def test_numbers_that_fit_into_no_column_are_an_error(wrong: dict[str, int]) -> None:
     with pytest.raises(OverflowError):

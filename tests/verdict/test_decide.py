@@ -22,7 +22,7 @@ from worker.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Claim, H
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision, decide, home_shard
 
-NEAR = ScopedNear(SimHashNear(1))
+NEAR = ScopedNear(SimHashNear(1), least_across=9)
 BATCH = 7
 SCHEME = b"scheme-8"
 
@@ -196,13 +196,24 @@ def test_shards_that_disagree_on_void_claims_stop_the_worker() -> None:
 
 
 URLS = [f"http://{n}.example/" for n in range(6)]
+standing = {
+    "site": st.sampled_from((0, 1, 2)),
+    "title": st.sampled_from((0, 2, 4, 7)),
+    "title_words": st.sampled_from((0, 0b111, 0b1110, 0b11100)),
+    "doubt": st.sampled_from((0, 0, 1, 2)),
+}
 claims = st.builds(
-    claim,
-    st.sampled_from(URLS),
-    st.none() | st.integers(0, 15) | st.integers(0, 15),
-    text=st.integers(0, 2),
-    dead=st.sampled_from((None, None, None, None, "parser-raised")),
-    offset=st.integers(0, 30),
+    lambda one, tokens, **fields: msgspec.structs.replace(one, tokens=tokens, **fields),
+    st.builds(
+        claim,
+        st.sampled_from(URLS),
+        st.none() | st.integers(0, 15) | st.integers(0, 15),
+        text=st.integers(0, 2),
+        dead=st.sampled_from((None, None, None, None, "parser-raised")),
+        offset=st.integers(0, 30),
+    ),
+    st.sampled_from((8, 9, 9)),
+    **standing,
 )
 
 
@@ -270,6 +281,7 @@ sketched = st.builds(
     sketch=st.sampled_from(SKETCHES),
     bands=st.sampled_from(BANDS),
     scope=st.integers(0, 1),
+    **standing,
 )
 hits = st.builds(
     hit, st.integers(0, 11), st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from(URLS),
@@ -303,11 +315,14 @@ def test_the_compiled_rule_is_the_definition(
         answer(*sorted(found, key=lambda hit: hit.place), shard=shard, void=sorted(void), seen=apart[shard])
         for shard, found in enumerate(stored)
     ]
-    decided(asked, *answers, near=ScopedNear(near))
+    decided(asked, *answers, near=ScopedNear(near, least_across=5))
 
 
+@pytest.mark.parametrize("titled", [False, True], ids=["announced", "each under a title"])
 @pytest.mark.parametrize("alike", ["all equal", "all of one band", "all of one text"])
-def test_a_full_batch_of_pages_that_crowd_in_one_place_is_decided_by_the_definition_too(alike: str) -> None:
+def test_a_full_batch_of_pages_that_crowd_in_one_place_is_decided_by_the_definition_too(
+    alike: str, titled: bool
+) -> None:
     chance = random.Random(alike)
     asked = [
         Claim(
@@ -320,6 +335,9 @@ def test_a_full_batch_of_pages_that_crowd_in_one_place_is_decided_by_the_definit
             tokens=9,
             sketch=chance.randbytes(SKETCH_BYTES - 1) + b"\x3f" if alike == "all of one band" else b"",
             bands=BANDS[1] if alike == "all of one band" else b"",
+            site=number // 40,
+            title=2 * number // 3 if titled else 0,
+            doubt=1 + number % 2 if titled else 0,
         )
         for number in range(120)
     ]

@@ -6,9 +6,11 @@ import random
 from collections import Counter
 
 import pytest
+from msgspec import structs
 
+from worker.index.queries import Queries
 from worker.messages import MAX_U64, Claim
-from worker.verdict.decide import home_shard
+from worker.verdict.decide import home_shard, home_shards
 
 
 def claim(fingerprint: int | None, text_hash: int = 0) -> Claim:
@@ -49,3 +51,32 @@ def test_every_shard_gets_its_share(kind: str, shards: int) -> None:
     assert set(homes) == set(range(shards))
     assert max(homes.values()) < 1.2 * count / shards
     assert min(homes.values()) > 0.8 * count / shards
+
+
+def test_one_doubted_text_under_many_titles_lives_in_all_shards_and_under_one_title_in_one() -> None:
+    doubted = [structs.replace(claim(77), doubt=1, title=number) for number in range(1, 4000)]
+    homes = Counter(home_shard(one, 8) for one in doubted)
+    assert len(homes) == 8
+    assert max(homes.values()) < 1.2 * len(doubted) / 8
+    template = structs.replace(doubted[0], doubt=2, site=5, tokens=3, url="another")
+    assert home_shard(template, 8) == home_shard(doubted[0], 8)
+
+
+def test_an_announced_text_lives_in_one_shard_under_any_title() -> None:
+    assert {home_shard(structs.replace(claim(77), title=number, site=number), 8) for number in range(99)} == {
+        home_shard(claim(77), 8)
+    }
+
+
+@pytest.mark.parametrize("shards", [1, 3, 8])
+def test_the_shards_of_columns_are_those_of_their_rows(shards: int) -> None:
+    chance = random.Random(shards)
+    rows = [
+        structs.replace(
+            claim(chance.choice((None, chance.getrandbits(64))), text_hash=chance.getrandbits(64)),
+            title=chance.choice((0, chance.getrandbits(32))),
+            doubt=chance.randrange(3),
+        )
+        for _ in range(500)
+    ]
+    assert home_shards(Queries.of(rows), shards).tolist() == [home_shard(row, shards) for row in rows]

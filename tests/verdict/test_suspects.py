@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from tests.columns import answer_of
 from worker.fingerprint.hashing import hash_text
@@ -33,7 +34,7 @@ def page(number: int, title: str | None = "", *, url: str = "", text: int = 0, t
         url=url or f"{SHOP}{template}/{number}",
         fingerprint=text,
         tokens=30,
-        title=0 if title is None else hash_text(spelled) & U32,
+        title=0 if title is None else hash_text(spelled) & U32 & ~1,
         template=hash_text(template) & U32,
     )
 
@@ -90,14 +91,15 @@ def test_twenty_copies_are_enough_and_nineteen_are_not() -> None:
         [page(number, f"Shop {number % 19}") for number in range(200)],
         [page(number, f"Shop {number // 2}") for number in range(200)],
         [page(number, None) for number in range(200)],
+        [replace(page(number), title=2 * number + 1) for number in range(200)],
         [page(number, url=f"http://copy{number}.example/p/{number}") for number in range(200)],
         [page(number, template=f"{number}") for number in range(200)],
         [page(number, url=SHOP + "p/1") for number in range(200)],
         [page(number, url=FIRST) for number in range(200)],
         [page(number % 12) for number in range(200)],
     ],
-    ids=["one title", "few titles", "titles twice", "no titles", "other hosts", "other templates", "one URL",
-         "refetches", "few pages often"],
+    ids=["one title", "few titles", "titles twice", "no titles", "URLs for titles", "other hosts", "other templates",
+         "one URL", "refetches", "few pages often"],
 )  # fmt: skip
 def test_copies_that_are_not_many_pages_of_one_template_under_titles_of_their_own_are_none(
     copies: list[Claim],

@@ -15,7 +15,7 @@ from worker.compose import parts
 from worker.compose.machine import PARSER_BYTES
 from worker.errors import UsageError
 from worker.fingerprint.sketch import BANDS, SKETCH_BYTES
-from worker.index.entries import COLUMNS, Entries
+from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.index.layout import Layout
 from worker.sizing.needs import LOAD, PAGES_A_SECOND_AND_CORE, PEAK, WITHOUT_COPIES, WORKER_BYTES, Crawl, Growth
 
@@ -42,6 +42,11 @@ PAGE_KB: Final = 42.0
 _FIRST_FETCHED: Final = 1_700_000_000_000
 _FETCHED_EVERY_MS: Final = 10
 """Between two pages, of which up to a thousand come out of turn."""
+
+_OF_A_PAGE: Final = ("site", "title", "doubt")
+"""Columns that may be left out, and that pages of sites have."""
+_DOUBTED: Final = 0.1
+"""Share of pages whose title says nothing of their text."""
 
 _KIB: Final = 1024
 _UNITS: Final = ("KiB", "MiB", "GiB", "TiB")
@@ -120,6 +125,8 @@ def computed_bytes(settings: Settings) -> int:
 def _of_an_entry(settings: Settings) -> Iterator[tuple[str, int]]:
     for name, dtype in COLUMNS.items():
         yield f"column {name}", dtype.itemsize
+    for name in _OF_A_PAGE:
+        yield f"column {name}", OPTIONAL[name].itemsize
     tables = len(Layout(settings.index.layout).arrangements)
     yield f"{tables} tables of a tag and a slot each", tables * (TAG_BYTES + SLOT_BYTES)
     if settings.near.track_changes:
@@ -238,4 +245,8 @@ def _random_entries(random: np.random.Generator, start: int, count: int) -> Entr
         fetched=_FIRST_FETCHED
         + (np.arange(start, start + count) + random.integers(0, 1000, count)) * _FETCHED_EVERY_MS,
         urls=("",) * count,
+        site=random.integers(1, 2**32, count, dtype=np.uint32),
+        title=random.integers(1, 2**32, count, dtype=np.uint32),
+        title_words=values(),
+        doubt=(random.random(count) < _DOUBTED).astype(np.uint8),
     )

@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from publicsuffixlist import PSLFILE, PublicSuffixList
-
 from worker.config import Settings
 from worker.errors import UsageError
 from worker.fingerprint.fingerprinter import Recipe
@@ -20,7 +18,7 @@ from worker.fingerprint.hashing import CONTENT
 from worker.fingerprint.key import KEYED, LEAST_BYTES, Key
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, Ratio, SimHashNear
 from worker.fingerprint.scheme import Scheme, Value, content_hash
-from worker.fingerprint.scoped import ScopedNear
+from worker.fingerprint.scoped import LEAST_ACROSS, RULE, ScopedNear
 from worker.fingerprint.sketch import SKETCH, slots_for
 from worker.index.layout import Layout
 from worker.index.shard import Shard
@@ -29,10 +27,10 @@ from worker.page.words.noise import NOISE_WORDS, NoiseWords
 from worker.page.words.normalise import NORMALISER, normalise
 from worker.page.words.segment import UserWord
 from worker.page.words.weigh import FEATURES, IdfTable
+from worker.sites import version as suffixes_version
 from worker.stream.partition.scopes import ScopeOf, everywhere, of_header, of_host, of_site
 from worker.urls import CANONICALIZATION
 
-SITE: Final = "site"
 MAX_IDF: Final = 1000.0
 """Far above the logarithm of any collection's size; what is larger is a mistake, and would overflow the weights."""
 
@@ -120,7 +118,8 @@ def scheme(settings: Settings, made: Recipe) -> Scheme:
             "equal pages": CONTENT,
             **_near_in_words(near(settings)),
             "near.scope": settings.near.scope,
-            "public suffixes": _suffixes_hash() if settings.near.scope == SITE else None,
+            "near: titles": f"{RULE}, {LEAST_ACROSS} tokens across sites",
+            "public suffixes": suffixes_version(),
             "near.ttl_days": settings.near.ttl_days,
             "near.track_changes": settings.near.track_changes,
             "topics.shards": settings.topics.shards,
@@ -149,7 +148,7 @@ def scope_of(settings: Settings, made: Recipe) -> ScopeOf:
         case "host":
             return of_host(key)
         case "site":
-            return of_site(PublicSuffixList().privatesuffix, key)
+            return of_site(key)
         case "header":
             return of_header(name, key)
     return everywhere
@@ -167,11 +166,6 @@ def _near_in_words(in_force: ScopedNear) -> dict[str, Value]:
         value = getattr(rule, name)
         words[f"near: {name.replace('_', ' ')}"] = "/".join(map(str, value)) if isinstance(value, Ratio) else value
     return words
-
-
-def _suffixes_hash() -> str:
-    """The list of public suffixes is that of the installed package; nothing is fetched."""
-    return content_hash(Path(PSLFILE).read_text("utf-8").splitlines())
 
 
 def _values_hash(of_words: Mapping[str, float] | None) -> str | None:

@@ -200,9 +200,10 @@ class NearSettings(Section):
         le=3,
     )
     threshold: float = setting(
-        0.6,
+        0.54,
         "accurate only: least similarity of two pages by their sketches, as the share of pairs of neighbouring words "
-        "that they have in common. `python -m worker calibrate` chooses it, and k, by labelled pages.",
+        "that they have in common; at least 0.6 where one has fewer than 50 tokens. `python -m worker calibrate` "
+        "chooses it, and k, by labelled pages.",
         ge=0.4,
         le=1,
     )

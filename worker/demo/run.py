@@ -179,10 +179,7 @@ class Demo:
             return fingerprinter.read(page.body, PageMeta(url=page.url, content_type=page.content_type))
 
         def explained(page: SitePage) -> Explained:
-            extracted = read(page)
-            return fingerprinter.explain(
-                extracted.text, page.url, body=page.body, bare=extracted.bare, title=extracted.bound_to
-            )
+            return fingerprinter.explain(read(page), page.url, body=page.body)
 
         self.console.print(tables.sums(expected))
         self.console.print(tables.sections(expected))

@@ -89,7 +89,7 @@ def board(article: Article, newer: Iterable[Link]) -> str:
     text = "\n".join(f"<p>{escape(paragraph)}</p>" for paragraph in article.paragraphs)
     return f"""<!DOCTYPE html>
 <html lang="{article.language}">
-<head><meta charset="utf-8"><title>{escape(article.title)} :: board</title></head>
+<head><meta charset="utf-8"><title>{escape(article.title)} - reader</title></head>
 <body>
 <header><nav><a href="/board/">board</a></nav></header>
 <main><section class="post"><h3>{escape(article.title)}</h3><div class="post-body">

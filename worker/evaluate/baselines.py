@@ -40,8 +40,8 @@ class Exact:
     name: str = "exact"
 
     def maker(self) -> Maker:
-        """Hashes of 64 bits; of an empty text that of its id, since emptiness makes no two pages alike."""
-        return lambda text, id, *_: hash_text(normalise(text) or f"\0{id}")
+        """Hashes of 64 bits; of an empty text that of its URL, since emptiness makes no two pages alike."""
+        return lambda page, url, body: hash_text(normalise(page.text) or f"\0{url}")
 
     @property
     def keeps(self) -> Any:
@@ -71,7 +71,7 @@ class LongestSentences:
 
     def maker(self) -> Maker:
         """Hashes of the longest different sentences, the longest first."""
-        return lambda text, *_: longest_sentences(text, max(self.n, MOST_SENTENCES))
+        return lambda page, url, body: longest_sentences(page.text, max(self.n, MOST_SENTENCES))
 
     @property
     def keeps(self) -> Any:
@@ -105,7 +105,7 @@ class Shingles:
 
     def maker(self) -> Maker:
         """Signatures, uint32 (128,); none of an empty text."""
-        return lambda text, *_: minhash(ngram_hashes(characters_and_words(normalise(text)), self.n))
+        return lambda page, url, body: minhash(ngram_hashes(characters_and_words(normalise(page.text)), self.n))
 
     @property
     def keeps(self) -> Any:
@@ -141,7 +141,7 @@ class Jaccard:
 
     def maker(self) -> Maker:
         """Sorted distinct hashes of the n-grams, uint64; none of an empty text."""
-        return lambda text, *_: np.unique(ngram_hashes(characters_and_words(normalise(text)), self.n))
+        return lambda page, url, body: np.unique(ngram_hashes(characters_and_words(normalise(page.text)), self.n))
 
     @property
     def keeps(self) -> Any:

@@ -13,6 +13,7 @@ from worker.evaluate.labels.labelled import META, Document, Field
 from worker.evaluate.methods import Method
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.messages import PageMeta
+from worker.page.extract import Extracted
 from worker.page.words.normalise import normalise
 from worker.pool.process_pool import ProcessPool
 
@@ -100,14 +101,13 @@ def collect(
                 extraction, tokens, by_method = result
                 kept[key] = Kept(extraction, tokens, dict(zip(names, by_method, strict=True)))
 
-    # The id stands in for a URL: it tells empty pages apart, and unlike a URL no two documents have the same.
     meta = META[compared]
     with pool:
         for key, document in documents.items():
             while not pool.capacity:
                 take(_WAIT_SECONDS)
             body = document.body.encode("utf-8", "replace")
-            pool.submit(key, body, meta.at(f"document:{key}"))
+            pool.submit(key, body, meta.at(document.url or f"document:{key}"))
         while pool.outstanding:
             take(_WAIT_SECONDS)
     return Collection(kept, unreadable)
@@ -120,7 +120,7 @@ class _Keeper:
         self._fingerprinter = Fingerprinter(recipe)
         self._makers = [method.maker() for method in methods]
         for make in self._makers:
-            make(_WARM_UP, "", b"", None)
+            make(Extracted(_WARM_UP, "utf-8"), "", b"")
 
     def __call__(self, body: bytes, meta: PageMeta) -> _Made:
         begun = time.thread_time()
@@ -129,7 +129,7 @@ class _Keeper:
         by_method = []
         for make in self._makers:
             begun = time.thread_time()
-            kept = make(page.text, meta.url, body, page.bare, page.bound_to)
+            kept = make(page, meta.url, body)
             by_method.append((kept, time.thread_time() - begun))
         tokens = len(self._fingerprinter.segmenter.all_tokens(normalise(page.text)))
         return extraction, tokens, tuple(by_method)

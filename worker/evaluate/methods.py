@@ -14,11 +14,12 @@ from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.measures import hamming
 from worker.fingerprint.near import AccurateNear, SimHashNear
+from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import SLOTS, agreement, similarity
+from worker.page.extract import Extracted
 
-Maker = Callable[..., Any]
-"""(text, an id that stands in for a page without any byte, its body, why the text is too bare for a fingerprint, the
-title that it is bound to) → what the method keeps of a page; picklable. The last two may be left out."""
+Maker = Callable[[Extracted, str, bytes], Any]
+"""(what was extracted of a page, its URL or what stands for it, its body) → what the method keeps of it; picklable."""
 
 
 class Call(NamedTuple):
@@ -84,7 +85,7 @@ class OfWorker:
 
     def maker(self) -> Maker:
         """The fingerprinter of the worker's parsing processes."""
-        return Fingerprinter(self.recipe).of_text
+        return Fingerprinter(self.recipe).of_extracted
 
     @property
     def keeps(self) -> Any:
@@ -96,20 +97,24 @@ class OfWorker:
         bare = a.fingerprint is None or b.fingerprint is None
         distance = None if bare else hamming(a.fingerprint or 0, b.fingerprint or 0)
         sketched = a.sketch and b.sketch
-        return Call(
-            self.near(a, b) is not None, distance, similarity(agreement(a.sketch, b.sketch)) if sketched else None
-        )
+        near = self._is_near(self.near, a, b)
+        return Call(near, distance, similarity(agreement(a.sketch, b.sketch)) if sketched else None)
+
+    @staticmethod
+    def _is_near(near: SimHashNear | AccurateNear, a: Fingerprinted, b: Fingerprinted) -> bool:
+        return near(a, b) is not None and ScopedNear(near).comparable(a, b)
 
     def kept_bytes(self, kept: Fingerprinted) -> int:
-        """Fingerprint, hash of the text, count of tokens; sketch and bands where the predicate reads them."""
-        return 8 + 8 + 4 + len(kept.sketch) + len(kept.bands)
+        """Fingerprint, hash of the text, count of tokens, what stands for site and title; sketch and bands where the
+        predicate reads them."""
+        return 8 + 8 + 4 + 4 + 4 + 8 + 1 + len(kept.sketch) + len(kept.bands)
 
     def sweep(self) -> Sweep:
         """The radius of ``simhash``, the least similarity of ``accurate``."""
         near = self.near
         if isinstance(near, SimHashNear):
             radii = {k: replace(near, k=k) for k in range(13)}
-            return Sweep("k", near.k, tuple(radii), lambda a, b, call, k: radii[k](a, b) is not None)
+            return Sweep("k", near.k, tuple(radii), lambda a, b, call, k: self._is_near(radii[k], a, b))
         least = {round(similarity(slots), 4): replace(near, threshold=slots) for slots in range(54, SLOTS + 1, 3)}
         chosen = similarity(near.threshold)
-        return Sweep("threshold", chosen, tuple(least), lambda a, b, call, value: least[value](a, b) is not None)
+        return Sweep("threshold", chosen, tuple(least), lambda a, b, call, value: self._is_near(least[value], a, b))

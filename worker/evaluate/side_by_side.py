@@ -91,7 +91,10 @@ def _side(side: Explained, name: str) -> dict[str, Any]:
         "sums": side.sums,
         "fingerprint": None if side.fingerprint is None else bit_string(side.fingerprint, side.bits),
         "no_fingerprint_because": side.reason,
-        "bound_to": side.bound_to,
+        "site": side.site_name,
+        "title": side.thing,
+        "doubt": side.doubt,
+        "shown_with": side.shown,
         "text_hash": f"{side.text_hash:016x}",
         "ordinary_hashes": {hashed: bit_string(value, side.bits) for hashed, value in side.ordinary.items()},
     }

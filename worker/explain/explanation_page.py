@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from worker.explain.lines import TITLES, numbers, spelled
+from worker.explain.lines import SHOWN, numbers, spelled
 from worker.explain.texts import how_much
 from worker.fingerprint.causes import Causes
 from worker.fingerprint.comparison import Comparison
@@ -150,8 +150,8 @@ def _bits(explanation: Explanation) -> Markup:
     shown = tag("div", *groups, class_="bits")
     if causes is None:
         return shown
-    if causes.titles:
-        return joined(shown, tag("p", f"{TITLES}."))
+    if causes.shown:
+        return joined(shown, tag("p", f"{SHOWN}."))
     moved = [
         [
             f"{bit.bit}",
@@ -176,7 +176,7 @@ def _digits(ours: str, theirs: str) -> Markup:
 
 
 def _places(causes: Causes | None) -> Markup:
-    if causes is None or causes.titles:
+    if causes is None or causes.shown:
         return tag("p", "Nothing is known of what holds slots and bands.")
     parts = []
     if causes.slots is not None:

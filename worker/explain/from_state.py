@@ -70,4 +70,8 @@ def as_explained(survivor: Survivor) -> Explained:
         ordinary={},
         sketch=survivor.sketch,
         bands=survivor.bands,
+        site=survivor.site,
+        title=survivor.title,
+        title_words=survivor.title_words,
+        doubt=survivor.doubt,
     )

@@ -12,7 +12,9 @@ from worker.fingerprint.conditions import NearRule
 from worker.fingerprint.sketch import BANDS, SLOTS
 from worker.report.difference import Run, TextDifference
 
-TITLES: Final = "the texts are bound to different titles, so that nothing of one is like anything of the other"
+SHOWN: Final = (
+    "the texts are shown with other pictures or numbers, so that nothing of one is like anything of the other"
+)
 
 
 def difference_lines(found: TextDifference) -> list[str]:
@@ -32,8 +34,8 @@ def cause_lines(causes: Causes | None, *, everything: bool = False) -> list[str]
     """Of each bit that differs its votes, and the features that moved it; then the n-grams of slots and bands."""
     if causes is None:
         return []
-    if causes.titles:
-        return [f"what moved them: {TITLES}"]
+    if causes.shown:
+        return [f"what moved them: {SHOWN}"]
     lines = ["bits that differ, their votes in A and B, and the features that moved them"]
     for bit in causes.bits:
         by = ", ".join(f"{share.feature} {share.change:+.2f}" for share in bit.by)

@@ -22,7 +22,7 @@ def cause_object(causes: Causes | None) -> dict[str, Any] | None:
     if causes is None:
         return None
     return {
-        "bound_to_different_titles": causes.titles,
+        "shown_with_different_things": causes.shown,
         "bits": [bit._asdict() | {"by": [share._asdict() for share in bit.by]} for bit in causes.bits],
         "slots": causes.slots,
         "bands": causes.bands,

@@ -63,11 +63,11 @@ class MovedPlaces(NamedTuple):
 
 @dataclass(frozen=True)
 class Causes:
-    """``titles``: the texts are bound to different titles, so that nothing of one is like anything of the other, and
-    there are no other causes. ``lengths`` are bands that take bigrams in one text and trigrams in the other. ``slots``
-    is None where one of the sketches holds the bigrams themselves: it has no slots then, or few."""
+    """``shown``: the texts are shown with other pictures or numbers, so that nothing of one is like anything of the
+    other, and there are no other causes. ``lengths`` are bands that take bigrams in one text and trigrams in the other.
+    ``slots`` is None where one of the sketches holds the bigrams themselves: it has no slots then, or few."""
 
-    titles: bool
+    shown: bool
     bits: tuple[MovedBit, ...]
     places: tuple[MovedPlaces, ...]
     lengths: tuple[int, ...]

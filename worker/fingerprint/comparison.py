@@ -8,6 +8,7 @@ from math import degrees
 from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.measures import BlockLayout, angle, blocks_in_common, cosine, hamming, share_of_equal_bits
 from worker.fingerprint.near import AccurateNear, Match, SimHashNear
+from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import agreement, as_keys
 
 
@@ -66,7 +67,7 @@ def compare(a: Explained, b: Explained, *, near: SimHashNear | AccurateNear, lay
         agreement=agreement(a.sketch, b.sketch) if sketched else None,
         bands=int((as_keys([a.bands]) == as_keys([b.bands])).sum()) if sketched else None,
         ordinary={name: hamming(value, b.ordinary[name]) for name, value in a.ordinary.items()},
-        match=near(a, b),
+        match=near(a, b) if ScopedNear(near).comparable(a, b) else None,
     )
 
 

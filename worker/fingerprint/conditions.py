@@ -14,6 +14,7 @@ from worker.fingerprint.near import (
     SimHashNear,
     SketchedRecord,
 )
+from worker.fingerprint.scoped import TEMPLATE, ScopedNear, TitledRecord, alike
 from worker.fingerprint.sketch import BANDS, SLOTS, agreement, as_keys, similarity
 
 
@@ -37,13 +38,33 @@ class NearRule(NamedTuple):
         return all(condition.holds for condition in self.conditions)
 
 
-def rules(near: SimHashNear | AccurateNear, a: SketchedRecord, b: SketchedRecord) -> tuple[NearRule, ...]:
+def rules(near: SimHashNear | AccurateNear, a: TitledRecord, b: TitledRecord) -> tuple[NearRule, ...]:
     """The rules of the predicate in their order: two records are near where one of them holds, and the first that does
     is the reason."""
     found = [_equal_texts(a, b) if a.fingerprint is None or b.fingerprint is None else _hamming(near, a, b)]
     if isinstance(near, AccurateNear):
         found.append(_sketch(near, a, b))
-    return tuple(found)
+    told = _comparable(ScopedNear(near), a, b)
+    return tuple(rule._replace(conditions=(*rule.conditions, told)) for rule in found)
+
+
+def _comparable(near: ScopedNear, a: TitledRecord, b: TitledRecord) -> Condition:
+    same_site = a.site == b.site != 0
+    if a.title == b.title and a.title != 0:
+        found = "their titles are the same"
+    elif same_site:
+        found = "one site, and "
+        if a.doubt or b.doubt:
+            found += "a text that its title does not announce, with another title"
+        else:
+            found += "titles alike" if alike(a.title_words, b.title_words) else "titles of other words"
+    else:
+        found = "two sites"
+        if max(a.doubt, b.doubt) >= TEMPLATE:
+            found += ", and a text under several titles of one"
+        elif a.doubt or b.doubt:
+            found += f", and a text that its title does not announce; at least {near.least_across} tokens are needed"
+    return Condition("their texts are their own, by titles and sites", found, near.comparable(a, b))
 
 
 def _equal_texts(a: NearRecord, b: NearRecord) -> NearRule:
@@ -72,13 +93,14 @@ def _hamming(near: SimHashNear | AccurateNear, a: SketchedRecord, b: SketchedRec
 
 
 def _sketch(near: AccurateNear, a: SketchedRecord, b: SketchedRecord) -> NearRule:
+    least, ratio = near.sketch_rule(a.tokens, b.tokens)
     common = int((as_keys([a.bands]) == as_keys([b.bands])).sum()) if a.bands and b.bands else 0
     return NearRule(
         SKETCH,
         (
             Condition("a band in common", f"{common} of {BANDS}", common > 0),
-            _agreement(near.threshold, a, b),
-            _tokens(near.sketch_ratio, a, b),
+            _agreement(least, a, b),
+            _tokens(ratio, a, b),
         ),
     )
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from worker.fingerprint.scoped import TEMPLATE
 from worker.messages import SKETCH_BYTES
 
 UInt64 = Annotated[int, Meta(ge=0)]
@@ -23,8 +24,9 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
     tokens; for the body's bytes where there is none, and for the URL where the body is empty: emptiness makes no two
     pages alike. ``tokens`` counts ``characters_and_words``. ``sketch`` and ``bands`` are 32 bytes each, none where
     there is no fingerprint or the recipe asks for none. ``canonical`` is the 64-bit hash of the URL that the page calls
-    its own, ``title`` and ``template`` 32 bits that stand for its title and for the template of its URL, with the host;
-    0 where there is none.
+    its own, ``template`` 32 bits that stand for the template of its URL, with the host; 0 where there is none.
+    ``site``, ``title``, ``title_words`` and ``doubt`` are as of ``worker.fingerprint.scoped``, but that no single page
+    tells a template's text.
     """
 
     fingerprint: UInt64 | None
@@ -35,8 +37,11 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
     sketch: bytes = b""
     bands: bytes = b""
     canonical: UInt64 = 0
-    title: UInt32 = 0
     template: UInt32 = 0
+    site: UInt32 = 0
+    title: UInt32 = 0
+    title_words: UInt64 = 0
+    doubt: Annotated[int, Meta(ge=0, le=1)] = 0
 
     def __post_init__(self) -> None:
         if len(self.sketch) not in (0, SKETCH_BYTES) or len(self.bands) not in (0, SKETCH_BYTES):
@@ -44,9 +49,13 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
                 f"a sketch of {len(self.sketch)} and bands of {len(self.bands)} bytes: each has {SKETCH_BYTES} or none"
             )
 
-    def of_page(self, *, canonical: int, title: int, template: int) -> Fingerprinted:
-        """The same with what no text tells."""
-        return msgspec.structs.replace(self, canonical=canonical, title=title, template=template)
+    def with_address(self, *, canonical: int, template: int) -> Fingerprinted:
+        """The same with what its URLs tell."""
+        return msgspec.structs.replace(self, canonical=canonical, template=template)
+
+    def with_title(self, *, site: int, title: int, title_words: int, doubt: int) -> Fingerprinted:
+        """The same with what its site and its title tell."""
+        return msgspec.structs.replace(self, site=site, title=title, title_words=title_words, doubt=doubt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +66,8 @@ class Explained:
     (word, or two words with a blank between, and their weight) by falling weight, ``sums`` the votes of each bit in
     units of those weights, most significant bit first. ``ordinary`` holds by name what hashes make of the same
     normalised text that know no similarity, as wide as the fingerprint. ``sketch`` and ``bands`` as of
-    ``Fingerprinted``. ``bound_to`` is what pages must have to be near to this one, as ``Extracted.bound_to``.
+    ``Fingerprinted``. ``site_name`` is the registered domain, ``thing`` what is compared of the title, and ``site``,
+    ``title``, ``title_words`` and ``doubt`` are what stands for these in a claim; ``shown`` as of ``Extracted``.
     ``text`` is what all that was made of, and ``units`` are the tokens whose n-grams the sketch is made of.
     """
 
@@ -73,16 +83,29 @@ class Explained:
     ordinary: Mapping[str, int]
     sketch: bytes = b""
     bands: bytes = b""
-    bound_to: str | None = None
+    shown: tuple[str, ...] = ()
+    site_name: str = ""
+    thing: str = ""
+    site: int = 0
+    title: int = 0
+    title_words: int = 0
+    doubt: int = 0
     text: str = ""
     units: tuple[str, ...] = ()
 
     @property
     def bounds(self) -> str:
         """What it is bound to, in words; empty where it is not."""
-        title, *shown = (self.bound_to or "").split("\n")
-        told = [f"of its title: {title}"] * bool(title) + [f"with what it shows: {', '.join(shown)}"] * bool(shown)
-        return f"near only to pages {', '.join(told)}" if told else ""
+        told = []
+        if self.doubt:
+            site = self.site_name or "its site"
+            named = f": {self.thing}" if self.thing else ", and it has none" if self.title & 1 else ""
+            near = f"near only to pages of its title{named}"
+            doubted = f"its title does not announce its text, so on {site} {near}"
+            told.append(f"a text under several titles of {site}, so {near}" if self.doubt >= TEMPLATE else doubted)
+        if self.shown:
+            told.append(f"near only to texts shown with {', '.join(self.shown)}")
+        return "; ".join(told)
 
     def encode(self) -> bytes:
         """As JSON: MessagePack has no numbers of 128 bits."""

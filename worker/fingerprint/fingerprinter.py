@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
@@ -13,16 +13,18 @@ from worker.fingerprint.fast import TextReader, sketch_and_bands
 from worker.fingerprint.fingerprinted import Explained, Fingerprinted
 from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_bytes, hash_content, hash_text, hash_words
 from worker.fingerprint.key import Key
+from worker.fingerprint.scoped import ANNOUNCED, DOUBTED
 from worker.fingerprint.simhash import as_ints, simhash_vectorised, simhash_votes
 from worker.fingerprint.sketch import bands, numbering_of, sketch
 from worker.messages import PageMeta
-from worker.page.canonical import NamedAddresses, canonical_link, resolved
+from worker.page.canonical import NamedByHead, canonical_link, resolved
 from worker.page.extract import MAX_BYTES, Extracted, Extractor, extract, from_text
 from worker.page.words.noise import NOISE_WORDS, NoiseWords
 from worker.page.words.normalise import normalise
 from worker.page.words.scripts import language
 from worker.page.words.segment import Engine, Segmenter, UserWord, characters_and_words, dictionary, said_once
 from worker.page.words.weigh import SCALE, Features, Weights, parse_tagged, weigh_text
+from worker.sites import server_or_site
 from worker.url_templates import address_of
 from worker.urls import canonical_url
 
@@ -135,26 +137,49 @@ class Fingerprinter:
         """
         page = self.read(body, meta)
         canonical = 0 if meta.form == "text" else _hash_of_canonical(page.named, body, meta.url)
-        found = self.of_text(page.text, meta.url, body, page.bare, page.bound_to)
-        title, template = _hash_of_title(page.title), _hash_of_template(meta.url)
-        return found.of_page(canonical=canonical, title=title, template=template)
+        return self.of_extracted(page, meta.url, body).with_address(
+            canonical=canonical, template=_hash_of_template(meta.url)
+        )
+
+    def of_extracted(self, page: Extracted, url: str, body: bytes) -> Fingerprinted:
+        """The fingerprint of a page's text, with what its site and its title tell."""
+        found = self.of_text(page.text, url, body, page.bare, page.shown)
+        return found.with_title(**self.standing(page, url))
+
+    def standing(self, page: Extracted, url: str) -> dict[str, int]:
+        """``site``, ``title``, ``title_words`` and ``doubt`` of a page (``worker.fingerprint.scoped``).
+
+        ``title`` is even where there is one. A doubted page without, as one under its site's name, has an odd number in
+        place of it that stands for its URL: it agrees with itself, fetched again.
+        """
+        site = server_or_site(url)
+        of_site = int(hash_words([site], key=self._tokens_key)[0]) & _U32 or 1 if site else 0
+        title, words = 0, 0
+        if page.thing.tokens:
+            hashes = hash_words(page.thing.tokens, key=self._tokens_key)
+            title = hash_content(hashes, b"", "", self._content_key) & _U32 - 1 or 2
+            for place in as_ints(hash_words(page.thing.words, key=self._tokens_key)):
+                words |= 1 << (place & 63)
+        elif page.doubted:
+            title = int(hash_words([url], key=self._tokens_key)[0]) & _U32 | 1
+        return {"site": of_site, "title": title, "title_words": words, "doubt": DOUBTED if page.doubted else ANNOUNCED}
 
     def of_text(
-        self, text: str, url: str, body: bytes | None = None, bare: str | None = None, title: str | None = None
+        self, text: str, url: str, body: bytes | None = None, bare: str | None = None, shown: Sequence[str] = ()
     ) -> Fingerprinted:
         """The fingerprint of a text. In compiled steps where it can be.
 
-        A ``bare`` text has none, for the reason given. With a ``title``, as ``Extracted.bound_to``, the text is bound
-        to it: as near to texts with the same as without, and near to no other. Where the text has no token, the
-        ``body`` that it was taken from stands for the page, all of it: by default the text in UTF-8. Where that is
-        empty, the ``url`` does.
+        A ``bare`` text has none, for the reason given. With what it is ``shown`` with, as ``Extracted.shown``, it is as
+        near to texts with the same as without, and near to no other. Where the text has no token, the ``body`` that it
+        was taken from stands for the page, all of it: by default the text in UTF-8. Where that is empty, the ``url``
+        does.
         """
         if self._reader is None:
-            return self.by_definition(text, url, body, bare, title)
+            return self.by_definition(text, url, body, bare, shown)
         self.begin(SEGMENT)
         read = self._reader.read(text)
         self.begin(FINGERPRINT)
-        mask = self._mask(title)
+        mask = self._mask(shown)
         units = read.units ^ np.uint64(mask)
         fingerprint, features = self._reader.simhash(read)
         reason = bare or self._too_few(features)
@@ -171,7 +196,7 @@ class Fingerprinter:
         )
 
     def by_definition(
-        self, text: str, url: str, body: bytes | None = None, bare: str | None = None, title: str | None = None
+        self, text: str, url: str, body: bytes | None = None, bare: str | None = None, shown: Sequence[str] = ()
     ) -> Fingerprinted:
         """The same in readable steps."""
         self.begin(SEGMENT)
@@ -180,7 +205,7 @@ class Fingerprinter:
         features = self._weigh(reading)
         reason = bare or self._too_few(len(features.words))
         sketched = self.recipe.sketched and not reason
-        mask = self._mask(title)
+        mask = self._mask(shown)
         units = reading.hashes ^ np.uint64(mask)
         return Fingerprinted(
             fingerprint=None if reason else self._fingerprint(features) ^ mask,
@@ -194,26 +219,26 @@ class Fingerprinter:
 
     def explain(
         self,
-        text: str,
+        page: Extracted,
         url: str,
         bits: int = WORD_BITS,
         body: bytes | None = None,
-        bare: str | None = None,
-        title: str | None = None,
         words: Sequence[str] | None = None,
     ) -> Explained:
-        """The same with every step, at any width from 8 to 128 bits. ``words``, where they are given, take the place
-        of those that the text would be cut into; noise words and punctuation are left out of them as ever.
+        """The same of a page's text with every step, at any width from 8 to 128 bits. ``words``, where they are given,
+        take the place of those that the text would be cut into; noise words and punctuation are left out of them as
+        ever.
 
         Raises:
             ValueError: a width that the recipe's hash does not have.
         """
+        text = page.text
         reading = self._read(text, words)
         features = self._weigh(reading)
         hashes = hash_words(features.words, algorithm=self.recipe.hash, bits=bits, key=self._features_key)
-        reason = bare or self._too_few(len(features.words))
+        reason = page.bare or self._too_few(len(features.words))
         weighted = zip(features.words, (features.weights / SCALE).tolist(), strict=True)
-        mask = self._mask(title)
+        mask = self._mask(page.shown)
         units = reading.hashes ^ np.uint64(mask)
         return Explained(
             bits=bits,
@@ -231,7 +256,10 @@ class Fingerprinter:
             },
             sketch=sketch(units, self._numbering) if self.recipe.sketched and not reason else b"",
             bands=bands(units, self._numbering) if self.recipe.sketched and not reason else b"",
-            bound_to=title,
+            shown=page.shown,
+            site_name=server_or_site(url),
+            thing=" ".join(page.thing.tokens),
+            **self.standing(page, url),
             text=text.encode(errors="replace").decode(),
             units=tuple(reading.units),
         )
@@ -286,16 +314,12 @@ class Fingerprinter:
         hashes = hash_words(features.words, algorithm=self.recipe.hash, key=self._features_key)
         return simhash_vectorised(hashes, features.weights)
 
-    def _mask(self, title: str | None) -> int:
-        """64 bits by which pages bound to something else are far, and those to the same as near as their texts."""
-        if title is None:
+    def _mask(self, shown: Sequence[str]) -> int:
+        """64 bits by which texts shown with something else are far, and those with the same as near as their texts."""
+        if not shown:
             return 0
-        first, *others = title.split("\n")
-        tokens = [token for token in self._tokens_of(first) if not any(map(str.isdigit, token))]
-        for other in others:
-            tokens += ["\n", *self._tokens_of(other)]
-        hashes = hash_words(tokens, key=self._tokens_key)
-        return hash_content(hashes, b"", "", self._content_key) if tokens else 0
+        tokens = [token for each in shown for token in ("\n", *self._tokens_of(each))]
+        return hash_content(hash_words(tokens, key=self._tokens_key), b"", "", self._content_key)
 
     def _tokens_of(self, text: str) -> list[str]:
         return characters_and_words(normalise(text, fold_traditional=self.recipe.fold_traditional))
@@ -324,27 +348,21 @@ class Explainer:
         """
         page = self.fingerprinter.read(body, meta)
         words = parse_tagged(page.text) if self.tagged else None
-        text = page.text if words is None else " ".join(words)
-        explained = self.fingerprinter.explain(text, meta.url, self.bits, body, page.bare, page.bound_to, words)
-        return explained.encode()
+        if words is not None:
+            page = replace(page, text=" ".join(words))
+        return self.fingerprinter.explain(page, meta.url, self.bits, body, words).encode()
 
 
 def _unheard(stage: str) -> None:
     """Nobody keeps time."""
 
 
-def _hash_of_canonical(named: NamedAddresses | None, body: bytes, url: str) -> int:
+def _hash_of_canonical(named: NamedByHead | None, body: bytes, url: str) -> int:
     found = canonical_link(body, url) if named is None else resolved(named, url)
     try:
         return 0 if found is None else hash_bytes(canonical_url(found).encode())
     except ValueError:
         return 0
-
-
-def _hash_of_title(title: str | None) -> int:
-    """Of two titles the same where they differ in case and blanks alone; 0 for none."""
-    spelled = " ".join((title or "").casefold().split())
-    return hash_text(spelled) & _U32 or 1 if spelled else 0
 
 
 def _hash_of_template(url: str) -> int:

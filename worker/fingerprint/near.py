@@ -30,9 +30,15 @@ EXACT_BYTES: Final = "exact-bytes"
 HAMMING: Final = "hamming"
 SKETCH: Final = "sketch"
 
-THRESHOLD: Final = 90
-"""Least agreement of two sketches: an estimated similarity of .60, an exact one of .552. Where three in ten tokens were
-changed in one place, .54 of the bigrams are still the same."""
+THRESHOLD: Final = 84
+"""Least agreement of two sketches: an estimated similarity of .54. Of copies on pages of the open web some have
+comments or teasers besides, and as much of another page's text in common as that has no other pair that was
+labelled."""
+
+SHORT: Final = 50
+"""Tokens below which a text is short: most strings of a program's menus have as much in common with others of it."""
+SHORT_THRESHOLD: Final = 90
+"""Least agreement where one text is short: an estimated similarity of .60."""
 
 HAMMING_THRESHOLD: Final = 71
 """Least agreement of the sketches of pages with close fingerprints: an estimated similarity of .40, eight standard
@@ -55,7 +61,11 @@ class Ratio(NamedTuple):
 ANY_RATIO: Final = Ratio(0, 1)
 HAMMING_RATIO: Final = Ratio(3, 5)
 """Unrelated pages whose fingerprints are close by chance seldom have as many tokens; edited copies do."""
-SKETCH_RATIO: Final = Ratio(3, 4)
+SKETCH_RATIO: Final = Ratio(3, 5)
+"""With 3/4, two in five of the copies that are lost on pages of the open web are: what one side has besides, such as
+comments, is up to two fifths of it."""
+SHORT_RATIO: Final = Ratio(3, 4)
+"""The same where one text is short."""
 
 
 class NearRecord(Protocol):
@@ -116,7 +126,8 @@ class SimHashNear:
 @dataclass(frozen=True)
 class AccurateNear:
     """Near by ``SimHashNear`` and at least ``hamming_threshold`` equal slots of the sketches; or a band's key in
-    common, at least ``threshold`` equal slots, and counts of tokens in at least the ``sketch_ratio``.
+    common, at least ``threshold`` equal slots, and counts of tokens in at least the ``sketch_ratio``. Where a text has
+    fewer than ``short`` tokens, it is the ``short_threshold``, if that is more, and the ``short_ratio``.
 
     The first rule asks nothing of the sketches where a page has none, or where the texts are equal.
     """
@@ -126,19 +137,29 @@ class AccurateNear:
     ratio: Ratio = HAMMING_RATIO
     sketch_ratio: Ratio = SKETCH_RATIO
     hamming_threshold: int = HAMMING_THRESHOLD
+    short_threshold: int = SHORT_THRESHOLD
+    short_ratio: Ratio = SHORT_RATIO
+    short: int = SHORT
 
     def __call__(self, a: SketchedRecord, b: SketchedRecord) -> Match | None:
         """How ``a`` and ``b`` are near, or None; the first of the rules that holds is the reason."""
         match = SimHashNear(self.k, self.ratio)(a, b)
         if match is not None and self._agree_enough(a, b):
             return match
-        if not self.sketch_ratio.allows(a.tokens, b.tokens) or not share_a_band(a.bands, b.bands):
+        least, ratio = self.sketch_rule(a.tokens, b.tokens)
+        if not ratio.allows(a.tokens, b.tokens) or not share_a_band(a.bands, b.bands):
             return None
-        if agreement(a.sketch, b.sketch) < self.threshold:
+        if agreement(a.sketch, b.sketch) < least:
             return None
         if a.fingerprint is None or b.fingerprint is None:
             return Match(None, SKETCH)
         return Match((a.fingerprint ^ b.fingerprint).bit_count(), SKETCH)
+
+    def sketch_rule(self, a: int, b: int) -> tuple[int, Ratio]:
+        """Least agreement of sketches, and least ratio, of texts of so many tokens."""
+        if min(a, b) >= self.short:
+            return self.threshold, self.sketch_ratio
+        return max(self.threshold, self.short_threshold), self.short_ratio
 
     def _agree_enough(self, a: SketchedRecord, b: SketchedRecord) -> bool:
         if not a.sketch or not b.sketch or a.text_hash == b.text_hash:

@@ -1,14 +1,60 @@
-"""Which pages are compared at all: those of one scope, such as one site."""
+"""Which pages of near texts are near: those of one scope, unless a text may be its site's rather than the page's.
+
+What was taken for a page's content may stand on other pages of its site as well: an appeal, a table of contents, what a
+shop says of all that it sells. Where the title says nothing that the text says, the text is *doubted*
+(``worker.page.main_text.title``). Titles tell such pages of one site apart, and copies on one site have one title. They
+do not tell pages of two sites apart, for each site writes its own name there: equal content on two sites is a copy,
+whatever the titles say, unless it was seen under several titles of one site. Then it is a *template*'s.
+
+Texts that are announced may be a template's in their larger part, too: where two of one site have titles with next to
+nothing in common, both announced, most of each text is the site's.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
-from worker.fingerprint.near import AccurateNear, Match, SimHashNear, SketchedRecord
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.fingerprint.near import SHORT, AccurateNear, Match, SimHashNear, SketchedRecord
+
+RULE: Final = "titles-within-sites-1"
+"""Name of the rule; a part of the scheme, so change it when the rule changes."""
+
+ANNOUNCED: Final = 0
+DOUBTED: Final = 1
+TEMPLATE: Final = 2
+"""A text that stands under several titles of its site, as far as who claims the page has seen: of a doubted text all
+other titles count, of an announced one those that are not alike."""
+
+LEAST_ACROSS: Final = SHORT
+"""Tokens of a doubted text, or of one compared with it, from which on it is a copy where two sites have it. Shorter
+ones are what all shops say: that an article is sold out, or a page was moved."""
 
 
-class ScopedRecord(SketchedRecord, Protocol):
+class TitledRecord(SketchedRecord, Protocol):
+    """What tells of a page whether its text is its own."""
+
+    @property
+    def site(self) -> int:
+        """32 bits that stand for the registered domain, 0 where it is not known."""
+
+    @property
+    def title(self) -> int:
+        """32 bits that stand for the title without the site's name, 0 for none."""
+
+    @property
+    def title_words(self) -> int:
+        """64 bits, one set for each word of that title by its hash; 0 for none."""
+
+    @property
+    def doubt(self) -> int:
+        """``ANNOUNCED``, ``DOUBTED`` or ``TEMPLATE``."""
+
+
+class ScopedRecord(TitledRecord, Protocol):
     """What ``ScopedNear`` reads of a page."""
 
     @property
@@ -18,10 +64,53 @@ class ScopedRecord(SketchedRecord, Protocol):
 
 @dataclass(frozen=True)
 class ScopedNear:
-    """``near`` between pages of one scope; pages of two scopes are never near. Symmetric and pure as ``near`` is."""
+    """``near`` between pages of one scope that are comparable: their titles are the same; or they are of one site,
+    neither text is doubted, and the titles are alike; or they are of two sites, and neither text is doubted, or none is
+    a template's and each has ``least_across`` tokens and more.
+
+    Symmetric and pure as ``near`` is.
+    """
 
     near: SimHashNear | AccurateNear
+    least_across: int = LEAST_ACROSS
 
     def __call__(self, a: ScopedRecord, b: ScopedRecord) -> Match | None:
         """How ``a`` and ``b`` are near, or None."""
-        return self.near(a, b) if a.scope == b.scope else None
+        return self.near(a, b) if a.scope == b.scope and self.comparable(a, b) else None
+
+    def comparable(self, a: TitledRecord, b: TitledRecord) -> bool:
+        """Whether their texts tell of these pages, rather than of their sites."""
+        if a.title == b.title and a.title != 0:
+            return True
+        if a.site == b.site != 0:
+            return a.doubt == b.doubt == ANNOUNCED and alike(a.title_words, b.title_words)
+        if a.doubt == b.doubt == ANNOUNCED:
+            return True
+        return max(a.doubt, b.doubt) < TEMPLATE and min(a.tokens, b.tokens) >= self.least_across
+
+    def is_alone(self, page: TitledRecord) -> bool:
+        """Whether it is near to pages of its own title at most, so that an index need not find it by its text alone."""
+        return page.doubt >= TEMPLATE or (page.doubt == DOUBTED and page.tokens < self.least_across)
+
+
+def alike(a: int, b: int) -> bool:
+    """Whether the words of two titles, as bits, have more than half of the fewer ones in common; or one has no title.
+
+    Long titles set so many bits that some are alike by chance: then their texts decide.
+    """
+    return a == 0 or b == 0 or 2 * (a & b).bit_count() > min(a.bit_count(), b.bit_count())
+
+
+def title_masks(titles: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """64 bits for each of n titles, another 64 for each; 0 for none. By XOR with them equal texts under many titles
+    come to lie as far apart as if they were unrelated.
+
+    The last steps of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+    """
+    mixed = titles.astype(np.uint64) * _GOLDEN
+    mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ mixed >> np.uint64(31)
+
+
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)

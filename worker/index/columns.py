@@ -16,7 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
-from worker.index.kernels.plan import COLUMN_COUNT, COLUMN_WORDS, SCOPE, SKETCH, SKETCH_WORDS, URL
+from worker.index.kernels.plan import (
+    COLUMN_COUNT,
+    COLUMN_WORDS,
+    DOUBT,
+    SCOPE,
+    SITE,
+    SKETCH,
+    SKETCH_WORDS,
+    TITLE,
+    TITLE_WORDS,
+    URL,
+)
 
 _RING: Final = 1 << 15
 """Chunks that may be alive at once; with 2^16 entries each, 2^31 entries."""
@@ -32,10 +43,16 @@ PLACES: Final = {
     "url_hash": URL,
     "fetched": 8,
     "scope": SCOPE,
+    "site": SITE,
+    "title": TITLE,
+    "doubt": DOUBT,
+    "title_words": TITLE_WORDS,
 }
 """The column of each name in ``words``; number 3 is the sketch."""
-_NARROWED: Final = ("tokens", "batch", "place", "bare", "fetched", "scope")
-_DTYPES: Final = COLUMNS | {"scope": OPTIONAL["scope"]}
+LEFT_OUT: Final = ("scope", "site", "title", "title_words", "doubt")
+"""Columns that take nothing where no entry of a chunk has any."""
+_NARROWED: Final = ("tokens", "batch", "place", "bare", "fetched", *LEFT_OUT)
+_DTYPES: Final = COLUMNS | {name: OPTIONAL[name] for name in LEFT_OUT}
 
 
 class _Chunk:
@@ -97,7 +114,8 @@ class Columns:
         self.chunk_bits: Final = chunk_bits
         self.ring: Final = min(_RING, 1 << (32 - chunk_bits))
         self.sketched: Final = sketched
-        self.scoped = False
+        self.present: Final = set[str]()
+        """The columns of ``LEFT_OUT`` that some entry had."""
         self.words: Final = np.zeros((COLUMN_COUNT, self.ring, COLUMN_WORDS), np.int64)
         self.first = first_slot
         self.end = first_slot
@@ -130,12 +148,15 @@ class Columns:
                 chunk.arrays[PLACES[name]][begin : begin + count] = entries.column(name)[done : done + count]
             if self.sketched:
                 chunk.arrays[SKETCH][begin : begin + count] = sketches[done : done + count]
-            if entries.scope is not None:
-                self.scoped = True
-                if SCOPE not in chunk.arrays:
-                    chunk.arrays[SCOPE] = np.zeros(rows, np.uint64)
+            for name in LEFT_OUT:
+                column = entries.optional(name)
+                if column is None:
+                    continue
+                self.present.add(name)
+                if PLACES[name] not in chunk.arrays:
+                    chunk.arrays[PLACES[name]] = np.zeros(rows, OPTIONAL[name])
                     self._point_at(number)
-                chunk.arrays[SCOPE][begin : begin + count] = entries.scope[done : done + count]
+                chunk.arrays[PLACES[name]][begin : begin + count] = column[done : done + count]
             if begin + count == rows:
                 if self.first > number * rows:  # the first chunk of all may begin in its middle
                     for array in chunk.arrays.values():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.fingerprint.near import AccurateNear
-from worker.fingerprint.scoped import ScopedNear
+from worker.fingerprint.scoped import LEAST_ACROSS, ScopedNear
 from worker.index.columns import Columns
 from worker.index.kernels.plan import NO_SLOT
 from worker.index.layout import Arrangement
@@ -27,34 +27,46 @@ class SketchRule:
     """Pages with a band in common are near if their sketches agree well enough and their lengths are alike.
 
     ``threshold`` is the least agreement (``worker.fingerprint.sketch``) of 128; ``ratio`` (a, b): the smaller token
-    count is at least a / b of the larger. Pages with close fingerprints, too, are near only if their sketches agree in
+    count is at least a / b of the larger. Where that count is below ``short``, these are ``short_threshold`` and
+    ``short_ratio``. Pages with close fingerprints, too, are near only if their sketches agree in
     ``hamming_threshold``, unless one has none or their texts are equal.
     """
 
-    threshold: int = 90
-    ratio: tuple[int, int] = (3, 4)
+    threshold: int = 84
+    ratio: tuple[int, int] = (3, 5)
     hamming_threshold: int = 71
+    short: int = 50
+    short_threshold: int = 90
+    short_ratio: tuple[int, int] = (3, 4)
 
 
 @dataclass(frozen=True)
 class Rules:
     """When two entries are near: within ``k`` bits, with token counts in ``ratio``.
 
-    (0, 1) is any ratio. With a ``sketch`` rule they are also near by it.
+    (0, 1) is any ratio. With a ``sketch`` rule they are also near by it. ``least_across`` is that of ``ScopedNear``.
     """
 
     k: int = 3
     ratio: tuple[int, int] = (0, 1)
     sketch: SketchRule | None = None
+    least_across: int = LEAST_ACROSS
 
     @classmethod
     def of(cls, near: ScopedNear) -> Rules:
-        """What ``near`` calls near, among pages of one scope."""
+        """What ``near`` calls near."""
         rule = near.near
         sketch = None
         if isinstance(rule, AccurateNear):
-            sketch = SketchRule(rule.threshold, rule.sketch_ratio, rule.hamming_threshold)
-        return cls(rule.k, rule.ratio, sketch)
+            sketch = SketchRule(
+                rule.threshold,
+                rule.sketch_ratio,
+                rule.hamming_threshold,
+                rule.short,
+                max(rule.threshold, rule.short_threshold),
+                rule.short_ratio,
+            )
+        return cls(rule.k, rule.ratio, sketch, near.least_across)
 
 
 @dataclass(frozen=True)
@@ -83,14 +95,16 @@ class TableSizes:
 class Asked(NamedTuple):
     """Queries as kernels take them, all of n rows: ``values`` (fingerprints), ``texts`` and ``scopes`` uint64.
 
-    ``bare`` bool; ``tokens`` uint32; ``bands`` uint32 (n, 8) and ``sketches`` uint64 (n, 4), zeros for a page without,
-    both without rows where the rules have no sketches.
+    ``bare`` bool; ``pages`` uint32 (n, 6): tokens, site, title, doubt, title words; ``bands`` uint32 (n, 8) and
+    ``sketches`` uint64 (n, 4), zeros for a page without, both without rows where the rules have no sketches.
+    ``values``, ``texts`` and ``bands`` lie apart by the ``scopes``, which may stand for a title, too
+    (``worker.index.apart``).
     """
 
     values: U64
     bare: NDArray[np.bool_]
     texts: U64
-    tokens: U32
+    pages: U32
     scopes: U64
     bands: U32
     sketches: U64
@@ -101,10 +115,19 @@ class Asked(NamedTuple):
             values=self.values[rows],
             bare=self.bare[rows],
             texts=self.texts[rows],
-            tokens=self.tokens[rows],
+            pages=self.pages[rows],
             scopes=self.scopes[rows],
             bands=self.bands[rows] if len(self.bands) else self.bands,
             sketches=self.sketches[rows] if len(self.sketches) else self.sketches,
+        )
+
+    def apart(self, masks: U64) -> Asked:
+        """The same queries where what lies apart by ``masks`` (n,), too, is looked up."""
+        bands = self.bands
+        if len(bands):
+            bands = np.where(bands.any(axis=1, keepdims=True), bands ^ masks.astype(np.uint32)[:, None], bands)
+        return self._replace(
+            values=self.values ^ masks, texts=self.texts ^ masks, scopes=self.scopes ^ masks, bands=bands
         )
 
 
@@ -112,7 +135,7 @@ class Tables(Protocol):
     """From fingerprints, texts and bands to slots. Slots are given and returned counted from the first live one.
 
     An entry is found by its fingerprint, or by its text if it has none; and by its bands, if it has any. Only entries
-    of the query's scope are.
+    that are comparable with the query are (``ScopedNear``), and stand apart by what it stands apart by.
     """
 
     @property
@@ -146,7 +169,8 @@ class Tables(Protocol):
         """The same among entries with a sketch, by the sketch rule; every query must have one."""
 
     def earliest_one(self, value: int, tokens: int) -> int:
-        """The earliest entry near to one fingerprint without a sketch, of scope 0; ``NO_SLOT`` for none."""
+        """The earliest entry near to one fingerprint of scope 0, without sketch, site, title or doubt; ``NO_SLOT`` for
+        none."""
 
     def latest_of(self, urls: U64, scopes: U64, lower: int, below: I64) -> None:
         """Lower ``below`` (n,) to the latest entry of that URL's hash and that scope before it, at or after ``lower``;

@@ -29,6 +29,10 @@ OPTIONAL: Final[dict[str, np.dtype[Any]]] = {
     "scope": np.dtype("<u8"),
     "bands": np.dtype(("<u4", 8)),
     "sketch": np.dtype(("<u8", 4)),
+    "site": np.dtype("<u4"),
+    "title": np.dtype("<u4"),
+    "title_words": np.dtype("<u8"),
+    "doubt": np.dtype("u1"),
 }
 """The columns that may be left out, then all entries have zeros there; ``messages.OPTIONAL_WIDTHS``."""
 
@@ -38,8 +42,9 @@ _WITHOUT_URLS: Final = sum(dtype.itemsize for dtype in COLUMNS.values())
 class Survivor(NamedTuple):
     """A page whose verdict is unique. ``order`` is (offset of its batch, place in it); ``fetched`` is in milliseconds.
 
-    ``fingerprint`` is 64 bits, None for a page of too few features; ``text_hash`` 64 bits of its text.
-    ``sketch`` and ``bands`` are 32 bytes each or none, ``scope`` is 0 for all pages, as in ``messages.Claim``.
+    ``fingerprint`` is 64 bits, None for a page of too few features; ``text_hash`` 64 bits of its text. ``sketch`` and
+    ``bands`` are 32 bytes each or none, ``scope`` is 0 for all pages, ``site``, ``title``, ``title_words`` and
+    ``doubt`` are 0 for none, as in ``messages.Claim``.
     """
 
     order: tuple[int, int]
@@ -51,6 +56,10 @@ class Survivor(NamedTuple):
     sketch: bytes = b""
     bands: bytes = b""
     scope: int = 0
+    site: int = 0
+    title: int = 0
+    title_words: int = 0
+    doubt: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +70,9 @@ class Entries:
     ``text_hash`` uint64, ``tokens`` uint32, ``url_hash`` uint64 (xxh3 of the URL), ``fetched`` int64 in milliseconds
     since 1970 UTC; ``urls`` may be compressed until they are read. Columns may be views: do not write to them.
 
-    ``scope`` uint64, ``bands`` uint32 (n, 8) and ``sketch`` uint64 (n, 4) are None where no entry has any; an entry
-    without has zeros. An entry may be ``bare`` and have a sketch.
+    ``scope`` uint64, ``bands`` uint32 (n, 8), ``sketch`` uint64 (n, 4), ``site`` and ``title`` uint32, ``title_words``
+    uint64 and ``doubt`` uint8 are None where no entry has any; an entry without has zeros. An entry may be ``bare`` and
+    have a sketch.
     """
 
     batch: NDArray[np.int64]
@@ -77,6 +87,10 @@ class Entries:
     scope: NDArray[np.uint64] | None = None
     bands: NDArray[np.uint32] | None = None
     sketch: NDArray[np.uint64] | None = None
+    site: NDArray[np.uint32] | None = None
+    title: NDArray[np.uint32] | None = None
+    title_words: NDArray[np.uint64] | None = None
+    doubt: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in COLUMNS.items():
@@ -119,6 +133,11 @@ class Entries:
             else None,
             bands=as_keys([row.bands for row in rows]) if any(row.bands for row in rows) else None,
             sketch=as_words([row.sketch for row in rows]) if any(row.sketch for row in rows) else None,
+            **{
+                name: np.array(values, OPTIONAL[name]) if any(values) else None
+                for name in ("site", "title", "title_words", "doubt")
+                for values in ([getattr(row, name) for row in rows],)
+            },
         )
 
     @classmethod
@@ -145,8 +164,10 @@ class Entries:
 
     def __iter__(self) -> Iterator[Survivor]:
         sketches, bands = _values(self.sketch, len(self)), _values(self.bands, len(self))
-        scopes = self.filled("scope").tolist()
-        rows = zip(*(self.column(name).tolist() for name in COLUMNS), self.urls, sketches, bands, scopes, strict=True)
+        standing = (self.filled(name).tolist() for name in ("scope", "site", "title", "title_words", "doubt"))
+        rows = zip(
+            *(self.column(name).tolist() for name in COLUMNS), self.urls, sketches, bands, *standing, strict=True
+        )
         for batch, place, fingerprint, bare, text_hash, tokens, _, fetched, url, *optional in rows:
             yield Survivor((batch, place), url, None if bare else fingerprint, text_hash, tokens, fetched, *optional)
 

@@ -55,11 +55,12 @@ def earliest_in_batch(pages: Queries, asked: NDArray[np.bool_], near: ScopedNear
         rules[kernels.THRESHOLD] = rule.sketch.threshold
         rules[kernels.SKETCH_LEAST], rules[kernels.SKETCH_MOST] = rule.sketch.ratio
         rules[kernels.HAMMING_THRESHOLD] = rule.sketch.hamming_threshold
+        rules[kernels.SHORT], rules[kernels.SHORT_THRESHOLD] = rule.sketch.short, rule.sketch.short_threshold
+        rules[kernels.SHORT_LEAST], rules[kernels.SHORT_MOST] = rule.sketch.short_ratio
+    rules[kernels.LEAST_ACROSS] = rule.least_across
     earlier = np.empty(len(pages), np.int64)
-    assert pages.tokens is not None
-    tokens = pages.tokens.astype(np.int64)
     kernels.earliest(
-        rules, asked, pages.fingerprint, pages.bare, pages.text_hash, tokens, pages.scope, pages.bands, pages.sketch,
-        earlier,
+        rules, asked, pages.fingerprint, pages.bare, pages.text_hash, pages.numbers, pages.scope, pages.bands,
+        pages.sketch, earlier,
     )  # fmt: skip
     return earlier

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, HAMMING, SKETCH
 from worker.fingerprint.scoped import ScopedRecord
 from worker.fingerprint.sketch import as_keys, as_words
+from worker.index.kernels.plan import PAGE_DOUBT, PAGE_SITE, PAGE_TITLE, PAGE_TITLE_WORDS, PAGE_TOKENS, PAGE_WORDS
 from worker.messages import Order
 
 
@@ -18,8 +19,9 @@ from worker.messages import Order
 class Queries:
     """Pages to look up, as columns (n,): ``fingerprint`` uint64, ``bare`` bool (has none), ``text_hash`` uint64.
 
-    ``tokens`` uint32, needed where a ratio is part of the rule; ``bands`` uint32 (n, 8) and ``sketch`` uint64 (n, 4),
-    needed where sketches are, zeros for a page without; ``scope`` uint64, None where all are 0.
+    ``tokens`` uint32, needed where a ratio is part of the rule, and where a text is doubted; ``bands`` uint32 (n, 8)
+    and ``sketch`` uint64 (n, 4), needed where sketches are, zeros for a page without; ``scope`` uint64, ``site`` and
+    ``title`` uint32, ``title_words`` uint64 and ``doubt`` uint8, None where all are 0.
     """
 
     fingerprint: NDArray[np.uint64]
@@ -29,6 +31,10 @@ class Queries:
     bands: NDArray[np.uint32] | None = None
     sketch: NDArray[np.uint64] | None = None
     scope: NDArray[np.uint64] | None = None
+    site: NDArray[np.uint32] | None = None
+    title: NDArray[np.uint32] | None = None
+    title_words: NDArray[np.uint64] | None = None
+    doubt: NDArray[np.uint8] | None = None
 
     @classmethod
     def of(cls, records: Sequence[ScopedRecord]) -> Queries:
@@ -42,10 +48,27 @@ class Queries:
             bands=as_keys([record.bands for record in records]),
             sketch=as_words([record.sketch for record in records]),
             scope=np.fromiter((record.scope for record in records), np.uint64, count),
+            site=np.fromiter((record.site for record in records), np.uint32, count),
+            title=np.fromiter((record.title for record in records), np.uint32, count),
+            title_words=np.fromiter((record.title_words for record in records), np.uint64, count),
+            doubt=np.fromiter((record.doubt for record in records), np.uint8, count),
         )
 
     def __len__(self) -> int:
         return len(self.fingerprint)
+
+    @property
+    def numbers(self) -> NDArray[np.uint32]:
+        """Tokens, site, title, doubt and title words, zeros where left out: uint32 (n, 6), made anew."""
+        numbers = np.zeros((len(self), PAGE_WORDS), np.uint32)
+        columns = self.tokens, self.site, self.title, self.doubt
+        for place, column in zip((PAGE_TOKENS, PAGE_SITE, PAGE_TITLE, PAGE_DOUBT), columns, strict=True):
+            if column is not None:
+                numbers[:, place] = column
+        if self.title_words is not None:
+            halves = np.ascontiguousarray(self.title_words, "<u8").view(np.uint32)
+            numbers[:, PAGE_TITLE_WORDS:] = halves.reshape(-1, 2)
+        return numbers
 
     def among(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Queries:
         """These pages only."""
@@ -57,6 +80,10 @@ class Queries:
             bands=None if self.bands is None else self.bands[rows],
             sketch=None if self.sketch is None else self.sketch[rows],
             scope=None if self.scope is None else self.scope[rows],
+            site=None if self.site is None else self.site[rows],
+            title=None if self.title is None else self.title[rows],
+            title_words=None if self.title_words is None else self.title_words[rows],
+            doubt=None if self.doubt is None else self.doubt[rows],
         )
 
 

@@ -14,16 +14,16 @@ from __future__ import annotations
 import gc
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.errors import Refused
-from worker.fingerprint.scoped import ScopedNear
-from worker.index.columns import Columns
+from worker.fingerprint.scoped import LEAST_ACROSS, ScopedNear
+from worker.index.apart import TitleFilter, alone_among, as_kernels_take_it, scopes_of, set_apart
+from worker.index.columns import LEFT_OUT, Columns
 from worker.index.engine import NO_SLOT, Asked, Engine, Rules, SketchRule, TableSizes
 from worker.index.entries import COLUMNS, Entries, Survivor
 from worker.index.kernels.plan import BANDS
@@ -42,7 +42,8 @@ def compiled_tables() -> Engine:
     from worker.compiling import must_compile
 
     must_compile()
-    importlib.import_module("worker.index.kernels.in_batch")  # else the first batch of pages would wait for it
+    for name in ("in_batch", "titles"):  # else the first batch of pages would wait for them
+        importlib.import_module(f"worker.index.kernels.{name}")
     from worker.index.tables import CompiledTables
 
     # What numba is made of, hundreds of thousands of objects, lives as long as the process: the garbage collector,
@@ -51,7 +52,6 @@ def compiled_tables() -> Engine:
     return CompiledTables
 
 
-Scoped = TypeVar("Scoped", Queries, Entries)
 _AT_ONCE: Final = 1 << 22
 """Entries that tables take up together: more take 8 bytes each meanwhile, fewer have each bucket grow more often."""
 _NO_BANDS: Final = np.zeros((1 << 13, BANDS), np.uint32)
@@ -62,9 +62,9 @@ class Shard:
     """Survivors of one shard, in the order of the log.
 
     ``k`` is the largest Hamming distance at which fingerprints are near (0 to 3), ``ratio`` (a, b) the least ratio
-    a / b of token counts. With a ``sketch`` rule entries have bands and sketches, and are
-    near by it, too. With ``by_url`` there is a table of URLs, for ``latest_of``: ten bytes an entry. ``engine`` makes
-    the tables, None: the compiled ones.
+    a / b of token counts. With a ``sketch`` rule entries have bands and sketches, and are near by it, too.
+    ``least_across`` is that of ``ScopedNear``. With ``by_url`` there is a table of URLs, for ``latest_of``: ten bytes
+    an entry. ``engine`` makes the tables, None: the compiled ones.
 
     Raises:
         ValueError: a ``k`` for which the layouts would miss pairs, or a ratio above 1.
@@ -79,6 +79,7 @@ class Shard:
         engine: Engine | None = None,
         ratio: tuple[int, int] = (0, 1),
         sketch: SketchRule | None = None,
+        least_across: int = LEAST_ACROSS,
         sizes: TableSizes | None = None,
         by_url: bool = False,
     ) -> None:
@@ -90,13 +91,16 @@ class Shard:
         make = engine or compiled_tables()
         self.k: Final = k
         self.ratio: Final = ratio
+        self.least_across: Final = least_across
         self.layout: Final = layout
         self.look_ups = 0
         """Queries answered so far."""
         self._columns = Columns(sizes.chunk_bits, sizes.first_slot, sketch is not None)
         self._by_url: Final = by_url
-        self._tables = make(self._columns, layout.arrangements, Rules(k, ratio, sketch), sizes, by_url)
+        rules = Rules(k, ratio, sketch, least_across)
+        self._tables = make(self._columns, layout.arrangements, rules, sizes, by_url)
         self._urls = UrlStore()
+        self._titles = TitleFilter()
         self._last_order = (-1, -1)
 
     @classmethod
@@ -115,6 +119,7 @@ class Shard:
             k=rules.k,
             ratio=rules.ratio,
             sketch=rules.sketch,
+            least_across=rules.least_across,
             layout=layout,
             engine=engine,
             sizes=sizes,
@@ -129,7 +134,7 @@ class Shard:
         """For each query the earliest entry, of a batch later than ``expired_up_to``, that is near to it.
 
         Raises:
-            ValueError: queries without the token counts that the rules need.
+            ValueError: queries without the token counts that the rules need, as they do where any text is doubted.
         """
         lower = max(0, self._columns.first_after(expired_up_to) - self._columns.first)
         self.look_ups += len(queries)
@@ -137,6 +142,7 @@ class Shard:
         best = np.full(len(queries), NO_SLOT, np.int64)
         if len(queries) and lower < len(self):
             self._look_up(asked, lower, best)
+            self._look_up_titles(queries, asked, lower, best)
         numbers, flags = self._tables.describe(asked, best)
         return Found(*numbers, *flags)
 
@@ -242,6 +248,7 @@ class Shard:
         if removed > 0:
             self._urls.drop(removed)
             self._columns.drop(first)
+            self._titles.drop(first)
             self._tables.forget()
         return removed
 
@@ -255,12 +262,12 @@ class Shard:
         first, end = columns.first, columns.end
         entries = Entries(
             **{name: columns.between(name, first, end) for name in COLUMNS},
+            **{name: columns.between(name, first, end) for name in LEFT_OUT if name in columns.present},
             urls=self._urls.run(),
-            scope=columns.between("scope", first, end) if columns.scoped else None,
             bands=self._tables.bands(first, end) if columns.sketched else None,
             sketch=columns.sketches_between(first, end) if columns.sketched else None,
         )
-        entries = _apart(entries)
+        entries = set_apart(entries, scopes_of(entries, alone_among(entries, self.least_across)))
         return entries if after < 0 else entries.after(after)
 
     @property
@@ -281,7 +288,7 @@ class Shard:
     @property
     def nbytes(self) -> int:
         """Bytes in use for columns and tables, without URLs."""
-        return self._columns.nbytes + self._tables.nbytes
+        return self._columns.nbytes + self._tables.nbytes + self._titles.nbytes
 
     @property
     def url_bytes(self) -> int:
@@ -312,27 +319,34 @@ class Shard:
     def _append(self, entries: Entries) -> NDArray[np.uint32]:
         """Store but for the tables; returns the bands that these are to take up, none where there are no sketches."""
         self._last_order = entries.last_order
-        entries = _apart(entries)
+        alone = alone_among(entries, self.least_across)
+        scopes = scopes_of(entries, alone)
+        entries = set_apart(entries, scopes)
         self._columns.append(entries)
+        if alone is not None and scopes is not None:
+            self._titles.add(scopes[alone], self._columns.end, len(self._columns))
         self._urls.extend(entries.urls)
         return _bands_of_sketched(entries) if self._columns.sketched else np.empty((0, BANDS), np.uint32)
 
     def _asked(self, queries: Queries) -> Asked:
         """With all columns, of the types that kernels take."""
         count = len(queries)
-        if queries.tokens is None and (self.ratio[0] > 0 or self._columns.sketched):
-            raise ValueError("queries without token counts, where a ratio of them is part of the rule")
-        queries = _apart(queries)
-        tokens, scope, bands, sketch = queries.tokens, queries.scope, queries.bands, queries.sketch
+        doubted = queries.doubt is not None or "doubt" in self._columns.present
+        if queries.tokens is None and (self.ratio[0] > 0 or self._columns.sketched or doubted):
+            raise ValueError("queries without token counts, where a ratio or a number of them is part of the rule")
+        queries = set_apart(queries, queries.scope)
+        scope, bands, sketch = queries.scope, queries.bands, queries.sketch
         rows = count if self._columns.sketched else 0
         return Asked(
-            values=_given(queries.fingerprint, np.uint64),
-            bare=_given(queries.bare, np.bool_),
-            texts=_given(queries.text_hash, np.uint64),
-            tokens=np.zeros(count, np.uint32) if tokens is None else _given(tokens, np.uint32),
-            scopes=np.zeros(count, np.uint64) if scope is None else _given(scope, np.uint64),
-            bands=np.zeros((rows, 8), np.uint32) if bands is None or not rows else _given(bands, np.uint32),
-            sketches=np.zeros((rows, 4), np.uint64) if sketch is None or not rows else _given(sketch, np.uint64),
+            values=as_kernels_take_it(queries.fingerprint, np.uint64),
+            bare=as_kernels_take_it(queries.bare, np.bool_),
+            texts=as_kernels_take_it(queries.text_hash, np.uint64),
+            pages=queries.numbers,
+            scopes=np.zeros(count, np.uint64) if scope is None else as_kernels_take_it(scope, np.uint64),
+            bands=np.zeros((rows, 8), np.uint32) if bands is None or not rows else as_kernels_take_it(bands, np.uint32),
+            sketches=np.zeros((rows, 4), np.uint64)
+            if sketch is None or not rows
+            else as_kernels_take_it(sketch, np.uint64),
         )
 
     def _look_up(self, asked: Asked, lower: int, best: NDArray[np.int64]) -> None:
@@ -346,13 +360,16 @@ class Shard:
             for some, found in _among(asked, np.logical_and(asked.bands.any(axis=1), asked.sketches.any(axis=1)), best):
                 tables.earliest_by_sketch(some, lower, found)
 
-
-def _given(values: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
-    """As kernels take it; they are compiled for arrays that may be written to."""
-    flags = values.flags
-    if values.dtype == dtype and flags.c_contiguous and flags.writeable:
-        return values
-    return np.require(values, dtype, ["C", "W"])
+    def _look_up_titles(self, queries: Queries, asked: Asked, lower: int, best: NDArray[np.int64]) -> None:
+        """The same among the entries that are alone, for pages with a title that some may have."""
+        if queries.title is None or not self._titles:
+            return
+        masks = self._titles.masks_of(queries.title, asked.scopes)
+        rows = np.flatnonzero(masks)
+        if len(rows):
+            found = best[rows]
+            self._look_up(asked.among(rows).apart(masks[rows]), lower, found)
+            best[rows] = found
 
 
 def _among(
@@ -366,21 +383,6 @@ def _among(
         found = best[rows]
         yield asked.among(rows), found
         best[rows] = found
-
-
-def _apart(pages: Scoped) -> Scoped:
-    """Combines fingerprints, texts and bands with the scope by XOR; done twice, it gives back what they were.
-
-    What is near in one scope stays as near, while copies in many scopes do not meet in one bucket, where a look-up
-    would walk through all of them to find those of its own.
-    """
-    scope = pages.scope
-    if scope is None or not scope.any():
-        return pages
-    bands = pages.bands
-    if bands is not None:
-        bands = np.where(bands.any(axis=1, keepdims=True), bands ^ scope.astype(np.uint32)[:, None], bands)
-    return replace(pages, fingerprint=pages.fingerprint ^ scope, text_hash=pages.text_hash ^ scope, bands=bands)
 
 
 def _in_pieces(entries: Entries) -> Iterator[Entries]:

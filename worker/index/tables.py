@@ -148,19 +148,19 @@ class CompiledTables:
         """See ``Tables``."""
         scan.earliest(
             self._state, 0, self._texts,
-            asked.values, asked.tokens, asked.scopes, asked.texts, asked.sketches, lower, best,
+            asked.values, asked.pages, asked.scopes, asked.texts, asked.sketches, lower, best,
         )  # fmt: skip
 
     def earliest_text(self, asked: Asked, lower: int, best: I64) -> None:
         """See ``Tables``."""
         scan.earliest(
             self._state, self._texts, self._texts + 1,
-            asked.texts, asked.tokens, asked.scopes, asked.texts, asked.sketches, lower, best,
+            asked.texts, asked.pages, asked.scopes, asked.texts, asked.sketches, lower, best,
         )  # fmt: skip
 
     def earliest_by_sketch(self, asked: Asked, lower: int, best: I64) -> None:
         """See ``Tables``."""
-        banded.earliest(self._state, asked.bands, asked.sketches, asked.tokens, asked.scopes, lower, best)
+        banded.earliest(self._state, asked.bands, asked.sketches, asked.pages, asked.scopes, lower, best)
 
     def earliest_one(self, value: int, tokens: int) -> int:
         """See ``Tables``."""
@@ -174,7 +174,7 @@ class CompiledTables:
         """See ``Tables``."""
         numbers, flags = np.empty((5, len(best)), np.int64), np.empty((3, len(best)), np.bool_)
         scan.describe(
-            self._state, best, asked.values, asked.bare, asked.texts, asked.tokens, asked.sketches,
+            self._state, best, asked.values, asked.bare, asked.texts, asked.pages, asked.sketches,
             self._columns.first, numbers, flags,
         )  # fmt: skip
         return numbers, flags
@@ -203,10 +203,13 @@ class CompiledTables:
         state = self._state
         state[plan.K] = rules.k
         state[plan.RATIO_LEAST], state[plan.RATIO_MOST] = rules.ratio
+        state[plan.LEAST_ACROSS] = rules.least_across
         if rules.sketch:
             state[plan.THRESHOLD] = rules.sketch.threshold
             state[plan.HAMMING_THRESHOLD] = rules.sketch.hamming_threshold
             state[plan.SKETCH_LEAST], state[plan.SKETCH_MOST] = rules.sketch.ratio
+            state[plan.SHORT], state[plan.SHORT_THRESHOLD] = rules.sketch.short, rules.sketch.short_threshold
+            state[plan.SHORT_LEAST], state[plan.SHORT_MOST] = rules.sketch.short_ratio
         state[plan.COLUMNS] = self._columns.words.ctypes.data
         state[plan.RING] = self._columns.ring
         state[plan.CHUNK_BITS] = self._columns.chunk_bits

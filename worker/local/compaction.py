@@ -8,25 +8,42 @@ from typing import Final
 from worker.index.blocks import Header, Piece, cover, pack, suspects_of
 from worker.index.entries import Entries
 from worker.messages import Block
+from worker.verdict.titles_of_texts import START, TitlesOfTexts
 
 _FULL: Final = 1 << 14
 """Entries from which on a block takes no further ones."""
 _FEW: Final = 64
 """Blocks that are never too many. A block of one page, as ``durable`` verdicts leave them, takes as long to load as
 hundreds of pages in one block."""
+_MOST_FORGOTTEN: Final = 1 << 25
+"""Bytes of what blocks say of titles that a later one tells anew."""
 _FEWEST_ENTRIES: Final = 256
 """Entries of a block on average, below which there are too many blocks."""
 
 
 def is_crowded(blocks: Sequence[Block]) -> bool:
-    """Whether the blocks are too many for what they hold, or half of what they hold has expired."""
+    """Whether the blocks are too many for what they hold, half of that has expired, or they say much of titles that
+    a later one tells anew."""
     live = sum(piece.block.count for piece in cover(blocks).pieces)
-    return len(blocks) > _FEW + live // _FEWEST_ENTRIES or 2 * live < sum(block.count for block in blocks)
+    many = len(blocks) > _FEW + live // _FEWEST_ENTRIES or 2 * live < sum(block.count for block in blocks)
+    return many or sum(len(block.evidence) for block in blocks[: last_start(blocks)]) > _MOST_FORGOTTEN
+
+
+def last_start(blocks: Sequence[Block]) -> int:
+    """The number of the last block that tells all that is known of titles, 0 for none."""
+    told = (number for number in range(len(blocks) - 1, 0, -1) if blocks[number].evidence.startswith(START))
+    return next(told, 0)
 
 
 def compacted(blocks: Sequence[Block]) -> list[Block]:
-    """Blocks that say the same in fewer records: the survivors that have not expired, and the state after the last."""
+    """Blocks that say the same in fewer records: the survivors that have not expired, and the state after the last.
+
+    What all of them taught of titles stands in the last one, as far as it was not forgotten.
+    """
     found: list[Block] = []
+    titles = TitlesOfTexts()
+    for block in blocks[last_start(blocks) :]:
+        titles.learn(block.evidence)
     for pieces in _groups(cover(blocks).pieces):
         last = pieces[-1].block
         header = Header(
@@ -43,6 +60,7 @@ def compacted(blocks: Sequence[Block]) -> list[Block]:
             suspects=[order for piece in pieces for order in suspects_of(piece.block)],
         )
         found.append(pack(Entries.concatenate([piece.entries() for piece in pieces]), header))
+    found[-1:] = [block.with_evidence(titles.evidence()) for block in found[-1:]]
     return found
 
 

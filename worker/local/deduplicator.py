@@ -54,8 +54,9 @@ class Deduplicator:
     Any number of threads may call it: a lock lets them in one at a time, and that is the order. What is judged is in
     memory. With a ``state`` it is written to that folder when ``index.flush_entries`` survivors have come, at the first
     page after ``index.flush_seconds``, by ``flush`` and ``close``, and before a verdict that is asked for as
-    ``durable``. After a crash the state holds all pages up to one of them, at least up to the last that was written;
-    ``judged`` says how many, and the next page to give is the one after these.
+    ``durable``; with it, which texts stand under several titles of one site. After a crash the state holds all pages up
+    to one of them, at least up to the last that was written; ``judged`` says how many, and the next page to give is the
+    one after these.
 
     Args:
         state: a folder, made where it is not there; None keeps everything in memory. One process may have it open.

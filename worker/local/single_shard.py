@@ -3,6 +3,9 @@
 What Kafka's logs do elsewhere is done here at once: the shard answers a batch, ``decide`` rules, the shard stores. A
 page's number, which counts the pages before it, is the offset of its claim; that of a batch's first page is the
 batch's. So a survivor's number is the sum of both parts of its order.
+
+All pages are claimed here, in their order. So the evidence for templates (``worker.verdict.titles_of_texts``) is a
+function of the pages that were judged, and its rows stand in the blocks.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import Final
 
 from worker.index.blocks import cover
 from worker.index.shard import Shard
+from worker.local.compaction import last_start
 from worker.messages import Block, Claim
 from worker.stream.log_follower import DecidedBatch, Pending
 from worker.stream.policy import Policy, ReplayPoint
@@ -25,7 +29,10 @@ from worker.verdict.claims import Claims
 from worker.verdict.clock import clock_by_log
 from worker.verdict.decide import DUPLICATE, Decision, decide
 from worker.verdict.suspects import in_words
+from worker.verdict.titles_of_texts import TitlesOfTexts
 
+_TOLD_ANEW: Final = 1 << 23
+"""Bytes of evidence, some 150,000 pages, after which a block tells all of it: those before it need not be read."""
 _log = logging.getLogger(__name__)
 
 
@@ -50,6 +57,13 @@ class SingleShard:
         policy = replace(policy, findings=replace(policy.findings, groups=0))
         self._policy: Final = policy
         self._memory: Final = memory
+        self._titles: Final = TitlesOfTexts()
+        self._evidence: Final[list[bytes]] = []
+        """Of pages that no sealed block holds yet."""
+        self._told = 0
+        blocks = list(blocks)
+        for block in blocks[last_start(blocks) :]:
+            self._titles.learn(block.evidence)
         found = cover(blocks)
         count = sum(piece.block.count for piece in found.pieces)
         try:
@@ -82,7 +96,7 @@ class SingleShard:
             clock = clock_by_log(claim.clock, watermark, self._policy.ttl)
             watermark = max(watermark, clock)
             dated.append(claim.at(number + place, clock))
-        numbered = Claims.of(dated)
+        numbered = Claims.of(self._titles.marked(dated))
         answer = self._live.answer(Pending(number, self._policy.writer, numbered))
         decisions = decide(number, numbered, [answer], self._policy.near, track_changes=self._policy.track_changes)
         after = number + len(numbered)
@@ -113,7 +127,11 @@ class SingleShard:
 
     def take(self, decided: DecidedBatch) -> None:
         """Let the decisions hold: later pages are compared with the unique ones."""
+        self._evidence.extend(filter(None, map(self._titles.count, decided.decisions.claims)))
+        sealed = len(self.sealed)
         self._live.on_decided(decided)
+        if len(self.sealed) > sealed:
+            self._seal_evidence()
         hints = self._live.hints
         hints.step(len(decided.decisions.claims) + 1)
         while hints.findings:
@@ -130,8 +148,18 @@ class SingleShard:
 
     def seal(self) -> None:
         """Pack what was judged since the last block, and give back the memory of what has expired."""
-        self._live.seal()
+        if self._live.seal():
+            self._seal_evidence()
         self._live.tidy()
+
+    def _seal_evidence(self) -> None:
+        """Of all pages up to where the last block ends."""
+        evidence = b"".join(self._evidence)
+        self._told += len(evidence)
+        if self._told > _TOLD_ANEW:
+            evidence, self._told = self._titles.evidence(), 0
+        self.sealed[-1] = self.sealed[-1].with_evidence(evidence)
+        self._evidence.clear()
 
     def _grow(self, coming: int) -> None:
         self._memory.grow(0, coming, self._index, self._live.standing.clocks.nbytes)

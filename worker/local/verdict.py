@@ -7,6 +7,7 @@ from typing import Literal
 
 from worker.urls import id_of_url, without_userinfo
 from worker.verdict.decide import DEAD, Decision
+from worker.verdict.suspects import own_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Verdict:
 
     ``suspect`` says of a duplicate that its survivor takes a whole template of its site whose titles all differ
     (``worker.verdict.suspects``): perhaps it is none, so do not drop it. ``title_hash`` is 8 hex digits that stand for
-    the page's title, empty where it has none.
+    the page's title without the name of its site, empty where it has none.
     """
 
     url: str
@@ -80,7 +81,7 @@ class Verdict:
             previous=None if decision.change is None else decision.change.previous,
             changed=decision.changed,
             suspect=suspect,
-            title_hash=f"{claim.title:08x}" if claim.title else "",
+            title_hash=f"{claim.title:08x}" if own_title(claim.title) else "",
             id=id,
             duplicate_of_id=None if original is None else id_of_url(original.url),
         )

@@ -36,7 +36,7 @@ _WIDTH: Final = sum(PACKED_WIDTHS.values())
 _MOST_URL_BYTES: Final = 1 << 24
 """Of a batch: four times what 1,024 claims have with the longest URLs. More would be forged, to fill the memory."""
 _U64: Final = np.dtype("<u8")
-_HINTS: Final = np.dtype(("<u4", 2))
+_U32: Final = np.dtype("<u4")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,8 @@ class Claims(Sequence[Claim]):
     ``partition`` int64, ``offset`` int64, ``clock`` int64 (milliseconds since 1970 UTC), ``language`` uint8, a place in
     ``languages``; ``pages`` is what ``near`` reads of them, with all its columns. ``dead`` holds places and reasons.
     ``ends`` int64 says where in ``urls`` each URL ends; ``canonical`` uint64 is the hash of the URL that a page calls
-    its own, ``status`` uint16 that of HTTP, ``title`` and ``template`` uint32 stand for the page's title and for its
-    URL's template, 0 for none each. ``rows`` are the claims that the columns were made of, if they were. Do not write
-    to columns.
+    its own, ``status`` uint16 that of HTTP, ``template`` uint32 stands for its URL's template, 0 for none each.
+    ``rows`` are the claims that the columns were made of, if they were. Do not write to columns.
     """
 
     partition: NDArray[np.int64]
@@ -62,7 +61,6 @@ class Claims(Sequence[Claim]):
     ends: NDArray[np.int64]
     canonical: NDArray[np.uint64]
     status: NDArray[np.uint16]
-    title: NDArray[np.uint32]
     template: NDArray[np.uint32]
     rows: Sequence[Claim] | None = None
 
@@ -98,13 +96,16 @@ class Claims(Sequence[Claim]):
                 bands=as_keys([row.bands for row in rows]).copy(),
                 sketch=as_words([row.sketch for row in rows]).copy(),
                 scope=column(np.uint64, (row.scope for row in rows)),
+                site=column(np.uint32, (row.site for row in rows)),
+                title=column(np.uint32, (row.title for row in rows)),
+                title_words=column(np.uint64, (row.title_words for row in rows)),
+                doubt=column(np.uint8, (row.doubt for row in rows)),
             ),
             urls=b"".join(urls),
             ends=np.cumsum(np.fromiter(map(len, urls), np.int64, count)),
             rows=rows,
             canonical=column(np.uint64, (row.canonical for row in rows)),
             status=column(np.uint16, (row.status for row in rows)),
-            title=column(np.uint32, (row.title for row in rows)),
             template=column(np.uint32, (row.template for row in rows)),
         )
 
@@ -116,7 +117,6 @@ class Claims(Sequence[Claim]):
             UnreadableRecord: columns that contradict each other; the same for every worker.
         """
         columns = _unpacked(batch)
-        hints = _optional(batch.hints, _HINTS, batch.count)
         ends = np.cumsum(columns["url_bytes"], dtype=np.int64)
         urls = _inflated(batch.urls, int(ends[-1]) if batch.count else 0)
         starts = urls + b"\0"
@@ -149,8 +149,7 @@ class Claims(Sequence[Claim]):
             ends=ends,
             canonical=_optional(batch.canonical, _U64, batch.count),
             status=columns["status"],
-            title=hints[:, 0],
-            template=hints[:, 1],
+            template=_optional(batch.template, _U32, batch.count),
         )
 
     def to_batch(self, scheme: bytes, writer: bytes) -> Batch:
@@ -178,7 +177,7 @@ class Claims(Sequence[Claim]):
             dead=tuple(self.dead.items()),
             urls=zlib.compress(self.urls),
             canonical=_packed(self.canonical, _U64),
-            hints=_packed(np.column_stack((self.title, self.template)), _HINTS.base),
+            template=_packed(self.template, _U32),
             **{name: _packed(column, OPTIONAL[name].base) for name, column in kept.items()},
         )
 
@@ -197,7 +196,8 @@ class Claims(Sequence[Claim]):
         place = range(len(self))[place]
         pages = self.pages
         assert pages.tokens is not None
-        assert pages.scope is not None
+        assert pages.scope is not None and pages.site is not None
+        assert pages.title is not None and pages.title_words is not None and pages.doubt is not None
         return Claim(
             partition=int(self.partition[place]),
             offset=int(self.offset[place]),
@@ -213,8 +213,11 @@ class Claims(Sequence[Claim]):
             scope=int(pages.scope[place]),
             canonical=int(self.canonical[place]),
             status=int(self.status[place]),
-            title=int(self.title[place]),
             template=int(self.template[place]),
+            site=int(pages.site[place]),
+            title=int(pages.title[place]),
+            title_words=int(pages.title_words[place]),
+            doubt=int(pages.doubt[place]),
         )
 
     def url(self, place: int) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from worker.errors import Refused
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
-from worker.fingerprint.scoped import ScopedNear
+from worker.fingerprint.scoped import ScopedNear, title_masks
 from worker.fingerprint.sketch import agreement, similarity
 from worker.index.in_batch import earliest_in_batch
 from worker.index.queries import Queries
@@ -45,6 +45,14 @@ class Homed(Protocol):
     @property
     def text_hash(self) -> int:
         """64 bits that stand for the text, or for the bytes of a page without any."""
+
+    @property
+    def title(self) -> int:
+        """32 bits that stand for the title, 0 for none."""
+
+    @property
+    def doubt(self) -> int:
+        """As of ``worker.fingerprint.scoped``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,13 +267,17 @@ def home_shard(page: Homed, shards: int) -> int:
     """The one shard that stores this page if it survives.
 
     A multiplication by the golden ratio spreads neighbouring fingerprints (Knuth, TAOCP volume 3, section 6.4); equal
-    ones meet in the same shard.
+    ones meet in the same shard, but for those of doubted texts: one may stand under a million titles.
     """
     identity = page.text_hash if page.fingerprint is None else page.fingerprint
+    if page.doubt:
+        identity ^= int(title_masks(np.array([page.title], np.uint32))[0])
     return ((identity * int(_GOLDEN) & MAX_U64) >> 32) * shards >> 32
 
 
 def home_shards(pages: Queries, shards: int) -> NDArray[np.int64]:
     """``home_shard`` of each of n pages, int64 (n,)."""
     identity = np.where(pages.bare, pages.text_hash, pages.fingerprint)
+    if pages.doubt is not None and pages.title is not None:
+        identity ^= np.where(pages.doubt != 0, title_masks(pages.title), np.uint64(0))
     return ((identity * _GOLDEN >> _HALF) * np.uint64(shards) >> _HALF).astype(np.int64)

@@ -161,7 +161,9 @@ class Suspects:
         url, page = claims.url(place), (self._batch, place)
         if url == survivor or host_of(url) != host_of(survivor):
             return ()
-        titles = self._templates.take(template, page, order, hash_bytes(url.encode()), int(claims.title[place]))
+        assert claims.pages.title is not None
+        title = own_title(int(claims.pages.title[place]))
+        titles = self._templates.take(template, page, order, hash_bytes(url.encode()), title)
         if titles < self._least:
             return ()
         self._know(order, page)
@@ -187,6 +189,11 @@ class Suspects:
         """Forget the survivors of all batches up to this one."""
         for order in [order for order in self.known if order[0] <= up_to_batch]:
             del self.known[order]
+
+
+def own_title(title: int) -> int:
+    """The number that stands for a claim's title, 0 where it stands for none or for a URL, as odd ones do."""
+    return 0 if title & 1 else title
 
 
 def in_words(finding: SurvivorFinding) -> str:

@@ -224,5 +224,5 @@ def test_when_the_index_is_full_items_pass_without_a_verdict(tmp_path: Path) -> 
     assert len(found) == 500
     unjudged = ended.dedup["unjudged"]
     assert 0 < unjudged == found.count(None)
-    assert counted(ended, "verdict/") == {"unique": 500 - unjudged}
+    assert counted(ended, "verdict/").get("unique", 0) == 500 - unjudged
     assert ended.log.count("the page cannot be judged: the page is not judged") == 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,6 +31,13 @@ def one_life(chance: np.random.Generator) -> None:
     shard = Shard(layout=layout, sizes=sizes, sketch=SketchRule() if sketched else None)
     count = int(chance.integers(50, 1500))
     entries = _entries(chance, count)
+    if sketched:
+        entries = replace(
+            entries,
+            site=chance.integers(0, 3, count, np.uint32),
+            title=chance.integers(1, 40, count, np.uint32),
+            doubt=chance.integers(0, 3, count, np.uint8),
+        )
     values = entries.fingerprint
     begin = end = 0
     while end < count:
@@ -44,7 +52,13 @@ def one_life(chance: np.random.Generator) -> None:
         asked = values[picked] ^ (np.uint64(1) << chance.integers(0, 64, 20, np.uint64))
         assert entries.bands is not None and entries.sketch is not None
         queries = Queries(
-            asked, np.zeros(20, np.bool_), asked, entries.tokens[picked], entries.bands[picked], entries.sketch[picked]
+            asked,
+            np.zeros(20, np.bool_),
+            asked,
+            entries.tokens[picked],
+            entries.bands[picked],
+            entries.sketch[picked],
+            **{name: entries.filled(name)[picked] for name in ("site", "title", "doubt")},
         )
         found = shard.earliest_near(queries)
         if not sketched:

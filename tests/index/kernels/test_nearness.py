@@ -50,7 +50,7 @@ def test_the_compiled_agreement_is_its_definition(
 ) -> None:
     a, b = (sketch(ENDLESS[start : start + count]) for start, count in (one, other))
     agreeing = agreement(a, b)
-    stored = Survivor((0, 0), "http://a/", 0, 0, 40, 0, a, bytes(31) + b"\1")
+    stored = Survivor((0, 0), "http://a/", 0, 0, 60, 0, a, bytes(31) + b"\1")
     for least in (agreeing, agreeing + 1):
         shard = Shard.by(ScopedNear(AccurateNear(threshold=least)), engine=engine)
         shard.store([stored])

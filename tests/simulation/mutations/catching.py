@@ -15,13 +15,16 @@ from tests.simulation.mutations.odd_input import OF_ODD_INPUT
 from tests.simulation.mutations.protocol import MUTATIONS, OF_ACCURATE
 from tests.simulation.mutations.repairs import OF_REPAIRS
 from tests.simulation.mutations.snapshots import OF_SNAPSHOTS
+from tests.simulation.mutations.titles import OF_COPYING_TITLES, OF_TITLES
 from tests.simulation.plays import PLAYS
 
 PLAYED: Final[dict[str, tuple[Mutation, ...]]] = {
     "small": (*MUTATIONS, *OF_SNAPSHOTS, *OF_ODD_INPUT, *OF_CHANGES),
     "holders": OF_HOLDERS,
     "accurate": OF_ACCURATE,
+    "titled": OF_TITLES,
     "succession": (*OF_COPYING, *OF_SWITCHING, *OF_BARRIERS),
+    "titled-succession": OF_COPYING_TITLES,
     "gap": OF_REPAIRS,
 }
 """The play in which each mutation is looked for."""

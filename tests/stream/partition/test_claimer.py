@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from tests.columns import claims_of
 from tests.simulation.memory_log import MemoryLog, World
@@ -14,7 +15,8 @@ from tests.stream.script import (
     claim,
     policy,
 )
-from worker.messages import Batch, decode
+from worker.fingerprint.scoped import DOUBTED, TEMPLATE
+from worker.messages import Batch, Claim, decode
 from worker.stream.partition.claimer import Claimer
 from worker.stream.partition.owned import OwnedPartition
 
@@ -34,8 +36,17 @@ class Sending:
     def step(self) -> list[list[tuple[int, int]]]:
         """The batches on their way after a step, as sources."""
         self.claimer.step(self.partitions)
-        batches = [decode(Batch, send.value) for send in self.world.sends]
-        return [[(one.partition, one.offset) for one in claims_of(sent)] for sent in batches]
+        return [[(one.partition, one.offset) for one in batch] for batch in self.sent]
+
+    @property
+    def sent(self) -> list[Sequence[Claim]]:
+        """The batches on their way."""
+        return [claims_of(decode(Batch, send.value)) for send in self.world.sends]
+
+    @property
+    def doubts(self) -> list[list[int]]:
+        """Of the claims on their way."""
+        return [[one.doubt for one in batch] for batch in self.sent]
 
 
 def with_claims(*offsets: int, partition: int = 0) -> OwnedPartition:
@@ -49,6 +60,20 @@ def give(owned: OwnedPartition, *offsets: int) -> None:
     for offset in offsets:
         owned.consume(record(offset))
         owned.fingerprinted(claim(offset, partition=owned.number))
+
+
+def of_template(owned: OwnedPartition, *offsets: int) -> OwnedPartition:
+    """The partition, with pages of one site and one text under titles of their own."""
+    for offset in offsets:
+        owned.consume(record(offset))
+        title = 2 * offset + 2 + 1000 * owned.number
+        page: dict[str, Any] = {"partition": owned.number, "tokens": 60, "site": 7, "title": title, "doubt": DOUBTED}
+        owned.fingerprinted(claim(offset, 5, **page))
+    return owned
+
+
+def partition(number: int) -> OwnedPartition:
+    return with_claims(partition=number)
 
 
 def test_nothing_to_claim_sends_nothing() -> None:
@@ -118,3 +143,47 @@ def test_claims_of_a_lost_partition_are_neither_sent_again_nor_waited_for() -> N
     assert at.step() == [[(1, 5)]]
     at.claimer.drop(1)
     assert at.claimer.idle
+
+
+def test_a_text_under_several_titles_of_its_site_is_claimed_as_a_template_s_whatever_the_partitions() -> None:
+    at = Sending(of_template(partition(0), 0, 1), of_template(partition(1), 0, 1, 2))
+    at.step()
+    assert at.doubts == [[DOUBTED, DOUBTED, TEMPLATE, TEMPLATE, TEMPLATE]]
+    sent = at.sent[0]
+    at.world.settle_down()
+    at.claimer.on_decided(decided(0, sent))
+    of_template(at.partitions[0], 2)
+    at.step()
+    assert at.doubts == [[TEMPLATE]]
+
+
+def test_a_claim_that_is_sent_again_says_what_it_said_and_its_title_counts_once() -> None:
+    first, other = of_template(partition(0), 0, 1), of_template(partition(1), 0, 1)
+    at = Sending(first, other, most=3)
+    at.step()
+    for _ in range(4):
+        at.world.land(at.world.sends[0], lost=True)
+        at.step()
+        assert at.doubts == [[DOUBTED, DOUBTED, TEMPLATE]]
+    sent = at.sent[0]
+    at.world.settle_down()
+    at.claimer.on_decided(decided(0, sent))
+    at.step()
+    assert at.doubts == [[TEMPLATE]]
+
+
+def test_pages_that_are_claimed_again_when_their_partition_comes_back_count_once() -> None:
+    at = Sending(of_template(partition(0), 0, 1))
+    for _ in range(3):
+        at.step()
+        assert at.doubts == [[DOUBTED] * 2]
+        at.world.land(at.world.sends[0], lost=True)
+        at.claimer.drop(0)
+        at.partitions = (of_template(partition(0), 0, 1),)
+
+
+def test_a_new_process_has_seen_no_title() -> None:
+    for _ in range(2):
+        at = Sending(of_template(partition(0), 0, 1, 2, 3))
+        at.step()
+        assert at.doubts == [[DOUBTED] * 2 + [TEMPLATE] * 2]

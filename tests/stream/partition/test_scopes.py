@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from publicsuffixlist import PublicSuffixList
 
 from worker.stream.partition.scopes import ALL_PAGES, everywhere, of_header, of_host, of_site
 
-SITE = of_site(PublicSuffixList().privatesuffix)
+SITE = of_site()
 
 
 @pytest.mark.parametrize(
@@ -49,10 +48,9 @@ def test_of_a_header_its_last_value_counts_and_pages_without_it_are_together() -
 
 def test_with_a_key_the_same_pages_are_together_by_other_bits() -> None:
     key, headers = bytes(range(16)), [("spider", b"news")]
-    domain = PublicSuffixList().privatesuffix
     for public, keyed in (
         (of_host(), of_host(key)),
-        (of_site(domain), of_site(domain, key)),
+        (of_site(), of_site(key)),
         (of_header("spider"), of_header("spider", key)),
     ):
         assert keyed("http://a.example/1", headers) == keyed("http://a.example/2", headers)

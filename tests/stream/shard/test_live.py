@@ -339,7 +339,7 @@ def test_without_the_setting_no_url_is_looked_for(new_index: NewIndex) -> None:
 
 def test_a_suspect_is_told_in_answers_and_kept_in_blocks_and_in_snapshots() -> None:
     at = Alone(INDEXES["compiled"])
-    pages = [claim(n, 0, url=f"http://shop.example/p/{n}", title=n + 1, template=7) for n in range(30)]
+    pages = [claim(n, 0, url=f"http://shop.example/p/{n}", title=2 * n + 2, template=7) for n in range(30)]
     at.feed(*pages[:21])
     assert not at.shard.suspects.known
     while at.shard.hints.step():

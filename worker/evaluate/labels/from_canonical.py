@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from worker.errors import UsageError
-from worker.evaluate.labels.labelled import Document, Field, Labelled, Pair, read_objects
+from worker.evaluate.labels.labelled import Document, Field, Labelled, Pair, read_objects, url_of
 from worker.page.canonical import canonical_link
 from worker.urls import canonical_url
 
@@ -40,7 +40,7 @@ def read_canonical(path: Path, compared: Field) -> Labelled:
         if not isinstance(body, str) or str(row["id"]) in documents:
             left_out += 1
             continue
-        document = Document(row["id"], body, str(row.get("lang") or ""))
+        document = Document(row["id"], body, str(row.get("lang") or ""), url_of(row))
         pairs.extend(_pairs(document, named, first_of, last_of_host))
         documents[str(document.id)] = document
     if not pairs:

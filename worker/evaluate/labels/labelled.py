@@ -1,6 +1,7 @@
 """Documents and labelled pairs of them: the values, and the files that they are read from.
 
-Documents are JSON objects, one a line: ``id``, ``text`` or ``html`` or both, and if known ``lang`` and ``n_tokens``.
+Documents are JSON objects, one a line: ``id``, ``text`` or ``html`` or both, and if known ``url``, ``lang`` and
+``n_tokens``. With their URLs they are judged as pages of their sites.
 Pairs are such lines with ``a``, ``b`` and, if known, ``label`` (1: near-duplicates, 0: not, null: not scored),
 ``band``, ``lang``, ``class``, ``relation``, ``kind`` and ``n_max`` (tokens of the longer side); or CSV with the columns
 a and b, all of them near-duplicates, or a, b and label, with or without a first row of these names.
@@ -19,6 +20,7 @@ from typing import Any, Final, Literal
 from worker.errors import UsageError
 from worker.evaluate.labels.lines import Problems, lines
 from worker.messages import PageMeta
+from worker.urls import canonical_url
 
 Field = Literal["text", "html"]
 Label = Literal[0, 1] | None
@@ -42,11 +44,12 @@ _LABELS: Final[dict[str, Label]] = {"1": 1, "0": 0, "": None, "null": None}
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """``body`` is the field that is compared."""
+    """``body`` is the field that is compared; ``url`` is empty where it is not known."""
 
     id: Id
     body: str
     language: str
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +147,21 @@ def _documents(path: Path, compared: Field) -> tuple[dict[str, Document], frozen
         first_seen[key] = number
         body = row.get(compared)
         if isinstance(body, str):
-            known[key] = Document(row["id"], body, str(row.get("lang") or ""))
+            known[key] = Document(row["id"], body, str(row.get("lang") or ""), url_of(row))
         elif body is not None or compared == "text":
             problems.add(number, f"its {compared} is {_shown(row, compared)}; write it as a JSON string")
     problems.raise_if_any()
     if not known:
         raise UsageError(f"{path} holds no document with the field {compared}; name another file or another --field")
     return known, frozenset(first_seen.keys() - known.keys())
+
+
+def url_of(row: Mapping[str, Any]) -> str:
+    """Canonical, as a worker takes it; empty where there is none."""
+    try:
+        return canonical_url(str(row.get("url") or ""))
+    except ValueError:
+        return ""
 
 
 def _pairs(path: Path, known: Mapping[str, Document], without: frozenset[str]) -> list[Pair]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from worker.index.kernels import plan
 from worker.index.kernels.growth import address_of, table_of
 from worker.index.kernels.native import compiled, equal_32, fetch, lowest, u32_at, u64_at
-from worker.index.kernels.nearness import agreement_of, in_ratio
+from worker.index.kernels.nearness import agreement_of, in_ratio, is_of_another_title, may_be_near
 from worker.index.kernels.scan import ROWS_AHEAD, SLABS_AHEAD, fetch_slab
 from worker.index.kernels.slabs import Row, State, form_of, row_of, sketch_at, slab_at, slots_after, value_at
 
@@ -24,8 +24,11 @@ I64 = NDArray[np.int64]
 
 
 @compiled("int64(int64[::1], uint32[::1], uint32, uint64[::1], int64, uint64, int64, int64)", inner=True)
-def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, tokens: int, scope: Any, lower: int, best: int) -> int:
-    """The first entry of a bucket with this key, in [lower, best), whose sketch is near; else ``best``."""
+def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, page: int, scope: Any, lower: int, best: int) -> int:
+    """The first entry of a bucket with this key, in [lower, best), whose sketch is near; else ``best``.
+
+    ``page`` is the address of the query's ``PAGE_WORDS``.
+    """
     length, capacity, form = int(row[plan.LENGTH]), int(row[plan.CAPACITY]), form_of(row)
     if length == 0:
         return best
@@ -33,7 +36,8 @@ def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, tokens: int, sco
     at = slab_at(state, row)
     slots_begin = at + slots_after(form, capacity)
     slots = u32_at(slots_begin, capacity)
-    first, least, most = state[plan.FIRST], state[plan.SKETCH_LEAST], state[plan.SKETCH_MOST]
+    first = state[plan.FIRST]
+    tokens = int(u32_at(page, plan.PAGE_WORDS)[plan.PAGE_TOKENS])
     place = 0
     while place < length:
         left = length - place
@@ -52,13 +56,18 @@ def _first_keyed(state: State, row: Row, tag: Any, sketch: U64, tokens: int, sco
             if form == plan.COPIED:
                 other = int(u32_at(slots_begin + 4 * capacity, capacity)[entry])
                 beside = slots_begin + 8 * capacity + 8 * plan.SKETCH_WORDS * entry
+            elif is_of_another_title(state, slot, page):
+                continue
             else:
                 other = int(value_at(state, plan.TOKENS, slot))
                 beside = 0
-            if not in_ratio(least, most, tokens, other):
+            short = min(tokens, other) < state[plan.SHORT]
+            least, most = (plan.SHORT_LEAST, plan.SHORT_MOST) if short else (plan.SKETCH_LEAST, plan.SKETCH_MOST)
+            if not in_ratio(state[least], state[most], tokens, other):
                 continue
             theirs = u64_at(beside, plan.SKETCH_WORDS) if beside else sketch_at(state, slot)
-            if agreement_of(sketch, theirs) >= state[plan.THRESHOLD] and value_at(state, plan.SCOPE, slot) == scope:
+            threshold = state[plan.SHORT_THRESHOLD if short else plan.THRESHOLD]
+            if agreement_of(sketch, theirs) >= threshold and may_be_near(state, slot, scope, page):
                 return int(after)
         place += 32
     return best
@@ -70,12 +79,10 @@ def _row_of_key(state: State, band: int, key: Any) -> Any:
     return row_of(state, int(own[plan.TABLE_ROW]) + int(key & np.uint32(0xFFFF)))
 
 
-@compiled("void(int64[::1], uint32[:, ::1], uint64[:, ::1], uint32[::1], uint64[::1], int64, int64[::1])")
-def earliest(
-    state: State, keys: NDArray[np.uint32], sketches: U64, tokens: U32, scopes: U64, lower: int, best: I64
-) -> None:
+@compiled("void(int64[::1], uint32[:, ::1], uint64[:, ::1], uint32[:, ::1], uint64[::1], int64, int64[::1])")
+def earliest(state: State, keys: U32, sketches: U64, pages: U32, scopes: U64, lower: int, best: I64) -> None:
     """Lower ``best`` (n,) to the earliest entry with a key in common and a near sketch."""
-    count = keys.shape[0]
+    count, page = keys.shape[0], pages.ctypes.data
     for ahead in range(-ROWS_AHEAD, count):
         if ahead + ROWS_AHEAD < count:
             for band in range(plan.BANDS):
@@ -89,5 +96,5 @@ def earliest(
             for band in range(plan.BANDS):
                 key = keys[ahead, band]
                 row, tag = _row_of_key(state, band, key), key >> np.uint32(16)
-                number, scope = int(tokens[ahead]), scopes[ahead]
-                best[ahead] = _first_keyed(state, row, tag, sketches[ahead], number, scope, lower, best[ahead])
+                numbers = page + 4 * plan.PAGE_WORDS * ahead
+                best[ahead] = _first_keyed(state, row, tag, sketches[ahead], numbers, scopes[ahead], lower, best[ahead])

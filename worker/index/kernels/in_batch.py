@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.fingerprint.scoped import ANNOUNCED, TEMPLATE
+from worker.index.kernels import plan
 from worker.index.kernels.native import compiled, popcount
-from worker.index.kernels.nearness import agreement_of, in_ratio
+from worker.index.kernels.nearness import agreement_of, in_ratio, is_alone, title_mask, titles_alike, words_of
 
-K, RATIO_LEAST, RATIO_MOST, SKETCHED, THRESHOLD, SKETCH_LEAST, SKETCH_MOST, HAMMING_THRESHOLD, RULES = range(9)
+K, RATIO_LEAST, RATIO_MOST, SKETCHED, THRESHOLD, SKETCH_LEAST, SKETCH_MOST, HAMMING_THRESHOLD = range(8)
+LEAST_ACROSS, SHORT, SHORT_THRESHOLD, SHORT_LEAST, SHORT_MOST, RULES = range(8, 14)
 """Places of the rules' numbers, and how many there are."""
 HEADS = 2048
 """Rows that the keys of a band are spread over, by their lowest bits."""
@@ -17,6 +20,8 @@ Mask = NDArray[np.bool_]
 I64 = NDArray[np.int64]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
+Pages = NDArray[np.uint32]
+"""``PAGE_WORDS`` of each page."""
 
 
 @compiled("void(int64[::1], int64[::1], int64[::1], boolean[::1])")
@@ -42,9 +47,36 @@ def _sketches_allow(rules: I64, texts: U64, sketches: U64, one: int, other: int)
     return bool(agreement_of(sketches[one], sketches[other]) >= least)
 
 
+@compiled("boolean(int64, uint32[:, ::1], uint64[::1], int64, int64)", inner=True)
+def _may_be_near(least: int, pages: Pages, scopes: U64, one: int, other: int) -> bool:
+    """Whether two pages are of one scope and comparable (``ScopedNear.comparable``)."""
+    if scopes[one] != scopes[other]:
+        return False
+    a, b = pages[one], pages[other]
+    doubt, doubted, title = a[plan.PAGE_DOUBT], b[plan.PAGE_DOUBT], a[plan.PAGE_TITLE]
+    if title == b[plan.PAGE_TITLE] and title != 0:
+        return True
+    announced = doubt == ANNOUNCED and doubted == ANNOUNCED
+    if a[plan.PAGE_SITE] == b[plan.PAGE_SITE] and a[plan.PAGE_SITE] != 0:
+        return announced and titles_alike(words_of(a), words_of(b))
+    if doubt >= TEMPLATE or doubted >= TEMPLATE:
+        return False
+    return bool(announced or min(a[plan.PAGE_TOKENS], b[plan.PAGE_TOKENS]) >= least)
+
+
+@compiled("boolean(int64[::1], int64[::1], uint64[:, ::1], int64, int64)", inner=True)
+def _sketches_near(rules: I64, tokens: I64, sketches: U64, one: int, other: int) -> bool:
+    """Whether two pages with a band in common are near by their sketches."""
+    short = min(tokens[one], tokens[other]) < rules[SHORT]
+    least, most = (SHORT_LEAST, SHORT_MOST) if short else (SKETCH_LEAST, SKETCH_MOST)
+    if not in_ratio(rules[least], rules[most], tokens[one], tokens[other]):
+        return False
+    return bool(agreement_of(sketches[one], sketches[other]) >= rules[SHORT_THRESHOLD if short else THRESHOLD])
+
+
 @compiled(
-    "void(int64[::1], boolean[::1], uint64[::1], boolean[::1], uint64[::1], int64[::1], uint64[::1], uint32[:, ::1], "
-    "uint64[:, ::1], int64[::1])"
+    "void(int64[::1], boolean[::1], uint64[::1], boolean[::1], uint64[::1], uint32[:, ::1], uint64[::1], "
+    "uint32[:, ::1], uint64[:, ::1], int64[::1])"
 )
 def earliest(
     rules: I64,
@@ -52,7 +84,7 @@ def earliest(
     values: U64,
     bare: Mask,
     texts: U64,
-    tokens: I64,
+    pages: Pages,
     scopes: U64,
     bands: U32,
     sketches: U64,
@@ -60,15 +92,18 @@ def earliest(
 ) -> None:
     """For each page that is ``asked``, the place of the earliest survivor before it that it is near to, else -1.
 
-    Survivors are the pages that are asked and near to none.
+    Survivors are the pages that are asked and near to none. ``pages`` has the words of ``plan.PAGE_WORDS``. Those that
+    are near to pages of their own title only lie apart in the bands, as in ``worker.index.apart``: else a batch of one
+    text under many titles would be walked through for each of them.
     """
-    count, keys = values.shape[0], bands.shape[1]
+    count, keys, tokens = values.shape[0], bands.shape[1], pages[:, plan.PAGE_TOKENS].astype(np.int64)
     known = np.empty(count, np.uint64)
     whole, empty = np.empty(count, np.int64), np.empty(count, np.int64)
     wholes, empties = 0, 0
-    sketched = rules[SKETCHED] != 0
+    sketched, least = rules[SKETCHED] != 0, rules[LEAST_ACROSS]
     heads = np.full((keys, HEADS) if sketched else (0, 0), -1, np.int64)
     later = np.empty((count, keys) if sketched else (0, 0), np.int64)
+    kept, apart = np.empty((count, keys) if sketched else (0, 0), np.uint32), np.zeros(count, np.bool_)
     for place in range(count):
         earlier[place] = -1
         if not asked[place]:
@@ -77,7 +112,7 @@ def earliest(
         if bare[place]:
             for number in range(empties):
                 other = empty[number]
-                if texts[other] == texts[place] and scopes[other] == scopes[place]:
+                if texts[other] == texts[place] and _may_be_near(least, pages, scopes, place, other):
                     best = other
                     break
         else:
@@ -87,7 +122,7 @@ def earliest(
                     continue
                 other = whole[number]
                 if (
-                    scopes[other] == scopes[place]
+                    _may_be_near(least, pages, scopes, place, other)
                     and in_ratio(rules[RATIO_LEAST], rules[RATIO_MOST], tokens[place], tokens[other])
                     and (not sketched or _sketches_allow(rules, texts, sketches, place, other))
                 ):
@@ -97,17 +132,19 @@ def earliest(
         if sketched and _is_sketched(sketches, place):
             for band in range(keys):
                 keyed = keyed or bands[place, band] != 0
-        if keyed:
+        title = np.uint64(pages[place, plan.PAGE_TITLE])
+        mask = np.uint32(title_mask(title) & np.uint64(0xFFFF_FFFF))
+        for turn in range((2 if title != np.uint64(0) else 1) if keyed else 0):
             for band in range(keys):
-                key = bands[place, band]
+                key = bands[place, band] ^ (mask if turn else np.uint32(0))
                 other = heads[band, key & np.uint32(HEADS - 1)]
                 while other >= 0:
                     if (
                         other < best
-                        and bands[other, band] == key
-                        and scopes[other] == scopes[place]
-                        and in_ratio(rules[SKETCH_LEAST], rules[SKETCH_MOST], tokens[place], tokens[other])
-                        and agreement_of(sketches[place], sketches[other]) >= rules[THRESHOLD]
+                        and kept[other, band] == key
+                        and apart[other] == (turn == 1)
+                        and _may_be_near(least, pages, scopes, place, other)
+                        and _sketches_near(rules, tokens, sketches, place, other)
                     ):
                         best = other
                     other = later[other, band]
@@ -122,7 +159,9 @@ def earliest(
             known[wholes] = values[place]
             wholes += 1
         if keyed:
+            apart[place] = is_alone(pages[place, plan.PAGE_DOUBT], tokens[place], least)
             for band in range(keys):
-                head = bands[place, band] & np.uint32(HEADS - 1)
+                kept[place, band] = bands[place, band] ^ (mask if apart[place] else np.uint32(0))
+                head = kept[place, band] & np.uint32(HEADS - 1)
                 later[place, band] = heads[band, head]
                 heads[band, head] = place

@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 
 from worker.compiling import Function, compiler_of
 
-KERNELS: Final = ("native", "plan", "slabs", "growth", "bulk", "nearness", "scan", "banded", "in_batch")
+KERNELS: Final = ("native", "plan", "slabs", "growth", "bulk", "nearness", "scan", "banded", "in_batch", "titles")
 _compile: Final = compiler_of("worker.index.kernels", KERNELS)
 
 

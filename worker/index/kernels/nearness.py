@@ -1,4 +1,5 @@
-"""When an entry is near to what is looked for: the rules of ``worker.fingerprint.near``, in compiled steps."""
+"""When an entry is near to what is looked for: the rules of ``worker.fingerprint.near`` and ``scoped``, in compiled
+steps."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.fingerprint.scoped import ANNOUNCED, DOUBTED, TEMPLATE
 from worker.fingerprint.sketch import (
     EIGHT_BITS,
     EXACT,
@@ -17,7 +19,7 @@ from worker.fingerprint.sketch import (
     SLOTTED,
 )
 from worker.index.kernels import plan
-from worker.index.kernels.native import compiled, popcount, u64_at
+from worker.index.kernels.native import compiled, popcount, u32_at, u64_at
 from worker.index.kernels.slabs import State, sketch_at, value_at
 
 U64 = NDArray[np.uint64]
@@ -27,6 +29,82 @@ U64 = NDArray[np.uint64]
 def in_ratio(least: int, most: int, one: int, other: int) -> bool:
     """Whether the smaller of two token counts is at least ``least / most`` of the larger."""
     return most * min(one, other) >= least * max(one, other)
+
+
+@compiled("uint64(uint64)", inline=True)
+def title_mask(title: Any) -> Any:
+    """``worker.fingerprint.scoped.title_masks`` of one title."""
+    mixed = title * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+@compiled("boolean(uint64, uint64)", inline=True)
+def titles_alike(a: Any, b: Any) -> bool:
+    """``worker.fingerprint.scoped.alike``."""
+    if a == np.uint64(0) or b == np.uint64(0):
+        return True
+    return bool(2 * np.int64(popcount(a & b)) > min(np.int64(popcount(a)), np.int64(popcount(b))))
+
+
+@compiled("uint64(uint32[::1])", inline=True)
+def words_of(page: Any) -> Any:
+    """The words of a page's title, of its ``PAGE_WORDS``."""
+    return np.uint64(page[plan.PAGE_TITLE_WORDS]) | (np.uint64(page[plan.PAGE_TITLE_WORDS + 1]) << np.uint64(32))
+
+
+@compiled("boolean(int64, int64, int64)", inline=True)
+def is_alone(doubt: int, tokens: int, least: int) -> bool:
+    """``ScopedNear.is_alone``."""
+    return doubt >= TEMPLATE or (doubt == DOUBTED and tokens < least)
+
+
+@compiled("uint64(int64[::1], int64)", inline=True)
+def mask_at(state: State, slot: int) -> Any:
+    """By what an entry stands apart besides its scope, see ``worker.index.apart``."""
+    doubt = int(value_at(state, plan.DOUBT, slot))
+    if doubt == ANNOUNCED:
+        return np.uint64(0)
+    if not is_alone(doubt, int(value_at(state, plan.TOKENS, slot)), state[plan.LEAST_ACROSS]):
+        return np.uint64(0)
+    title = value_at(state, plan.TITLE, slot)
+    return value_at(state, plan.URL, slot) if title == np.uint64(0) else title_mask(title)
+
+
+@compiled("boolean(int64[::1], int64, int64)", inline=True)
+def is_of_another_title(state: State, slot: int, page: int) -> bool:
+    """Whether a page, at this address, is a template's and the entry has another title: they are not near then, and
+    one look tells."""
+    asked = u32_at(page, plan.PAGE_WORDS)
+    return bool(
+        asked[plan.PAGE_DOUBT] >= TEMPLATE and value_at(state, plan.TITLE, slot) != np.uint64(asked[plan.PAGE_TITLE])
+    )
+
+
+@compiled("boolean(int64[::1], int64, uint64, int64)", inline=True)
+def may_be_near(state: State, slot: int, scope: Any, page: int) -> bool:
+    """Whether an entry is comparable with a page (``ScopedNear.comparable``), and lies apart by the same ``scope``.
+
+    ``page`` is the address of the page's ``PAGE_WORDS``.
+    """
+    asked = u32_at(page, plan.PAGE_WORDS)
+    doubt, doubted = int(value_at(state, plan.DOUBT, slot)), int(asked[plan.PAGE_DOUBT])
+    announced, title = doubt == ANNOUNCED and doubted == ANNOUNCED, int(value_at(state, plan.TITLE, slot))
+    if title != asked[plan.PAGE_TITLE] or title == 0:
+        site = int(value_at(state, plan.SITE, slot))
+        if site == asked[plan.PAGE_SITE] and site != 0:
+            words = words_of(asked)
+            if not announced or not titles_alike(value_at(state, plan.TITLE_WORDS, slot), words):
+                return False
+        elif not announced:
+            if doubt >= TEMPLATE or doubted >= TEMPLATE:
+                return False
+            if min(int(asked[plan.PAGE_TOKENS]), int(value_at(state, plan.TOKENS, slot))) < state[plan.LEAST_ACROSS]:
+                return False
+    if announced:
+        return bool(value_at(state, plan.SCOPE, slot) == scope)
+    return bool(value_at(state, plan.SCOPE, slot) ^ mask_at(state, slot) == scope)
 
 
 @compiled("int64(uint64, uint64, uint64, uint64, uint64, uint64, uint64, uint64)", inline=True)
@@ -103,17 +181,19 @@ def sketches_allow(state: State, slot: int, text: Any, sketch: int) -> bool:
 
 
 @compiled("boolean(int64[::1], int64, int64, uint64, int64, uint64, uint64, int64)", inner=True)
-def is_near(state: State, column: int, slot: int, value: Any, tokens: int, scope: Any, text: Any, sketch: int) -> bool:
+def is_near(state: State, column: int, slot: int, value: Any, page: int, scope: Any, text: Any, sketch: int) -> bool:
     """The rule of the block tables, and of the texts of pages without fingerprint.
 
-    ``sketch`` is the address of the query's, 0 where none has any.
+    ``page`` is the address of the query's ``PAGE_WORDS``, ``sketch`` that of its sketch, 0 where none has any.
     """
+    if is_of_another_title(state, slot, page):
+        return False
     different = popcount(value_at(state, column, slot) ^ value)
     if column == plan.TEXT:
-        return bool(different == np.uint64(0) and value_at(state, plan.SCOPE, slot) == scope)
-    if different > np.uint64(state[plan.K]) or value_at(state, plan.SCOPE, slot) != scope:
+        return bool(different == np.uint64(0) and may_be_near(state, slot, scope, page))
+    if different > np.uint64(state[plan.K]) or not may_be_near(state, slot, scope, page):
         return False
-    least = state[plan.RATIO_LEAST]
+    least, tokens = state[plan.RATIO_LEAST], int(u32_at(page, plan.PAGE_WORDS)[plan.PAGE_TOKENS])
     if least != 0 and not in_ratio(least, state[plan.RATIO_MOST], tokens, int(value_at(state, plan.TOKENS, slot))):
         return False
     return bool(sketches_allow(state, slot, text, sketch))

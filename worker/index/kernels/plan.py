@@ -75,7 +75,23 @@ CANDIDATES: Final = 29
 SEEKS: Final = 30
 HAMMING_THRESHOLD: Final = 31
 URL_TABLE: Final = 32
-STATE_WORDS: Final = 33
+LEAST_ACROSS: Final = 33
+SHORT: Final = 34
+SHORT_THRESHOLD: Final = 35
+SHORT_LEAST: Final = 36
+SHORT_MOST: Final = 37
+ONE: Final = 38
+"""A page that is looked up by itself, ``PAGE_WORDS``."""
+STATE_WORDS: Final = 41
+
+PAGE_TOKENS: Final = 0
+PAGE_SITE: Final = 1
+PAGE_TITLE: Final = 2
+PAGE_DOUBT: Final = 3
+PAGE_TITLE_WORDS: Final = 4
+PAGE_WORDS: Final = 6
+"""What a look-up is told of a page besides its fingerprint, text, scope and sketch, in words of 32 bits: the words of
+the title take two, the lower half first."""
 
 TABLE_ROW: Final = 0
 TABLE_ROWS: Final = 1
@@ -132,7 +148,11 @@ PLACE: Final = 5
 BARE: Final = 6
 URL: Final = 7
 SCOPE: Final = 9
-COLUMN_COUNT: Final = 10
+SITE: Final = 10
+TITLE: Final = 11
+DOUBT: Final = 12
+TITLE_WORDS: Final = 13
+COLUMN_COUNT: Final = 14
 
 SKETCH_WORDS: Final = 4
 BANDS: Final = 8

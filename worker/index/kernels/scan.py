@@ -28,7 +28,7 @@ from worker.index.kernels.native import (
     popcount,
     u32_at,
 )
-from worker.index.kernels.nearness import agreement_of, in_ratio, is_near, sketches_allow
+from worker.index.kernels.nearness import agreement_of, in_ratio, is_near, mask_at, sketches_allow
 from worker.index.kernels.slabs import Row, State, chunk_of, form_of, row_of, sketch_at, slab_at, slots_after, value_at
 
 ROWS_AHEAD = 28
@@ -86,7 +86,7 @@ def _first_tagged(
     place: int,
     column: int,
     value: Any,
-    tokens: int,
+    page: int,
     scope: Any,
     text: Any,
     sketch: int,
@@ -105,7 +105,7 @@ def _first_tagged(
         if after < plan.EXPIRED_FROM:
             if after >= best:
                 return best
-            if after >= lower and is_near(state, column, slot, value, tokens, scope, text, sketch):
+            if after >= lower and is_near(state, column, slot, value, page, scope, text, sketch):
                 return int(after)
         place = _first_alike(at, length, tag, radius, place + 1)
     return best
@@ -130,7 +130,7 @@ def _first_below(
     state: State,
     table: int,
     value: Any,
-    tokens: int,
+    page: int,
     scope: Any,
     text: Any,
     sketch: int,
@@ -154,7 +154,7 @@ def _first_below(
         slots_at = at + slots_after(plan.TAGGED, int(row[plan.CAPACITY]))
         place = _first_alike(at, length, tag, _radius(state, column), 0)
         best = _first_tagged(
-            state, at, slots_at, length, tag, place, column, value, tokens, scope, text, sketch, lower, best
+            state, at, slots_at, length, tag, place, column, value, page, scope, text, sketch, lower, best
         )
     return best
 
@@ -164,6 +164,16 @@ def _fetch_value(state: State, column: int, slot: int) -> None:
     words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
     chunk = chunk_of(state, column, slot)
     fetch(words[chunk] + words[chunk + 2] * (slot & ((np.int64(1) << state[plan.CHUNK_BITS]) - 1)))
+
+
+@compiled("void(int64[::1], int64)", inline=True)
+def _fetch_doubt(state: State, slot: int) -> None:
+    """And the title, which counts where a text may be doubted: where not all of a chunk are announced."""
+    words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
+    chunk = chunk_of(state, plan.DOUBT, slot)
+    if words[chunk + 1] + words[chunk + 2] > 0:
+        _fetch_value(state, plan.DOUBT, slot)
+        _fetch_value(state, plan.TITLE, slot)
 
 
 @compiled("int64[::1](int64[::1], int64, int64)", inline=True)
@@ -223,6 +233,7 @@ def _seek_slots(state: State, table: int, end: int, query: int) -> None:
         if seek[plan.SEEK_PLACE] >= 0:
             slot = int(u32_at(seek[plan.SEEK_SLOTS] + 4 * seek[plan.SEEK_PLACE], 1)[0])
             _fetch_value(state, column, slot)
+            _fetch_doubt(state, slot)
             after = (slot - state[plan.FIRST]) & plan.SLOT_MASK
             seek[plan.SEEK_AFTER] = after if after < plan.EXPIRED_FROM else -1
 
@@ -237,7 +248,7 @@ def _earliest_sought(
     end: int,
     query: int,
     value: Any,
-    tokens: int,
+    page: int,
     scope: Any,
     text: Any,
     sketch: int,
@@ -250,7 +261,7 @@ def _earliest_sought(
         seek = _seek(state, query, number - table)
         place = seek[plan.SEEK_PLACE]
         if place == _SPLIT:
-            best = _first_below(state, number, value, tokens, scope, text, sketch, lower, best)
+            best = _first_below(state, number, value, page, scope, text, sketch, lower, best)
         elif place >= 0 and seek[plan.SEEK_AFTER] < best:
             best = _first_tagged(
                 state,
@@ -261,7 +272,7 @@ def _earliest_sought(
                 place,
                 column,
                 value,
-                tokens,
+                page,
                 scope,
                 text,
                 sketch,
@@ -272,7 +283,7 @@ def _earliest_sought(
 
 
 @compiled(
-    "void(int64[::1], int64, int64, uint64[::1], uint32[::1], uint64[::1], uint64[::1], uint64[:, ::1], int64, "
+    "void(int64[::1], int64, int64, uint64[::1], uint32[:, ::1], uint64[::1], uint64[::1], uint64[:, ::1], int64, "
     "int64[::1])"
 )
 def earliest(
@@ -280,7 +291,7 @@ def earliest(
     table: int,
     end: int,
     values: U64,
-    tokens: U32,
+    pages: U32,
     scopes: U64,
     texts: U64,
     sketches: U64,
@@ -293,7 +304,7 @@ def earliest(
     """
     count = values.size
     step = 8 * plan.SKETCH_WORDS if sketches.shape[0] else 0
-    sketch = sketches.ctypes.data if step else 0
+    sketch, page = sketches.ctypes.data if step else 0, pages.ctypes.data
     for at in range(-ROWS_AHEAD, count):
         ahead = at + ROWS_AHEAD
         if ahead < count:
@@ -314,7 +325,7 @@ def earliest(
                 end,
                 at,
                 values[at],
-                int(tokens[at]),
+                page + 4 * plan.PAGE_WORDS * at,
                 scopes[at],
                 texts[at],
                 sketch + step * at,
@@ -325,17 +336,19 @@ def earliest(
 
 @compiled("int64(int64, uint64, int64)")
 def earliest_one(address: int, value: Any, tokens: int) -> int:
-    """The earliest entry near to one fingerprint of scope 0 without a sketch, ``NO_SLOT`` if there is none.
+    """The earliest entry near to one fingerprint without a sketch, ``NO_SLOT`` if there is none; scope, site, title and
+    doubt are 0.
 
     ``address`` is that of the state.
     """
-    state = i64_at(address, plan.STATE_WORDS)
+    state, page = i64_at(address, plan.STATE_WORDS), address + 8 * plan.ONE
+    u32_at(page, plan.PAGE_WORDS)[plan.PAGE_TOKENS] = tokens
     tables, none = state[plan.BLOCK_TABLES], np.uint64(0)
     _seek_rows(state, 0, tables, 0, value)
     _seek_slabs(state, 0, tables, 0)
     _seek_tags(state, 0, tables, 0)
     _seek_slots(state, 0, tables, 0)
-    return int(_earliest_sought(state, 0, tables, 0, value, tokens, none, none, 0, 0, plan.NO_SLOT))
+    return int(_earliest_sought(state, 0, tables, 0, value, page, none, none, 0, 0, plan.NO_SLOT))
 
 
 @compiled("int64(int64[::1], int64, uint64, uint64, int64, int64)", inline=True)
@@ -375,7 +388,7 @@ def latest(state: State, urls: U64, scopes: U64, lower: int, below: I64) -> None
 
 
 @compiled(
-    "void(int64[::1], int64[::1], uint64[::1], boolean[::1], uint64[::1], uint32[::1], uint64[:, ::1], int64, "
+    "void(int64[::1], int64[::1], uint64[::1], boolean[::1], uint64[::1], uint32[:, ::1], uint64[:, ::1], int64, "
     "int64[:, ::1], boolean[:, ::1])"
 )
 def describe(
@@ -384,7 +397,7 @@ def describe(
     values: U64,
     bare: NDArray[np.bool_],
     texts: U64,
-    tokens: U32,
+    pages: U32,
     sketches: U64,
     first: int,
     numbers: NDArray[np.int64],
@@ -410,7 +423,9 @@ def describe(
             continue
         slot = (best[at] + first) & plan.SLOT_MASK
         theirs_bare = value_at(state, plan.BARE, slot) != np.uint64(0)
-        same_text = value_at(state, plan.TEXT, slot) == texts[at]
+        tokens, mask = int(pages[at, plan.PAGE_TOKENS]), mask_at(state, slot)
+        value, text = values[at] ^ mask, texts[at] ^ mask
+        same_text = value_at(state, plan.TEXT, slot) == text
         numbers[0, at] = np.int64(value_at(state, plan.BATCH, slot))
         numbers[1, at] = np.int64(value_at(state, plan.PLACE, slot))
         numbers[3, at] = best[at] + first
@@ -425,14 +440,14 @@ def describe(
             numbers[2, at] = -1
             flags[0, at] = same_text and bare[at] and theirs_bare
             flags[1, at] = not flags[0, at]
-            flags[2, at] = flags[0, at] and tokens[at] == 0 and value_at(state, plan.TOKENS, slot) == np.uint64(0)
+            flags[2, at] = flags[0, at] and tokens == 0 and value_at(state, plan.TOKENS, slot) == np.uint64(0)
             continue
-        distance = np.int64(popcount(value_at(state, plan.FINGERPRINT, slot) ^ values[at]))
+        distance = np.int64(popcount(value_at(state, plan.FINGERPRINT, slot) ^ value))
         numbers[2, at] = distance
         close = distance <= state[plan.K]
         if close and sketched:
             least, theirs = state[plan.RATIO_LEAST], int(value_at(state, plan.TOKENS, slot))
-            close = least == 0 or in_ratio(least, state[plan.RATIO_MOST], int(tokens[at]), theirs)
-            close = close and sketches_allow(state, slot, texts[at], sketches.ctypes.data + 8 * plan.SKETCH_WORDS * at)
+            close = least == 0 or in_ratio(least, state[plan.RATIO_MOST], tokens, theirs)
+            close = close and sketches_allow(state, slot, text, sketches.ctypes.data + 8 * plan.SKETCH_WORDS * at)
         flags[0, at] = same_text and close and distance == 0
         flags[1, at] = not close

@@ -75,7 +75,7 @@ def chunk_of(state: State, column: int, slot: int) -> int:
     return int((column * ring + ((slot >> state[plan.CHUNK_BITS]) & (ring - 1))) * plan.COLUMN_WORDS)
 
 
-@compiled("uint64(int64[::1], int64, int64)", inner=True)
+@compiled("uint64(int64[::1], int64, int64)", inline=True)
 def value_at(state: State, column: int, slot: int) -> Any:
     """The value of a column at a slot, as 64 bits."""
     words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)

@@ -13,6 +13,7 @@ from worker.stream.partition.owned import OwnedPartition
 from worker.stream.policy import SCHEME_HEADER, Policy
 from worker.topics import FINGERPRINTS
 from worker.verdict.claims import Claims
+from worker.verdict.titles_of_texts import TitlesOfTexts
 
 
 @dataclass(eq=False)
@@ -21,6 +22,11 @@ class Claimer(LogSubscriber):
 
     A batch is in flight until it is decided. After a send error the same claims are sent again before any other: else
     claims of a partition would stand out of order in the log.
+
+    Of each page it is claimed whether its text is a template's, by the titles of all pages that this process has
+    claimed before. Nothing keeps them: after a restart up to two pages of a site are not found out. A claim that is
+    sent again says what it said, and a page that is claimed again, as its partition was lost meanwhile, brings no title
+    that was not counted.
     """
 
     log: Log
@@ -28,6 +34,9 @@ class Claimer(LogSubscriber):
     observer: Observer
     claims: tuple[Claim, ...] = ()
     ticket: Ticket | None = None
+
+    def __post_init__(self) -> None:
+        self._titles = TitlesOfTexts()
 
     @property
     def idle(self) -> bool:
@@ -40,7 +49,7 @@ class Claimer(LogSubscriber):
             gathered: list[Claim] = []
             for partition in partitions:
                 gathered.extend(partition.ready_claims(self.policy.claims_a_batch - len(gathered)))
-            self._send(tuple(gathered), again=False)
+            self._send(tuple(map(self._titles.mark, gathered)), again=False)
         elif self.ticket.state is Sent.FAILED:
             self._send(self.claims, again=True)
 

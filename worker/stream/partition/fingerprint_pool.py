@@ -177,8 +177,11 @@ def _claim(source: Source, page: Fingerprinted) -> Claim:
         scope=source.scope,
         canonical=page.canonical,
         status=source.status,
-        title=page.title,
         template=page.template,
+        site=page.site,
+        title=page.title,
+        title_words=page.title_words,
+        doubt=page.doubt,
     )
 
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import Final, TypeAlias
-from urllib.parse import urlsplit
 
 from worker.fingerprint.hashing import hash_bytes
 from worker.messages import Headers
+from worker.sites import host_of, site_of
 
 ALL_PAGES: Final = 0
 """The scope of all pages where there is one only, and of those that have none: no host, or no such header."""
 
 ScopeOf: TypeAlias = Callable[[str, Headers], int]
 """From a page's canonical URL and the headers of its record to its scope. Pure: all workers come to the same."""
-
-RegistrableDomain: TypeAlias = Callable[[str], str | None]
-"""From a host's name to the domain that somebody registered; None for a public suffix and for a single label."""
 
 
 def everywhere(url: str, headers: Headers) -> int:
@@ -28,17 +24,12 @@ def everywhere(url: str, headers: Headers) -> int:
 
 def of_host(key: bytes | None = None) -> ScopeOf:
     """By the host, without its port. With a ``key``, here as below, nobody who lacks it finds a name of equal bits."""
-    return lambda url, headers: _scope(_host(url).encode(), key)
+    return lambda url, headers: _scope(host_of(url).encode(), key)
 
 
-def of_site(registrable: RegistrableDomain, key: bytes | None = None) -> ScopeOf:
-    """By the registrable domain; by the host where it has none, as an address or ``localhost``."""
-
-    def site(url: str, headers: Headers) -> int:
-        host = _host(url)
-        return _scope((host if _is_address(host) else registrable(host) or host).encode(), key)
-
-    return site
+def of_site(key: bytes | None = None) -> ScopeOf:
+    """By the registered domain (``worker.sites``)."""
+    return lambda url, headers: _scope(site_of(host_of(url)).encode(), key)
 
 
 def of_header(name: str, key: bytes | None = None) -> ScopeOf:
@@ -57,18 +48,3 @@ def _scope(name: bytes, key: bytes | None) -> int:
     if key is None:
         return hash_bytes(name)
     return int.from_bytes(hashlib.blake2b(name, digest_size=8, key=key).digest(), "little")
-
-
-def _host(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:  # an address in brackets that is none
-        return ""
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -1,0 +1,221 @@
+"""What titles tell of templates, in one process: the same for any batching and any number of processes, over restarts,
+crashes and ways back.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.local.crashes import settings as settings_of
+from tests.local.crawled import network
+from tests.local.test_single_shard import POLICY, claim, single
+from worker.fingerprint.hashing import hash_words
+from worker.fingerprint.scheme import Scheme
+from worker.fingerprint.scoped import DOUBTED, TEMPLATE
+from worker.fingerprint.sketch import bands, sketch
+from worker.local import Deduplicator, FetchedPage, compaction, single_shard
+from worker.local.compaction import compacted, is_crowded, last_start
+from worker.local.single_shard import SingleShard
+from worker.local.state_file import StateFile
+from worker.messages import EVIDENCE_BYTES, Block, Claim
+from worker.verdict.titles_of_texts import START
+
+SCHEME: Final = Scheme.of({"near.k": 3})
+RULES: Final = replace(POLICY, scheme=SCHEME.id)
+TEXT: Final = hash_words([f"word {number}" for number in range(80)])
+
+
+def product(site: int, number: int, cut: int = 0) -> Claim:
+    """A page of one of several shops with one text, of which each may leave out some words."""
+    words = TEXT[cut:]
+    text: dict[str, Any] = {"tokens": len(words), "sketch": sketch(words), "bands": bands(words), "text_hash": cut}
+    url = f"http://shop{site}.example/{number}"
+    return claim(url, 0xABCDEF, site=site, title=2 * (1000 * site + number), doubt=DOUBTED, **text)
+
+
+SHOPS: Final = [product(site, number, number % 3) for number in range(1, 21) for site in (1, 2)]
+"""Two shops in turn. Of the second one two pages are called copies of the first one's, before it is found out."""
+
+
+def judged(shard: SingleShard, pages: Sequence[Claim], sizes: Iterator[int]) -> list[str]:
+    """Outcome and doubt of each page, judged in batches of these sizes."""
+    found: list[str] = []
+    while len(found) < len(pages):
+        decided = shard.decide(pages[len(found) : len(found) + next(sizes)])
+        shard.has_room_for(decided)
+        shard.take(decided)
+        found += [f"{one.outcome} {one.claim.doubt} {one.original and one.original.url}" for one in decided.decisions]
+    return found
+
+
+def ones() -> Iterator[int]:
+    while True:
+        yield 1
+
+
+@cache
+def one_by_one() -> list[str]:
+    """What is said of pages that are judged one by one, in one sitting."""
+    return judged(single(), SHOPS, ones())
+
+
+def test_of_two_shops_with_one_text_all_pages_are_unique_but_two_of_the_second_one() -> None:
+    found = one_by_one()
+    assert Counter(one.split()[0] for one in found) == {"unique": 38, "duplicate": 2}
+    assert [one.split()[1] for one in found] == [str(DOUBTED)] * 4 + [str(TEMPLATE)] * 36
+    assert all(one.endswith("http://shop1.example/1") for one in found if one.startswith("duplicate"))
+
+
+CUTS: Final = st.lists(st.integers(1, 9), min_size=len(SHOPS), max_size=len(SHOPS))
+
+
+@settings(max_examples=30)
+@given(sizes=CUTS, again=st.integers(0, len(SHOPS)))
+def test_verdicts_do_not_depend_on_what_is_judged_together_or_looked_up(sizes: list[int], again: int) -> None:
+    shard = single()
+    shard.decide(SHOPS[again:])
+    assert judged(shard, SHOPS, iter(sizes)) == one_by_one()
+    shard.decide(SHOPS)
+
+
+@settings(max_examples=30)
+@given(sizes=CUTS, seals=st.sets(st.integers(1, len(SHOPS))), shorter=st.booleans(), entries=st.sampled_from((3, 1000)))
+def test_a_state_knows_what_titles_told_when_each_of_its_blocks_was_sealed(
+    sizes: list[int], seals: set[int], shorter: bool, entries: int
+) -> None:
+    shard, place, found = single(replace(POLICY, flush_entries=entries)), 0, []
+    for end in sorted({*seals, len(SHOPS)}):
+        found += judged(shard, SHOPS[place:end], iter(sizes))
+        place = end
+        shard.seal()
+    assert found == one_by_one()
+    blocks = list(shard.sealed)
+    for count in range(len(blocks) + 1):
+        kept = blocks[:count]
+        shard = single(blocks=compacted(kept) if shorter and kept else kept)
+        place = shard.judged
+        assert judged(shard, SHOPS[place:], iter(sizes)) == one_by_one()[place:]
+
+
+def sealed(pages: Sequence[Claim]) -> list[Block]:
+    """A block a page."""
+    shard = single(RULES)
+    for page in pages:
+        judged(shard, [page], ones())
+        shard.seal()
+    return list(shard.sealed)
+
+
+def test_what_is_told_anew_stands_for_all_that_was_told_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(single_shard, "_TOLD_ANEW", 10 * EVIDENCE_BYTES)
+    blocks = sealed(SHOPS)
+    starts = [number for number, block in enumerate(blocks) if block.evidence.startswith(START)]
+    assert starts
+    assert last_start(blocks) == starts[-1]
+    for count in range(1, len(blocks) + 1):
+        forgotten = [block.with_evidence(b"") for block in blocks[: last_start(blocks[:count])]]
+        shard = single(blocks=[*forgotten, *blocks[len(forgotten) : count]])
+        place = shard.judged
+        assert judged(shard, SHOPS[place:], ones()) == one_by_one()[place:]
+    assert not is_crowded(blocks)
+    monkeypatch.setattr(compaction, "_MOST_FORGOTTEN", 10 * EVIDENCE_BYTES - 1)
+    assert is_crowded(blocks)
+    assert not is_crowded(compacted(blocks))
+
+
+def test_rows_stand_in_the_block_of_the_page_that_brought_them() -> None:
+    pages = [SHOPS[0], SHOPS[0], product(1, 1, 20), claim("http://other.example/", 5), SHOPS[2]]
+    assert [len(block.evidence) // EVIDENCE_BYTES for block in sealed(pages)] == [1, 0, 1, 0, 1]
+
+
+def test_fewer_blocks_have_no_more_evidence_than_the_table_holds() -> None:
+    blocks = sealed(SHOPS)
+    (fewer,) = compacted(blocks)
+    assert 0 < len(fewer.evidence) <= 2 * sum(len(block.evidence) for block in blocks)
+    assert len(compacted([fewer])[0].evidence) == len(fewer.evidence)
+    assert compacted(sealed([claim("http://other.example/", 5)]))[0].evidence == b""
+
+
+@pytest.mark.parametrize("back_to", [0, 1, 7, 20, 39])
+def test_cut_back_a_state_has_seen_the_titles_of_the_pages_that_it_holds(tmp_path: Path, back_to: int) -> None:
+    file = StateFile(tmp_path, SCHEME)
+    assert list(file.blocks()) == []
+    for block in sealed(SHOPS):
+        file.append(block)
+    file.close()
+    file = StateFile(tmp_path, SCHEME)
+    shard = single(RULES, list(file.blocks(back_to)))
+    file.close()
+    assert shard.judged == back_to
+    assert judged(shard, SHOPS[back_to:], ones()) == one_by_one()[back_to:]
+
+
+# with pages
+
+
+PAGES: Final = network()
+
+
+def kinds(pages: Sequence[FetchedPage], local: Deduplicator) -> list[tuple[str, str | None]]:
+    return [(verdict.kind, verdict.duplicate_of) for _, verdict in local.judge_all(pages)]
+
+
+@pytest.fixture(scope="module")
+def alone() -> list[tuple[str, str | None]]:
+    """The verdicts on pages that are judged one by one."""
+    with Deduplicator(config=settings_of()) as local:
+        verdicts = [local.judge(page.url, page.body, content_type=page.content_type) for page in PAGES]
+    return [(verdict.kind, verdict.duplicate_of) for verdict in verdicts]
+
+
+def test_of_a_network_s_shops_at_most_three_pages_each_are_lost(alone: list[tuple[str, str | None]]) -> None:
+    assert len(PAGES) == 300
+    for site in range(2):
+        assert sum(kind == "unique" for kind, _ in alone[site::2]) >= 147
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_verdicts_are_the_same_for_any_number_of_processes(alone: list[tuple[str, str | None]], processes: int) -> None:
+    with Deduplicator(config=settings_of(page={"processes": processes})) as local:
+        assert kinds(PAGES, local) == alone
+
+
+def test_a_state_that_is_killed_cut_back_and_opened_again_judges_as_one_that_is_not(
+    tmp_path: Path, alone: list[tuple[str, str | None]]
+) -> None:
+    """What a killed process leaves is the file as it was then."""
+    chance, found, number = random.Random(3), list[tuple[str, str | None]](), 0
+    state = tmp_path / "0"
+    while len(found) < len(PAGES):
+        number += 1
+        flushed = len(found)
+        with Deduplicator(state, settings_of(), back_to=flushed if state.exists() else None) as local:
+            assert local.judged == flushed
+            for size in (chance.randint(1, 20), chance.randint(1, 20)):
+                found += kinds(PAGES[len(found) : len(found) + size], local)
+                local.flush()
+            kinds(PAGES[len(found) : len(found) + 5], local)
+            if number % 2:
+                local.flush()
+            state = tmp_path / f"{number}"
+            state.mkdir()
+            shutil.copy(tmp_path / f"{number - 1}" / "index.blocks", state)
+    assert found == alone
+
+
+def test_to_look_up_counts_no_title(alone: list[tuple[str, str | None]]) -> None:
+    with Deduplicator(config=settings_of()) as local:
+        for page in PAGES[:40]:
+            local.look_up(page.url, page.body, content_type=page.content_type)
+        assert kinds(PAGES[:60], local) == alone[:60]

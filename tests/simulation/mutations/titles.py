@@ -1,0 +1,108 @@
+"""Ways to break the rule of sites and titles (``worker.fingerprint.scoped``), and the evidence in the claim."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from tests.simulation.mutations.mutation import Mutation, replaced
+from tests.simulation.plain_index import PlainFound, PlainIndex
+from worker.fingerprint.scoped import ANNOUNCED, DOUBTED, TEMPLATE
+from worker.index import blocks as index_blocks
+from worker.index.entries import Entries, Survivor
+from worker.operations import copy_index
+from worker.stream import log_follower
+from worker.stream.log_follower import Follower
+from worker.verdict.claims import Claims
+from worker.verdict.titles_of_texts import TitlesOfTexts
+
+
+def _seen_by_shards(stack: ExitStack, change: Callable[[Any], Any]) -> None:
+    """Shards compare pages and survivors that were changed."""
+    honest = PlainIndex.earliest_near
+
+    def earliest_near(self: PlainIndex, queries: Any, expired_up_to: int = -1) -> PlainFound:
+        near = self.near
+        self.near = lambda one, other: near(change(one), change(other))
+        try:
+            return honest(self, queries, expired_up_to)
+        finally:
+            self.near = near
+
+    stack.enter_context(replaced(PlainIndex, "earliest_near", earliest_near))
+
+
+def mark_of_a_template_not_looked_at(stack: ExitStack) -> None:
+    """A shard takes a template's text for any doubted one: pages of another site of a network are called its copies."""
+    _seen_by_shards(stack, lambda page: page._replace(doubt=DOUBTED) if page.doubt == TEMPLATE else page)
+
+
+def doubt_not_looked_at(stack: ExitStack) -> None:
+    """A shard compares by text alone: the products of a shop are one page."""
+    _seen_by_shards(stack, lambda page: page._replace(doubt=ANNOUNCED))
+
+
+def titles_compared_across_sites(stack: ExitStack) -> None:
+    """A shard asks of all pages what it asks of those of one site: a copy elsewhere is not found under the name that
+    the other site gives it."""
+    _seen_by_shards(stack, lambda page: page._replace(site=0))
+
+
+def stubs_compared_across_sites(stack: ExitStack) -> None:
+    """A shard asks nothing of the length: what all shops say of what is sold out makes them one page."""
+    _seen_by_shards(stack, lambda page: page._replace(tokens=page.tokens + 50))
+
+
+def marks_made_by_who_decides(stack: ExitStack) -> None:
+    """Each worker marks the pages that it reads by the titles that it has read: one that came later knows fewer."""
+    mark, take_batch, of_batch = TitlesOfTexts.mark, Follower._take_batch, Claims.of_batch
+    tables: list[TitlesOfTexts] = []
+
+    def taken(self: Follower, record: Any) -> None:
+        tables.append(self.__dict__.setdefault("titles", TitlesOfTexts()))
+        try:
+            take_batch(self, record)
+        finally:
+            tables.pop()
+
+    class MarkedClaims:
+        @staticmethod
+        def of_batch(batch: Any) -> Claims:
+            return Claims.of([mark(tables[-1], claim) for claim in of_batch(batch)])
+
+    stack.enter_context(replaced(TitlesOfTexts, "mark", lambda self, claim: claim))
+    stack.enter_context(replaced(Follower, "_take_batch", taken))
+    stack.enter_context(replaced(log_follower, "Claims", MarkedClaims))
+
+
+def restored_survivor_loses_its_doubt(stack: ExitStack) -> None:
+    """A block's column is left where it is: after a restore all texts are their pages' own."""
+    honest = index_blocks.unpack
+
+    def unpack(block: Any) -> Entries:
+        return dataclasses.replace(honest(block), doubt=None)
+
+    stack.enter_context(replaced(index_blocks, "unpack", unpack))
+
+
+def copied_survivor_loses_its_title(stack: ExitStack) -> None:
+    """A copy of the index makes its survivors anew from what it knows of them: title and doubt are forgotten."""
+    honest = copy_index._Marker.take
+
+    def take(self: Any, survivor: Survivor, clock: int) -> None:
+        honest(self, survivor._replace(title=0, doubt=ANNOUNCED), clock)
+
+    stack.enter_context(replaced(copy_index._Marker, "take", take))
+
+
+OF_TITLES: tuple[Mutation, ...] = (
+    mark_of_a_template_not_looked_at,
+    doubt_not_looked_at,
+    titles_compared_across_sites,
+    stubs_compared_across_sites,
+    marks_made_by_who_decides,
+    restored_survivor_loses_its_doubt,
+)
+OF_COPYING_TITLES: tuple[Mutation, ...] = (copied_survivor_loses_its_title,)
