@@ -3,7 +3,8 @@
 The one partition that orders all claims is read by all workers: each decodes every batch, asks its shards, reads the
 answers of all shards and decides. This is measured with batches as full as they get, on one core, without the broker,
 as a worker of one shard that owns none of the pages. By the settings in force; their predicate says whether there are
-sketches.
+sketches. Beside it stands what the one worker takes that claims the page: to tell by its title whether its text is a
+template's, for an announced text and for a doubted one.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from worker.compose.step import policy
 from worker.config import Settings
 from worker.errors import UsageError
 from worker.fingerprint.near import AccurateNear
+from worker.fingerprint.scoped import ANNOUNCED, DOUBTED
 from worker.fingerprint.sketch import BANDS_BYTES, SKETCH_BYTES
 from worker.index.shard import Shard
 from worker.messages import MAX_U64, Answer, Batch, Claim, decode, encode
@@ -37,9 +39,13 @@ from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.live import LiveShard, Standing
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide
+from worker.verdict.titles_of_texts import TitlesOfTexts
 
 HITS: Final = 0.3
 """Share of the claims that are near to a stored survivor."""
+DOUBTED_EACH: Final = 5
+"""One in so many claims has a text that its title does not announce."""
+DOUBTS: Final = {"announced": ANNOUNCED, "doubted": DOUBTED}
 STEPS: Final = ("decode the batch", "ask one shard", "read all answers", "decide and store")
 
 
@@ -48,6 +54,7 @@ class ClaimCost:
     """Microseconds of CPU time a claim, by step, in the median of all batches.
 
     Bytes a claim are those of the last batch and of all shards' answers to it, without what Kafka adds to a record.
+    ``marking`` are those that its claimer takes besides, by the claim's doubt.
     """
 
     entries: int
@@ -56,6 +63,7 @@ class ClaimCost:
     bytes_a_claim: float
     answer_bytes_a_claim: float
     microseconds: dict[str, float]
+    marking: dict[str, float]
 
     @property
     def claims_a_second(self) -> float:
@@ -89,13 +97,16 @@ def measure(rules: Policy, entries: int, batches: int) -> ClaimCost:
     chance = np.random.default_rng(1)
     codes = index_codes.uniform(entries, count * batches)
     shard = LiveShard(0, rules, filled(codes.stored, rules, chance), Standing(to=entries))
-    times = []
+    times, marking = [], []
+    titles = TitlesOfTexts()
     for number, asked in enumerate(np.split(chance.integers(0, 1 << 64, count * batches, np.uint64), batches)):
         offset = entries + 1 + number
         homes = np.where(chance.random(count) < HITS, chance.integers(0, rules.shards, count), -1)
         own_hits = np.flatnonzero(homes == 0)
         asked[own_hits] = chance.choice(codes.stored, len(own_hits))
-        value = encode(_batch(rules, offset, asked, chance))
+        rows = _claims(rules, offset, asked, chance)
+        marking.append([_marking(titles, rows, doubt) for doubt in DOUBTS.values()])
+        value = encode(Claims.of(rows).to_batch(rules.scheme, rules.writer))
         others = [encode(_answer(rules, offset, other, homes)) for other in range(1, rules.shards)]
         marks = [time.process_time()]
         claims = Claims.of_batch(decode(Batch, value))
@@ -114,16 +125,29 @@ def measure(rules: Policy, entries: int, batches: int) -> ClaimCost:
     medians: list[float] = np.median(np.array(times), axis=0).tolist()
     answered = sum(map(len, [encode(own), *others]))
     steps = dict(zip(STEPS, medians, strict=True))
-    return ClaimCost(entries, rules.shards, count, len(value) / count, answered / count, steps)
+    of_marking: list[float] = np.median(np.array(marking), axis=0).tolist()
+    marks_of = dict(zip(DOUBTS, of_marking, strict=True))
+    return ClaimCost(entries, rules.shards, count, len(value) / count, answered / count, steps, marks_of)
+
+
+def _marking(titles: TitlesOfTexts, rows: Sequence[Claim], doubt: int) -> float:
+    """Microseconds for each of these claims if all were so."""
+    alike = [claim.doubted(doubt) for claim in rows]
+    begun = time.process_time()
+    for claim in alike:
+        titles.mark(claim)
+    return 1e6 * (time.process_time() - begun) / len(alike)
 
 
 def line_of(measured: ClaimCost) -> str:
     """For people."""
     steps = ", ".join(f"{name} {took:.2f}" for name, took in measured.microseconds.items())
+    marking = ", ".join(f"{name} {took:.2f}" for name, took in measured.marking.items())
     return (
         f"{measured.claims_a_batch} claims a batch, {measured.bytes_a_claim:.0f} bytes each and "
         f"{measured.answer_bytes_a_claim:.0f} of answers, {measured.shards} shards, {measured.entries:,} entries in "
-        f"the own one: {steps} microseconds a claim: {measured.claims_a_second:,.0f} claims a second and core"
+        f"the own one: {steps} microseconds a claim: {measured.claims_a_second:,.0f} claims a second and core; its "
+        f"claimer marks an {marking}"
     )
 
 
@@ -165,15 +189,17 @@ def claims_of(
             bands=bands[place].tobytes() if accurate else b"",
             canonical=code * 0xD6E8FEB86659FD93 & MAX_U64,
             status=200,
+            site=1 + place % 97,
+            title=code >> 32 & ~1,
+            doubt=ANNOUNCED if place % DOUBTED_EACH else DOUBTED,
         )
         for place, ((partition, offset), code) in enumerate(zip(sources, codes.tolist(), strict=True))
     ]
 
 
-def _batch(rules: Policy, offset: int, codes: U64, chance: np.random.Generator) -> Batch:
+def _claims(rules: Policy, offset: int, codes: U64, chance: np.random.Generator) -> list[Claim]:
     sources = [(place % 8, offset * len(codes) + place // 8) for place in range(len(codes))]
-    claims = claims_of(rules, sources, codes, 1_700_000_000_000 + 1000 * offset, chance)
-    return Claims.of(claims).to_batch(rules.scheme, rules.writer)
+    return claims_of(rules, sources, codes, 1_700_000_000_000 + 1000 * offset, chance)
 
 
 def _answer(rules: Policy, offset: int, shard: int, homes: NDArray[np.int64]) -> Answer:

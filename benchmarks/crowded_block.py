@@ -1,7 +1,7 @@
 """``python -m benchmarks crowded-block``: look-ups where many entries, a tenth or a quarter, share a block of 16 bits.
 
 Codes of real pages are not uniform: templates and short texts crowd into few blocks. What is looked up here lies in the
-crowd, all of it: the worst that a page can meet.
+crowd, all of it: the worst that a page can meet. And one text under as many titles as there are entries (``one_text``).
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks import index, index_codes, index_contenders, report
+from benchmarks import index, index_codes, index_contenders, one_text, report
 from benchmarks.index import ASKED, IndexSpeed
 from benchmarks.index_contenders import PORTION, ThisIndex
+from worker.compose import parts
 from worker.config import Settings
 from worker.errors import UsageError
 from worker.evaluate.circumstances import machine
@@ -32,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     """Measure uniform codes and crowded ones, print and write both and their ratio."""
-    load()
+    settings = load()
     entries = arguments.entries
     if entries < PORTION or arguments.rounds < 1:
         raise UsageError(f"--entries must be at least {PORTION} and --rounds at least 1; give larger numbers")
@@ -46,15 +47,27 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
             results.append(measured)
             line = json.dumps(dataclasses.asdict(measured)) if arguments.json else index.line_of(measured)
             print(line, flush=True)
+    titled = one_text.measure(parts.near(settings), entries, arguments.rounds)
+    for each in titled:
+        print(json.dumps(dataclasses.asdict(each)) if arguments.json else one_text.line_of(each), flush=True)
     versions = [index_contenders.version_of(kind) for kind in taking_part]
     if arguments.out:
-        _write(arguments.out, results, versions, absent, arguments.rounds)
+        text = f"One text under {entries:,} titles of one site, predicate {settings.near.predicate}"
+        section = (text, report.table(one_text.HEADINGS, one_text.rows_of(titled), texts=2))
+        _write(arguments.out, results, versions, absent, arguments.rounds, section)
     if not arguments.json:
         print(*absent, machine(versions), sep="\n")
     return 0
 
 
-def _write(out: Path, results: Sequence[IndexSpeed], versions: list[str], absent: list[str], rounds: int) -> None:
+def _write(
+    out: Path,
+    results: Sequence[IndexSpeed],
+    versions: list[str],
+    absent: list[str],
+    rounds: int,
+    titled: tuple[str, str],
+) -> None:
     columns = ("", "adds/s", "longest, ms", "batch/s", "single/s", "p99, µs", "slower than uniform", "×")
     uniform = {each.contender: each for each in results if each.codes == "uniform"}
     sections = []
@@ -82,5 +95,5 @@ def _write(out: Path, results: Sequence[IndexSpeed], versions: list[str], absent
         "process in turn. Part of the entries share their lowest 16 bits, and so does all that is looked up.",
         versions=versions,
         absent=absent,
-        sections=sections,
+        sections=[*sections, titled],
     )

@@ -203,14 +203,14 @@ def ask(contender: Contender, asked: U64) -> Timing:
     contender.many(asked[:8])  # what is made at the first look-up is no look-up's time
     size = _fewer(BATCH, 8e9 / max(1, time.process_time_ns() - begun))
     batches = [asked[start : start + size] for start in range(0, len(asked) - size + 1, size)]
-    batch = _rate(contender.many, batches, size)
+    batch = rate_of(contender.many, batches, size)
     queries = [contender.query_of(code) for code in asked[:SINGLES].tolist()]
-    singles = _rate(contender.one, queries, 1)
+    singles = rate_of(contender.one, queries, 1)
     each = _each_ns(contender.one, queries)
     return Timing(singles, float(np.percentile(each, 50)) / 1e3, float(np.percentile(each, 99)) / 1e3, batch)
 
 
-def _rate(call: Callable[[Any], Any], inputs: Sequence[Any], size: int) -> float:
+def rate_of(call: Callable[[Any], Any], inputs: Sequence[Any], size: int) -> float:
     """Look-ups a second of CPU time; stops in the middle of the inputs when it takes long."""
     done = 0
     begun = time.process_time_ns()

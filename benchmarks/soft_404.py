@@ -34,6 +34,7 @@ from worker.stream.shard.live import LiveShard, Standing
 from worker.urls import canonical_url
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide
+from worker.verdict.titles_of_texts import TitlesOfTexts
 
 CLASS: Final = "not-404-and-article"
 SHORT: Final = ("not-same-banner-other-short-article", "not-products-of-one-template", "not-stubs-under-one-contents")
@@ -178,8 +179,10 @@ def measure(claims: list[list[tuple[Claim, bool]]], rules: Policy, settings: Set
     """Judge all sites, and hold what is found against the truth."""
     shard = LiveShard(0, rules, parts.new_index(settings)(), Standing())
     called = right = errors = articles = 0
+    titles = TitlesOfTexts()
     for number, site in enumerate(claims):
-        batch = Claims.of([claim.at(number * 1000 + place, claim.clock) for place, (claim, _) in enumerate(site)])
+        rows = [claim.at(number * 1000 + place, claim.clock) for place, (claim, _) in enumerate(site)]
+        batch = Claims.of(list(map(titles.mark, rows)))
         truth = {claim.url: no_page for claim, no_page in site}
         answer = shard.answer(Pending(number, rules.writer, batch))
         decisions = decide(number, batch, [answer], rules.near)
@@ -211,6 +214,7 @@ def _claims(all_sites: Iterator[list[Page]], fingerprinter: Fingerprinter) -> It
             claim = Claim(
                 partition=0, offset=0, clock=0, url=url, fingerprint=found.fingerprint, text_hash=found.text_hash,
                 tokens=found.tokens, sketch=found.sketch, bands=found.bands, status=200, scope=number,
+                site=found.site, title=found.title, doubt=found.doubt,
             )  # fmt: skip
             site.append((claim, page.no_page))
         yield site
