@@ -1,8 +1,8 @@
 """The site of a URL: the domain that somebody registered. A leaf.
 
-Public suffixes are those of a list in this folder (publicsuffix.org, its private part included, so that each shop of a
-host of shops is a site of its own), whose version is a part of the scheme. It does not come from an installed package,
-or workers would have to be of one day to agree.
+Public suffixes are those of a list in this folder (publicsuffix.org, without its comments). Its private part counts, so
+that each shop of a host of shops is a site of its own, and its version is a part of the scheme. It comes from no
+installed package, or workers would have to be of one day to agree.
 """
 
 from __future__ import annotations
@@ -43,19 +43,17 @@ def server_or_site(url: str) -> str:
     """The registered domain of a URL's host; where it has none, the host with its port: another port of an address is
     another server. Empty where there is no host."""
     host = host_of(url)
-    site = site_of(host)
-    return site if not host or _has_domain(host) else urlsplit(url).netloc.rpartition("@")[2]
+    return host and (_registered(host) or urlsplit(url).netloc.rpartition("@")[2])
 
 
-@lru_cache(_HOSTS)
-def _has_domain(host: str) -> bool:
-    return not _is_address(host) and _suffixes().privatesuffix(host) is not None
-
-
-@lru_cache(_HOSTS)
 def site_of(host: str) -> str:
     """The registered domain of a host, or the host where it has none, as an address or ``localhost``."""
-    return host if _is_address(host) else _suffixes().privatesuffix(host) or host
+    return _registered(host) or host
+
+
+@lru_cache(_HOSTS)
+def _registered(host: str) -> str | None:
+    return None if _is_address(host) else _suffixes().privatesuffix(host)
 
 
 @cache
