@@ -17,10 +17,10 @@ from typing import Final
 
 from benchmarks import report
 from benchmarks.claim_cost import ClaimCost, measure
+from crawler_plugin.wire.errors import UsageError
 from worker.compose import parts
 from worker.compose.step import policy
 from worker.config import Settings
-from worker.errors import UsageError
 
 FEWEST_SHARDS: Final = 8
 _DECODE, _ASK, _ANSWERS, _DECIDE = range(4)

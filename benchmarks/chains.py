@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from benchmarks.report import table
+from crawler_plugin.wire.errors import PageError
 from worker.compose.parts import near, recipe
-from worker.errors import PageError
 from worker.evaluate.circumstances import machine
 from worker.evaluate.labels.labelled import META, Document, Field, read_documents
 from worker.fingerprint.fingerprinted import Fingerprinted

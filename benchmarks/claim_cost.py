@@ -25,15 +25,15 @@ from numpy.typing import NDArray
 
 from benchmarks import index_codes
 from benchmarks.index_contenders import PORTION, U64, as_entries
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.messages import MAX_U64, Answer, Batch, Claim, decode, encode
 from worker.compose import parts
 from worker.compose.step import policy
 from worker.config import Settings
-from worker.errors import UsageError
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ANNOUNCED, DOUBTED
 from worker.fingerprint.sketch import BANDS_BYTES, SKETCH_BYTES
 from worker.index.shard import Shard
-from worker.messages import MAX_U64, Answer, Batch, Claim, decode, encode
 from worker.stream.log_follower import DecidedBatch, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.live import LiveShard, Standing

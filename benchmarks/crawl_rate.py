@@ -17,11 +17,11 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks import report
 from benchmarks.crawl_spider import SPARES
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.broker.server import LocalBroker
 from worker.compose.topology import specs
 from worker.config import Settings
 from worker.demo.children import DemoProcess
-from worker.errors import Unavailable, UsageError
 from worker.sizing.scaling import at_broker
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import create_topics

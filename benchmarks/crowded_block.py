@@ -16,9 +16,9 @@ from typing import Final
 from benchmarks import index, index_codes, index_contenders, one_text, report
 from benchmarks.index import ASKED, IndexSpeed
 from benchmarks.index_contenders import PORTION, ThisIndex
+from crawler_plugin.wire.errors import UsageError
 from worker.compose import parts
 from worker.config import Settings
-from worker.errors import UsageError
 from worker.evaluate.circumstances import machine
 
 SHARES: Final = (0.10, 0.25)

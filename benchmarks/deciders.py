@@ -22,18 +22,18 @@ import numpy as np
 
 from benchmarks.claim_cost import filled
 from benchmarks.senders import MOST_PAGES, Waits, senders_of, table, waits_of
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.messages import encode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
 from worker.compose import parts
 from worker.compose.step import policy
 from worker.config import Settings
-from worker.errors import UsageError
-from worker.messages import encode
 from worker.stream.barrier import Ends
 from worker.stream.log import Bounds, Readable, Reader, Record, Sent, Ticket
 from worker.stream.log_follower import Follower
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.live import LiveShard, Standing
-from worker.topics import ANSWERS, FINGERPRINTS
 
 HOP_MS: Final = 1.2
 """From one worker's append to another's reading of it, by default: half of what two hops took over a real broker that

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from benchmarks.report import table
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.evaluate.labels.lines import lines
 from worker.page.main_text.content import main_content
 from worker.page.main_text.rules import RULES, UNSEEN, Rule, without

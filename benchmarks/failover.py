@@ -27,6 +27,9 @@ from kafka import KafkaAdminClient
 
 from benchmarks.handover import random_pages
 from benchmarks.index_topic import MILLION, fill
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import VERDICTS, group_names
 from worker.broker.configuration import AMPLE_HEAP_MB
 from worker.broker.server import LocalBroker
 from worker.compose import parts
@@ -36,13 +39,10 @@ from worker.config import Settings, load_settings
 from worker.demo.children import DemoProcess
 from worker.demo.scrape import is_ready
 from worker.demo.watching import addresses_of, see_that_it_runs
-from worker.errors import Unavailable
-from worker.outcomes import VerdictRecord
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import OutputReader
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import VERDICTS, group_names
 
 WORKERS: Final = 3
 PAGES_A_SECOND: Final = 100

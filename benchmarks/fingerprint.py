@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import report
+from crawler_plugin.wire.errors import UsageError
 from worker.compose import parts
 from worker.config import Settings
-from worker.errors import UsageError
 from worker.evaluate.circumstances import machine
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.fingerprint.key import LEAST_BYTES, Key

@@ -14,17 +14,17 @@ from statistics import median, quantiles
 from typing import Final
 
 from benchmarks.index_topic import MILLION
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.messages import Answer, Batch, PageMeta, decode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
 from worker.compose.worker import kafka_log
 from worker.config import Settings
 from worker.demo.children import DemoProcess
 from worker.demo.watching import see_that_it_runs, wait_until_ready
-from worker.errors import Unavailable
-from worker.messages import Answer, Batch, PageMeta, decode
 from worker.sizing.scaling import bind
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.log import Log, Record, read_to_end
-from worker.topics import ANSWERS, FINGERPRINTS
 
 READY_SECONDS: Final = 300.0
 LOOK_SECONDS: Final = 1.0

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import crawler_plugin
 import worker
 from benchmarks import report
+from crawler_plugin.wire.errors import CheckFailed, PageError
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.url_templates import address_of
 from worker.compose import parts
-from worker.errors import CheckFailed, PageError
 from worker.fingerprint.fingerprinter import Fingerprinter
-from worker.messages import PageMeta
-from worker.url_templates import address_of
 
 if TYPE_CHECKING:
     from worker.config import Settings

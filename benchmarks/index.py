@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks import index_codes, index_contenders, report
 from benchmarks.index_codes import Codes
 from benchmarks.index_contenders import CONTENDERS, PORTION, U64, Contender, ThisIndex
+from crawler_plugin.wire.errors import UsageError
 from worker.compose import parts
 from worker.config import Settings
-from worker.errors import UsageError
 from worker.evaluate.circumstances import machine
 from worker.sizing.pages import pages_of
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.index_contenders import U64, K
+from crawler_plugin.wire.messages import PageMeta
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.messages import PageMeta
 
 CROWDED_VALUE: Final = 0xC0DE
 """The 16 bits that the crowded codes share."""

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.index.entries import Entries
 from worker.index.queries import Queries
 from worker.index.shard import Shard

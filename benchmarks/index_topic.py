@@ -10,17 +10,17 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.messages import Batch, Block, encode
+from crawler_plugin.wire.topics import FINGERPRINTS, INDEX
 from worker.compose.worker import kafka_log
 from worker.config import Settings
-from worker.errors import Unavailable
 from worker.index.blocks import Header, pack
 from worker.index.entries import COLUMNS, Entries, Survivor
 from worker.index.urls import pack_urls
-from worker.messages import Batch, Block, encode
 from worker.stream.kafka.connection import client_options
 from worker.stream.log import Sent, Ticket
 from worker.stream.policy import SCHEME_HEADER, Policy
-from worker.topics import FINGERPRINTS, INDEX
 
 MILLION: Final = 1_000_000
 BLOCK: Final = 4096

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 
 STRENGTHS: Final = (0.0, 0.01, 0.05, 0.1, 0.2)
 """Shares of the words of a copy that are edited."""

@@ -26,6 +26,7 @@ from typing import Final
 from benchmarks import report
 from benchmarks.handover import Handover, leave_first_core, measure_handover
 from benchmarks.index_topic import MILLION, fill
+from crawler_plugin.wire.errors import UsageError
 from worker.broker.configuration import AMPLE_HEAP_MB
 from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
@@ -34,7 +35,6 @@ from worker.compose.step import policy
 from worker.compose.topology import specs
 from worker.compose.worker import kafka_log
 from worker.config import Settings
-from worker.errors import UsageError
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import create_topics
 from worker.stream.log import Log

@@ -28,9 +28,9 @@ from benchmarks import report, scan_report
 from benchmarks.planted_texts import PlantedTexts, score
 from benchmarks.process_tree import ProcessTree
 from benchmarks.scan_peers import CONTENDERS, Workshop, scan
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.compose import parts
 from worker.compose.machine import parsers
-from worker.errors import Unavailable, UsageError
 from worker.index.blocks import Header, pack
 from worker.index.entries import Entries, Survivor
 from worker.local import Deduplicator

@@ -19,7 +19,7 @@ import msgspec
 
 from benchmarks.fingerprint import WORD
 from benchmarks.process_tree import ProcessTree, run_command
-from worker.errors import Unavailable
+from crawler_plugin.wire.errors import Unavailable
 
 TEXT_DEDUP: Final = "text-dedup==0.4.0"
 DATASKETCH_THRESHOLD: Final = 0.6

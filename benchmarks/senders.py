@@ -26,14 +26,15 @@ import numpy as np
 
 from benchmarks import report
 from benchmarks.claim_cost import claims_of
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.messages import encode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
 from worker.broker.server import LocalBroker
 from worker.compose import parts
 from worker.compose.step import policy
 from worker.compose.topology import specs
 from worker.compose.worker import kafka_log
 from worker.config import Settings
-from worker.errors import UsageError
-from worker.messages import encode
 from worker.sizing.scaling import at_broker
 from worker.stream.barrier import Ends
 from worker.stream.kafka.connection import client_options
@@ -43,7 +44,6 @@ from worker.stream.log_follower import DecidedBatch, Follower, LogSubscriber
 from worker.stream.observer import Observer
 from worker.stream.policy import SCHEME_HEADER, Policy, ReplayPoint
 from worker.stream.shard.live import LiveShard, Standing
-from worker.topics import ANSWERS, FINGERPRINTS
 from worker.verdict.claims import Claims
 
 DECIDERS: Final = 3

@@ -22,16 +22,16 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.messages import Claim, PageMeta
+from crawler_plugin.wire.urls import canonical_url
 from worker.compose import parts
 from worker.compose.step import policy
 from worker.config import Settings
-from worker.errors import UsageError
 from worker.fingerprint.fingerprinter import Fingerprinter
-from worker.messages import Claim, PageMeta
 from worker.stream.log_follower import DecidedBatch, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.live import LiveShard, Standing
-from worker.urls import canonical_url
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide
 from worker.verdict.titles_of_texts import TitlesOfTexts

@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import PageMeta
 from worker.compose import parts
 from worker.config import Settings
-from worker.errors import PageError
 from worker.evaluate.circumstances import machine
 from worker.fingerprint.fingerprinter import Fingerprinter
-from worker.messages import PageMeta
 
 MIB: Final = 1024 * 1024
 MEGABYTES: Final = 4

@@ -1,14 +1,35 @@
 """Publishes each page that a Scrapy crawl fetches, without losing one and without slowing the crawl.
 
 ``ADDONS = {"crawler_plugin.Addon": 500}``, or ``ITEM_PIPELINES = {"crawler_plugin.Pipeline": 300}``.
+
+What stands on the wire, which workers need too, is in ``crawler_plugin.wire``: importing it imports no Scrapy.
 """
 
 from __future__ import annotations
 
-from crawler_plugin.addon import Addon
-from crawler_plugin.body import PageBody
-from crawler_plugin.capture import CaptureMiddleware
-from crawler_plugin.feedback.middleware import FeedbackMiddleware
-from crawler_plugin.pipeline import Pipeline
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from crawler_plugin.addon import Addon
+    from crawler_plugin.body import PageBody
+    from crawler_plugin.capture import CaptureMiddleware
+    from crawler_plugin.feedback.middleware import FeedbackMiddleware
+    from crawler_plugin.pipeline import Pipeline
 
 __all__ = ["Addon", "CaptureMiddleware", "FeedbackMiddleware", "PageBody", "Pipeline"]
+
+_HOMES: Final = {
+    "Addon": "addon",
+    "PageBody": "body",
+    "CaptureMiddleware": "capture",
+    "FeedbackMiddleware": "feedback.middleware",
+    "Pipeline": "pipeline",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when it is first asked for (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

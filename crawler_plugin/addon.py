@@ -15,7 +15,7 @@ from crawler_plugin.pipeline import Pipeline
 from crawler_plugin.refusal import EarlyRefusal
 from crawler_plugin.running import looking_command, only_looks, spare_loaded_modules
 from crawler_plugin.settings import PluginSettings, is_enabled
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 
 PIPELINE_ORDER: Final = 300
 """Among the item pipelines: after those that correct items, before those that store them. Where items of copies are

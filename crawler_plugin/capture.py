@@ -33,8 +33,8 @@ from scrapy.http import Response, TextResponse
 from crawler_plugin import stats
 from crawler_plugin.component import Component
 from crawler_plugin.record import PageRecord, Unusable
-from worker.media_types import essence
-from worker.urls import without_userinfo
+from crawler_plugin.wire.media_types import essence
+from crawler_plugin.wire.urls import without_userinfo
 
 META_KEY: Final = "dedup"
 """``request.meta["dedup"] = False``: the response to this request is not published, redirected or retried neither."""

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from worker.topics import DEFAULT_PREFIX
+from crawler_plugin.wire.topics import DEFAULT_PREFIX
 
 PREFIX: Final = "DEDUP_"
 OUR_FIELDS: Final = ("url", "body", "text", "status", "encoding", "content_type", "fetched", "dedup")

@@ -14,7 +14,7 @@ from crawler_plugin.publishing.delivery import KafkaDelivery
 from crawler_plugin.refusal import said_alone
 from crawler_plugin.running import only_looks, spare_loaded_modules
 from crawler_plugin.settings import PluginSettings, is_enabled
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 
 _deliveries: Final[WeakValueDictionary[int, Delivery]] = WeakValueDictionary()
 """By ``id`` of the crawler, which the value holds: an entry lives as long as a component that uses it."""

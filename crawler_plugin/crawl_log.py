@@ -24,7 +24,7 @@ from crawler_plugin.record import PageRecord
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Appended, Spool, named, sending
 from crawler_plugin.spool.numbered import Opened
-from worker.outcomes import JobMark
+from crawler_plugin.wire.outcomes import JobMark
 
 NAMED_PAGES: Final = 5
 TOLD_GROUPS: Final = 20

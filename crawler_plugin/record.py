@@ -30,9 +30,9 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from crawler_plugin.body import PageBody
-from worker.messages import PageMeta
-from worker.moments import since_1970
-from worker.urls import canonical_url, without_userinfo
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.moments import since_1970
+from crawler_plugin.wire.urls import canonical_url, without_userinfo
 
 MILLISECONDS_FROM: Final = 10**11
 LOOKED_AT: Final = 10_000

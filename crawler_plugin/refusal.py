@@ -36,7 +36,7 @@ from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.defer import Deferred
 
 from crawler_plugin.stats import REFUSED
-from worker.errors import Stop, UsageError
+from crawler_plugin.wire.errors import Stop, UsageError
 
 _log = logging.getLogger(__name__)
 

@@ -22,13 +22,13 @@ from crawler_plugin.feedback.decision import FeedbackAction, FeedbackPolicy
 from crawler_plugin.metrics.server import LOCAL, ListenAddress
 from crawler_plugin.publishing.connection import DELIVERY_MS, REQUEST_MS, codec_is_installed
 from crawler_plugin.wanted import Wanted, media_types, status_ranges
-from worker.errors import UsageError
-from worker.kafka_client.connection import require_crc32c
-from worker.kafka_client.msk import require_aws_credentials
-from worker.kafka_client.tls import tls_context
-from worker.kafka_client.token_sources import OAUTH_OPTIONS, oauth_problems
-from worker.kafka_client.tokens import token_provider
-from worker.topics import DEAD_LETTERS, DEFAULT_PREFIX, JOBS, PAGES, VERDICTS, topic_name
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.kafka_client.connection import require_crc32c
+from crawler_plugin.wire.kafka_client.msk import require_aws_credentials
+from crawler_plugin.wire.kafka_client.tls import tls_context
+from crawler_plugin.wire.kafka_client.token_sources import OAUTH_OPTIONS, oauth_problems
+from crawler_plugin.wire.kafka_client.tokens import token_provider
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEFAULT_PREFIX, JOBS, PAGES, VERDICTS, topic_name
 
 Fallback = TypeVar("Fallback")
 Parsed = TypeVar("Parsed")
@@ -336,7 +336,9 @@ class _Reader:
         if value == "none":
             return None
         if not codec_is_installed(value):
-            missing = f", and the package that brings {value} is not installed: pip install 'crawl-dedup[compression]'"
+            missing = (
+                f", and the package that brings {value} is not installed: pip install 'crawl-dedup-scrapy[compression]'"
+            )
             return self._wrong(name, value, None, detail=missing)
         return str(value)
 

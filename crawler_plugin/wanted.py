@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
-from worker.errors import UsageError
-from worker.media_types import essence, kind_of_type
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.media_types import essence, kind_of_type
 
 _USUAL: Final = {"html": "text/html", "json": "application/json", "xml": "application/xml"}
 """Servers have other names for each of these, as ``application/html``."""

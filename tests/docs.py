@@ -16,6 +16,7 @@ from typing import Final
 from crawler_plugin.catalogue import SETTINGS
 from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import STATS
+from crawler_plugin.wire.topics import topic_specs
 from tests.deploy import plays
 from tests.quality import published
 from worker.cli.main import COMMANDS, PROGRAM
@@ -23,7 +24,6 @@ from worker.config.catalogue import Entry, catalogue, sections
 from worker.config.show import by_section, scalar
 from worker.observe.catalogue import CATALOGUE
 from worker.page.words.folding import ALIKE, expand
-from worker.topics import topic_specs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 

@@ -12,10 +12,10 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Final
 
+from crawler_plugin.wire.messages import Batch, Order
+from crawler_plugin.wire.outcomes import VerdictRecord
 from tests.columns import claims_of
 from tests.oracle import Expected, Known, Near, verdicts
-from worker.messages import Batch, Order
-from worker.outcomes import VerdictRecord
 
 Source = tuple[int, int]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from crawler_plugin.wire.messages import Batch, Claim, Order
 from worker.fingerprint.near import Match
 from worker.fingerprint.scoped import ScopedRecord
 from worker.index.entries import Survivor
-from worker.messages import Batch, Claim, Order
 from worker.verdict.claims import Claims
 
 Near: TypeAlias = Callable[[ScopedRecord, ScopedRecord], Match | None]

@@ -74,7 +74,7 @@ def test_where_numba_cannot_run_there_are_no_tables_and_the_error_says_what_to_d
     done = run_python("-c", breakage + EXERCISE.format(seed=3))
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("worker.errors.UsageError: ")
+    assert last.startswith("crawler_plugin.wire.errors.UsageError: ")
     assert told in last
 
 

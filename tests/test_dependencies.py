@@ -65,7 +65,7 @@ JUDGES_HERE: Final = ROOT / "crawler_plugin" / "judging" / "local.py"
 """Needs what workers need, and is read only by a crawl that judges its pages itself."""
 OF_MSK: Final = ROOT / "worker" / "kafka_client" / "msk.py"
 """Is read only by who logs in to Amazon MSK, and says so where the extra ``msk`` is missing."""
-SERVER: Final = "worker.observe.http_server"
+SERVER: Final = "crawler_plugin.wire.http_server"
 """Shows the metrics of workers and of crawls; imports nothing else of the project."""
 PLUGIN: Final = files_of("crawler_plugin", SERVER.replace(".", "/"), *(f"worker/{room}" for room in sorted(SHARED)))
 

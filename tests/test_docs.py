@@ -22,14 +22,15 @@ from crawler_plugin.catalogue import SETTINGS
 from crawler_plugin.feedback.middleware import KEEP_KEY
 from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import FINISH_REASONS
+from crawler_plugin.wire import errors
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, JobMark, SurvivorFinding, VerdictRecord, dead_letter_headers
 from tests import docs
 from tests.docs import HANDBOOK, PAGES, PARTS, README, ROOT
-from worker import __version__, errors
+from worker import __version__
 from worker.cli.main import COMMANDS, main
 from worker.config.catalogue import catalogue, sections
-from worker.messages import PageMeta
 from worker.observe.catalogue import CATALOGUE
-from worker.outcomes import NO_PAGE_HEADER, JobMark, SurvivorFinding, VerdictRecord, dead_letter_headers
 
 FENCE: Final = re.compile(r"^```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK: Final = re.compile(r"(?<!`)\]\(([^)\s]+)\)")

@@ -69,7 +69,7 @@ def test_what_a_verdict_depends_on_is_handed_in_and_not_looked_up(path: Path) ->
         ("urls", set()),
         ("moments", set()),
         ("media_types", set()),
-        ("messages", {"worker.errors", "worker.moments"}),
+        ("messages", {"crawler_plugin.wire.errors", "crawler_plugin.wire.moments"}),
     ],
 )
 def test_a_leaf_imports_nothing_else_of_this_project(leaf: str, allowed: set[str]) -> None:

@@ -1,4 +1,4 @@
-"""``python -m worker``."""
+"""``python -m worker``, and the console script ``crawl-dedup``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import sys
 
 from worker.compose.stopping import AskedToStop
 
-if __name__ == "__main__":
+
+def run() -> int:
+    """Run the command line; signals are heard from before its modules are imported. Returns the exit code."""
     asked = AskedToStop()
     from worker.cli.main import main
 
-    sys.exit(main(sys.argv[1:], asked))
+    return main(sys.argv[1:], asked)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

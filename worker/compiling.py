@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 
 try:
     import numba

@@ -33,7 +33,7 @@ def host_of(url: str) -> str:
     """Without its port and a dot behind it; empty where there is none."""
     try:
         parts = urlsplit(url)
-        # What stands for an id (worker.urls.url_of_id) has none.
+        # What stands for an id (crawler_plugin.wire.urls.url_of_id) has none.
         return "" if parts.scheme == "record" else (parts.hostname or "").rstrip(".")
     except ValueError:  # an address in brackets that is none
         return ""

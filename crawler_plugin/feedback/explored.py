@@ -13,7 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from worker.urls import canonical_url
+from crawler_plugin.wire.urls import canonical_url
 
 MOST_AHEAD: Final = 100
 """Requests that are dropped at most from one explored page to the next, however few are explored."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from worker.url_templates import address_of
+from crawler_plugin.wire.url_templates import address_of
 
 
 class UrlGroups(NamedTuple):

@@ -27,9 +27,9 @@ from crawler_plugin.judging.verdicts import ComingVerdict, Told, learned_as
 from crawler_plugin.publishing.connection import follow, quiet
 from crawler_plugin.record import Origin
 from crawler_plugin.running import Call
-from worker.errors import Unavailable, UnreadableRecord
-from worker.kafka_client.connection import Complaints
-from worker.outcomes import VerdictRecord
+from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
+from crawler_plugin.wire.kafka_client.connection import Complaints
+from crawler_plugin.wire.outcomes import VerdictRecord
 
 Place: TypeAlias = tuple[int, int]
 """Partition and offset in ``pages``."""

@@ -23,8 +23,8 @@ from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once
 from crawler_plugin.running import Call, event_loop, outcome
 from crawler_plugin.settings import PluginSettings
-from worker.errors import Stop
-from worker.messages import PageMeta
+from crawler_plugin.wire.errors import Stop, UsageError
+from crawler_plugin.wire.messages import PageMeta
 
 if TYPE_CHECKING:
     from worker.local import FetchedPage, Verdict
@@ -130,10 +130,12 @@ def _opened(state: str | None, config: str | None) -> BackgroundJudge:
     Raises:
         Stop: the worker's part of the package is not installed, its settings are wrong, or the state cannot be used.
     """
-    from worker.compose.installed import require_worker
-
-    require_worker()
-    from worker.local.background import BackgroundJudge
+    try:
+        from worker.local.background import BackgroundJudge
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f'DEDUP_MODE = "local" needs the distribution of the workers ({error}): pip install crawl-dedup'
+        ) from error
 
     return BackgroundJudge(state, config)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
 from crawler_plugin.metrics.declared import CrawlNumbers, exposition
-from worker.observe.http_server import BACKLOG, HttpServer, Reply
+from crawler_plugin.wire.http_server import BACKLOG, HttpServer, Reply
 
 LOCAL: Final = "127.0.0.1"
 PORTS_TRIED: Final = 100

@@ -1,6 +1,6 @@
 """kafka-python as the plugin uses it: options, a look at the topic, a producer's making, what it complains of.
 
-The only place of the plugin that imports it; what workers need of it, too, is in ``worker.kafka_client``.
+The only place of the plugin that imports it; what workers need of it, too, is in ``crawler_plugin.wire.kafka_client``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, Final
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition, codec, errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from worker.errors import Unavailable, UsageError
-from worker.kafka_client.connection import LOGGER, LOGIN_ERRORS, RECONNECT_BACKOFF_MAX_MS, Complaints
-from worker.kafka_client.private import AttentiveClient, leave_at_exit, make_admin
-from worker.kafka_client.tokens import TokenProvider
+from crawler_plugin.wire.errors import Unavailable, UsageError
+from crawler_plugin.wire.kafka_client.connection import LOGGER, LOGIN_ERRORS, RECONNECT_BACKOFF_MAX_MS, Complaints
+from crawler_plugin.wire.kafka_client.private import AttentiveClient, leave_at_exit, make_admin
+from crawler_plugin.wire.kafka_client.tokens import TokenProvider
 
 BATCH_BYTES: Final = 512 * 1024
 """kafka-python sends one batch a partition at a time, so its default of 16 KiB makes one round trip a page."""

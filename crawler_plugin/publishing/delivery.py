@@ -46,7 +46,7 @@ from crawler_plugin.spool.file import Appended, Spool
 from crawler_plugin.spool.numbered import Opened, open_numbered
 from crawler_plugin.spool.records import Destination
 from crawler_plugin.spool.storage import Storage
-from worker.errors import Stop, Unavailable, UsageError
+from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 
 CLOSING_LOOK_S: Final = 0.5
 """How often a crawl that waits for the budget is asked whether it is closing."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from crawler_plugin.record import PageRecord
-from worker.outcomes import JobMark
+from crawler_plugin.wire.outcomes import JobMark
 
 
 class Whose(NamedTuple):

@@ -31,9 +31,9 @@ from crawler_plugin.publishing.job_marks import JobMarks
 from crawler_plugin.publishing.outbox import WINDOW_BYTES, Arrival, Notice, Outbox, Report, Sending
 from crawler_plugin.record import PageRecord, cut_to
 from crawler_plugin.spool.file import Spool
-from worker.errors import Stop
-from worker.kafka_client.connection import Complaints
-from worker.kafka_client.private import cut_off, sent_together
+from crawler_plugin.wire.errors import Stop
+from crawler_plugin.wire.kafka_client.connection import Complaints
+from crawler_plugin.wire.kafka_client.private import cut_off, sent_together
 
 STALL_MARGIN_S: Final = 15.0
 """After the delivery timeout and so much more, it owes news that it will never give: its thread is stuck."""

@@ -4,8 +4,8 @@ They go where the crawl that left them would have sent them, which stands in the
 folder are in which this runs. What is told otherwise on the command line is refused, since a spool that is sent is
 removed; ``--elsewhere`` says that it is meant.
 
-Exit codes are those of ``worker.errors``: 0 all are sent; 1 some were passed over; 2 usage or settings; 3 the broker,
-the topic or the file is not there or not free, try again. What is not sent stays in the file.
+Exit codes are those of ``crawler_plugin.wire.errors``: 0 all are sent; 1 some were passed over; 2 usage or settings; 3
+the broker, the topic or the file is not there or not free, try again. What is not sent stays in the file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from crawler_plugin.publishing.publisher import Publisher
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.spool.file import Spool, named
 from crawler_plugin.spool.records import Destination
-from worker.errors import CheckFailed, Stop, Unavailable, UsageError
+from crawler_plugin.wire.errors import CheckFailed, Stop, Unavailable, UsageError
 
 PROGRAM: Final = "python -m crawler_plugin.spool"
 SUMMARY: Final = "send the pages of a crawl's spool to Kafka"

@@ -47,8 +47,8 @@ from crawler_plugin.spool.records import (
     encode_mark,
     scan,
 )
-from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
-from worker.outcomes import JobMark
+from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord, UsageError
+from crawler_plugin.wire.outcomes import JobMark
 
 OWNER_ONLY: Final = 0o600
 """Pages may be nobody else's business."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from crawler_plugin.spool.file import Elsewhere, Spool, named
 from crawler_plugin.spool.records import Destination
-from worker.errors import Unavailable
+from crawler_plugin.wire.errors import Unavailable
 
 
 class Opened(NamedTuple):

@@ -18,8 +18,8 @@ offset  bytes  content
 28      4      CRC-32 of the header before it (state left out) and the key
 ======  =====  =======================================================================================
 
-A record may also hold a mark of a job (``worker.outcomes.JobMark``) with its key, which no canonical URL equals, or a
-``Destination``, with a key that no mark has: before the pages of each crawl stands where they are to go.
+A record may also hold a mark of a job (``crawler_plugin.wire.outcomes.JobMark``) with its key, which no canonical URL
+equals, or a ``Destination``, with a key that no mark has: before the pages of each crawl stands where they are to go.
 
 The payload is MessagePack: the record's headers on ``pages`` as pairs, and its value. The key stands outside so that a
 page whose payload is torn or damaged can be named. After damage, reading goes on at the next place where a whole record
@@ -36,8 +36,8 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 
 from crawler_plugin.record import PageRecord
-from worker.errors import Refused, UnreadableRecord
-from worker.outcomes import JobMark
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.outcomes import JobMark
 
 MAGIC: Final = b"\x89DSP"
 VERSION: Final = 1

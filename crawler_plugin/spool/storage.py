@@ -17,7 +17,7 @@ from crawler_plugin.record import PageRecord
 from crawler_plugin.running import Call, Result, outcome
 from crawler_plugin.spool.file import Appended, Spool
 from crawler_plugin.spool.numbered import Opened
-from worker.outcomes import JobMark
+from crawler_plugin.wire.outcomes import JobMark
 
 
 class Storage:

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import fingerprint
 from benchmarks.__main__ import main
 from benchmarks.fingerprint import FingerprintSpeed, Task, extractors, line_of, markup_of, measure, texts_of
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 
 CHINESE = "".join(f"飞碟{number}号、" for number in range(250))
 ENGLISH = " ".join(Random(number).randbytes(3).hex() for number in range(500))

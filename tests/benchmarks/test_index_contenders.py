@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import index, index_codes, index_contenders
 from benchmarks.index_contenders import CONTENDERS, DictOfLists, Faiss, ThisIndex
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 
 
 def installed() -> list[type[index_contenders.Contender]]:

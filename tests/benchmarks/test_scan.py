@@ -15,8 +15,8 @@ from benchmarks.planted_texts import STRENGTHS, FoundPairs, PlantedTexts, origin
 from benchmarks.process_tree import run_command
 from benchmarks.scan import plant
 from benchmarks.scan_peers import throw_out_by_datasketch
+from crawler_plugin.wire.errors import UsageError
 from worker.config import load_settings
-from worker.errors import UsageError
 from worker.local import Deduplicator
 
 SIZES = (800, 1_200)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 
+from crawler_plugin.wire.errors import UsageError
 from tests.broker.test_server import TOPIC, read
 from tests.waiting import wait_for
 from worker.broker.cluster import NODES, LocalCluster
 from worker.broker.configuration import HOST, Node, node_properties, server_properties
 from worker.broker.folder import LOCK, read_meta
-from worker.errors import UsageError
 
 IDS = {1, 2, 3}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 from worker.broker.diagnosis import PortTaken, diagnose, last_lines, why_it_ended
-from worker.errors import Stop, Unavailable, UsageError
 
 FOLDER = Path("/data")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.broker import folder
 from worker.broker.folder import DataFolder, default_data_dir
-from worker.errors import Unavailable, UsageError
 
 
 def formatted(path: Path, **meta: str) -> Path:

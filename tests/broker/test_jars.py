@@ -13,10 +13,10 @@ from pathlib import Path
 import jgo.constants
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from tests.broker.resolve_jars import LOG4J
 from worker.broker import jars
 from worker.broker.jars import Jar, classpath, pinned_jars
-from worker.errors import Unavailable, UsageError
 
 NOBODY_LISTENS = "http://127.0.0.1:1/maven2"
 

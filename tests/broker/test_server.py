@@ -12,9 +12,9 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient
 
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.broker import folder
 from worker.broker.server import LocalBroker, new_cluster_id
-from worker.errors import Unavailable, UsageError
 
 pytestmark = pytest.mark.cluster
 

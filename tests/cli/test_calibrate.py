@@ -9,10 +9,10 @@ from typing import get_args
 
 import pytest
 
+from crawler_plugin.wire.errors import CheckFailed, UsageError
 from worker.cli import calibrate
 from worker.config import Settings, load
 from worker.config.model import NearSettings
-from worker.errors import CheckFailed, UsageError
 
 WORDS = ["harbour", "ferry", "rope", "lantern", "gull", "bread", "tide", "clock", "stairs", "barrel", "chart"]
 

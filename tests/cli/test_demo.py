@@ -6,10 +6,10 @@ import argparse
 
 import pytest
 
+from crawler_plugin.wire.errors import CheckFailed
 from worker.cli import demo
 from worker.cli.main import main
 from worker.demo.run import Demo
-from worker.errors import CheckFailed
 
 
 def test_what_does_not_add_up_is_told_with_a_next_move(monkeypatch: pytest.MonkeyPatch) -> None:

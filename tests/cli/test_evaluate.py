@@ -11,9 +11,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from worker.cli import evaluate
 from worker.config import Settings
-from worker.errors import UsageError
 from worker.evaluate import plots
 
 STORY = "The lighthouse keeper counted {} ships before breakfast, wrote them down in the blue book and went to bed. "

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.urls import url_of_id
 from worker.cli import explain
 from worker.config import Settings
-from worker.errors import UsageError
 from worker.local import Deduplicator
-from worker.messages import PageMeta
-from worker.urls import url_of_id
 
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
 CALLED_IN_OTHER_WORDS = "你妈妈叫你回家吃饭啦，回家罗回家罗"

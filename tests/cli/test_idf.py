@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from crawler_plugin.wire.errors import UsageError
 from worker.cli import idf
 from worker.compose import parts
 from worker.config import Settings, load
-from worker.errors import UsageError
 from worker.page.words.weigh import IdfTable
 
 DOCUMENTS = [

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from kafka import KafkaProducer
 
+from crawler_plugin.wire.errors import CheckFailed, Unavailable
+from crawler_plugin.wire.topics import INDEX
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
 from worker.cli import index
-from worker.errors import CheckFailed, Unavailable
-from worker.topics import INDEX
 
 pytestmark = pytest.mark.cluster
 

@@ -14,10 +14,10 @@ from typing import Final
 
 import pytest
 
+from crawler_plugin.wire.errors import CheckFailed, Refused, Stop, Unavailable, UsageError
 from worker.cli import main as command_line
 from worker.cli.main import COMMANDS, RUN, SHORT_NAMES, main
 from worker.config import Settings
-from worker.errors import CheckFailed, Refused, Stop, Unavailable, UsageError
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CLI: Final = ROOT / "worker" / "cli"

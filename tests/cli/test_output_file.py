@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from worker.cli._output_file import output_to, path_here
-from worker.errors import UsageError
 
 
 def test_without_a_file_it_is_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

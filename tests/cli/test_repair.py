@@ -13,15 +13,15 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import MemberToRemove
 
+from crawler_plugin.wire.errors import CheckFailed, Refused, UsageError
+from crawler_plugin.wire.messages import text_headers
+from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
 from worker.cli import repair as command
-from worker.errors import CheckFailed, Refused, UsageError
-from worker.messages import text_headers
-from worker.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES
 
 pytestmark = pytest.mark.cluster
 

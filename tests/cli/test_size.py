@@ -7,12 +7,12 @@ import argparse
 import numpy as np
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.messages import COLUMN_WIDTHS, OPTIONAL_WIDTHS
 from worker.cli import size
 from worker.compose import parts
 from worker.config import Settings, load_settings
-from worker.errors import UsageError
 from worker.index.layout import Layout
-from worker.messages import COLUMN_WIDTHS, OPTIONAL_WIDTHS
 
 
 def run(*words: str) -> int:

@@ -6,11 +6,11 @@ import argparse
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused
 from tests.waiting import wait_for
 from worker.cli import switch
 from worker.compose.topology import cluster, specs
 from worker.config import KafkaSettings, Settings, TopicSettings
-from worker.errors import Refused
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import create_topics
 from worker.stream.log import Committed

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from crawler_plugin.wire.errors import CheckFailed, UsageError
+from crawler_plugin.wire.topics import topic_specs
 from worker.broker.ports import free_port
 from worker.cli import topics
 from worker.config import KafkaSettings, Settings, TopicSettings
-from worker.errors import CheckFailed, UsageError
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import topic_specs
 
 pytestmark = pytest.mark.cluster
 

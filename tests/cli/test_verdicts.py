@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import CheckFailed, UsageError
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.crawler_plugin.crawling import Crawl, Site, article, numbered, serve, to_kafka
 from worker.cli import verdicts
 from worker.config import Settings
-from worker.errors import CheckFailed, UsageError
 
 SMALL = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
 

@@ -18,16 +18,16 @@ from typing import Any, Self
 from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, errors
 
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, group_names
 from tests.cluster.outside import committed_ends, last_ends
 from tests.cluster.shifted_clock import ShiftedClock
 from tests.waiting import DEADLINE_SECONDS, wait_for
 from worker.compose.topology import specs
 from worker.config import load_settings
-from worker.messages import PageMeta
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, group_names
 
 ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
 """What a broker says of a partition shortly after it was made, or after a start."""

@@ -13,10 +13,10 @@ from typing import Any, Final, Self
 from kafka import KafkaProducer
 from msgspec import structs
 
-from worker.messages import PageMeta
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.topics import PAGES
+from crawler_plugin.wire.urls import canonical_url
 from worker.stream.kafka.connection import Options
-from worker.topics import PAGES
-from worker.urls import canonical_url
 
 Page = tuple[PageMeta, bytes]
 HTML: Final = "text/html; charset=utf-8"

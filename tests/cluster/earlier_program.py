@@ -9,7 +9,7 @@ import runpy
 import sys
 from typing import Final
 
-from worker.messages import VERSIONS, Answer, Batch
+from crawler_plugin.wire.messages import VERSIONS, Answer, Batch
 
 EARLIER: Final = {kind: VERSIONS[kind] - 1 for kind in (Batch, Answer)}
 COMMAND: Final = (sys.executable, "-P", __file__)

@@ -13,11 +13,11 @@ from confluent_kafka import Producer
 
 from benchmarks.worst_pages import PAGES as KINDS
 from benchmarks.worst_pages import pumped
+from crawler_plugin.wire.messages import Claim, Headers, PageMeta, encode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
+from crawler_plugin.wire.urls import canonical_url
 from tests.cluster.crawl import HTML, Page
 from tests.columns import answer_of, batch_of
-from worker.messages import Claim, Headers, PageMeta, encode
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
-from worker.urls import canonical_url
 
 CODECS: Final = ("gzip", "snappy", "lz4", "zstd")
 BOMB_BYTES: Final = 64 * 1024 * 1024

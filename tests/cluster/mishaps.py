@@ -17,6 +17,7 @@ from typing import Final
 from kafka import KafkaAdminClient, errors
 from kafka.admin import MemberToRemove
 
+from crawler_plugin.wire.errors import Unavailable
 from tests.cluster import hostile
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import invented
@@ -24,7 +25,6 @@ from tests.cluster.lines import Line
 from tests.cluster.shifted_clock import ShiftedClock
 from tests.open_transactions import open_transactions
 from worker.broker.server import LocalBroker
-from worker.errors import Unavailable
 
 MOST_WORKERS: Final = 4
 OUTAGE_SECONDS: Final = 120.0

@@ -34,6 +34,7 @@ from typing import Final, NamedTuple
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
+from crawler_plugin.wire.topics import DAY_MS, INDEX
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
 from tests.cluster.lines import Line, Lines
@@ -46,7 +47,6 @@ from worker.broker.cluster import NODES, LocalCluster
 from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
 from worker.sizing.pages import pages_of
-from worker.topics import DAY_MS, INDEX
 
 ROUND_SECONDS: Final = 240.0
 """Longer rounds have more pages to be compared with each other, in plain Python."""

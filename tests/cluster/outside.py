@@ -9,15 +9,15 @@ from typing import Any, TypeAlias
 from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # public, but not re-exported
 
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import Batch, decode
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS, topic_name
 from tests.guarantees import Traces
 from tests.oracle import Near
-from worker.errors import Refused, UnreadableRecord
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import Batch, decode
-from worker.outcomes import VerdictRecord
 from worker.stream.log import Record
-from worker.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS, topic_name
 
 READ_SECONDS = 60.0
 DEFAULT_NEAR = ScopedNear(AccurateNear(3))

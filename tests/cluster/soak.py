@@ -19,13 +19,13 @@ from pathlib import Path
 from statistics import linear_regression
 from typing import Final, NamedTuple
 
+from crawler_plugin.wire.messages import PageMeta
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, Page
 from tests.cluster.nemesis import around, machine
 from tests.waiting import wait_for
 from worker.broker.server import LocalBroker
 from worker.demo.scrape import is_ready, samples, summed
-from worker.messages import PageMeta
 
 MOST_GROWTH_MIB: Final = 5.0
 SNAPSHOT_SECONDS: Final = 60

@@ -16,6 +16,9 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.structs import OffsetAndMetadata
 from msgspec import structs
 
+from crawler_plugin.wire.messages import Block, Claim, PageMeta, encode, text_headers
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
 from tests.columns import answer_of, batch_of
@@ -23,9 +26,6 @@ from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
-from worker.messages import Block, Claim, PageMeta, encode, text_headers
-from worker.outcomes import VerdictRecord
-from worker.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 pytestmark = pytest.mark.cluster
 

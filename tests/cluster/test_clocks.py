@@ -14,13 +14,13 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
+from crawler_plugin.wire.topics import ALL, FINDINGS, FINGERPRINTS, INDEX, INDEX_STANDBY, JOBS
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
 from tests.cluster.shifted_clock import ShiftedClock
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
-from worker.topics import ALL, FINDINGS, FINGERPRINTS, INDEX, INDEX_STANDBY, JOBS
 
 pytestmark = pytest.mark.cluster
 

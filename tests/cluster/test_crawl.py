@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS
 from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read, traces
 from tests.crawler_plugin.crawling import Site, crawl, serve, to_kafka
 from tests.guarantees import check_guarantees
 from tests.labelled import some_of_each
 from worker.compose import parts
-from worker.outcomes import VerdictRecord
-from worker.topics import DEAD_LETTERS, VERDICTS
 
 pytestmark = pytest.mark.cluster
 

@@ -17,6 +17,8 @@ from kafka import KafkaConsumer, TopicPartition, errors
 from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess, asking
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
 from tests.cluster.outside import committed_ends, last_ends, read, traces
@@ -24,8 +26,6 @@ from tests.guarantees import Traces, check_guarantees
 from tests.open_transactions import open_transactions
 from tests.waiting import wait_for
 from worker.broker.server import LocalBroker
-from worker.outcomes import VerdictRecord
-from worker.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
 
 pytestmark = pytest.mark.cluster
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.messages import PageMeta, text_headers
+from crawler_plugin.wire.outcomes import SurvivorFinding, VerdictRecord
+from crawler_plugin.wire.topics import DEDUPLICATED, FINDINGS, VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.outside import read
 from tests.waiting import wait_for
-from worker.messages import PageMeta, text_headers
-from worker.outcomes import SurvivorFinding, VerdictRecord
-from worker.topics import DEDUPLICATED, FINDINGS, VERDICTS
 
 pytestmark = pytest.mark.cluster
 HOST = "http://site.example/"

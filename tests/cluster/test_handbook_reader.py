@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.messages import PageMeta
 from tests.cluster.cluster import Cluster
 from tests.waiting import wait_for
-from worker.messages import PageMeta
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "read-verdicts.md"
 TEXT = "A heron stood in the shallows for an hour before it struck, and then the pond was quiet again until evening."

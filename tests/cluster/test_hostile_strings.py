@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.hostile import COPIES, odd_urls
 from tests.cluster.outside import read
-from worker.outcomes import VerdictRecord
-from worker.topics import VERDICTS
 
 pytestmark = pytest.mark.cluster
 ANSWER_SECONDS = 20

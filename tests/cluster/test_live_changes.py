@@ -15,6 +15,9 @@ from urllib.request import urlopen
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import VERDICTS, topic_name
 from tests import oracle
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, invented
@@ -24,12 +27,9 @@ from tests.waiting import wait_for
 from worker.cli import index, repair, switch, topics
 from worker.compose import parts
 from worker.compose.topology import specs
-from worker.errors import Refused
-from worker.outcomes import VerdictRecord
 from worker.stream.kafka.outsider import ClusterView
 from worker.stream.kafka.topic_admin import compare_topics
 from worker.stream.policy import Note
-from worker.topics import VERDICTS, topic_name
 
 pytestmark = pytest.mark.cluster
 

@@ -14,6 +14,9 @@ from typing import Final
 import pytest
 from kafka import KafkaAdminClient
 
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import PAGES, VERDICTS
 from tests.cli.test_repair import let_logs_pass, let_sessions_end
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.crawl import invented
@@ -28,11 +31,8 @@ from tests.waiting import wait_for
 from worker.broker.ports import free_port
 from worker.compose.topology import specs
 from worker.config.catalogue import catalogue
-from worker.messages import PageMeta
-from worker.outcomes import VerdictRecord
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import PAGES, VERDICTS
 
 pytestmark = pytest.mark.cluster
 

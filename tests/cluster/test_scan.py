@@ -7,6 +7,9 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from crawler_plugin.wire.messages import PageMeta, text_headers
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS, topic_name
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.outside import read
 from tests.cluster.test_live_changes import command
@@ -14,11 +17,8 @@ from tests.scan.archives import write_jsonl, write_parquet, write_warc
 from worker.cli import index
 from worker.cli.main import main
 from worker.local import FetchedPage
-from worker.messages import PageMeta, text_headers
-from worker.outcomes import VerdictRecord
 from worker.scan.rows import VerdictRow
 from worker.sizing.pages import Page
-from worker.topics import DEAD_LETTERS, VERDICTS, topic_name
 
 pytestmark = [pytest.mark.cluster, pytest.mark.data]
 

@@ -9,14 +9,14 @@ from typing import Any, Final
 import pytest
 from kafka import KafkaProducer
 
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS
 from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read, traces
 from tests.cluster.test_bad_input import HTML, SMALL, alter, article, dead_letters, ended, of, running
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
-from worker.messages import PageMeta
-from worker.outcomes import VerdictRecord
-from worker.topics import DEAD_LETTERS, DEDUPLICATED, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS
 
 pytestmark = pytest.mark.cluster
 

@@ -13,6 +13,8 @@ from typing import Final
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.topics import VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, asking
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import traces
@@ -22,11 +24,9 @@ from tests.waiting import wait_for
 from worker.broker.cluster import NODES, LocalCluster
 from worker.broker.server import LocalBroker
 from worker.config import KafkaSettings
-from worker.errors import Unavailable
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.log import bounds_of
 from worker.stream.log import Bounds
-from worker.topics import VERDICTS
 
 pytestmark = [pytest.mark.cluster, pytest.mark.long]
 

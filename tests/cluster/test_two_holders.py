@@ -10,12 +10,12 @@ from typing import Any, Final
 import pytest
 from kafka import KafkaAdminClient
 
+from crawler_plugin.wire.topics import PAGES, group_names
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import committed_ends, traces
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
-from worker.topics import PAGES, group_names
 
 pytestmark = pytest.mark.cluster
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire import messages
+from crawler_plugin.wire.topics import PAGES
 from tests.cluster import earlier_program
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.crawl import Page, invented
 from tests.cluster.outside import read, traces
 from tests.handbook import commands, play
 from tests.waiting import wait_for
-from worker import messages
-from worker.topics import PAGES
 
 pytestmark = pytest.mark.cluster
 

@@ -11,14 +11,14 @@ from typing import Final
 
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.messages import PageMeta, text_headers
+from crawler_plugin.wire.topics import DEDUPLICATED, VERDICTS
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
-from worker.errors import Unavailable
-from worker.messages import PageMeta, text_headers
 from worker.stream.kafka.output_reader import OutputReader
-from worker.topics import DEDUPLICATED, VERDICTS
 
 pytestmark = pytest.mark.cluster
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
+from crawler_plugin.wire.errors import PageError, UsageError
+from crawler_plugin.wire.messages import PageMeta
 from worker.compose.parts import near, recipe, scheme, scope_of
 from worker.config import Settings
-from worker.errors import PageError, UsageError
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.key import Key
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
 from worker.fingerprint.scheme import Scheme
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import PageMeta
 from worker.page.extract import from_text
 from worker.page.words.noise import NOISE_WORDS, NoiseWords
 from worker.pool.process_pool import ProcessPool

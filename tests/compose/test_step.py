@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from crawler_plugin.wire.topics import DAY_MS
 from worker.compose.parts import recipe, scheme
 from worker.compose.step import policy
 from worker.config import Settings, load_settings
-from worker.topics import DAY_MS
 
 
 def test_the_policy_holds_what_the_settings_say() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from crawler_plugin.wire.topics import DEDUPLICATED, INDEX, PAGES
 from worker.compose.topology import specs
 from worker.config import load_settings
-from worker.topics import DEDUPLICATED, INDEX, PAGES
 
 
 def test_the_topics_are_those_of_the_settings() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from worker.config import Loaded, load
-from worker.errors import UsageError
 
 PASSWORD = "correct-horse-battery"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.config.giving import loaded
 from worker.config import Settings
 from worker.config.generations import in_generation
-from worker.errors import UsageError
 
 
 def test_another_generation_has_the_same_settings_but_for_what_is_given() -> None:

@@ -20,12 +20,12 @@ from typing import Any, Final, NamedTuple
 from kafka import KafkaConsumer, TopicPartition
 
 from crawler_plugin.stats import STATS
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.outcomes import JobMark
+from crawler_plugin.wire.topics import JOBS, OF_CRAWLS, PAGES, topic_specs
 from worker.broker.ports import free_port
-from worker.messages import PageMeta
-from worker.outcomes import JobMark
 from worker.stream.kafka.output_reader import read_outputs
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import JOBS, OF_CRAWLS, PAGES, topic_specs
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DEADLINE_S: Final = 120.0

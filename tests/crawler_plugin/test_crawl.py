@@ -11,8 +11,8 @@ import pytest
 import scrapy
 from confluent_kafka import Message, Producer
 
+from crawler_plugin.wire.topics import PAGES
 from tests.crawler_plugin.crawling import ROOT, Site, article, crawl, make_topic, numbered, records, serve, to_kafka
-from worker.topics import PAGES
 
 pytestmark = pytest.mark.cluster
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.urls import canonical_url
 from tests.crawler_plugin.crawling import Site, article, crawl, make_topic, numbered, records, serve, to_kafka
-from worker.urls import canonical_url
 
 pytestmark = pytest.mark.cluster
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crawler_plugin import PageBody
 from crawler_plugin.catalogue import OUR_FIELDS
 from crawler_plugin.record import Origin, PageRecord, Unusable, cut_to
-from worker.messages import PageMeta
+from crawler_plugin.wire.messages import PageMeta
 
 URL = "https://Example.com/b?z=1&a=2#top"
 NOW_MS = 1_763_700_000_123

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.refusal import EarlyRefusal
+from crawler_plugin.wire.errors import UsageError
 from tests.crawler_plugin.crawling import ROOT, Site, crawl, numbered, serve
 from worker.broker.ports import free_port
-from worker.errors import UsageError
 
 SENTENCE = (
     "the crawl does not start, since its pages would be lost; correct in the Scrapy settings: "

@@ -17,9 +17,9 @@ from crawler_plugin.catalogue import PREFIX, SETTINGS
 from crawler_plugin.feedback.decision import FeedbackPolicy
 from crawler_plugin.settings import PluginSettings, is_enabled
 from crawler_plugin.wanted import Wanted
-from worker.errors import UsageError
-from worker.kafka_client.token_sources import OAUTH_OPTIONS
-from worker.topics import topic_specs
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.kafka_client.token_sources import OAUTH_OPTIONS
+from crawler_plugin.wire.topics import topic_specs
 
 
 def read(**settings: Any) -> PluginSettings:

@@ -6,7 +6,7 @@ import pytest
 
 from crawler_plugin.catalogue import SETTINGS
 from crawler_plugin.wanted import Wanted, media_types, status_ranges
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.page.extract import extract
 
 DEFAULT = Wanted(

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.outcomes import JobMark, VerdictRecord
 from worker.demo.expected_counts import DEAD, DUPLICATE, REFETCH, UNIQUE, Counts, ExpectedCounts
 from worker.demo.site import PageKind, Site, SitePage, build_site
-from worker.messages import PageMeta
-from worker.outcomes import JobMark, VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output
 
 SITE: Final = build_site("http://127.0.0.1:8001", "http://127.0.0.1:8002")

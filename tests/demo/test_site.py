@@ -9,13 +9,13 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import PageMeta
 from worker.demo import articles
 from worker.demo.site import UNDECLARED, PageKind, Site, SitePage, build_site
-from worker.errors import PageError
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
-from worker.messages import PageMeta
 
 PAPER: Final = "http://127.0.0.1:8001"
 COPIER: Final = "http://127.0.0.1:8002"

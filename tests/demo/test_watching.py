@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.topics import topic_specs
 from worker.config import KafkaSettings
 from worker.demo.children import DemoProcess
 from worker.demo.progress import Stations
 from worker.demo.server import SiteServer
 from worker.demo.watching import Watching
-from worker.errors import Unavailable
-from worker.messages import PageMeta
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import topic_specs
 
 
 @pytest.mark.cluster

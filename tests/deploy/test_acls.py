@@ -14,6 +14,8 @@ import pytest
 from kafka import KafkaAdminClient, KafkaConsumer
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourcePattern, ResourceType
 
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.topics import group_names, topic_specs
 from tests.cluster.cluster import Cluster
 from tests.deploy.watched import SMALL, pages
 from worker.broker import server
@@ -23,11 +25,9 @@ from worker.broker.server import LocalBroker
 from worker.cli import switch
 from worker.compose.topology import specs
 from worker.config import load_settings
-from worker.errors import UsageError
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import compare_topics, create_topics
-from worker.topics import group_names, topic_specs
 
 pytestmark = pytest.mark.cluster
 

@@ -200,9 +200,7 @@ def test_another_release_can_be_applied_over_this_one() -> None:
     assert topics["command"][2].endswith("|| test $? -eq 1"), "topics that differ are told, and end no worker"
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted", "asked"), [("worker", ["crawl-dedup[worker]"], PYPROJECT), ("build", [], BUILD)]
-)
+@pytest.mark.parametrize(("name", "wanted", "asked"), [("worker", ["crawl-dedup"], PYPROJECT), ("build", [], BUILD)])
 def test_the_lock_has_all_that_is_asked_for_each_in_a_version_that_will_do(
     name: str, wanted: list[str], asked: list[str]
 ) -> None:

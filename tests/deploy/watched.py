@@ -11,12 +11,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from crawler_plugin.wire.messages import PageMeta
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.crawler_plugin.crawling import Crawl, Site, numbered, serve, to_kafka
 from tests.observe.prometheus import Prometheus
 from tests.waiting import wait_for
 from worker.demo.articles import articles
-from worker.messages import PageMeta
 
 SMALL: Final = ("topics.partitions=2", "topics.shards=2")
 HTML: Final = "text/html; charset=utf-8"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.errors import CheckFailed, UsageError
+from crawler_plugin.wire.errors import CheckFailed, UsageError
 from worker.evaluate.calibration import FOLDS, Candidate, Outcome, calibrate
 from worker.evaluate.kept import Collection, Kept
 from worker.evaluate.labels.labelled import Label, Pair

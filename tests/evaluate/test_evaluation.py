@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from worker.errors import PageError
+from crawler_plugin.wire.errors import PageError
 from worker.evaluate import report
 from worker.evaluate.baselines import Exact
 from worker.evaluate.curves import curves

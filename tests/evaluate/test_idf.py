@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.evaluate.idf import count_documents, table
 from worker.page.words.segment import Segmenter
 

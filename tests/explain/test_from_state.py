@@ -7,10 +7,10 @@ from typing import Final
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused, UsageError
 from tests.local.crawled import WORDS
 from worker.compose.parts import recipe
 from worker.config import Settings
-from worker.errors import Refused, UsageError
 from worker.explain.from_state import as_explained, survivors_of
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.local import Deduplicator

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.messages import PageMeta
 from tests.simulation.memory_log import World
 from tests.simulation.place import TwinPlace
-from worker.errors import UsageError
 from worker.explain.from_topic import _page, newest_pages
-from worker.messages import PageMeta
 
 ONE, OTHER = "http://a.example/", "http://b.example/"
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.errors import PageError
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import PageMeta
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT, Fingerprinter, Recipe
 from worker.fingerprint.hashing import ALGORITHMS, Algorithm, hash_content, hash_words
@@ -22,7 +23,6 @@ from worker.fingerprint.near import AccurateNear, Match, SimHashNear, share_a_ba
 from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.simhash import as_ints, simhash
 from worker.fingerprint.sketch import bands, sketch
-from worker.messages import PageMeta
 from worker.page.extract import Extracted, from_text
 from worker.page.main_text.title import read_title
 from worker.page.words.weigh import SCALE, IdfTable, parse_tagged, weigh

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from crawler_plugin.wire.messages import PageMeta
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.hashing import hash_content, hash_words
 from worker.fingerprint.key import LEAST_BYTES, Key
@@ -20,7 +21,6 @@ from worker.fingerprint.sketch import (
     sketch,
     sketch_by_definition,
 )
-from worker.messages import PageMeta
 
 SECRET = b"the secret of this crawl"
 KEY = Key.of(SECRET)

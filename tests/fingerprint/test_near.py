@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.messages import MAX_U64
 from tests.index.worlds import fingerprints, flipped, maybe_fingerprints, text_hashes
 from worker.fingerprint.near import (
     ANY_RATIO,
@@ -22,7 +23,6 @@ from worker.fingerprint.near import (
     SimHashNear,
 )
 from worker.fingerprint.sketch import BANDS, SKETCH_BYTES
-from worker.messages import MAX_U64
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from worker.errors import UnreadableRecord
+from crawler_plugin.wire.errors import UnreadableRecord
 from worker.fingerprint.scheme import ABSENT, Scheme, SchemeDifference, Value, content_hash, in_words
 from worker.fingerprint.sketch import slots_for
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.messages import MAX_U64
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.sketch import (
     BANDS,
@@ -32,7 +33,6 @@ from worker.fingerprint.sketch import (
     sketch_by_definition,
     slots_for,
 )
-from worker.messages import MAX_U64
 
 token = st.integers(0, MAX_U64) | st.integers(0, 3)
 tokens = st.lists(token, max_size=30) | st.lists(token, min_size=30, max_size=120)

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from atheris import FuzzedDataProvider
 
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import Block
 from tests.index.logs import plain_log
-from worker.errors import Refused, UnreadableRecord
 from worker.index.blocks import cover, tombstones, unpack
-from worker.messages import Block
 
 LOG = plain_log(3)
 BLOCKS = [msgspec.to_builtins(LOG.block(after, to), builtin_types=(bytes,)) for after, to in ((-1, 0), (-1, 1), (0, 2))]

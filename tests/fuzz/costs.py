@@ -16,15 +16,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 from benchmarks.worst_pages import PAGES, Run, pumped
 from crawler_plugin.feedback.url_groups import groups_of
-from worker.errors import PageError, UnreadableRecord
+from crawler_plugin.wire.errors import PageError, UnreadableRecord
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.urls import canonical_url
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.messages import PageMeta
 from worker.observe.origins import host_of, section_of
 from worker.page.extract import extract
 from worker.page.words.normalise import normalise_by_definition
 from worker.page.words.segment import said_once
 from worker.report.words import words
-from worker.urls import canonical_url
 from worker.verdict.findings import _address
 
 SIZES: Final = (1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from worker.errors import UnreadableRecord
-from worker.messages import PageMeta, text_headers
-from worker.urls import canonical_url
+from crawler_plugin.wire.errors import UnreadableRecord
+from crawler_plugin.wire.messages import PageMeta, text_headers
+from crawler_plugin.wire.urls import canonical_url
 
 NAMES = (*PageMeta.__struct_fields__, "theirs")
 

@@ -6,11 +6,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from tests.columns import answer_of, batch_of, claims_of
-from worker.errors import Refused, UnreadableRecord
-from worker.index.blocks import Header, pack
-from worker.index.entries import Entries, Survivor
-from worker.messages import (
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import (
     _ENVELOPE,
     _MAGIC,
     EVIDENCE_BYTES,
@@ -23,7 +20,10 @@ from worker.messages import (
     decode,
     encode,
 )
-from worker.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import VerdictRecord
+from tests.columns import answer_of, batch_of, claims_of
+from worker.index.blocks import Header, pack
+from worker.index.entries import Entries, Survivor
 from worker.verdict.claims import Claims
 from worker.verdict.titles_of_texts import TitlesOfTexts
 

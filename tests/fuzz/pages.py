@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from worker.errors import PageError
+from crawler_plugin.wire.errors import PageError
 from worker.page.extract import extract
 from worker.page.words.normalise import normalise
 

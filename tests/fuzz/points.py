@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
 from worker.stream.policy import NOTHING, Note, ReplayPoint
 
 

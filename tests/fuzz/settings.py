@@ -6,11 +6,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from crawler_plugin.wire.errors import UsageError
 from worker.config import load
 from worker.config.catalogue import catalogue, sections
 from worker.config.model import Settings
 from worker.config.show import effective_yaml
-from worker.errors import UsageError
 
 FILE = Path(tempfile.mkdtemp(prefix="fuzz-settings-")) / "config.yaml"
 EMPTY = FILE.with_name("empty.yaml")

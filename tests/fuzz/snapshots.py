@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from crawler_plugin.wire.errors import UnreadableRecord
 from tests.stream.shard.test_snapshot_file import LOG, written
-from worker.errors import UnreadableRecord
 from worker.index.entries import Entries
 from worker.stream.shard.snapshot_file import _FRAME, _MAGIC, SnapshotDamaged, SnapshotFile
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from crawler_plugin.record import PageRecord
 from crawler_plugin.spool.records import HEADER_BYTES, Damage, _header, decode, encode, read_header, scan
-from worker.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
 
 PAGE = PageRecord("http://a/", b"http://a/", b"<p>text</p>", (("url", b"http://a/"), ("form", b"bytes")), is_text=False)
 

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from crawler_plugin.wire.messages import Claim
 from tests.local.crawled import BEGUN, crawl
 from tests.stream.script import policy
 from worker.compose import parts
@@ -17,7 +18,6 @@ from worker.index.shard import Shard
 from worker.local.in_process import InProcess
 from worker.local.page import FetchedPage
 from worker.local.single_shard import SingleShard
-from worker.messages import Claim
 from worker.scan.rows import VerdictRow
 from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.shard.memory_limit import MemoryLimit

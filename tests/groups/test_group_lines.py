@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.groups.scanned import NEAR, crawled, scan, written
 from tests.local.test_single_shard import claim
-from worker.errors import UsageError
 from worker.groups.group_lines import Written, write_groups
 from worker.groups.keep import KEEPS, Keep
 from worker.groups.verdict_lines import VerdictLines

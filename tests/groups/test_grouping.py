@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.groups.scanned import NEAR, Scan, crawled, written
-from worker.errors import UsageError
 from worker.fingerprint.near import AccurateNear
 from worker.groups.grouping import Grouping
 from worker.groups.verdict_lines import VerdictLines

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.groups.scanned import NEAR, crawled
-from worker.errors import UsageError
 from worker.groups.nearness import distance, nearness, page_of
 
 

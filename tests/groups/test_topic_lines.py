@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.outcomes import VerdictRecord
 from worker.groups.topic_lines import fetched_within, write_topic
 from worker.groups.verdict_lines import VerdictLines
-from worker.outcomes import VerdictRecord
 
 
 def record(order: tuple[int, int], source: tuple[int, int], **fields: object) -> VerdictRecord:

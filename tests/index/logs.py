@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.messages import Block
 from tests.index.worlds import page
 from worker.index.blocks import Header, pack
 from worker.index.entries import Entries, Survivor
-from worker.messages import Block
 
 TTL = 50
 SCHEME = b"scheme-8"

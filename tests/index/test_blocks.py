@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.errors import UnreadableRecord
+from crawler_plugin.wire.messages import Block, decode, encode
 from tests.index.logs import SCHEME, DecidedLog, decided_logs, plain_log
 from tests.index.worlds import columns_of, page, survivors_of
-from worker.errors import UnreadableRecord
 from worker.index.blocks import Header, pack, tombstones, unpack
 from worker.index.entries import Entries, Survivor
 from worker.index.shard import Shard
-from worker.messages import Block, decode, encode
 
 
 def header(after: int = -1, to: int = 9, clocks: tuple[tuple[int, int], ...] = ()) -> Header:

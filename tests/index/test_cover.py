@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import Block
 from tests.index.logs import DecidedLog, decided_logs, plain_log
-from worker.errors import Refused
 from worker.index.blocks import cover, tombstones
-from worker.messages import Block
 
 Span = tuple[int, int]
 

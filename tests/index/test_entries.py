@@ -4,9 +4,9 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.messages import COLUMN_WIDTHS, MAX_U64, OPTIONAL_WIDTHS
 from tests.index.worlds import maybe_fingerprints, page, survivors_of, text_hashes
 from worker.index.entries import COLUMNS, OPTIONAL, Entries, Survivor
-from worker.messages import COLUMN_WIDTHS, MAX_U64, OPTIONAL_WIDTHS
 
 sketches = st.sampled_from((b"", b"", bytes(range(32)), b"\x01".rjust(32, b"\0"), b"\xff" * 32))
 rows = st.lists(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from crawler_plugin.wire.messages import Claim
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, HAMMING, SKETCH
 from worker.index.queries import Found, Queries
-from worker.messages import Claim
 
 
 def claim(**fields: int | bytes | None) -> Claim:

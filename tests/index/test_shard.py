@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from crawler_plugin.wire.messages import MAX_U64
 from tests.index.worlds import (
     TINY,
     answers_of,
@@ -29,7 +30,6 @@ from worker.index.entries import Entries, Survivor
 from worker.index.layout import Layout
 from worker.index.queries import Found, Queries
 from worker.index.shard import Shard
-from worker.messages import MAX_U64
 
 every_layout = pytest.mark.parametrize("layout", Layout)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.errors import UnreadableRecord
+from crawler_plugin.wire.errors import UnreadableRecord
 from worker.index.urls import GROUP_SIZE, Group, UrlRun, UrlStore, pack_group, pack_urls
 
 ODD = ["https://a.example/", "", "https://例え.example/路径?q=é", "zero\0inside", "\0", "x" * 10_000]

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from crawler_plugin.wire.messages import MAX_U64, Claim
 from tests.index.reference import ReferenceTables
 from worker.fingerprint.near import Ratio, SimHashNear
 from worker.index.engine import TableSizes
 from worker.index.entries import Entries, Survivor
 from worker.index.queries import Found, Queries
-from worker.messages import MAX_U64, Claim
 
 ENGINES = {"compiled": None, "by definition": ReferenceTables}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from crawler_plugin.wire.outcomes import JobMark
 from worker.jobs.account import JobAccount
-from worker.outcomes import JobMark
 
 
 def account(*runs: int | None, outcomes: str = "") -> JobAccount:

@@ -8,15 +8,15 @@ import pytest
 from kafka import KafkaProducer
 from msgspec.structs import replace
 
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.outcomes import JobMark, dead_letter_headers
+from crawler_plugin.wire.topics import DEAD_LETTERS, JOBS, VERDICTS, topic_specs
 from tests.jobs.test_rows import COPY
 from worker.config import KafkaSettings
 from worker.jobs.account import JobAccount
 from worker.jobs.from_topics import TOPICS, JobTopics
-from worker.messages import PageMeta
-from worker.outcomes import JobMark, dead_letter_headers
 from worker.stream.kafka.connection import Options, client_options
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import DEAD_LETTERS, JOBS, VERDICTS, topic_specs
 
 pytestmark = pytest.mark.cluster
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.jobs.joining import join
 from worker.jobs.rows import JobRow
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from worker.errors import UnreadableRecord
+from crawler_plugin.wire.errors import UnreadableRecord
+from crawler_plugin.wire.outcomes import VerdictRecord
 from worker.jobs.rows import JobRow
-from worker.outcomes import VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter
 
 COPY = VerdictRecord(

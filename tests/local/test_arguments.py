@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.local.crashes import SETTINGS
-from worker.errors import UsageError
 from worker.local import Deduplicator, FetchedPage
 from worker.local.background import BackgroundJudge
 

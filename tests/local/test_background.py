@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
 from tests.local.crawled import about, crawl
 from tests.processes import children
 from tests.waiting import wait_for
 from worker.config import Settings
-from worker.errors import Refused, Unavailable, UsageError
 from worker.local import Deduplicator, FetchedPage, Verdict
 from worker.local.background import BackgroundJudge
 from worker.stream.shard.memory_limit import OverMemoryLimit

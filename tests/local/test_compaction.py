@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.messages import Block
 from tests.local.test_single_shard import POLICY, claim, judged, single
 from worker.index.blocks import cover
 from worker.local.compaction import compacted, is_crowded
-from worker.messages import Block
 from worker.stream.policy import Policy
 
 FAR = 0x9E3779B97F4A7C15

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from worker.errors import PageError
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import PageMeta
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.local.in_process import InProcess
-from worker.messages import PageMeta
 from worker.stream.partition.fingerprint_pool import Source
 
 SOURCE = Source(0, 7, 0, "http://a.example/")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused
 from tests.local.crashes import BEFORE, CRAWL, JUDGED, PAGES, SETTINGS, TEXT, expected, judge, returned, settings
 from tests.local.crawled import about, crawl, shop
 from tests.test_imports import ROOT
-from worker.errors import Refused
 from worker.local import Deduplicator, Verdict
 
 
@@ -162,7 +162,7 @@ def test_when_the_disk_is_full_nothing_is_lost_and_a_later_flush_writes_it(tmp_p
     program = f"""
 import resource
 from tests.local.crashes import CRAWL, TEXT, expected, settings, PAGES, SETTINGS, judge
-from worker.errors import Unavailable
+from crawler_plugin.wire.errors import Unavailable
 from worker.local import Deduplicator
 before = resource.getrlimit(resource.RLIMIT_FSIZE)
 local = Deduplicator({str(tmp_path)!r}, SETTINGS)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from crawler_plugin.record import Origin
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.urls import canonical_url, id_of_url
 from worker.local import FetchedPage
-from worker.messages import PageMeta
-from worker.urls import canonical_url, id_of_url
 
 NOW = 1_700_000_000_000
 FIELDS = {name: name for name in ("url", "body", "text", "status", "encoding", "content_type", "fetched", "dedup")}

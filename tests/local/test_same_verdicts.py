@@ -9,6 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from crawler_plugin.wire.messages import text_headers
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES, VERDICTS
 from tests.local.crawled import BEGUN, HOUR, crawl
 from tests.simulation.checks import dead_letters, everything
 from tests.stream.script import Stage
@@ -17,13 +20,10 @@ from worker.config import Settings
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.local import Deduplicator, FetchedPage, Verdict
 from worker.local.in_process import InProcess
-from worker.messages import text_headers
-from worker.outcomes import VerdictRecord
 from worker.sizing.pages import Page
 from worker.stream.log import Record
 from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.shard.live import Index
-from worker.topics import OUTPUT_MARGIN_BYTES, VERDICTS
 
 TOGETHER: Final = 50
 """Pages that are published before the workers go on."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from crawler_plugin.wire.messages import Block, Claim
 from tests.stream.script import policy
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.index.shard import Shard
 from worker.local.single_shard import SingleShard
-from worker.messages import Block, Claim
 from worker.stream.log_follower import DecidedBatch
 from worker.stream.policy import Policy
 from worker.stream.shard.memory_limit import MIB, MemoryLimit, OverMemoryLimit

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
+from crawler_plugin.wire.messages import Block
 from tests.test_imports import ROOT
-from worker.errors import Refused, Unavailable, UsageError
 from worker.fingerprint.scheme import Scheme
 from worker.index.blocks import Header, pack
 from worker.index.entries import Entries, Survivor
 from worker.local.state_file import StateFile
-from worker.messages import Block
 
 SCHEME = Scheme.of({"near.k": 3, "near.scope": "global"})
 
@@ -165,7 +165,7 @@ def test_a_second_one_is_refused_while_the_first_is_open_and_not_after(tmp_path:
         StateFile(tmp_path, SCHEME)
     program = f"""
 from pathlib import Path
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
 from worker.fingerprint.scheme import Scheme
 from worker.local.state_file import StateFile
 try:

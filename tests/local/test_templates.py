@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.messages import EVIDENCE_BYTES, Block, Claim
 from tests.local.crashes import settings as settings_of
 from tests.local.crawled import network
 from tests.local.test_single_shard import POLICY, claim, single
@@ -28,7 +29,6 @@ from worker.local import Deduplicator, FetchedPage, compaction, single_shard
 from worker.local.compaction import compacted, is_crowded, last_start
 from worker.local.single_shard import SingleShard
 from worker.local.state_file import StateFile
-from worker.messages import EVIDENCE_BYTES, Block, Claim
 from worker.verdict.titles_of_texts import START
 
 SCHEME: Final = Scheme.of({"near.k": 3})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from crawler_plugin.wire.messages import Claim, Hit
 from worker.local import Verdict
-from worker.messages import Claim, Hit
 from worker.verdict.decide import Decision
 
 CLAIM = Claim(

@@ -7,10 +7,10 @@ import logging
 
 import pytest
 
+from crawler_plugin.wire.outcomes import SurvivorFinding
 from tests.stream.script import COMMIT, FLUSH, Page, Stage
 from worker.observe.events import EventLog
 from worker.observe.log_lines import JsonLines
-from worker.outcomes import SurvivorFinding
 from worker.stream.states import PartitionState, ShardState
 
 PAGES = (Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://dead/", "dead"))

@@ -8,6 +8,7 @@ from weakref import ref
 
 import pytest
 
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from tests.observe.exposed import INFO, series
 from tests.simulation.memory_log import MemoryLog, World, active
 from tests.stream.script import ANSWER, CLAIM, COMMIT, CRASH, FLUSH, Page, Stage, Straight, policy
@@ -21,7 +22,6 @@ from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Bounds, Role
 from worker.stream.watchdog import Watch
 from worker.stream.worker import Worker
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
 A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://c/", 0b111)
 

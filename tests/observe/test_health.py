@@ -9,10 +9,10 @@ from contextlib import ExitStack, closing
 
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.http_server import HEAD_BYTES
 from tests.observe.exposed import INFO, OPENMETRICS
-from worker.errors import Unavailable
 from worker.observe.health import ALIVE_SECONDS, HEARD_SECONDS, PATHS, PORTS_TRIED, Health, HealthServer
-from worker.observe.http_server import HEAD_BYTES
 from worker.observe.metrics import Metrics
 
 LOCAL = "127.0.0.1"

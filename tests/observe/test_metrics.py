@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import pytest
 
+from crawler_plugin.wire.messages import Hit
 from tests.observe.exposed import INFO, OPENMETRICS, series
 from tests.stream.script import COMMIT, CRASH, FLUSH, REDELIVER, UNACKNOWLEDGED, Event, Page, Stage, claim
-from worker.messages import Hit
 from worker.observe.counters import OTHER
 from worker.observe.metrics import LANGUAGES, REASONS, Metrics
 from worker.stream.log import Record

@@ -8,9 +8,9 @@ from typing import Literal
 
 import pytest
 
+from crawler_plugin.wire.messages import Hit
 from tests.observe.exposed import INFO, series
 from tests.stream.script import claim
-from worker.messages import Hit
 from worker.observe.metrics import Metrics
 from worker.observe.origins import CRAWLS, TRAPS, HostTable, crawl_of, host_of, hosts_json, section_of
 from worker.stream.log import Record

@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+from crawler_plugin.wire.messages import text_headers
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, PAGES
 from tests.operations.test_repair import everybody_dies
 from tests.simulation.checks import everything
 from tests.simulation.place import TwinPlace
 from tests.stream.script import Event, Page, Stage
-from worker.messages import text_headers
 from worker.operations.switch import Generation
 from worker.stream.policy import OutputMode
-from worker.topics import DEAD_LETTERS, DEDUPLICATED, PAGES
 
 Source = tuple[int, int]
 

@@ -10,6 +10,10 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import VERSIONS, Answer, Batch, Claim
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.operations.generations import Beside, different, every_page, written
 from tests.operations.test_repair import repair
 from tests.simulation.checks import check_rebuilt, everything
@@ -17,20 +21,16 @@ from tests.simulation.place import BrokeOff, TwinPlace
 from tests.simulation.schedule import Share
 from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, LOSE_BLOCKS, Page, batch
 from tests.stream.script import write as append
-from worker.errors import Refused
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import DOUBTED, TEMPLATE, ScopedNear
 from worker.index.blocks import cover, pack_orders
 from worker.index.entries import Survivor
-from worker.messages import VERSIONS, Answer, Batch, Claim
 from worker.operations import copy_index
 from worker.operations.copy_index import Copied, copy, drained, refuse_used
 from worker.operations.inspect import read_shard
-from worker.outcomes import VerdictRecord
 from worker.stream.barrier import Barred
 from worker.stream.policy import Note
 from worker.stream.preflight import check_scheme
-from worker.topics import FINGERPRINTS, INDEX, PAGES, VERDICTS
 from worker.verdict.decide import home_shard
 
 A, B, C, D, E, F = different(*"abcdef")

@@ -7,12 +7,12 @@ from typing import Final
 import msgspec
 import pytest
 
+from crawler_plugin.wire.messages import Block, decode, encode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX
 from tests.simulation.memory_log import MemoryLog, World
 from tests.stream.script import ANSWER, COMMIT, FLUSH, LOSE_BLOCKS, Page, Stage
-from worker.messages import Block, decode, encode
 from worker.operations.inspect import ShardReport, inspect, read_shard
 from worker.stream.policy import SCHEME_HEADER
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX
 
 PAGES: Final = [Page(f"http://{n}/", fingerprint=0b111 << 3 * n, fetched=10 * n) for n in range(4)]
 

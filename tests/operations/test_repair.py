@@ -9,18 +9,18 @@ from typing import Final, Self
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused, Unavailable
+from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from tests.simulation.memory_log import MemoryLog, World
 from tests.simulation.place import TwinPlace
 from tests.stream.script import ANSWER, COMMIT, FLUSH, LOSE_BLOCKS, Page, Stage, claim, policy
-from worker.errors import Refused, Unavailable
 from worker.index.blocks import cover
-from worker.messages import Headers
 from worker.operations.inspect import read_shard
 from worker.operations.repair import Plan, Survey, carry_out, plan, refuse_superseded, survey
 from worker.stream.log import Committed
 from worker.stream.policy import Note
 from worker.stream.worker import Worker
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard
 
 LOGS: Final = (FINGERPRINTS, ANSWERS)

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import Block
 from tests.local.crawled import BEGUN, HOUR, crawl
 from tests.local.test_same_verdicts import Workers, outcome, settings
 from tests.operations.test_repair import everybody_dies
 from tests.simulation.place import TwinPlace
 from worker.compose import parts
-from worker.errors import Refused
 from worker.local import Deduplicator
 from worker.local.deduplicator import alone
 from worker.local.state_file import StateFile
-from worker.messages import Block
 from worker.operations.copy_index import Copied, Drained, kept, refuse_used, seed
 from worker.stream.policy import Note
 

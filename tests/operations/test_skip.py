@@ -7,15 +7,15 @@ from typing import Self
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused, UsageError
+from crawler_plugin.wire.messages import text_headers
+from crawler_plugin.wire.topics import DEAD_LETTERS, FINGERPRINTS
 from tests.operations.test_repair import Away, pages
 from tests.simulation.checks import everything
 from tests.simulation.place import TwinPlace, committed
 from tests.stream.script import ANSWER, COMMIT, CRASH, batch, claim, write
-from worker.errors import Refused, UsageError
-from worker.messages import text_headers
 from worker.operations.skip import Spot, skip
 from worker.stream.log import Record
-from worker.topics import DEAD_LETTERS, FINGERPRINTS
 
 A, B, C, D, E = pages(*"abcde")
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused
 from tests.operations.generations import Beside, different, every_page, written
 from tests.stream.script import ANSWER, CLAIM, COMMIT, CRASH, FLUSH, REBALANCE, REDELIVER, UNACKNOWLEDGED, Page
-from worker.errors import Refused
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.operations.switch import plan_switch, switch

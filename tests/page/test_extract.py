@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.errors import PageError, UsageError
+from crawler_plugin.wire.errors import PageError, UsageError
 from worker.page.extract import Extracted, Extractor, extract, extractor_rule, from_text
 from worker.page.main_text.title import LONGEST_TITLE, read_title
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import PageMeta
 from tests.pool import tasks
-from worker.errors import PageError
-from worker.messages import PageMeta
 from worker.pool.process_pool import ProcessPool
 
 MIB = 1024 * 1024

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from worker.errors import PageError, UsageError
-from worker.messages import PageMeta
+from crawler_plugin.wire.errors import PageError, UsageError
+from crawler_plugin.wire.messages import PageMeta
 from worker.page.extract import extract
 from worker.pool.frames import OUTCOME, FrameKind
 

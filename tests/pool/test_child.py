@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.messages import PageMeta
 from tests.pool import tasks
 from tests.waiting import wait_for
-from worker.messages import PageMeta
 from worker.pool.child import (
     START_SECONDS,
     CpuClock,

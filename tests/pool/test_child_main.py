@@ -12,8 +12,8 @@ from contextlib import suppress
 import msgspec
 import pytest
 
+from crawler_plugin.wire.messages import PageMeta
 from tests.pool import tasks
-from worker.messages import PageMeta
 from worker.pool.child import _MAIN
 from worker.pool.child_main import TaskSpec
 from worker.pool.frames import LENGTH, OUTCOME, PAGE, Complaint, FrameKind, Hindrance

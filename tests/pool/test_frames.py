@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.errors import Refused, Stop, Unavailable, UsageError
+from crawler_plugin.wire.errors import Refused, Stop, Unavailable, UsageError
 from worker.pool.frames import OUTCOME, Complaint, FrameKind, Hindrance, Malformed, head_of, most_bytes, pack, read
 
 MOST = 1000

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from crawler_plugin.wire.errors import PageError
 from tests.quality import own_pages
 from tests.quality.extraction import extractions
 from tests.quality.rows import as_rows
 from worker.cli.evaluate import method
 from worker.compose.parts import recipe
 from worker.config import Settings
-from worker.errors import PageError
 from worker.evaluate.evaluation import called
 from worker.evaluate.kept import Collection, Kept
 from worker.evaluate.labels.labelled import META, Field, Labelled, read_labelled

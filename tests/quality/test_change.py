@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 
+from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Claim
 from tests.labelled import VARIABLE
 from tests.quality import floors
 from worker.compose.parts import recipe
@@ -20,7 +21,6 @@ from worker.config import Settings
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.fingerprint.sketch import agreement
-from worker.messages import NOT_KNOWN, SAME_TEXT, Claim
 from worker.page.words.normalise import normalise
 from worker.page.words.segment import characters_and_words
 from worker.verdict.change import Change

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.urls import url_of_id
 from tests.report.reports import HOSTILE, Parsed
 from worker.report.markup import Markup, address, breakable, escaped, joined, percent, shortened, table, tag
-from worker.urls import url_of_id
 
 
 @pytest.mark.parametrize("text", HOSTILE)

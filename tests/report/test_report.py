@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.groups.scanned import SETTINGS, written
 from tests.report.reports import HOSTILE, Parsed, hostile_rows, real_rows, report, texts_of
-from worker.errors import UsageError
 from worker.report.report import write_report
 from worker.scan.rows import DeadRow
 

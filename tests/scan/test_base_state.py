@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused, UsageError
 from tests.local.crashes import SETTINGS
-from worker.errors import Refused, UsageError
 from worker.local import Deduplicator
 from worker.scan.base_state import BaseState, is_state
 

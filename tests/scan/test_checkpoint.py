@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
 from worker.scan.checkpoint import ArchiveEnd, Checkpoint, ScanPlan
 
 PLAN = ScanPlan(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
 from worker.scan.ids import Ids
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
 from worker.scan.line_file import LineFile
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from worker.errors import UnreadableRecord
+from crawler_plugin.wire.errors import UnreadableRecord
 from worker.scan import parquet_rows
 from worker.scan.parquet_rows import write_parquet
 from worker.scan.rows import VerdictRow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.errors import UnreadableRecord
+from crawler_plugin.wire.errors import UnreadableRecord
 from worker.scan.rows import DeadRow, VerdictRow
 
 ROW = VerdictRow(file="a.warc", offset=7, id="x", url="http://a.example/", verdict="dead", reason="r", detail="d\n")

@@ -17,13 +17,13 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
+from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
 from tests.local.crawled import network, shop
 from tests.scan.archives import some_pages, write_jsonl
 from tests.scan.inputs.row_files import row_files
 from tests.scan.inputs.warc.odd_archives import odd_archives
 from tests.test_imports import ROOT
 from worker.config import Settings
-from worker.errors import Refused, Unavailable, UsageError
 from worker.local import Deduplicator
 from worker.report.report import write_report
 from worker.scan import judging

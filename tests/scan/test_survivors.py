@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from crawler_plugin.wire.errors import UsageError
 from tests.scan.inputs.written import (
     MOST,
     PACKED,
@@ -27,7 +28,6 @@ from tests.scan.inputs.written import (
     url,
     warc_of,
 )
-from worker.errors import UsageError
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.opening import stored

@@ -15,18 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from crawler_plugin.wire.errors import Stop
+from crawler_plugin.wire.messages import Batch, Block, Claim, decode, text_headers
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import claimed
 from tests.guarantees import Source, Traces, Violation, check_guarantees
 from tests.simulation.crawl import Shown
 from tests.simulation.memory_log import MemoryLog, World
 from tests.simulation.mishaps import surviving
 from tests.simulation.schedule import Schedule
-from worker.errors import Stop
 from worker.fingerprint.hashing import hash_bytes
 from worker.index.blocks import cover as honest_cover
 from worker.index.queries import Queries
-from worker.messages import Batch, Block, Claim, decode, text_headers
-from worker.outcomes import VerdictRecord
 from worker.stream.barrier import Ends
 from worker.stream.log import Record, Role
 from worker.stream.log_follower import Follower
@@ -36,7 +37,6 @@ from worker.stream.shard.live import LiveShard
 from worker.stream.shard.restore import Restoration
 from worker.stream.shard.snapshots import SnapshotFolder
 from worker.stream.states import ShardState
-from worker.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 
 def check(schedule: Schedule) -> None:

@@ -8,6 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from crawler_plugin.wire.errors import Refused, Unavailable
+from crawler_plugin.wire.messages import Block, decode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from tests.guarantees import Source, Violation
 from tests.oracle import Expected, Known, verdicts
 from tests.simulation.checks import check_rebuilt, live_entries, recorded
@@ -15,13 +18,10 @@ from tests.simulation.memory_log import World
 from tests.simulation.mishaps import surviving
 from tests.simulation.place import BrokeOff, TwinPlace, committed
 from tests.simulation.schedule import SMALL, Schedule
-from worker.errors import Refused, Unavailable
 from worker.index.blocks import NO_BATCH
 from worker.index.entries import Survivor
-from worker.messages import Block, decode
 from worker.operations import repair
 from worker.operations.repair import Plan, Survey
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard
 
 LOGS = (FINGERPRINTS, ANSWERS)

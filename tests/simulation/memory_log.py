@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from worker.errors import Refused
-from worker.messages import Headers
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.topics import INDEX, PAGES
 from worker.stream.log import (
     Bounds,
     Committed,
@@ -32,7 +33,6 @@ from worker.stream.log import (
     ShardGroup,
     ShardsPolled,
 )
-from worker.topics import INDEX, PAGES
 
 EVICTED = Membership(-1, "")
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from crawler_plugin.wire.messages import Block, Claim, Hit, decode, encode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from tests.columns import answer_of, batch_of
 from tests.simulation.crawl import claim_of
 from tests.simulation.memory_log import OnItsWay, in_memory
 from worker.index.blocks import NO_BATCH, Header, pack
 from worker.index.blocks import cover as honest_cover
 from worker.index.entries import Entries, Survivor
-from worker.messages import Block, Claim, Hit, decode, encode
 from worker.stream.log import Held, Record, Role
 from worker.stream.policy import Note, ReplayPoint
 from worker.stream.shard import snapshot_file
 from worker.stream.shard.snapshot_file import Snapshot
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
 if TYPE_CHECKING:
     from tests.simulation.schedule import Schedule

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import INDEX, PAGES, VERDICTS
 from tests.guarantees import Source
 from tests.simulation.checks import dead_letters, everything
 from tests.simulation.memory_log import MemoryLog, World
-from worker.messages import Headers
-from worker.outcomes import VerdictRecord
 from worker.stream.log import Bounds, Committed, Reader
-from worker.topics import INDEX, PAGES, VERDICTS
 
 
 class BrokeOff(Exception):

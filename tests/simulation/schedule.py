@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
+from crawler_plugin.wire.errors import Stop
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from tests.guarantees import Source, Violation
 from tests.oracle import Known
 from tests.simulation.crawl import LEAST_ACROSS, Crawl, TableFingerprinting
@@ -20,7 +22,6 @@ from tests.simulation.memory_log import MemoryLog, Transaction, World, in_memory
 from tests.simulation.mishaps import MISHAPS, UPKEEP, change_roles
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.plain_index import PlainIndex
-from worker.errors import Stop
 from worker.fingerprint.near import AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.index.layout import Layout
@@ -31,7 +32,6 @@ from worker.stream.policy import Policy
 from worker.stream.resources import WorkerResources
 from worker.stream.shard import restore
 from worker.stream.worker import Worker
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
 SCHEME: Final = b"simulate"
 

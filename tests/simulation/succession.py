@@ -10,6 +10,9 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 
+from crawler_plugin.wire.errors import Refused, Stop
+from crawler_plugin.wire.messages import Block, Claim, Order, decode
+from crawler_plugin.wire.topics import INDEX, VERDICTS
 from tests.guarantees import Violation
 from tests.oracle import Known, verdicts
 from tests.simulation.checks import check, check_clocks, check_written, everything, recorded
@@ -18,14 +21,11 @@ from tests.simulation.mishaps import forge
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.place import BrokeOff, TwinPlace
 from tests.simulation.schedule import SMALL, Scale, Schedule
-from worker.errors import Refused, Stop
 from worker.index.blocks import unpack
 from worker.index.entries import Survivor
-from worker.messages import Block, Claim, Order, decode
 from worker.operations import copy_index, switch
 from worker.operations.switch import Generation
 from worker.stream.preflight import check_scheme
-from worker.topics import INDEX, VERDICTS
 from worker.verdict.decide import home_shard
 
 OLD, NEW = "", "b"

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from crawler_plugin.wire.messages import Claim
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import ANSWERS, DAY_MS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import answer_of, claims_of, void_of
 from tests.simulation.__main__ import main, violation
 from tests.simulation.checks import check, everything, recorded
@@ -21,15 +24,12 @@ from tests.simulation.schedule import ACCURATE, HOLDERS, SMALL, TITLED, Schedule
 from tests.simulation.succession import Succession
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import TEMPLATE, ScopedNear
-from worker.messages import Claim
-from worker.outcomes import VerdictRecord
 from worker.stream import log_follower as follower_module
 from worker.stream.log import Role
 from worker.stream.observer import Observer
 from worker.stream.shard.live import LiveShard
 from worker.stream.shard.owned import OwnedShard
 from worker.stream.shard.snapshots import SnapshotFolder
-from worker.topics import ANSWERS, DAY_MS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from worker.verdict.decide import decide
 
 SHOWN = 3

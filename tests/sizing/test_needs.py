@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.messages import OPTIONAL_WIDTHS, Claim, encode
 from tests.columns import batch_of
 from worker.cli import size
 from worker.config import Settings, load_settings
-from worker.errors import UsageError
-from worker.messages import OPTIONAL_WIDTHS, Claim, encode
 from worker.sizing.needs import (
     CLAIM_BYTES,
     DEDUPLICATED_BYTES,

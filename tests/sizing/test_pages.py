@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.sizing.documents import write_documents
-from worker.errors import UsageError
 from worker.sizing.pages import pages_of, repeated
 
 

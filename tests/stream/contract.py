@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import pytest
 
-from worker.messages import Headers
+from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from worker.stream.log import Committed, Held, Log, NotYet, Output, Reader, Record, Sent, Ticket
-from worker.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 PARTITIONS = 2
 SHARDS = 2

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from crawler_plugin.wire.messages import Answer, Block, decode
+from crawler_plugin.wire.topics import ANSWERS, INDEX
 from tests.stream.script import Stage
-from worker.messages import Answer, Block, decode
 from worker.stream.log import Held, Role
 from worker.stream.resources import WorkerResources
 from worker.stream.shard.owned import OwnedShard
 from worker.stream.worker import Worker
-from worker.topics import ANSWERS, INDEX
 
 ONE, OTHER = "w1", "w2"
 HEDGE = 5.0

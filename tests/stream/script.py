@@ -12,6 +12,9 @@ from enum import Enum, auto
 from itertools import count
 from typing import Any, Final, Literal, NamedTuple, Self
 
+from crawler_plugin.wire.messages import Answer, Batch, Claim, Hit, PageMeta, encode, text_headers
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import answer_of, batch_of
 from tests.simulation.checks import check, everything
 from tests.simulation.crawl import claim_of
@@ -22,8 +25,6 @@ from tests.simulation.schedule import SCHEME, Share
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scheme import Scheme
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import Answer, Batch, Claim, Hit, PageMeta, encode, text_headers
-from worker.outcomes import VerdictRecord
 from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Record
 from worker.stream.observer import Observer
@@ -31,7 +32,6 @@ from worker.stream.policy import Policy
 from worker.stream.resources import WorkerResources
 from worker.stream.shard.live import Index
 from worker.stream.worker import Fingerprinting, Worker
-from worker.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 
 WORDS: Final = Scheme.of({"near.k": 1, "shards": 2})
 

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import Claim, encode
+from crawler_plugin.wire.topics import FINGERPRINTS
 from tests.operations.test_repair import everybody_dies
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.place import TwinPlace
 from tests.stream.script import ANSWER, COMMIT, CRASH, FLUSH, Page, Stage, batch, claim, write
-from worker.errors import Refused
-from worker.messages import Claim, encode
 from worker.operations.copy_index import drained
 from worker.operations.repair import barrier, plan, survey
 from worker.stream import barrier as barriers
 from worker.stream.barrier import Barred, Ends, beyond
 from worker.stream.log import Bounds
-from worker.topics import FINGERPRINTS
 
 A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b111), Page("http://c/", 0b111000)
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from crawler_plugin.wire.topics import DEDUPLICATED, FINGERPRINTS, PAGES
 from tests.stream.contract import LogContract, LogUnderTest, Member, output
 from tests.stream.kafka.under_test import KafkaUnderTest
 from tests.stream.roles_contract import RolesContract
 from tests.stream.twin import Twin
 from worker.stream.log import Committed, NotYet, Sent
-from worker.topics import DEDUPLICATED, FINGERPRINTS, PAGES
 
 
 class TestTwin(LogContract):

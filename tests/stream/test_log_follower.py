@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import Hit, encode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, PAGES
 from tests.simulation.memory_log import MemoryLog, World
 from tests.simulation.schedule import SCHEME
 from tests.stream.script import Listener, answer, batch, claim, policy, write
-from worker.errors import Refused
-from worker.messages import Hit, encode
 from worker.stream.barrier import Ends
 from worker.stream.log import Reader, Record
 from worker.stream.log_follower import DecidedBatch, Follower, LogSubscriber, Pending
 from worker.stream.policy import ReplayPoint
-from worker.topics import ANSWERS, FINGERPRINTS, PAGES
 
 START: Final = ReplayPoint(0, 0)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable
 from tests.stream.script import COMMIT, CRASH, FLUSH, Event, Listener, Page, Stage
-from worker.errors import Unavailable
 from worker.stream.observer import Observer, contained, together
 
 METHODS = [name for name, _ in inspect.getmembers(Observer, inspect.isfunction) if not name.startswith("_")]

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import Claim, Hit, encode
 from tests.columns import answer_of, batch_of
 from tests.stream.script import policy
-from worker.errors import Refused
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import Claim, Hit, encode
 from worker.stream.policy import CLAIM_BYTES, MAX_URL_BYTES, NOTHING, Note, ReplayPoint, within
 
 

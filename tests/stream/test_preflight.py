@@ -6,16 +6,9 @@ import logging
 
 import pytest
 
-from tests.columns import batch_of
-from tests.simulation.schedule import SCHEME
-from tests.stream.script import COMMIT, FLUSH, Page, Stage, batch, claim, policy, write
-from worker.errors import Refused, Unavailable, UsageError
-from worker.fingerprint.scheme import Scheme
-from worker.messages import encode
-from worker.stream.kafka.topic_admin import MISSING, PARTITIONS, Difference
-from worker.stream.policy import SCHEME_HEADER, Policy
-from worker.stream.preflight import check_scheme, check_topics, limits
-from worker.topics import (
+from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
+from crawler_plugin.wire.messages import encode
+from crawler_plugin.wire.topics import (
     DEAD_LETTERS,
     DEDUPLICATED,
     FINGERPRINTS,
@@ -26,6 +19,13 @@ from worker.topics import (
     VERDICTS,
     topic_specs,
 )
+from tests.columns import batch_of
+from tests.simulation.schedule import SCHEME
+from tests.stream.script import COMMIT, FLUSH, Page, Stage, batch, claim, policy, write
+from worker.fingerprint.scheme import Scheme
+from worker.stream.kafka.topic_admin import MISSING, PARTITIONS, Difference
+from worker.stream.policy import SCHEME_HEADER, Policy
+from worker.stream.preflight import check_scheme, check_topics, limits
 
 OTHER = Scheme.of({"near.k": 2, "shards": 2})
 GONE = Difference("dedup.pages", MISSING, "8 partitions", None)

@@ -7,14 +7,14 @@ from typing import Final
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
 from tests.simulation.memory_log import MemoryLog, Partition, World
 from tests.stream.shard.test_restore import Rebuilding, three_blocks
-from worker.errors import Refused
 from worker.operations.inspect import inspect
 from worker.stream.log import Bounds
 from worker.stream.policy import ReplayPoint
 from worker.stream.replay import Logs, Reach, check_reach, readable_point
-from worker.topics import ANSWERS, FINGERPRINTS
 
 REFUSED: Final = {
     Reach.BEYOND: r"topic was made anew",

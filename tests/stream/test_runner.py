@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable
 from tests.operations.test_repair import everybody_dies
 from tests.simulation.place import TwinPlace
 from tests.stream.script import COMMIT, Page, Stage, batch, claim, write
-from worker.errors import Unavailable
 from worker.operations.copy_index import drained
 from worker.stream.barrier import Barred
 from worker.stream.observer import Observer

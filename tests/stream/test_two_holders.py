@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.topics import ANSWERS, INDEX, PAGES
 from tests.stream.pair import HEDGE, ONE, OTHER, Pair
 from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, Page
 from worker.stream.log import Role
 from worker.stream.resources import WorkerResources
 from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.stream.shard.snapshots import SnapshotFolder
-from worker.topics import ANSWERS, INDEX, PAGES
 
 A, B, C, D = (Page(f"http://{name}/", bits) for name, bits in (("a", 0b0), ("b", 0b111), ("c", 0b111000), ("d", 0b1)))
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable, UsageError
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, PAGES
 from tests.stream.script import ANSWER, CLAIM, COMMIT, Page, Stage
-from worker.errors import Unavailable, UsageError
 from worker.stream.log import Bounds
 from worker.stream.watchdog import EVERY_SECONDS, Watch
-from worker.topics import ANSWERS, FINGERPRINTS, PAGES
 
 PATIENCE = 60.0
 

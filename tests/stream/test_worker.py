@@ -10,6 +10,9 @@ from weakref import ref
 
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.messages import Batch, decode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from tests.columns import claims_of
 from tests.simulation.memory_log import MemoryLog, in_memory
 from tests.stream.script import (
@@ -28,12 +31,9 @@ from tests.stream.script import (
     Page,
     Stage,
 )
-from worker.errors import Unavailable
-from worker.messages import Batch, decode
 from worker.stream.log import RECORD_BYTES
 from worker.stream.policy import OutputMode
 from worker.stream.states import PartitionState, ShardState
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
 A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://c/", 0b111)
 D = Page("http://d/", 0b111000)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from crawler_plugin.wire.topics import INDEX, PAGES
 from tests.simulation.memory_log import MemoryLog, Transaction, World, in_memory
 from tests.stream.contract import PARTITIONS, SHARDS, LogUnderTest, Member, Seen
 from worker.stream.log import Committed, Held, Role
-from worker.topics import INDEX, PAGES
 
 
 class Twin(LogUnderTest):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Answer, Claim, Hit
 from tests.columns import hits_of, seen_of, void_of
 from tests.oracle import Near
 from worker.fingerprint.sketch import agreement, share_of_new
-from worker.messages import NOT_KNOWN, SAME_TEXT, Answer, Claim, Hit
 from worker.verdict.change import Change
 from worker.verdict.decide import DEAD, DUPLICATE, FIRST, NO_FEATURES, REFETCH, SAME_URL, UNIQUE, Decision
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Answer, Claim
 from tests.columns import Seen, answer_of
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import bands, sketch
-from worker.messages import NOT_KNOWN, SAME_TEXT, Answer, Claim
 from worker.verdict.change import Change
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.errors import UnreadableRecord
+from crawler_plugin.wire.messages import Batch, Claim
 from tests.columns import batch_of, claims_of
-from worker.errors import UnreadableRecord
 from worker.fingerprint.sketch import SKETCH_BYTES
-from worker.messages import Batch, Claim
 from worker.verdict.claims import Claims
 
 U64 = st.integers(0, 2**64 - 1)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.messages import Claim
-from worker.topics import DAY_MS
+from crawler_plugin.wire.messages import Claim
+from crawler_plugin.wire.topics import DAY_MS
 from worker.verdict.claims import Claims
 from worker.verdict.clock import NO_WATERMARK, bounded_clock, clock_by_log, most_ahead, watermark_after
 

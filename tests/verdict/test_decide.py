@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Claim, Hit, Order
 from tests import oracle
 from tests.columns import Seen, answer_of, batch_of
 from tests.verdict.definition import decisions_by_definition
-from worker.errors import Refused
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import SKETCH_BYTES
-from worker.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Claim, Hit, Order
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision, decide, home_shard
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from crawler_plugin.wire.messages import Answer, Claim, Hit
+from crawler_plugin.wire.outcomes import SurvivorFinding
 from tests.columns import answer_of
 from worker.fingerprint.hashing import hash_bytes
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import Answer, Claim, Hit
-from worker.outcomes import SurvivorFinding
 from worker.stream.shard.hints import Hints
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.messages import EVIDENCE_BYTES, Claim
 from worker.fingerprint.scoped import ANNOUNCED, DOUBTED, LEAST_ACROSS, TEMPLATE, alike
-from worker.messages import EVIDENCE_BYTES, Claim
 from worker.verdict.titles_of_texts import START, TitlesOfTexts
 
 MIB: Final = 1 << 20

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NoReturn, Self
 
+from crawler_plugin.wire.errors import UsageError
 from worker.broker.configuration import DEFAULT_HEAP_MB, Node
 from worker.broker.folder import LOCK, read_meta
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker, new_cluster_id
-from worker.errors import UsageError
 
 NODES: Final = 3
 """The fewest of which one may be away while most of the controllers, and two copies of each record, are there."""

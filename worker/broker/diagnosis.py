@@ -7,9 +7,9 @@ import signal
 from pathlib import Path
 from typing import Final
 
+from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 from worker.broker.configuration import BROKER_LOG, JVM_OUTPUT
 from worker.broker.folder import full, other_format
-from worker.errors import Stop, Unavailable, UsageError
 
 TAIL_LINES: Final = 12
 TAIL_BYTES: Final = 64 * 1024

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import IO, Final
 
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.broker.configuration import LOGS
 from worker.broker.jars import KAFKA
-from worker.errors import Unavailable, UsageError
 
 LOCK: Final = "broker.lock"
 WRITTEN_BY: Final = "kafka.version"

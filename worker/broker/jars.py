@@ -19,7 +19,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from worker.errors import Stop, Unavailable, UsageError
+from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 
 KAFKA: Final = "4.1.2"
 AT_ONCE: Final = 6

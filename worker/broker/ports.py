@@ -7,8 +7,8 @@ import socket
 import struct
 from typing import Final
 
+from crawler_plugin.wire.errors import Unavailable
 from worker.broker.configuration import HOST
-from worker.errors import Unavailable
 
 FREE_PORTS: Final = range(20_000, 32_000)
 """Below the ports that the system gives to outgoing connections (from 32,768 on Linux, 49,152 elsewhere): while the

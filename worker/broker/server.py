@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Self
 
+from crawler_plugin.wire.errors import Stop, Unavailable
 from worker.broker.configuration import (
     BROKER_LOG,
     DEFAULT_HEAP_MB,
@@ -38,7 +39,6 @@ from worker.broker.folder import MINIMUM_FREE_BYTES, DataFolder
 from worker.broker.jars import classpath, java
 from worker.broker.jvm import Jvm
 from worker.broker.ports import broker_answers, free_port, is_free
-from worker.errors import Stop, Unavailable
 
 FORMAT_TIMEOUT_S: Final = 60.0
 READY_TIMEOUT_S: Final = 180.0

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from crawler_plugin.wire.errors import UsageError
 from worker.cli.evaluate import add_labelled_options, method, parsers
 from worker.compose.parts import recipe
-from worker.errors import UsageError
 from worker.evaluate.calibration import FOLDS, Calibration, Candidate, Outcome, calibrate
 from worker.evaluate.kept import collect
 from worker.evaluate.labels.labelled import read_labelled

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from crawler_plugin.wire.errors import CheckFailed, UsageError
 from worker.compose.stopping import unwound_by
-from worker.errors import CheckFailed, UsageError
 
 WORKERS: Final = 2
 MOST_WORKERS: Final = 8

@@ -11,9 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from crawler_plugin.wire.errors import UsageError
 from worker.cli._output_file import path_here
 from worker.compose.parts import near, recipe, scheme
-from worker.errors import UsageError
 from worker.evaluate import plots, report
 from worker.evaluate.baselines import Exact, Jaccard, LongestSentences, Shingles
 from worker.evaluate.circumstances import machine

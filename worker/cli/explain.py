@@ -12,9 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from crawler_plugin.wire.errors import PageError, UsageError
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.urls import canonical_url, id_or_url, url_of_id
 from worker.cli._output_file import path_here
 from worker.compose.parts import near, recipe
-from worker.errors import PageError, UsageError
 from worker.evaluate.side_by_side import as_object, as_text, of_records
 from worker.explain.explanation_page import Explanation, explanation_page
 from worker.explain.lines import cause_lines, difference_lines, rule_lines
@@ -27,11 +29,9 @@ from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.fingerprinter import Explainer
 from worker.fingerprint.hashing import MAX_BITS, MIN_BITS, WORD_BITS
 from worker.fingerprint.measures import BlockLayout
-from worker.messages import PageMeta
 from worker.page.extract import blocks_of
 from worker.page.main_text.content import PageBlock
 from worker.pool.process_pool import ProcessPool
-from worker.urls import canonical_url, id_or_url, url_of_id
 
 if TYPE_CHECKING:
     from worker.config import PageSettings, Settings

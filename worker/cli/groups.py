@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from crawler_plugin.wire.errors import UsageError
 from worker.cli._output_file import output_to, path_here
 from worker.compose.parts import near
-from worker.errors import UsageError
 from worker.groups.group_lines import Written, write_groups
 from worker.groups.keep import KEEPS
 from worker.groups.verdict_lines import VerdictLines
@@ -101,11 +101,11 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
         yield arguments.verdicts
         return
     # What only reads a file needs no Kafka client.
+    from crawler_plugin.wire.outcomes import VerdictRecord
+    from crawler_plugin.wire.topics import VERDICTS as TOPIC
     from worker.groups.topic_lines import fetched_within, write_topic
-    from worker.outcomes import VerdictRecord
     from worker.stream.kafka.connection import client_options
     from worker.stream.kafka.output_reader import read_outputs
-    from worker.topics import VERDICTS as TOPIC
 
     topics = settings.topics
     with TemporaryDirectory() as folder:

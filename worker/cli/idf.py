@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawler_plugin.wire.errors import PageError, UsageError
 from worker.cli._output_file import path_here
 from worker.compose.parts import recipe
-from worker.errors import PageError, UsageError
 from worker.evaluate.idf import count_documents, table
 from worker.evaluate.labels.labelled import META, Document, Field, read_documents
 from worker.fingerprint.fingerprinter import Fingerprinter

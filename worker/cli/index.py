@@ -12,16 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from crawler_plugin.wire.errors import CheckFailed, UsageError
+from crawler_plugin.wire.urls import canonical_url
 from worker.cli.size import in_units
 from worker.compose.topology import cluster, specs
 from worker.config.generations import in_generation
-from worker.errors import CheckFailed, UsageError
 from worker.operations.copy_index import copy, drained, kept, lines, refuse_used, seed
 from worker.operations.inspect import ShardReport, inspect
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import compare_topics, create_topics
 from worker.stream.preflight import check_topics
-from worker.urls import canonical_url
 
 if TYPE_CHECKING:
     from worker.config import Settings

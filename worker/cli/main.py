@@ -13,10 +13,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from crawler_plugin.wire.errors import UNEXPECTED, Stop, UsageError
 from worker import __version__
-from worker.compose.installed import require_worker
 from worker.compose.stopping import AskedToStop
-from worker.errors import UNEXPECTED, Stop, UsageError
 from worker.observe.log_lines import log_to_stderr
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str], asked: AskedToStop | None = None) -> int:
-    """Run one command; the exit code as in ``worker.errors``, 130 after Ctrl-C, 141 when the reader went away.
+    """Run one command; the exit code as in ``crawler_plugin.wire.errors``, 130 after Ctrl-C, 141 when the reader left.
 
     ``asked`` has heard signals since before this module was imported: they are the worker's. Other commands are ended
     by them as any program is, unless they say otherwise.
@@ -117,7 +116,6 @@ def exit_code(command: Callable[[], int]) -> int:
 def _run(argv: Sequence[str], asked: AskedToStop | None) -> int:
     place = _place_of_command(argv)
     before = _top_parser().parse_args(argv[:place])
-    require_worker()
     if place is None:
         return _without_command(before, asked)
     if asked is not None:

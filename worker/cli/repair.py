@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from crawler_plugin.wire.errors import CheckFailed, UsageError
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.compose import parts
 from worker.compose.step import policy
 from worker.compose.topology import cluster, specs
-from worker.errors import CheckFailed, UsageError
 from worker.operations.repair import PartitionPlace, Plan, Survey, barrier, carry_out, plan, refuse_superseded, survey
 from worker.operations.skip import Spot, skip
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import compare_topics
 from worker.stream.preflight import check_topics
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
 if TYPE_CHECKING:
     from worker.config import Settings

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crawler_plugin.wire.errors import UsageError
 from worker.cli._output_file import path_here
 from worker.cli.groups import add_source, verdicts
-from worker.errors import UsageError
 
 if TYPE_CHECKING:
     from worker.config import Settings

@@ -12,11 +12,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from crawler_plugin.wire.errors import CheckFailed, UsageError
 from worker.cli._output_file import name_given, path_here
 from worker.compose.installed import require
 from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
 from worker.compose.stopping import AskedToStop
-from worker.errors import CheckFailed, UsageError
 from worker.index.layout import Layout
 from worker.stream.shard.memory_limit import expected_bytes
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler_plugin.wire.errors import UsageError
 from worker.compose import parts
 from worker.compose.machine import PARSER_BYTES
-from worker.errors import UsageError
 from worker.fingerprint.sketch import BANDS, SKETCH_BYTES
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.index.layout import Layout

@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from crawler_plugin.wire.topics import PAGES
 from worker.compose.topology import cluster, specs
 from worker.config.generations import in_generation
 from worker.operations.switch import Generation, Passing, plan_switch, switch
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import compare_topics
 from worker.stream.preflight import check_topics
-from worker.topics import PAGES
 
 if TYPE_CHECKING:
     from worker.config import Settings

@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from crawler_plugin.wire.errors import CheckFailed, UsageError
+from crawler_plugin.wire.topics import ALL, OF_CRAWLS, TopicSpec, group_names, topic_name
 from worker.compose.topology import cluster, specs
 from worker.config.generations import in_generation
-from worker.errors import CheckFailed, UsageError
 from worker.operations.switch import Generation, refuse_running
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import (
@@ -20,7 +21,6 @@ from worker.stream.kafka.topic_admin import (
     create_topics,
     delete_topics,
 )
-from worker.topics import ALL, OF_CRAWLS, TopicSpec, group_names, topic_name
 
 if TYPE_CHECKING:
     from worker.config import Settings

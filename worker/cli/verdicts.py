@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawler_plugin.wire.errors import CheckFailed, UsageError
 from worker.cli._output_file import output_to, path_here
-from worker.errors import CheckFailed, UsageError
 from worker.jobs.account import JobAccount
 from worker.jobs.formats import CSV, FORMATS, JSONL, PARQUET, write_as_parquet, write_csv, write_jsonl
 from worker.jobs.from_topics import JobTopics

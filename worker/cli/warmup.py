@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from crawler_plugin.wire.errors import UsageError
 from worker.demo.kernels import OF_PAGES
-from worker.errors import UsageError
 
 if TYPE_CHECKING:
     from worker.config import Settings

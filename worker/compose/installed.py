@@ -1,4 +1,4 @@
-"""Whether that part of the package is installed which the Scrapy plugin does without."""
+"""Whether an extra of this package is installed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from importlib.metadata import PackageNotFoundError, distribution, requires
 from typing import Final
 
+from crawler_plugin.wire.errors import UsageError
 from worker import DISTRIBUTION
-from worker.errors import UsageError
 
 _REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]++)[^;]*;\s*extra\s*==\s*['\"](?P<extra>[\w-]+)['\"]")
 """A line of the package's metadata that belongs to an extra and to no other condition."""
@@ -21,15 +21,6 @@ def missing_of(extra: str) -> list[str]:
         return []
     found = [match for line in lines if (match := _REQUIREMENT.fullmatch(line)) and match["extra"] == extra]
     return [match["name"] for match in found if not _is_installed(match["name"])]
-
-
-def require_worker() -> None:
-    """See that workers can run here, before anything imports what they need.
-
-    Raises:
-        UsageError: the extra ``worker`` is not installed, or not all of it.
-    """
-    require("worker", "workers need more than the Scrapy plugin does")
 
 
 def require(extra: str, why: str) -> None:

@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.urls import CANONICALIZATION
 from worker.config import Settings
-from worker.errors import UsageError
 from worker.fingerprint.fingerprinter import Recipe
 from worker.fingerprint.hashing import CONTENT
 from worker.fingerprint.key import KEYED, LEAST_BYTES, Key
@@ -29,7 +30,6 @@ from worker.page.words.segment import UserWord
 from worker.page.words.weigh import FEATURES, IdfTable
 from worker.sites import version as suffixes_version
 from worker.stream.partition.scopes import ScopeOf, everywhere, of_header, of_host, of_site
-from worker.urls import CANONICALIZATION
 
 MAX_IDF: Final = 1000.0
 """Far above the logarithm of any collection's size; what is larger is a mistake, and would overflow the weights."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from crawler_plugin.wire.topics import DAY_MS
 from worker.compose import parts
 from worker.compose.machine import MIB
 from worker.config import Settings
@@ -13,7 +14,6 @@ from worker.fingerprint.scheme import Scheme
 from worker.pool.process_pool import ProcessPool
 from worker.stream.partition.fingerprint_pool import Source
 from worker.stream.policy import Policy, within
-from worker.topics import DAY_MS
 from worker.verdict.findings import FindingRules
 
 

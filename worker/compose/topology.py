@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawler_plugin.wire.topics import TopicSpec, topic_specs
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.outsider import ClusterView
-from worker.topics import TopicSpec, topic_specs
 
 if TYPE_CHECKING:
     from worker.config import Settings

@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 
+from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 from worker.compose import parts
 from worker.compose.machine import give_back_freed_memory, memory_for_index, parsers
 from worker.compose.step import fingerprinters, policy
 from worker.compose.stopping import AskedToStop
 from worker.compose.topology import specs
 from worker.config import Settings
-from worker.errors import Stop, Unavailable, UsageError
 from worker.fingerprint.scheme import Scheme
 from worker.observe.events import EventLog
 from worker.observe.health import HealthServer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
+from crawler_plugin.wire.errors import UsageError
 from worker.config.model import Settings, TopicSettings
-from worker.errors import UsageError
 
 
 def in_generation(settings: Settings, generation: str, **topics: object) -> Settings:

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import FilePath, SecretStr
 
+from crawler_plugin.wire.kafka_client.token_sources import EXTENSIONS, HTTPS_URL
 from worker.config.section import Section, setting
-from worker.kafka_client.token_sources import EXTENSIONS, HTTPS_URL
 
 HOST_AND_PORT = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}"
 NAME = r"^[A-Za-z0-9._-]+$"

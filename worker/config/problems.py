@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from crawler_plugin.wire.errors import UsageError
 from worker.config.catalogue import Entry, catalogue
-from worker.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from crawler_plugin.wire.kafka_client.token_sources import oauth_problems
 from worker.config.kafka_settings import KafkaSettings
 from worker.config.model import Settings
-from worker.kafka_client.token_sources import oauth_problems
 
 
 @dataclass(frozen=True)

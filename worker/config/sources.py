@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from crawler_plugin.wire.errors import UsageError
 from worker.config.catalogue import (
     ENVIRONMENT_PREFIX,
     OTHER_NAMES,
@@ -18,7 +19,6 @@ from worker.config.catalogue import (
     sections,
 )
 from worker.config.problems import Given, Layer, Problem
-from worker.errors import UsageError
 
 FLAG = "--set"
 _NO_SUCH = "there is no such setting"

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.urls import canonical_url
 from worker.demo.site import PageKind, Site, SitePage
-from worker.outcomes import VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output
-from worker.urls import canonical_url
 
 UNIQUE: Final = "unique"
 DUPLICATE: Final = "duplicate"

@@ -20,6 +20,9 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.topics import topic_specs
 from worker.broker.server import LocalBroker
 from worker.config import KafkaSettings, Settings, TopicSettings
 from worker.demo import tables
@@ -31,12 +34,9 @@ from worker.demo.scrape import WorkerShare
 from worker.demo.server import SiteServer
 from worker.demo.site import PageKind, SitePage
 from worker.demo.watching import Watching, addresses_of, wait_until_ready
-from worker.errors import Unavailable
-from worker.messages import PageMeta
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import PageCount, read_outputs
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import topic_specs
 
 PREFIX: Final = "demo."
 STALL_SECONDS: Final = 90.0

@@ -15,10 +15,10 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Final
 
+from crawler_plugin.wire.urls import canonical_url
 from worker.demo import templates
 from worker.demo.articles import BRIEFS, Article, articles, briefs, reposts
 from worker.demo.templates import Link
-from worker.urls import canonical_url
 
 HTML: Final = "text/html; charset=utf-8"
 HTML_UNDECLARED: Final = "text/html"

@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, Self
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS
 from worker.demo.children import DemoProcess
 from worker.demo.expected_counts import DEAD
 from worker.demo.progress import Stations
 from worker.demo.scrape import CLAIMED, Sample, WorkerShare, are_shared_out, is_ready, samples, share_of, summed
 from worker.demo.server import SiteServer
-from worker.errors import Unavailable
-from worker.outcomes import VerdictRecord
 from worker.stream.kafka.connection import Options
 from worker.stream.kafka.output_reader import OutputReader, PageCount
-from worker.topics import DEAD_LETTERS, VERDICTS
 
 METRICS: Final = "metrics: "
 """What a worker prints before the address of its metrics."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from worker.errors import CheckFailed, UsageError
+from crawler_plugin.wire.errors import CheckFailed, UsageError
 from worker.evaluate.evaluation import called
 from worker.evaluate.kept import Collection
 from worker.evaluate.labels.labelled import Pair

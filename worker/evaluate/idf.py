@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.page.words.normalise import normalise
 from worker.page.words.segment import Segmenter
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from worker.errors import PageError
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import PageMeta
 from worker.evaluate.labels.labelled import META, Document, Field
 from worker.evaluate.methods import Method
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.messages import PageMeta
 from worker.page.extract import Extracted
 from worker.page.words.normalise import normalise
 from worker.pool.process_pool import ProcessPool

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.messages import Block
+from crawler_plugin.wire.urls import id_or_url
 from worker.compose.parts import scheme
 from worker.config import Settings
-from worker.errors import UsageError
 from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.fingerprinter import Recipe
 from worker.fingerprint.hashing import WORD_BITS, hash_bytes
@@ -18,8 +20,6 @@ from worker.index.blocks import cover
 from worker.index.entries import Survivor
 from worker.local.deduplicator import alone
 from worker.local.state_file import BLOCKS, StateFile
-from worker.messages import Block
-from worker.urls import id_or_url
 
 
 def survivors_of(folder: Path, settings: Settings, made: Recipe, urls: tuple[str, str]) -> tuple[Survivor, Survivor]:

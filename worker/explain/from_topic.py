@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from crawler_plugin.wire.errors import UnreadableRecord, UsageError
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.topics import PAGES, topic_name
+from crawler_plugin.wire.urls import canonical_url
 from worker.compose.topology import cluster
 from worker.config import Settings
-from worker.errors import UnreadableRecord, UsageError
-from worker.messages import PageMeta
 from worker.stream.log import Readable, Reader, Record, read_to_end
-from worker.topics import PAGES, topic_name
-from worker.urls import canonical_url
 
 
 def newest_pages(

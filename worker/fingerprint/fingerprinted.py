@@ -9,8 +9,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from crawler_plugin.wire.messages import SKETCH_BYTES
 from worker.fingerprint.scoped import TEMPLATE
-from worker.messages import SKETCH_BYTES
 
 UInt64 = Annotated[int, Meta(ge=0)]
 """MessagePack has no larger number than fits."""

@@ -9,6 +9,9 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.url_templates import address_of
+from crawler_plugin.wire.urls import canonical_url
 from worker.fingerprint.fast import TextReader, sketch_and_bands
 from worker.fingerprint.fingerprinted import Explained, Fingerprinted
 from worker.fingerprint.hashing import WORD_BITS, Algorithm, Hashes, hash_bytes, hash_content, hash_text, hash_words
@@ -16,7 +19,6 @@ from worker.fingerprint.key import Key
 from worker.fingerprint.scoped import ANNOUNCED, DOUBTED
 from worker.fingerprint.simhash import as_ints, simhash_vectorised, simhash_votes
 from worker.fingerprint.sketch import bands, numbering_of, sketch
-from worker.messages import PageMeta
 from worker.page.canonical import NamedByHead, canonical_link, resolved
 from worker.page.extract import MAX_BYTES, Extracted, Extractor, extract, from_text
 from worker.page.words.noise import NOISE_WORDS, NoiseWords
@@ -25,8 +27,6 @@ from worker.page.words.scripts import language
 from worker.page.words.segment import Engine, Segmenter, UserWord, characters_and_words, dictionary, said_once
 from worker.page.words.weigh import SCALE, Features, Weights, parse_tagged, weigh_text
 from worker.sites import server_or_site
-from worker.url_templates import address_of
-from worker.urls import canonical_url
 
 MINIMUM: Final = 3
 """Least different features of a fingerprint, by default. The fingerprint of one feature is its hash, whatever else the

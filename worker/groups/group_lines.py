@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.groups.grouping import Grouping
 from worker.groups.keep import Keep, KeptPage, kept
 from worker.groups.nearness import Near, Nearness, distance, nearness, page_of

@@ -18,13 +18,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.urls import canonical_url, id_or_url
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
 from worker.groups.nearness import Near, distance, page_of, sketched_similarity
 from worker.groups.verdict_lines import VerdictLines
 from worker.scan.rows import VerdictRow
-from worker.urls import canonical_url, id_or_url
 
 Rows = npt.NDArray[np.int64]
 """Places in the file at which rows begin, ascending."""

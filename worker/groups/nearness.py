@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, AccurateNear, SimHashNear
 from worker.fingerprint.sketch import agreement, similarity

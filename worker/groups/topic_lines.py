@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from worker.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import PAGES
 from worker.scan.rows import VerdictRow
-from worker.topics import PAGES
 
 
 def write_topic(records: Iterable[VerdictRecord], out: Path) -> int:

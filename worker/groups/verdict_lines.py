@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Self
 
-from worker.errors import UnreadableRecord, UsageError
+from crawler_plugin.wire.errors import UnreadableRecord, UsageError
 from worker.scan.rows import VERDICTS, VerdictRow
 
 _FIRST_BYTES: Final = 2048

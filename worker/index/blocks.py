@@ -16,10 +16,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import ORDER, Block, Order
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.index.urls import UrlRun, pack_urls
-from worker.messages import ORDER, Block, Order
 
 NO_BATCH: Final = -1
 """Before the first batch: the floor while nothing has expired, the end of a cover without blocks."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler_plugin.wire.messages import Order
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, HAMMING, SKETCH
 from worker.fingerprint.scoped import ScopedRecord
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.kernels.plan import PAGE_DOUBT, PAGE_SITE, PAGE_TITLE, PAGE_TITLE_WORDS, PAGE_TOKENS, PAGE_WORDS
-from worker.messages import Order
 
 
 @dataclass(frozen=True, eq=False)

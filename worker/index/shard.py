@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
 from worker.fingerprint.scoped import LEAST_ACROSS, ScopedNear
 from worker.index.apart import TitleFilter, alone_among, as_kernels_take_it, scopes_of, set_apart
 from worker.index.columns import LEFT_OUT, Columns

@@ -15,7 +15,7 @@ from typing import Final, overload
 
 import msgspec
 
-from worker.errors import UnreadableRecord
+from crawler_plugin.wire.errors import UnreadableRecord
 
 GROUP_SIZE: Final = 256
 """URLs a group, also on the ``index`` topic: a change needs a new format version there."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from worker.outcomes import JobMark
+from crawler_plugin.wire.outcomes import JobMark
 
 DEAD: Final = "dead"
 OUTCOMES: Final = ("unique", "duplicate", "refetch", DEAD)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from crawler_plugin.wire.outcomes import JobMark, VerdictRecord
+from crawler_plugin.wire.topics import DEAD_LETTERS, JOBS, VERDICTS
 from worker.jobs.account import DEAD, JobAccount
 from worker.jobs.rows import JobRow
-from worker.outcomes import JobMark, VerdictRecord
 from worker.stream.kafka.connection import Options
 from worker.stream.kafka.output_reader import DeadLetter, Output, follow_outputs
-from worker.topics import DEAD_LETTERS, JOBS, VERDICTS
 
 TOPICS: Final = (JOBS, VERDICTS, DEAD_LETTERS)
 

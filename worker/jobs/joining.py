@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.urls import canonical_url
 from worker.jobs.rows import JobRow
-from worker.urls import canonical_url
 
 FIELD: Final = "dedup"
 """Of an item, as where the crawl itself tells it the verdict (``DEDUP_MODE=local``)."""

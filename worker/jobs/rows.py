@@ -7,11 +7,11 @@ from typing import Literal, Self
 
 import msgspec
 
-from worker.errors import UnreadableRecord
+from crawler_plugin.wire.errors import UnreadableRecord
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.urls import canonical_url, without_userinfo
 from worker.jobs.account import DEAD
-from worker.outcomes import VerdictRecord
 from worker.stream.kafka.output_reader import DeadLetter
-from worker.urls import canonical_url, without_userinfo
 
 
 class JobRow(msgspec.Struct, frozen=True, kw_only=True):

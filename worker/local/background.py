@@ -11,8 +11,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Final
 
+from crawler_plugin.wire.errors import Stop
 from worker.config import Settings
-from worker.errors import Stop
 from worker.local.arguments import wrong_type
 from worker.local.deduplicator import Deduplicator, settings_of
 from worker.local.page import FetchedPage

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from crawler_plugin.wire.messages import Block
 from worker.index.blocks import Header, Piece, cover, pack, suspects_of
 from worker.index.entries import Entries
-from worker.messages import Block
 from worker.verdict.titles_of_texts import START, TitlesOfTexts
 
 _FULL: Final = 1 << 14

@@ -14,11 +14,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Self, Unpack
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import Block, Claim
+from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES
 from worker.compose import parts
 from worker.compose.machine import memory_for_index, parsers
 from worker.compose.step import fingerprinters, policy
 from worker.config import Settings, load_settings
-from worker.errors import Refused
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.local.arguments import config_of, path_or_none, refuse_unknown, wrong_type
 from worker.local.compaction import compacted, is_crowded
@@ -27,12 +29,10 @@ from worker.local.page import AboutPage, Body, FetchedPage, as_asked
 from worker.local.single_shard import SingleShard
 from worker.local.state_file import StateFile
 from worker.local.verdict import Verdict
-from worker.messages import Block, Claim
 from worker.observe.compile_progress import compiling
 from worker.pool.process_pool import PAGES_AHEAD
 from worker.stream.partition.fingerprint_pool import FingerprintPool, PageReaders
 from worker.stream.shard.memory_limit import OverMemoryLimit
-from worker.topics import OUTPUT_MARGIN_BYTES
 
 _WAIT: Final = 0.05
 """Seconds for which results of the processes gather, and pages that are judged together: to ask for each of them would

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from worker.errors import PageError
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import PageMeta
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter
-from worker.messages import PageMeta
 from worker.pool.process_pool import PoolUsage
 from worker.stream.partition.fingerprint_pool import Source
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from numbers import Integral
 from typing import Any, Final, TypeAlias, TypedDict
 
-from worker.errors import PageError
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.moments import since_1970
+from crawler_plugin.wire.urls import canonical_url, url_of_id
 from worker.local.arguments import refuse_unknown, shown, text_or_none, wrong_type
-from worker.messages import PageMeta
-from worker.moments import since_1970
 from worker.stream.log import Record
 from worker.stream.partition.fingerprint_pool import identity
-from worker.urls import canonical_url, url_of_id
 
 Body: TypeAlias = bytes | bytearray | memoryview | str | None
 """What a page's body may come as."""

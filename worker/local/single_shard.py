@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from crawler_plugin.wire.messages import Block, Claim
 from worker.index.blocks import cover
 from worker.index.shard import Shard
 from worker.local.compaction import last_start
-from worker.messages import Block, Claim
 from worker.stream.log_follower import DecidedBatch, Pending
 from worker.stream.policy import Policy, ReplayPoint
 from worker.stream.shard.live import LiveShard

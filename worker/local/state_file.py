@@ -29,9 +29,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
+from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord, UsageError
+from crawler_plugin.wire.messages import Block, decode, encode
 from worker.fingerprint.scheme import Scheme, in_words
-from worker.messages import Block, decode, encode
 
 BLOCKS: Final = "index.blocks"
 """The name of the file."""

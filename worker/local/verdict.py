@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from worker.urls import id_of_url, without_userinfo
+from crawler_plugin.wire.urls import id_of_url, without_userinfo
 from worker.verdict.decide import DEAD, Decision
 from worker.verdict.suspects import own_title
 

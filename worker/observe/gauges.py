@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from weakref import ref
 
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.observe import catalogue
 from worker.observe.catalogue import Gauge, Labels
 from worker.observe.counters import Counters
@@ -18,7 +19,6 @@ from worker.stream.shard.live import Index
 from worker.stream.shard.owned import OwnedShard
 from worker.stream.states import PartitionState, ShardState
 from worker.stream.worker import Worker
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 
 REST: Final = 200
 """After a measurement that reads a whole index, so many times as long passes without one. So measuring takes half a

@@ -24,8 +24,8 @@ from io import BytesIO
 from typing import Final, Protocol, Self
 from urllib.parse import urlsplit
 
-from worker.errors import Unavailable
-from worker.observe.http_server import BACKLOG, HttpServer, Reply
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.http_server import BACKLOG, HttpServer, Reply
 
 ALIVE_SECONDS: Final = 120.0
 """The last pass of the loop may be so old. While the broker is away a pass waits for several time-outs in a row: with a

@@ -21,9 +21,9 @@ from prometheus_client.metrics_core import (
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
+from crawler_plugin.wire.errors import UnreadableRecord
+from crawler_plugin.wire.messages import Claim, PageMeta
 from worker import __version__
-from worker.errors import UnreadableRecord
-from worker.messages import Claim, PageMeta
 from worker.observe import catalogue
 from worker.observe.catalogue import CATALOGUE, Counter, Kind, Labels, Metric
 from worker.observe.counters import Counters, FewValues, Observations

@@ -30,10 +30,11 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Final
 
-from worker.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import Batch, Block, Headers, Order, OtherVersion, decode, encode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.index.blocks import Cover, Header, cover, pack
 from worker.index.entries import Entries, Survivor
-from worker.messages import Batch, Block, Headers, Order, OtherVersion, decode, encode
 from worker.operations.inspect import read_shard
 from worker.operations.repair import NEVER_THERE, Place, State
 from worker.operations.switch import Generation, consumed, refuse_running
@@ -41,7 +42,6 @@ from worker.stream.barrier import barriers, outside, refuse_poisoned
 from worker.stream.log import Committed, Record, read_to_end
 from worker.stream.policy import COPIED, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
 from worker.stream.replay import Reach, check_reach, logs_of
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict.decide import home_shard
 
 ALIKE_MS: Final = 60 * 60 * 1000

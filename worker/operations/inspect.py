@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from worker.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import Block, Headers, decode
+from crawler_plugin.wire.topics import INDEX
 from worker.index.blocks import NO_BATCH, cover, unpack
-from worker.messages import Block, Headers, decode
 from worker.stream.log import Readable, read_to_end
 from worker.stream.policy import ReplayPoint
 from worker.stream.replay import Logs, Reach, check_reach, logs_of
-from worker.topics import INDEX
 
 
 @dataclass(frozen=True)

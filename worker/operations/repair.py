@@ -47,17 +47,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import Block, Headers, encode
+from crawler_plugin.wire.topics import FINGERPRINTS, INDEX, PAGES
 from worker.index.blocks import NO_BATCH, Header, cover, pack
 from worker.index.entries import Entries
-from worker.messages import Block, Headers, encode
 from worker.operations.inspect import ShardTopic, read_shard
 from worker.operations.switch import Groups, consumed_offset
 from worker.stream.barrier import NEW_PREFIX, Barrier, barriers, outside, refuse_poisoned
 from worker.stream.log import Bounds, Committed, Readable, read_to_end
 from worker.stream.policy import BRIDGE_HEADER, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
 from worker.stream.replay import Logs, Reach, check_reach, logs_of
-from worker.topics import FINGERPRINTS, INDEX, PAGES
 from worker.verdict.clock import NO_WATERMARK
 
 NEVER_THERE: Final = 2**62

@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from worker.errors import Refused, UnreadableRecord, UsageError
-from worker.messages import Batch, Claim, decode, encode
+from crawler_plugin.wire.errors import Refused, UnreadableRecord, UsageError
+from crawler_plugin.wire.messages import Batch, Claim, decode, encode
+from crawler_plugin.wire.topics import FINGERPRINTS, PAGES
 from worker.operations.repair import Place, refuse_members
 from worker.operations.switch import consumed_offset
 from worker.stream.log import read_to_end
 from worker.stream.partition.owned import SKIPPED
 from worker.stream.policy import SCHEME_HEADER, Note, Policy
 from worker.stream.replay import Reach, check_reach, logs_of
-from worker.topics import FINGERPRINTS, PAGES
 from worker.verdict.claims import Claims
 
 DETAIL: Final = "by hand, with repair --skip"

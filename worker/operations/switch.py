@@ -22,10 +22,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from worker.errors import Refused, Unavailable
+from crawler_plugin.wire.errors import Refused, Unavailable
+from crawler_plugin.wire.topics import PAGES
 from worker.stream.log import Committed, NotYet
 from worker.stream.policy import Note
-from worker.topics import PAGES
 
 
 class Groups(Protocol):

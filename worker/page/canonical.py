@@ -13,11 +13,11 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+from crawler_plugin.wire.urls import without_userinfo
 from worker.page.elements.markup import ATTRIBUTE, MARK, NAME, OF, PARENT, VALUE_FROM, VALUE_TO, Parsed, Rows, parse
 from worker.page.elements.nesting import is_in_unseen
 from worker.page.elements.tokens import CASE
 from worker.page.elements.vocabulary import HREF, IN_HEAD, hash_of, lean
-from worker.urls import without_userinfo
 
 _BASE, _LINK, _META = map(hash_of, ("base", "link", "meta"))
 _REL, _PROPERTY, _NAME, _CONTENT = map(hash_of, ("rel", "property", "name", "content"))

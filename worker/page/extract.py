@@ -13,8 +13,8 @@ from typing import Final, Literal
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import HTMLParserException, HTMLTree
 
-from worker.errors import PageError, UsageError
-from worker.media_types import Kind, begins_binary, essence, kind_of_text, kind_of_type, may_be_json
+from crawler_plugin.wire.errors import PageError, UsageError
+from crawler_plugin.wire.media_types import Kind, begins_binary, essence, kind_of_text, kind_of_type, may_be_json
 from worker.page.canonical import NamedByHead
 from worker.page.decode import DECODER, UndecodableError, decode
 from worker.page.echo import ECHO, without_echo

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from worker.errors import Stop
+from crawler_plugin.wire.errors import Stop
 
 LENGTH: Final = struct.Struct("=Q")
 PAGE: Final = struct.Struct("=QIQ")

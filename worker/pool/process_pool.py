@@ -28,8 +28,8 @@ from typing import Any, Final, Generic, NamedTuple, Self, TypeVar, get_args, get
 import msgspec
 import numpy as np
 
-from worker.errors import PageError, Unavailable
-from worker.messages import PageMeta
+from crawler_plugin.wire.errors import PageError, Unavailable
+from crawler_plugin.wire.messages import PageMeta
 from worker.pool.child import PageLimits, ParserProcess, SubmittedPage
 from worker.pool.child_main import TaskSpec
 from worker.pool.frames import RESULT_BYTES, Complaint, Frame, FrameKind, Hindrance, Malformed, Spent, read

@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from crawler_plugin.wire.url_templates import address_of
 from worker.groups.grouping import Grouping, Rows, SameSurvivor
 from worker.groups.verdict_lines import VerdictLines
-from worker.url_templates import address_of
 
 LARGEST: Final = 200
 """Groups that are looked at."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
 
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import PageMeta
 from worker.config import Settings
-from worker.errors import PageError
-from worker.messages import PageMeta
 from worker.page.extract import Extractor, extract, from_text
 from worker.pool.process_pool import ProcessPool
 from worker.report.samples import TextKey, key_of

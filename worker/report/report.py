@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from crawler_plugin.wire.errors import UnreadableRecord, UsageError
 from worker.compose import parts
 from worker.config import Settings
-from worker.errors import UnreadableRecord, UsageError
 from worker.groups.grouping import Grouping
 from worker.groups.verdict_lines import VerdictLines
 from worker.report.differences_shown import side_by_side

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from crawler_plugin.wire.url_templates import address_of
 from worker.scan.rows import DeadRow, VerdictRow
 from worker.scan.takers import Takers
-from worker.url_templates import address_of
 
 KINDS: Final = ("unique", "duplicate", "refetch", "dead")
 SHORT: Final = 20

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from worker.errors import Refused, UsageError
+from crawler_plugin.wire.errors import Refused, UsageError
 from worker.local.state_file import BLOCKS, lock
 from worker.scan.ids import FILES
 from worker.scan.inputs.packed_file import renamed_when_whole

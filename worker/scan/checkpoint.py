@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
 from worker.scan.inputs.packed_file import renamed_when_whole
 
 FILE: Final = "progress.json"

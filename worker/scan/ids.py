@@ -12,7 +12,7 @@ import struct
 from pathlib import Path
 from typing import Final
 
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
 
 _END: Final = struct.Struct("<Q")
 FILES: Final = ("ids", "ids.ends")

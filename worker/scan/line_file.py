@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
 
 
 class LineFile:

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from worker.errors import UnreadableRecord
+from crawler_plugin.wire.errors import UnreadableRecord
 
 VERDICTS: Final = "verdicts.jsonl"
 DEAD_LETTERS: Final = "dead-letters.jsonl"

@@ -22,8 +22,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
+from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
 from worker.config import Settings
-from worker.errors import Refused, Unavailable, UsageError
 from worker.local import Deduplicator
 from worker.scan.base_state import BaseState
 from worker.scan.checkpoint import ArchiveEnd, Checkpoint, ScanPlan

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from worker.errors import Unavailable, UsageError
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.scan.inputs.files import PageFiles
 from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord

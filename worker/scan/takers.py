@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from crawler_plugin.wire.url_templates import Address, address_of
 from worker.scan.rows import VerdictRow
-from worker.url_templates import Address, address_of
 from worker.verdict.decide import DUPLICATE, UNIQUE
 
 MANY: Final = 20

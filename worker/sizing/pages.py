@@ -7,8 +7,8 @@ import lzma
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from worker.errors import UsageError
-from worker.messages import PageMeta
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.messages import PageMeta
 
 Page = tuple[PageMeta, bytes]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from crawler_plugin.wire.messages import PageMeta
 from worker.broker.server import LocalBroker
 from worker.compose import parts
 from worker.compose.step import fingerprinters, policy
@@ -19,7 +20,6 @@ from worker.compose.topology import specs
 from worker.compose.worker import kafka_log, rhythm
 from worker.config import Settings
 from worker.fingerprint.fingerprinted import Fingerprinted
-from worker.messages import PageMeta
 from worker.pool.process_pool import ProcessPool
 from worker.pool.stopwatch import START
 from worker.sizing.pages import Page

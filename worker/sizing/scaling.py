@@ -22,14 +22,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.messages import PageMeta
 from worker.broker.server import LocalBroker
 from worker.compose.topology import specs
 from worker.config import Settings
 from worker.demo.children import DemoProcess
 from worker.demo.scrape import COMMITTED, samples, scrape
 from worker.demo.watching import addresses_of, see_that_it_runs, wait_until_ready
-from worker.errors import Unavailable
-from worker.messages import PageMeta
 from worker.sizing.pages import Page
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.publish import publish_pages

@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from worker.errors import Refused, UnreadableRecord
-from worker.messages import Batch, decode
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import Batch, decode
+from crawler_plugin.wire.topics import FINGERPRINTS, PAGES
 from worker.stream.log import Bounds, Readable, Record
 from worker.stream.policy import Policy
-from worker.topics import FINGERPRINTS, PAGES
 from worker.verdict.claims import Claims
 
 WAY_ON: Final = (

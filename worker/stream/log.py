@@ -69,7 +69,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from worker.messages import Headers
+from crawler_plugin.wire.messages import Headers
 
 RECORD_BYTES: Final = 1024
 """What a record takes in memory besides its content, with its claim and its decision."""
@@ -104,7 +104,7 @@ class Record(NamedTuple):
 
 
 class Output(NamedTuple):
-    """One record to be written inside a transaction; ``topic`` is one of ``worker.topics``, without prefix.
+    """One record to be written in a transaction; ``topic`` is one of ``crawler_plugin.wire.topics``, without prefix.
 
     ``source`` is the partition and offset in ``pages`` of the page that it is about, for messages.
     """
@@ -314,7 +314,7 @@ class Readable(Protocol):
 
 
 class Log(Readable, ABC):
-    """All that the worker's step asks of Kafka. Topics are named as in ``worker.topics``, without prefix."""
+    """All that the worker's step asks of Kafka. Topics are named as in ``crawler_plugin.wire.topics``, no prefix."""
 
     @abstractmethod
     def pages(self) -> PageGroup:

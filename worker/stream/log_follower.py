@@ -13,14 +13,14 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from worker.errors import Refused, Unavailable, UnreadableRecord
+from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord
+from crawler_plugin.wire.messages import Answer, Batch, decode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
 from worker.index.queries import Queries
-from worker.messages import Answer, Batch, decode
 from worker.stream.barrier import Barrier, Ends, impossible_or_beyond, unreadable
 from worker.stream.log import Readable, Record
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint, other_scheme
-from worker.topics import ANSWERS, FINGERPRINTS
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decisions, decide
 

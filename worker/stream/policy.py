@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from worker.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import Headers
 from worker.fingerprint.scheme import Scheme, in_words
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import Headers
 from worker.verdict.findings import FindingRules
 
 OutputMode: TypeAlias = Literal["tag", "drop", "verdicts", "count"]

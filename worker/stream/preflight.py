@@ -6,13 +6,9 @@ import logging
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from worker.errors import Refused, Unavailable, UnreadableRecord, UsageError
-from worker.messages import Batch, Binary, Block, Headers, decode
-from worker.stream.kafka.topic_admin import MISSING, PARTITIONS, Difference
-from worker.stream.log import Log, NotYet, read_to_end
-from worker.stream.partition.record_sizes import LEAST_BYTES
-from worker.stream.policy import COPIED, Policy, other_scheme
-from worker.topics import (
+from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord, UsageError
+from crawler_plugin.wire.messages import Batch, Binary, Block, Headers, decode
+from crawler_plugin.wire.topics import (
     DEAD_LETTERS,
     DEDUPLICATED,
     FINGERPRINTS,
@@ -22,6 +18,10 @@ from worker.topics import (
     OF_CRAWLS,
     TopicSpec,
 )
+from worker.stream.kafka.topic_admin import MISSING, PARTITIONS, Difference
+from worker.stream.log import Log, NotYet, read_to_end
+from worker.stream.partition.record_sizes import LEAST_BYTES
+from worker.stream.policy import COPIED, Policy, other_scheme
 
 VITAL: Final = (PARTITIONS, "cleanup.policy", "message.timestamp.type")
 """Differences with which a verdict could be wrong, or be gone before anybody has read it. Any other difference

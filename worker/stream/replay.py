@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from worker.errors import Refused, UnreadableRecord
-from worker.messages import Batch, decode
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import Batch, decode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
 from worker.stream.log import Bounds, Log, Readable, read_to_end
 from worker.stream.policy import COPIED, ReplayPoint
-from worker.topics import ANSWERS, FINGERPRINTS
 
 
 class Reach(Enum):

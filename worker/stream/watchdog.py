@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from worker.errors import Unavailable
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, PAGES
 from worker.stream.log import Bounds, Log
 from worker.stream.worker import Worker
-from worker.topics import ANSWERS, FINGERPRINTS, PAGES
 
 EVERY_SECONDS: Final = 5.0
 LOGS: Final = (FINGERPRINTS, ANSWERS)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from worker.errors import Unavailable
-from worker.messages import Claim
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.messages import Claim
 from worker.pool.process_pool import PoolUsage
 from worker.stream.barrier import Ends
 from worker.stream.log import Log, NotYet, Record
@@ -60,8 +60,8 @@ class Worker:
        snapshots to the disk; bury what has expired.
     9. ``tidy``, every second or so: read what other holders of a shard have written, remove what has expired.
 
-    Every step may raise ``worker.errors.Stop``; the process then ends, and whoever owns its work next takes it up from
-    the logs.
+    Every step may raise ``crawler_plugin.wire.errors.Stop``; the process then ends, and whoever owns its work next
+    takes it up from the logs.
     """
 
     log: Log

@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Answer, Claim, Order
 from worker.fingerprint.sketch import agreement, share_of_new
-from worker.messages import NOT_KNOWN, SAME_TEXT, Answer, Claim, Order
 from worker.verdict.claims import Claims
 
 SAME: Final = "same"

@@ -14,12 +14,12 @@ from typing import Any, Final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.errors import UnreadableRecord
+from crawler_plugin.wire.errors import UnreadableRecord
+from crawler_plugin.wire.messages import PACKED_WIDTHS, Batch, Claim
 from worker.fingerprint.hashing import hash_bytes
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.entries import OPTIONAL
 from worker.index.queries import Queries
-from worker.messages import PACKED_WIDTHS, Batch, Claim
 
 _DTYPES: Final[Mapping[str, np.dtype[Any]]] = {
     "partition": np.dtype("<i4"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from worker.topics import DAY_MS
+from crawler_plugin.wire.topics import DAY_MS
 from worker.verdict.claims import Claims
 
 NO_WATERMARK: Final = -1

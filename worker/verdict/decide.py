@@ -11,13 +11,13 @@ from typing import Any, Final, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import MAX_U64, Answer, Claim, Hit, Order
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
 from worker.fingerprint.scoped import ScopedNear, title_masks
 from worker.fingerprint.sketch import agreement, similarity
 from worker.index.in_batch import earliest_in_batch
 from worker.index.queries import Queries
-from worker.messages import MAX_U64, Answer, Claim, Hit, Order
 from worker.verdict.change import Change, LatestOfUrl
 from worker.verdict.claims import Claims
 

@@ -23,10 +23,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from crawler_plugin.wire.messages import Order
+from crawler_plugin.wire.outcomes import PREFERRED, SOFT_404, SurvivorFinding
+from crawler_plugin.wire.url_templates import segment_template
 from worker.fingerprint.hashing import hash_bytes, hash_text
-from worker.messages import Order
-from worker.outcomes import PREFERRED, SOFT_404, SurvivorFinding
-from worker.url_templates import segment_template
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision
 

@@ -21,9 +21,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler_plugin.wire.messages import Order
+from crawler_plugin.wire.outcomes import SUSPECT, SurvivorFinding
 from worker.fingerprint.hashing import hash_bytes
-from worker.messages import Order
-from worker.outcomes import SUSPECT, SurvivorFinding
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decisions
 from worker.verdict.findings import host_of

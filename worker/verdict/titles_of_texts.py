@@ -21,9 +21,9 @@ from itertools import combinations
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
+from crawler_plugin.wire.messages import EVIDENCE_BYTES, Claim
 from worker.fingerprint.scoped import ANNOUNCED, TEMPLATE, alike
 from worker.fingerprint.sketch import BANDS
-from worker.messages import EVIDENCE_BYTES, Claim
 
 SEVERAL: Final = 2
 """Titles other than its own from which on a text is a template's. One page may have two: for people and for print. With

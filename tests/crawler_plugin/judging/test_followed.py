@@ -21,6 +21,8 @@ from crawler_plugin.feedback.state_file import FILE, read_groups
 from crawler_plugin.judging.followed import MOST_EARLY, FollowedVerdicts
 from crawler_plugin.judging.verdicts import ComingVerdict, Told
 from crawler_plugin.record import Origin
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.outside import read
 from tests.crawler_plugin.crawling import (
@@ -38,8 +40,6 @@ from tests.jobs.test_rows import COPY
 from tests.local.crawled import WORDS
 from tests.waiting import wait_for
 from worker.jobs.rows import JobRow
-from worker.outcomes import VerdictRecord
-from worker.topics import VERDICTS
 
 KEPT: Final = ("unique", "refetch")
 

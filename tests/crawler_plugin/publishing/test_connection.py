@@ -19,12 +19,12 @@ from crawler_plugin.publishing.connection import (
     producer_options,
     quiet,
 )
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.kafka_client.connection import LOGGER, Complaints
+from crawler_plugin.wire.kafka_client.private import cut_off
+from crawler_plugin.wire.kafka_client.token_sources import OAUTH_OPTIONS
 from tests.crawler_plugin.crawling import make_topic
 from worker.broker.ports import free_port
-from worker.errors import Unavailable
-from worker.kafka_client.connection import LOGGER, Complaints
-from worker.kafka_client.private import cut_off
-from worker.kafka_client.token_sources import OAUTH_OPTIONS
 
 
 def options(*servers: str, **connection: Any) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from crawler_plugin.publishing.connection import BLOCK_MS, producer_options
 from crawler_plugin.publishing.outbox import Report
 from crawler_plugin.publishing.publisher import Publisher
 from crawler_plugin.record import PageRecord
+from crawler_plugin.wire.messages import PageMeta
 from tests.crawler_plugin.crawling import DEADLINE_S, make_topic, records
 from tests.waiting import wait_for
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
-from worker.messages import PageMeta
 
 pytestmark = pytest.mark.cluster
 

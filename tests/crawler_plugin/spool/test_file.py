@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from crawler_plugin.record import PageRecord
 from crawler_plugin.spool.file import Spool, Stored, named
 from crawler_plugin.spool.records import encode
+from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
+from crawler_plugin.wire.outcomes import JobMark
 from tests.crawler_plugin.crawling import ROOT
 from tests.crawler_plugin.spool.test_records import page
-from worker.errors import Refused, Unavailable, UsageError
-from worker.outcomes import JobMark
 
 ROOM = 10**9
 

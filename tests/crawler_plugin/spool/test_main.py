@@ -11,10 +11,10 @@ import pytest
 
 from crawler_plugin.spool.file import Spool
 from crawler_plugin.spool.records import Destination
+from crawler_plugin.wire.outcomes import JobMark
 from tests.crawler_plugin.crawling import ROOT, make_topic, marks, records
 from tests.crawler_plugin.spool.test_records import page
 from worker.broker.ports import free_port
-from worker.outcomes import JobMark
 
 
 def left_behind(path: Path, count: int, size: int = 1000, to: Destination | None = None) -> None:

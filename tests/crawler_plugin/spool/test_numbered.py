@@ -12,9 +12,9 @@ import pytest
 from crawler_plugin.spool.file import Spool
 from crawler_plugin.spool.numbered import open_numbered
 from crawler_plugin.spool.records import Destination
+from crawler_plugin.wire.outcomes import JobMark
 from tests.crawler_plugin.crawling import ROOT
 from tests.crawler_plugin.spool.test_file import numbered, take_all, urls
-from worker.outcomes import JobMark
 
 ROOM = 10**9
 HERE = Destination("dedup.pages", "dedup.jobs", ("kafka:9092",), "monday")

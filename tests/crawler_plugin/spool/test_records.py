@@ -22,8 +22,8 @@ from crawler_plugin.spool.records import (
     read_header,
     scan,
 )
-from worker.errors import Refused, UnreadableRecord
-from worker.messages import PageMeta
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import PageMeta
 
 
 def page(number: int = 0, value: bytes = b"<p>a page</p>", **meta: object) -> PageRecord:

@@ -14,8 +14,8 @@ from crawler_plugin.running import event_loop
 from crawler_plugin.spool.file import Appended, Spool
 from crawler_plugin.spool.numbered import Opened
 from crawler_plugin.spool.storage import Storage
+from crawler_plugin.wire.errors import Unavailable
 from tests.crawler_plugin.spool.test_records import page
-from worker.errors import Unavailable
 
 ROOM = 10**9
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.evaluate.labels.from_canonical import read_canonical
 
 

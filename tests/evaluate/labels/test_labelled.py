@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.evaluate.labels.labelled import IDENTICAL_TEXT, Pair, read_documents, read_labelled
 
 DOCUMENTS = [

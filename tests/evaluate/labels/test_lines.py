@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.evaluate.labels.lines import SHOWN, Problems, lines
 
 if sys.version_info >= (3, 14):

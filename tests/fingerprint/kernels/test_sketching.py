@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.messages import MAX_U64
 from worker.fingerprint.fast import sketch_and_bands
 from worker.fingerprint.key import Key
 from worker.fingerprint.sketch import PUBLIC, Numbering, bands_by_definition, numbering_of, sketch_by_definition
-from worker.messages import MAX_U64
 
 NUMBERINGS = {"public": PUBLIC, "by a key": numbering_of(Key.of(b"the secret of a test"))}
 every_numbering = pytest.mark.parametrize("numbering", NUMBERINGS.values(), ids=NUMBERINGS)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from crawler_plugin.wire.messages import MAX_U64
 from tests.index.worlds import TINY, WRAPPING, columns_of, every_engine, first_near, flipped, random
 from worker.fingerprint.near import Ratio
 from worker.index.engine import Engine, TableSizes
@@ -15,7 +16,6 @@ from worker.index.entries import COLUMNS
 from worker.index.layout import Layout
 from worker.index.queries import Queries
 from worker.index.shard import Shard
-from worker.messages import MAX_U64
 
 
 def hot(chance: np.random.Generator, count: int) -> NDArray[np.uint64]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from crawler_plugin.wire.messages import MAX_U64
 from tests.index.worlds import (
     asking,
     clustered,
@@ -19,7 +20,6 @@ from worker.index.engine import Engine
 from worker.index.layout import Layout
 from worker.index.queries import Queries
 from worker.index.shard import Shard
-from worker.messages import MAX_U64
 
 every_layout = pytest.mark.parametrize("layout", Layout)
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.page.words.weigh import SCALE, IdfTable, Weights, parse_tagged, weigh, weigh_text
 
 TOKENS = ["a"] * 10 + ["b"] * 5 + ["c"] * 4 + ["d"]

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.urls import canonical_url
 from worker.scan.inputs.fields import Chosen, Fields, Row, columns_of, file_url, milliseconds
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
-from worker.urls import canonical_url
 
 PLACE = RecordPlace("folder/a.jsonl", 7)
 AT = 1_767_323_045_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+from crawler_plugin.wire.urls import canonical_url
 from tests.scan.inputs.written import MOST, broken_of, html, pages_of, put
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.files import PageFiles
 from worker.scan.inputs.find import find_archives
-from worker.urls import canonical_url
 
 
 def test_the_files_of_a_folder_are_pages_in_the_order_of_their_paths(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.scan.inputs.written import (
     MOST,
     PACKED,
@@ -20,7 +21,6 @@ from tests.scan.inputs.written import (
     rows,
     warc_of,
 )
-from worker.errors import UsageError
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.opening import files_within

@@ -10,8 +10,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from tests.scan.inputs.written import MOST, html, jsonl, pages_of, parquet, put, rows, url, warc_of
-from worker.errors import Unavailable, UsageError
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.opening import StoredFile, failing, files_within, matching, printable, stored

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.errors import UsageError
 from tests.scan.inputs.written import (
     MOST,
     PACKED,
@@ -24,7 +25,6 @@ from tests.scan.inputs.written import (
     url,
     warc_of,
 )
-from worker.errors import UsageError
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.scan.inputs.transcoding import Transcoder, as_utf_8, encoding_of, named_encoding, transcoded
 from worker.scan.inputs.unpacking import UnpackedPiece
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.scan.inputs.written import PACKED, put
-from worker.errors import UsageError
 from worker.scan.inputs.opening import stored
 from worker.scan.inputs.unpacking import CHUNK, COMPRESSIONS, Compression, UnpackedPiece, compression_of, pieces
 

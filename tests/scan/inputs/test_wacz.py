@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.scan.inputs.written import MOST, broken_of, html, pages_of, put, url, warc_of
-from worker.errors import UsageError
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.opening import DamagedFile, stored

@@ -6,13 +6,13 @@ import dataclasses
 from contextlib import ExitStack
 from typing import Any
 
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
 from tests.simulation.mutations.mutation import Mutation, replaced
 from worker.operations import copy_index, switch
 from worker.operations.repair import State
 from worker.stream.log import Committed
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.policy import NOTHING, Note, ReplayPoint
-from worker.topics import ANSWERS, FINGERPRINTS
 
 
 def copied_marker_with_its_first_clock(stack: ExitStack) -> None:

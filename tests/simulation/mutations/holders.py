@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
+from crawler_plugin.wire.messages import encode
+from crawler_plugin.wire.topics import ANSWERS
 from tests.simulation.mutations.mutation import Mutation, replaced
-from worker.messages import encode
 from worker.stream.log import Role
 from worker.stream.log_follower import Follower
 from worker.stream.shard.index_follower import GrowingCover, IndexFollower, Span
@@ -14,7 +15,6 @@ from worker.stream.shard.live import LiveShard
 from worker.stream.shard.memory_limit import MemoryLimit
 from worker.stream.shard.owned import OwnedShard
 from worker.stream.worker import Worker
-from worker.topics import ANSWERS
 
 
 def standby_writes(stack: ExitStack) -> None:

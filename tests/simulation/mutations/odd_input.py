@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from crawler_plugin.wire import messages
 from tests.simulation import crawl
 from tests.simulation.mutations.mutation import Mutation, replaced
 from tests.simulation.schedule import SCHEME
-from worker import messages
 from worker.stream import log_follower as follower_module
 from worker.stream.log_follower import Follower
 from worker.stream.partition import commit

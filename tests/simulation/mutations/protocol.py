@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from crawler_plugin.wire.messages import Answer, decode, encode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from tests.simulation.memory_log import MemoryPages
 from tests.simulation.mutations.mutation import Mutation, replaced
 from tests.simulation.plain_index import PlainFound, PlainIndex, records_of
 from worker.fingerprint.near import SimHashNear
 from worker.index import blocks as index_blocks
-from worker.messages import Answer, decode, encode
 from worker.stream.log import Committed, Membership, Sent
 from worker.stream.log_follower import Follower
 from worker.stream.partition.owned import Due, OwnedPartition
@@ -23,7 +24,6 @@ from worker.stream.policy import Note, ReplayPoint
 from worker.stream.shard import block_writer, live, restore
 from worker.stream.shard.live import LiveShard, Standing
 from worker.stream.shard.owned import OwnedShard
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from worker.verdict import decide as decide_module
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
+from crawler_plugin.wire.messages import encode
+from crawler_plugin.wire.topics import INDEX
 from tests.simulation.mutations.mutation import Mutation, replaced
-from worker.messages import encode
 from worker.operations import repair
 from worker.stream.policy import BRIDGE_HEADER
-from worker.topics import INDEX
 
 
 def _bridges(stack: ExitStack, **changes: Any) -> None:

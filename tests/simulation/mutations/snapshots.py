@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.topics import INDEX
 from tests.simulation.mutations.mutation import Mutation, replaced
-from worker.errors import Refused
 from worker.stream.shard import restore, snapshot_file, snapshots
 from worker.stream.shard.live import Frozen, LiveShard
 from worker.stream.shard.restore import Restoration
 from worker.stream.shard.snapshots import SnapshotWriter
-from worker.topics import INDEX
 
 
 def snapshot_shares_hw_with_the_live_shard(stack: ExitStack) -> None:

@@ -11,7 +11,7 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import UserScramCredentialDeletion, UserScramCredentialUpsertion
 
-from tests.kafka_client.certificates import certificate
+from tests.wire.kafka_client.certificates import certificate
 from worker.broker import server
 from worker.broker.configuration import HOST, server_properties
 from worker.broker.ports import free_port

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.kafka_client.issuer import AUDIENCE, CLIENT, NAME, SCOPE, SECRET, Issuer, issuer
+from tests.wire.kafka_client.issuer import AUDIENCE, CLIENT, NAME, SCOPE, SECRET, Issuer, issuer
 from worker.broker import server
 from worker.broker.configuration import HOST, java_options, server_properties
 from worker.broker.ports import free_port

@@ -16,9 +16,9 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import KafkaAdminClient
 from pydantic import SecretStr
 
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.broker.ports import free_port
 from worker.config import KafkaSettings
-from worker.errors import Unavailable, UsageError
 from worker.stream.kafka.connection import client_options, reaching
 
 

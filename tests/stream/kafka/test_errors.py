@@ -7,7 +7,7 @@ import inspect
 import pytest
 from kafka import errors
 
-from worker.errors import Refused, Stop, Unavailable, UsageError
+from crawler_plugin.wire.errors import Refused, Stop, Unavailable, UsageError
 from worker.stream.kafka.errors import REFUSALS, as_stop, speaking, while_away
 
 ABOUT = "topic dedup.index"

@@ -7,7 +7,7 @@ import math
 import pytest
 from kafka import errors
 
-from worker.errors import Refused, Stop, Unavailable, UsageError
+from crawler_plugin.wire.errors import Refused, Stop, Unavailable, UsageError
 from worker.stream.kafka.failing_sends import LEAST_FAILURES, Failures
 
 HERE = "a record of topic dedup.index"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from kafka import KafkaConsumer, TopicPartition
 
+from crawler_plugin.wire.topics import FINGERPRINTS
 from tests.stream.kafka.under_test import KafkaUnderTest
 from tests.waiting import wait_for
 from worker.stream.kafka.fetches import ASK_SECONDS, Fetches
-from worker.topics import FINGERPRINTS
 
 pytestmark = pytest.mark.cluster
 

@@ -10,14 +10,14 @@ import pytest
 from confluent_kafka import Producer
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 
+from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES, topic_specs
 from tests.stream.contract import Member
 from tests.stream.kafka.under_test import GROUP, KafkaUnderTest
 from worker.broker.ports import free_port
-from worker.errors import Refused, Unavailable, UsageError
 from worker.stream.kafka.group import membership
 from worker.stream.kafka.log import FETCH_BYTES, KafkaLog
 from worker.stream.log import Committed, NotYet, Record, Sent
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES, topic_specs
 
 pytestmark = pytest.mark.cluster
 

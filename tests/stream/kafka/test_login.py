@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
+from crawler_plugin.wire.errors import UsageError
 from tests.cluster.cluster import Cluster
 from tests.stream.kafka.guarded import MECHANISMS, USER, Guarded, guarded_broker
 from tests.waiting import wait_for
 from worker.config import load_settings
-from worker.errors import UsageError
 from worker.stream.kafka.connection import client_options, reaching
 
 pytestmark = pytest.mark.cluster

@@ -12,16 +12,16 @@ import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
 from crawler_plugin.publishing.connection import look_at, producer_options
+from crawler_plugin.wire.errors import Unavailable, UsageError
+from crawler_plugin.wire.kafka_client.connection import Complaints, complaints
+from crawler_plugin.wire.kafka_client.tokens import token_provider
+from crawler_plugin.wire.messages import PageMeta
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.crawl import invented
 from tests.crawler_plugin.crawling import make_topic, records
 from tests.stream.kafka.oauth_broker import ByToken, oauth_broker
 from tests.waiting import wait_for
 from worker.config import load_settings
-from worker.errors import Unavailable, UsageError
-from worker.kafka_client.connection import Complaints, complaints
-from worker.kafka_client.tokens import token_provider
-from worker.messages import PageMeta
 from worker.stream.kafka.connection import client_options, reaching
 
 pytestmark = pytest.mark.cluster

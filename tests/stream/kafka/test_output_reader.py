@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import pytest
 from kafka import KafkaProducer
 
+from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.outcomes import VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS, topic_specs
 from worker.config import KafkaSettings
-from worker.errors import Unavailable, UnreadableRecord
-from worker.messages import PageMeta
-from worker.outcomes import VerdictRecord, dead_letter_headers
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output, OutputReader, PageCount, read_outputs
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS, topic_specs
 
 pytestmark = pytest.mark.cluster
 

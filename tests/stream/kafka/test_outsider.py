@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from kafka import KafkaProducer
 
+from crawler_plugin.wire.errors import Refused, UsageError
+from crawler_plugin.wire.outcomes import VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.topics import DEAD_LETTERS, FINGERPRINTS, INDEX, VERDICTS
 from tests.stream.kafka.under_test import GROUP, KafkaUnderTest, kafka_log
 from worker.broker.server import LocalBroker
-from worker.errors import Refused, UsageError
-from worker.outcomes import VerdictRecord, dead_letter_headers
 from worker.stream.kafka import outsider
 from worker.stream.kafka.outsider import ClusterView
 from worker.stream.log import Bounds, Committed, read_to_end
-from worker.topics import DEAD_LETTERS, FINGERPRINTS, INDEX, VERDICTS
 
 pytestmark = pytest.mark.cluster
 

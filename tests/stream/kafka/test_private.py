@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.kafka_client.parts import OF_EVERYBODY, OF_WORKERS, lacking
+from tests.wire.kafka_client.parts import OF_EVERYBODY, OF_WORKERS, lacking
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 FOLDERS: Final = ("worker/stream/kafka", "worker/kafka_client", "crawler_plugin")

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, PAGES, topic_specs
 from tests.open_transactions import open_transactions
 from tests.stream.contract import Member, output
 from tests.stream.kafka.under_test import GROUP, KafkaUnderTest
@@ -16,7 +18,6 @@ from tests.waiting import wait_for
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
 from worker.config import KafkaSettings
-from worker.errors import Unavailable
 from worker.stream.kafka import producers
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.failing_sends import LEAST_FAILURES
@@ -24,7 +25,6 @@ from worker.stream.kafka.log import KafkaLog
 from worker.stream.kafka.producers import Appender, request_ms
 from worker.stream.kafka.topic_admin import create_topics
 from worker.stream.log import Committed, Sent
-from worker.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, PAGES, topic_specs
 
 pytestmark = pytest.mark.cluster
 

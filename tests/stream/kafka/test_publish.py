@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.topics import PAGES
 from tests.stream.contract import PARTITIONS
 from tests.stream.kafka.under_test import KafkaUnderTest
 from worker.broker.ports import free_port
-from worker.errors import Unavailable
-from worker.messages import PageMeta
 from worker.stream.kafka import publish
 from worker.stream.kafka.publish import publish_pages
-from worker.topics import PAGES
 
 pytestmark = pytest.mark.cluster
 

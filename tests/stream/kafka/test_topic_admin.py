@@ -8,11 +8,11 @@ import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.topics import TopicSpec, topic_specs
 from worker.config import KafkaSettings
-from worker.errors import UsageError
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import Difference, alter_configs, compare_topics, create_topics
-from worker.topics import TopicSpec, topic_specs
 
 pytestmark = pytest.mark.cluster
 

@@ -9,13 +9,13 @@ from typing import Final
 
 import pytest
 
+from crawler_plugin.wire.topics import VERDICTS, topic_specs
 from worker.broker.server import LocalBroker
 from worker.config import KafkaSettings
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.log import KafkaLog
 from worker.stream.kafka.topic_admin import create_topics
 from worker.stream.log import Committed, NotYet, Output, Sent, Ticket
-from worker.topics import VERDICTS, topic_specs
 
 pytestmark = pytest.mark.cluster
 

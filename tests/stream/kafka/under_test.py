@@ -10,6 +10,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient, MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
+from crawler_plugin.wire.topics import PAGES, topic_specs
 from tests.stream.contract import PARTITIONS, SHARDS, LogUnderTest, Member, Seen
 from tests.waiting import wait_for
 from worker.config import KafkaSettings
@@ -17,7 +18,6 @@ from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.log import KafkaLog
 from worker.stream.kafka.topic_admin import create_topics
 from worker.stream.log import Committed, Role
-from worker.topics import PAGES, topic_specs
 
 PATIENCE_SECONDS: Final = 60
 GROUP: Final = "workers"

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from crawler_plugin.wire.messages import Claim
+from crawler_plugin.wire.topics import PAGES
 from tests.simulation.memory_log import MemoryLog, World
 from tests.stream.script import policy
-from worker.messages import Claim
 from worker.stream.log import Committed, Record
 from worker.stream.log_follower import DecidedBatch
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.policy import ReplayPoint
-from worker.topics import PAGES
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decisions
 

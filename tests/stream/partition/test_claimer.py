@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from crawler_plugin.wire.messages import Batch, Claim, decode
 from tests.columns import claims_of
 from tests.simulation.memory_log import MemoryLog, World
 from tests.stream.partition.taken import claiming, decided, record
@@ -16,7 +17,6 @@ from tests.stream.script import (
     policy,
 )
 from worker.fingerprint.scoped import DOUBTED, TEMPLATE
-from worker.messages import Batch, Claim, decode
 from worker.stream.partition.claimer import Claimer
 from worker.stream.partition.owned import OwnedPartition
 

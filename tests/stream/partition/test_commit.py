@@ -7,6 +7,9 @@ from typing import Final
 import msgspec
 import pytest
 
+from crawler_plugin.wire.messages import Hit, PageMeta, text_headers
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS
 from tests.simulation.memory_log import in_memory
 from tests.simulation.schedule import SCHEME
 from tests.stream.script import (
@@ -19,13 +22,10 @@ from tests.stream.script import (
     claim,
     policy,
 )
-from worker.messages import Hit, PageMeta, text_headers
-from worker.outcomes import VerdictRecord
 from worker.stream.log import Output, Record
 from worker.stream.partition.commit import OVERSIZE, outputs_of
 from worker.stream.policy import MAX_URL_BYTES
 from worker.stream.states import PartitionState
-from worker.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS
 from worker.verdict.decide import Decision
 
 META: Final = PageMeta(url="http://a/#top", status=200, fetched=1234, spider="news", job="7")

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import Claim, Headers, PageMeta
+from crawler_plugin.wire.topics import DAY_MS
 from tests.pool import tasks
-from worker.errors import PageError
 from worker.fingerprint.fingerprinted import Fingerprinted
-from worker.messages import Claim, Headers, PageMeta
 from worker.pool.process_pool import PAGES_AHEAD, ProcessPool
 from worker.stream.log import Record
 from worker.stream.partition.fingerprint_pool import FingerprintPool, Source
 from worker.stream.partition.record_sizes import largest_output
 from worker.stream.policy import MAX_URL_BYTES
-from worker.topics import DAY_MS
 
 PATIENCE = 60.0
 MOST_BYTES = 20_000

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.errors import Refused, UsageError
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, PAGES
 from tests.columns import pending
 from tests.simulation.memory_log import MemoryLog
 from tests.stream.partition.taken import Taken, claiming, decided, record
@@ -25,14 +27,12 @@ from tests.stream.script import (
     claim,
     write,
 )
-from worker.errors import Refused, UsageError
 from worker.stream.log import Committed, NotYet
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.partition.record_sizes import record_bytes
 from worker.stream.policy import ReplayPoint
 from worker.stream.states import PartitionState
-from worker.topics import ANSWERS, FINGERPRINTS, PAGES
 
 A: Final = Page("http://a/", 0b000)
 B: Final = Page("http://b/", 0b111)

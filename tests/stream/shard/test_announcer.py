@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from crawler_plugin.wire.outcomes import SurvivorFinding
+from crawler_plugin.wire.topics import FINDINGS
 from tests.simulation.memory_log import MemoryLog, World
 from tests.simulation.plain_index import PlainIndex
 from tests.stream.script import Listener, policy
 from worker.fingerprint.near import SimHashNear
-from worker.outcomes import SurvivorFinding
 from worker.stream.shard.announcer import Announcer
 from worker.stream.shard.live import LiveShard, Standing
-from worker.topics import FINDINGS
 
 FOUND = SurvivorFinding(kind="soft-404", url="http://a.example/", order=(1, 2), copies=9, places=8)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from crawler_plugin.wire.messages import Block, decode
+from crawler_plugin.wire.topics import INDEX
 from tests.simulation.memory_log import OnItsWay
 from tests.stream.script import (
     ANSWER,
@@ -18,8 +20,6 @@ from tests.stream.script import (
     Page,
     Stage,
 )
-from worker.messages import Block, decode
-from worker.topics import INDEX
 
 A: Final = Page("http://a/", 0b000)
 COPY_OF_A: Final = Page("http://copy/", 0b000)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from crawler_plugin.wire.messages import Claim, Order
+from crawler_plugin.wire.outcomes import SurvivorFinding
 from tests.columns import answer_of
 from tests.stream.script import COMMIT, FLUSH, Listener, Page, Stage, claim
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.messages import Claim, Order
-from worker.outcomes import SurvivorFinding
 from worker.stream.shard.hints import LONGEST_URL, MOST_WAITING, Hints
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decisions, decide

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import Block, decode, encode
+from crawler_plugin.wire.topics import INDEX
 from tests.index.logs import DecidedLog, decided_logs, plain_log
 from tests.stream.pair import ONE, OTHER, Pair
 from tests.stream.script import ANSWER, COMMIT, FLUSH, Page
-from worker.errors import Refused
 from worker.index.blocks import cover
-from worker.messages import Block, decode, encode
 from worker.stream.log import Role
 from worker.stream.policy import ReplayPoint
 from worker.stream.shard.index_follower import GrowingCover
-from worker.topics import INDEX
 
 A, B = Page("http://a/", 0b000), Page("http://b/", 0b111)
 

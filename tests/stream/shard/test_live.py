@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.messages import SAME_TEXT, Answer, Claim
 from tests.columns import hits_of, pending, seen_of, void_of
 from tests.simulation.plain_index import PlainIndex
 from tests.simulation.schedule import SCHEME
@@ -16,7 +17,6 @@ from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.index.blocks import cover, suspects_of, unpack
 from worker.index.shard import Shard
-from worker.messages import SAME_TEXT, Answer, Claim
 from worker.stream.log_follower import DecidedBatch
 from worker.stream.policy import ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from crawler_plugin.wire.errors import Refused
 from tests.stream.script import COMMIT, FLUSH, Page, Stage
 from worker.compose.parts import new_index
 from worker.config import load_settings
-from worker.errors import Refused
 from worker.stream.resources import WorkerResources
 from worker.stream.shard.memory_limit import MIB, MemoryLimit, OverMemoryLimit, expected_bytes
 

@@ -7,11 +7,12 @@ from itertools import count
 import msgspec
 import pytest
 
+from crawler_plugin.wire.errors import Refused, Unavailable
+from crawler_plugin.wire.messages import Block, decode, encode
+from crawler_plugin.wire.topics import ANSWERS, INDEX
 from tests.columns import hits_of
 from tests.simulation.memory_log import MemoryLog
 from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, Listener, Page, Stage
-from worker.errors import Refused, Unavailable
-from worker.messages import Block, decode, encode
 from worker.stream.barrier import Ends
 from worker.stream.log import Bounds, Sent
 from worker.stream.log_follower import Follower
@@ -19,7 +20,6 @@ from worker.stream.resources import WorkerResources
 from worker.stream.shard.memory_limit import MemoryLimit
 from worker.stream.shard.owned import OwnedShard
 from worker.stream.states import ShardState
-from worker.topics import ANSWERS, INDEX
 
 A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://c/", 0b111)
 

@@ -7,6 +7,9 @@ from typing import Final
 import msgspec
 import pytest
 
+from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.messages import Block, decode, encode
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX
 from tests.simulation.memory_log import MemoryLog, World
 from tests.simulation.schedule import SCHEME
 from tests.stream.script import (
@@ -27,14 +30,11 @@ from tests.stream.script import (
     Stage,
     policy,
 )
-from worker.errors import Refused
 from worker.fingerprint.scheme import Scheme
-from worker.messages import Block, decode, encode
 from worker.stream.policy import SCHEME_HEADER, Policy, ReplayPoint
 from worker.stream.shard.expiry_clocks import Clocks
 from worker.stream.shard.live import LiveShard, Standing
 from worker.stream.shard.restore import Restoration, Restored
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX
 
 PAGES: Final = [Page(f"http://{n}/", fingerprint=0b111 << 3 * (n % 9), fetched=10 * n) for n in range(12)]
 P, Q, R, S, T, U = PAGES[:6]

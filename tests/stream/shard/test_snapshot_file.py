@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from crawler_plugin.wire.messages import Block
 from tests.index.logs import SCHEME, DecidedLog, plain_log
 from tests.stream.script import policy
 from worker.index.entries import Entries
 from worker.index.urls import Group, UrlRun, pack_group, pack_urls
-from worker.messages import Block
 from worker.stream.shard import snapshot_file
 from worker.stream.shard.expiry_clocks import Clocks
 from worker.stream.shard.live import Frozen, Standing

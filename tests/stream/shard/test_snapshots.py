@@ -12,6 +12,8 @@ from typing import Any, Final, Self
 
 import pytest
 
+from crawler_plugin.wire.messages import Block, decode, encode
+from crawler_plugin.wire.topics import FINGERPRINTS, INDEX
 from tests.operations.test_repair import everybody_dies, repair
 from tests.simulation.memory_log import MemoryLog
 from tests.simulation.schedule import SCHEME
@@ -32,13 +34,11 @@ from tests.stream.script import (
 from worker.index.blocks import Header, pack
 from worker.index.entries import Entries
 from worker.index.shard import Shard
-from worker.messages import Block, decode, encode
 from worker.stream.resources import WorkerResources, at_once
 from worker.stream.shard.live import Standing
 from worker.stream.shard.restore import Restoration
 from worker.stream.shard.snapshot_file import Abandoned, SnapshotFile
 from worker.stream.shard.snapshots import SnapshotFolder, landed, mark_of
-from worker.topics import FINGERPRINTS, INDEX
 
 PAGES: Final = [Page(f"http://{n}/", fingerprint=0b111 << 3 * (n % 9), fetched=10 * n) for n in range(12)]
 P, Q, R, S, T, U = PAGES[:6]

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.urls import canonical_url
 from worker.evaluate.labels.labelled import Document, Field, Labelled, Pair, read_objects, url_of
 from worker.page.canonical import canonical_link
-from worker.urls import canonical_url
 
 CLASS: Final = "canonical"
 

@@ -17,10 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.urls import canonical_url
 from worker.evaluate.labels.lines import Problems, lines
-from worker.messages import PageMeta
-from worker.urls import canonical_url
 
 Field = Literal["text", "html"]
 Label = Literal[0, 1] | None

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO, Final, cast
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 
 SHOWN: Final = 20
 """Problems of one file that are listed; of more only the number is told."""

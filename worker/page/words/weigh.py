@@ -17,7 +17,7 @@ from typing import Final, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 
 SCALE: Final = 1 << 16
 """The integer that stands for weight 1. Sums stay below 2**63 up to 10**13 tokens of tf, or of tf-idf with idf 10."""

@@ -10,12 +10,12 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.moments import since_1970
+from crawler_plugin.wire.urls import url_of_id, without_userinfo
 from worker.local.page import FetchedPage
-from worker.moments import since_1970
 from worker.page.decode import UndecodableError, decode
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
-from worker.urls import url_of_id, without_userinfo
 
 GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     "url": (

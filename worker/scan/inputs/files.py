@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.media_types import kind_of_text
 from worker.local.page import FetchedPage
-from worker.media_types import kind_of_text
 from worker.scan.inputs.fields import file_url
 from worker.scan.inputs.kind import Kind
 from worker.scan.inputs.mhtml import saved_page

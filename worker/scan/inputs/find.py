@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.files import FilePage, PageFiles
 from worker.scan.inputs.kind import contradiction, kind_of

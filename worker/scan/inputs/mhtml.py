@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
-from worker.media_types import kind_of_type
+from crawler_plugin.wire.media_types import kind_of_type
 from worker.scan.inputs.fields import milliseconds
 from worker.scan.inputs.headers import Headers, headers_at
 

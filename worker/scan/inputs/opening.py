@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from stat import S_ISREG
 from typing import Any, BinaryIO, Final, NamedTuple, cast
 
+from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker import DISTRIBUTION
-from worker.errors import Unavailable, UsageError
 
 _USERINFO: Final = re.compile(r"//[^/?#@\s]*@")
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)

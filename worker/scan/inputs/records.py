@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from crawler_plugin.wire.urls import without_userinfo
 from worker.local.page import FetchedPage
-from worker.urls import without_userinfo
 
 
 class RecordPlace(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import IO, Final
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.page.labels import codec_of
 from worker.scan.inputs.unpacking import UnpackedPiece
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, Final, cast
 
-from worker.errors import Unavailable
+from crawler_plugin.wire.errors import Unavailable
 from worker.scan.inputs.opening import DamagedFile, Reading, StoredFile, failing, printable
 
 ZIP_STARTS: Final = (b"PK\x03\x04", b"PK\x05\x06")

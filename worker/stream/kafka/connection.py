@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka import errors
 
-from worker.errors import Unavailable, UsageError
-from worker.kafka_client.connection import (
+from crawler_plugin.wire.errors import Unavailable, UsageError
+from crawler_plugin.wire.kafka_client.connection import (
     BOOTSTRAP_TIMEOUT_MS,
     LOGIN_ERRORS,
     RECONNECT_BACKOFF_MAX_MS,
     complaints,
     require_crc32c,
 )
-from worker.kafka_client.msk import require_aws_credentials
-from worker.kafka_client.private import AttentiveClient, login_failures
-from worker.kafka_client.tls import tls_context
-from worker.kafka_client.token_sources import OAUTH_OPTIONS
-from worker.kafka_client.tokens import TokenProvider, token_provider
+from crawler_plugin.wire.kafka_client.msk import require_aws_credentials
+from crawler_plugin.wire.kafka_client.private import AttentiveClient, login_failures
+from crawler_plugin.wire.kafka_client.tls import tls_context
+from crawler_plugin.wire.kafka_client.token_sources import OAUTH_OPTIONS
+from crawler_plugin.wire.kafka_client.tokens import TokenProvider, token_provider
 
 if TYPE_CHECKING:
     from worker.config import KafkaSettings

@@ -8,7 +8,7 @@ from typing import Final
 
 from kafka import errors
 
-from worker.errors import Refused, Stop, Unavailable, UsageError
+from crawler_plugin.wire.errors import Refused, Stop, Unavailable, UsageError
 
 TOO_LARGE: Final = (errors.MessageSizeTooLargeError, errors.RecordListTooLargeError)
 REFUSALS: Final = (

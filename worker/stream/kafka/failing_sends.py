@@ -8,7 +8,7 @@ from typing import Final
 
 from kafka import errors
 
-from worker.errors import Stop, Unavailable
+from crawler_plugin.wire.errors import Stop, Unavailable
 from worker.stream.kafka.errors import REFUSALS, as_stop
 
 LEAST_FAILURES: Final = 3

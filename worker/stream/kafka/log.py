@@ -9,17 +9,9 @@ from typing import Any, Final
 
 from kafka import KafkaConsumer, TopicPartition, errors
 
-from worker.errors import Unavailable
-from worker.messages import Headers
-from worker.stream.kafka.connection import Options, check_login, reaching
-from worker.stream.kafka.errors import as_stop, speaking, while_away
-from worker.stream.kafka.fetches import Fetches
-from worker.stream.kafka.group.assignors import TwoHolders
-from worker.stream.kafka.group.membership import KafkaPages, KafkaShards
-from worker.stream.kafka.producers import Appender, Job, KafkaTicket, TransactionTicket, Transactor
-from worker.stream.kafka.unpacking import unpack_bounded
-from worker.stream.log import Bounds, Committed, Log, Membership, Output, Reader, Record, Role
-from worker.topics import (
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.topics import (
     ANSWERS,
     FINGERPRINTS,
     INDEX,
@@ -29,6 +21,14 @@ from worker.topics import (
     group_names,
     topic_name,
 )
+from worker.stream.kafka.connection import Options, check_login, reaching
+from worker.stream.kafka.errors import as_stop, speaking, while_away
+from worker.stream.kafka.fetches import Fetches
+from worker.stream.kafka.group.assignors import TwoHolders
+from worker.stream.kafka.group.membership import KafkaPages, KafkaShards
+from worker.stream.kafka.producers import Appender, Job, KafkaTicket, TransactionTicket, Transactor
+from worker.stream.kafka.unpacking import unpack_bounded
+from worker.stream.log import Bounds, Committed, Log, Membership, Output, Reader, Record, Role
 
 Offsets = Mapping[TopicPartition, int]
 

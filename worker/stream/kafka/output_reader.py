@@ -9,11 +9,11 @@ from typing import Any, Final, Self, TypeAlias
 
 from kafka import KafkaConsumer, TopicPartition
 
-from worker.errors import Unavailable, UnreadableRecord
-from worker.messages import PageMeta, text_headers
-from worker.outcomes import JobMark, VerdictRecord
+from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
+from crawler_plugin.wire.messages import PageMeta, text_headers
+from crawler_plugin.wire.outcomes import JobMark, VerdictRecord
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, JOBS, PAGES, VERDICTS, topic_name
 from worker.stream.kafka.connection import Options, reaching
-from worker.topics import DEAD_LETTERS, DEDUPLICATED, JOBS, PAGES, VERDICTS, topic_name
 
 OUTPUTS: Final = (DEDUPLICATED, VERDICTS, DEAD_LETTERS)
 PATIENCE_SECONDS: Final = 60.0

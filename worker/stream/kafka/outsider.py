@@ -10,15 +10,15 @@ from typing import Any, Final, Self
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition, errors
 from kafka.structs import OffsetAndMetadata
 
-from worker.errors import Refused, Unavailable
-from worker.messages import Headers, text_headers
-from worker.outcomes import VerdictRecord
+from crawler_plugin.wire.errors import Refused, Unavailable
+from crawler_plugin.wire.messages import Headers, text_headers
+from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.topics import DEAD_LETTERS, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS, group_names, topic_name
 from worker.stream.kafka.connection import Options, reaching
 from worker.stream.kafka.errors import while_away
 from worker.stream.kafka.log import KafkaReader, bounds_of
 from worker.stream.kafka.producers import Appender
 from worker.stream.log import Bounds, Committed, NotYet, Sent
-from worker.topics import DEAD_LETTERS, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS, group_names, topic_name
 
 DELIVERY_SECONDS: Final = 30.0
 ASK_TIMEOUT_MS: Final = 10_000

@@ -1,7 +1,7 @@
 """Parts of kafka-python without a public name that only workers need: of consumers, transactions and record batches.
 
-What the plugin needs as well stands in ``worker.kafka_client.private``. ``tests/kafka_client/parts.py`` lists what
-must be there.
+What the plugin needs as well stands in ``crawler_plugin.wire.kafka_client.private``.
+``tests/wire/kafka_client/parts.py`` lists what must be there.
 """
 
 from __future__ import annotations

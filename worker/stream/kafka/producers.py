@@ -18,13 +18,13 @@ from typing import Any, Final, Protocol
 from kafka import KafkaProducer, TopicPartition, errors
 from kafka.structs import OffsetAndMetadata
 
-from worker.kafka_client.private import cut_off
-from worker.messages import Headers
+from crawler_plugin.wire.kafka_client.private import cut_off
+from crawler_plugin.wire.messages import Headers
+from crawler_plugin.wire.topics import PAGES, topic_name
 from worker.stream.kafka.connection import Options
 from worker.stream.kafka.failing_sends import Failures
 from worker.stream.kafka.private import transactions_of, wake
 from worker.stream.log import Committed, Membership, Output, Sent
-from worker.topics import PAGES, topic_name
 
 BATCH_BYTES: Final = 1 << 20
 """kafka-python's 16 KiB would make a request of every page."""

@@ -7,10 +7,10 @@ from typing import Final
 
 from kafka import KafkaProducer
 
-from worker.messages import PageMeta
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.topics import PAGES, topic_name
+from crawler_plugin.wire.urls import canonical_url, without_userinfo
 from worker.stream.kafka.connection import Options, reaching
-from worker.topics import PAGES, topic_name
-from worker.urls import canonical_url, without_userinfo
 
 OUTSTANDING: Final = 2000
 """Pages that may wait for the broker at a time: kafka-python's own buffer has no bound."""

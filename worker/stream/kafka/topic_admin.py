@@ -1,4 +1,4 @@
-"""Makes the topics on the broker as ``worker.topics`` says, and compares them with it.
+"""Makes the topics on the broker as ``crawler_plugin.wire.topics`` says, and compares them with it.
 
 The number of partitions is never changed: the order of claims and the shards of the index depend on it.
 """
@@ -14,9 +14,9 @@ from typing import Any, Final
 from kafka import KafkaAdminClient, errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from worker.errors import Unavailable, UsageError
+from crawler_plugin.wire.errors import Unavailable, UsageError
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, INDEX_STANDBY, TopicSpec
 from worker.stream.kafka.connection import Options, reaching
-from worker.topics import ANSWERS, FINGERPRINTS, INDEX, INDEX_STANDBY, TopicSpec
 
 MISSING: Final = "missing"
 PARTITIONS: Final = "partitions"

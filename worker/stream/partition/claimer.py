@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from worker.messages import Claim, encode
+from crawler_plugin.wire.messages import Claim, encode
+from crawler_plugin.wire.topics import FINGERPRINTS
 from worker.stream.log import Log, Sent, Ticket
 from worker.stream.log_follower import DecidedBatch, LogSubscriber
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.policy import SCHEME_HEADER, Policy
-from worker.topics import FINGERPRINTS
 from worker.verdict.claims import Claims
 from worker.verdict.titles_of_texts import TitlesOfTexts
 

@@ -7,17 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from worker.errors import UnreadableRecord
-from worker.messages import PageMeta
-from worker.outcomes import NO_PAGE_HEADER, VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.errors import UnreadableRecord
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
+from crawler_plugin.wire.urls import canonical_url, without_userinfo
 from worker.stream.log import Committed, Log, Output, Record, Sent, Ticket
 from worker.stream.observer import Observer
 from worker.stream.partition.owned import OwnedPartition
 from worker.stream.partition.record_sizes import in_short, record_bytes, reference
 from worker.stream.policy import Note, Policy, ReplayPoint
 from worker.stream.states import PartitionState
-from worker.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
-from worker.urls import canonical_url, without_userinfo
 from worker.verdict.decide import DEAD, DUPLICATE, Decision
 
 OVERSIZE: Final = "oversize"

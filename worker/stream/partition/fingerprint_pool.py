@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from worker.errors import PageError, UnreadableRecord
+from crawler_plugin.wire.errors import PageError, UnreadableRecord
+from crawler_plugin.wire.messages import MOST_STATUS, Claim, PageMeta
+from crawler_plugin.wire.urls import canonical_url
 from worker.fingerprint.fingerprinted import Fingerprinted
-from worker.messages import MOST_STATUS, Claim, PageMeta
 from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Record
 from worker.stream.partition.commit import OVERSIZE
 from worker.stream.partition.record_sizes import MAX_DETAIL, largest_output
 from worker.stream.partition.scopes import ScopeOf, everywhere
 from worker.stream.policy import MAX_URL_BYTES
-from worker.urls import canonical_url
 from worker.verdict.clock import bounded_clock
 
 BAD_HEADERS: Final = "bad-headers"

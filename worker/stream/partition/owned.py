@@ -8,8 +8,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from worker.errors import Refused, UsageError
-from worker.messages import Claim
+from crawler_plugin.wire.errors import Refused, UsageError
+from crawler_plugin.wire.messages import Claim
+from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, PAGES
 from worker.stream.log import Committed, Log, Record
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.observer import Observer
@@ -17,7 +18,6 @@ from worker.stream.partition.record_sizes import record_bytes
 from worker.stream.policy import NOTHING, Note, ReplayPoint
 from worker.stream.replay import readable_point
 from worker.stream.states import PARTITION_MOVES, PartitionState, moved
-from worker.topics import ANSWERS, FINGERPRINTS, PAGES
 from worker.verdict.decide import DEAD, Decision
 
 SKIPPED: Final = "skipped"

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from crawler_plugin.wire.messages import Headers
 from worker.fingerprint.hashing import hash_bytes
-from worker.messages import Headers
 from worker.sites import host_of, site_of
 
 ALL_PAGES: Final = 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from worker.outcomes import SUSPECT, SurvivorFinding
+from crawler_plugin.wire.outcomes import SUSPECT, SurvivorFinding
+from crawler_plugin.wire.topics import FINDINGS
 from worker.stream.log import Log, Sent, Ticket
 from worker.stream.observer import Observer
 from worker.stream.shard.live import LiveShard
-from worker.topics import FINDINGS
 
 
 @dataclass(eq=False)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from crawler_plugin.wire.messages import Block, encode
+from crawler_plugin.wire.topics import INDEX
 from worker.index.blocks import tombstones
-from worker.messages import Block, encode
 from worker.stream.log import Log, Sent, Ticket
 from worker.stream.observer import Observer
 from worker.stream.policy import SCHEME_HEADER, ReplayPoint
 from worker.stream.shard.live import NEVER, LiveShard
-from worker.topics import INDEX
 
 
 class Flight(NamedTuple):

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from worker.messages import Order
+from crawler_plugin.wire.messages import Order
 
 NONE_BEFORE: Final = -1
 """Less than the offset of any batch."""

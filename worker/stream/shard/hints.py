@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, Protocol
 
-from worker.messages import Order
-from worker.outcomes import SurvivorFinding
+from crawler_plugin.wire.messages import Order
+from crawler_plugin.wire.outcomes import SurvivorFinding
 from worker.stream.observer import ContainedErrors, Observer
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decisions

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from worker.errors import Unavailable, UnreadableRecord
+from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
+from crawler_plugin.wire.messages import Block
+from crawler_plugin.wire.topics import INDEX
 from worker.index.blocks import suspects_of, unpack
-from worker.messages import Block
 from worker.stream.log import Log, Reader, Record
 from worker.stream.observer import Observer
 from worker.stream.policy import ReplayPoint
 from worker.stream.shard.block_writer import BlockWriter
 from worker.stream.shard.live import LiveShard
 from worker.stream.shard.restore import read_block
-from worker.topics import INDEX
 
 
 class Span(NamedTuple):

@@ -11,12 +11,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler_plugin.wire.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Block, Order
 from worker.fingerprint.hashing import hash_bytes
 from worker.index.blocks import Header, pack
 from worker.index.entries import OPTIONAL, Entries, Survivor
 from worker.index.in_batch import void_claims
 from worker.index.queries import Queries
-from worker.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Block, Order
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, Protocol
 
-from worker.errors import Refused
+from crawler_plugin.wire.errors import Refused
 
 MIB: Final = 1 << 20
 _COLUMNS_BYTES: Final = 32

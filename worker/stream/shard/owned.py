@@ -8,8 +8,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from worker.errors import Refused, Unavailable, UnreadableRecord
-from worker.messages import Answer, encode
+from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord
+from crawler_plugin.wire.messages import Answer, encode
+from crawler_plugin.wire.topics import ANSWERS, INDEX
 from worker.stream.barrier import Ends, refuse_poisoned
 from worker.stream.log import Log, Role, Sent, Ticket
 from worker.stream.log_follower import Follower
@@ -23,7 +24,6 @@ from worker.stream.shard.live import IndexFactory, LiveShard
 from worker.stream.shard.restore import Restoration
 from worker.stream.shard.snapshots import SnapshotWriter
 from worker.stream.states import SHARD_MOVES, ShardState, moved
-from worker.topics import ANSWERS, INDEX
 
 _log = logging.getLogger(__name__)
 

@@ -10,10 +10,11 @@ from functools import partial
 from operator import methodcaller
 from typing import Final, NamedTuple
 
-from worker.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import Block, decode
+from crawler_plugin.wire.topics import INDEX
 from worker.index.blocks import Cover, cover
 from worker.index.entries import Entries
-from worker.messages import Block, decode
 from worker.stream.log import Log, Record
 from worker.stream.observer import Observer
 from worker.stream.policy import BRIDGE_HEADER, Policy, ReplayPoint, other_scheme
@@ -24,7 +25,6 @@ from worker.stream.shard.live import Index, IndexFactory, LiveShard, Standing
 from worker.stream.shard.memory_limit import OverMemoryLimit
 from worker.stream.shard.snapshot_file import SnapshotDamaged
 from worker.stream.shard.snapshots import refuse
-from worker.topics import INDEX
 from worker.verdict.suspects import LONG_AGO
 
 _WAIT: Final = 0.005

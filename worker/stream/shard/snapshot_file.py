@@ -21,9 +21,9 @@ from typing import Any, BinaryIO, Final
 import msgspec
 import numpy as np
 
+from crawler_plugin.wire.messages import Block
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.index.urls import Group, UrlRun, groups_of, pack_group
-from worker.messages import Block
 
 _MAGIC: Final = b"DEDUPSN1"
 _FRAME: Final = struct.Struct("<QI")

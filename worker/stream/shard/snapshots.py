@@ -15,15 +15,15 @@ from typing import Any, Final
 
 import xxhash
 
-from worker.errors import Refused, Unavailable, UnreadableRecord
-from worker.messages import Block, decode
+from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord
+from crawler_plugin.wire.messages import Block, decode
+from crawler_plugin.wire.topics import FINGERPRINTS, INDEX, topic_name
 from worker.stream.log import Log, read_to_end
 from worker.stream.policy import Policy
 from worker.stream.shard import snapshot_file
 from worker.stream.shard.block_writer import BlockWriter
 from worker.stream.shard.live import Frozen, LiveShard
 from worker.stream.shard.snapshot_file import Abandoned, Snapshot, SnapshotDamaged, SnapshotFile
-from worker.topics import FINGERPRINTS, INDEX, topic_name
 
 _TRIES: Final = 10
 """How often, for up to a second each time, a record is looked for that should be there."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.scan.inputs.written import MOST, archive_of, broken_of, content_of, csv_of, pages_of, put, rows, url
-from worker.errors import UsageError
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
 
 HEADER = b"url,html\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.scan.inputs.written import archive_of, broken_of, html, jsonl, pages_of, put, rows, url
-from worker.errors import UsageError
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
 
 GOOD = jsonl(rows(3))

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from crawler_plugin.wire.errors import UsageError
 from tests.scan.inputs.written import (
     archive_of,
     broken_of,
@@ -21,7 +22,6 @@ from tests.scan.inputs.written import (
     url,
     with_codec,
 )
-from worker.errors import UsageError
 from worker.scan.survivors import refuse_unwritable
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from crawler_plugin.wire.topics import PAGES
 from tests.waiting import wait_for
 from worker.stream.kafka.group.membership import KafkaPages
-from worker.topics import PAGES
 
 PARTITIONS: Final = 4
 SHARDS: Final = 8

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from crawler_plugin.wire.topics import topic_specs
 from tests.stream.kafka.group.alone import PARTITIONS, Alone
 from worker.config import KafkaSettings
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import create_topics
-from worker.topics import topic_specs
 
 
 @pytest.fixture

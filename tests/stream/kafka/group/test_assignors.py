@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from crawler_plugin.wire.topics import INDEX, INDEX_STANDBY, topic_specs
 from tests.waiting import wait_for
 from worker.config import KafkaSettings
 from worker.stream.kafka.connection import client_options
@@ -14,7 +15,6 @@ from worker.stream.kafka.group.assignors import TwoHolders
 from worker.stream.kafka.group.membership import KafkaShards
 from worker.stream.kafka.topic_admin import create_topics
 from worker.stream.log import Held, Role, ShardsPolled
-from worker.topics import INDEX, INDEX_STANDBY, topic_specs
 
 pytestmark = pytest.mark.cluster
 

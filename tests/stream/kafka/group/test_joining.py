@@ -11,11 +11,11 @@ import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import NewPartitions
 
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.topics import PAGES
 from tests.stream.kafka.group.alone import PARTITIONS, Alone, until
-from worker.errors import Unavailable
 from worker.stream.kafka.group import membership
 from worker.stream.log import Committed, NotYet
-from worker.topics import PAGES
 
 pytestmark = pytest.mark.cluster
 

@@ -8,10 +8,10 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import MemberToRemove
 
+from crawler_plugin.wire.topics import INDEX, PAGES
 from tests.stream.kafka.group.alone import MOST_BYTES, PARTITIONS, SHARDS, TIMING, until
 from worker.stream.kafka.group.membership import SHARDS_SECONDS, KafkaPages, KafkaShards
 from worker.stream.log import Held
-from worker.topics import INDEX, PAGES
 
 pytestmark = pytest.mark.cluster
 

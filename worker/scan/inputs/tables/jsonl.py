@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, cast
 
 import msgspec
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.scan.inputs.fields import Chosen, Fields, columns_of
 from worker.scan.inputs.opening import DamagedFile, StoredFile
 from worker.scan.inputs.packed_file import PackedFile, SupportsWrite

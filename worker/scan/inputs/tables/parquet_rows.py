@@ -8,7 +8,7 @@ from itertools import compress, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 from worker.scan.inputs.fields import EITHER, Chosen, Fields
 from worker.scan.inputs.opening import DamagedFile, Reading, StoredFile, failing, needs
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
+from crawler_plugin.wire.media_types import essence, kind_of_type
+from crawler_plugin.wire.urls import without_userinfo
 from worker.local.page import FetchedPage
-from worker.media_types import essence, kind_of_type
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.packed_file import PackedFile
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
@@ -17,7 +18,6 @@ from worker.scan.inputs.warc.http_response import HttpResponse, body_of, http_re
 from worker.scan.inputs.warc.kept_records import KeptRecords
 from worker.scan.inputs.warc.record_search import FoundRecord, records_of
 from worker.scan.inputs.warc.web_record import RecordForm, WebRecord
-from worker.urls import without_userinfo
 
 _NO_PAGES: Final = ("text/css", "text/javascript", "text/calendar", "text/dns")
 """Text that no page consists of."""

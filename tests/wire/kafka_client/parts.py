@@ -43,7 +43,7 @@ OF_EVERYBODY: Final = (
     Part(Sender, "force_close"),
     Part(Sender, "wakeup"),
 )
-"""What ``worker.kafka_client.private`` touches."""
+"""What ``crawler_plugin.wire.kafka_client.private`` touches."""
 
 OF_WORKERS: Final = (
     Part(KafkaConsumer, "_coordinator"),

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from kafka.net.sasl import get_sasl_mechanism
 
-from worker.errors import UsageError
-from worker.kafka_client.msk import require_aws_credentials
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.kafka_client.msk import require_aws_credentials
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from crawler_plugin.wire import http_server
+from crawler_plugin.wire.http_server import BACKLOG, CLOSE_SECONDS, HEAD_BYTES, MOST_CONNECTIONS, HttpServer, Reply
 from tests.waiting import wait_for
-from worker.observe import http_server
-from worker.observe.http_server import BACKLOG, CLOSE_SECONDS, HEAD_BYTES, MOST_CONNECTIONS, HttpServer, Reply
 
 ASKED = b"GET /alive HTTP/1.1\r\nHost: x\r\n\r\n"
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nalive\n"

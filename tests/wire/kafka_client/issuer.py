@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, unquote
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from tests.kafka_client.certificates import certificate
+from tests.wire.kafka_client.certificates import certificate
 from worker.broker.configuration import HOST
 
 NAME: Final = "https://issuer.test"

@@ -15,14 +15,14 @@ from kafka.producer.sender import Sender
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from crawler_plugin.wire.kafka_client.private import AttentiveClient, cut_off, login_failures, make_admin, sent_together
+from crawler_plugin.wire.messages import PageMeta
 from tests.crawler_plugin.crawling import make_topic, records
-from tests.kafka_client.parts import OF_EVERYBODY, Part, lacking
 from tests.waiting import wait_for
+from tests.wire.kafka_client.parts import OF_EVERYBODY, Part, lacking
 from worker import DISTRIBUTION
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
-from worker.kafka_client.private import AttentiveClient, cut_off, login_failures, make_admin, sent_together
-from worker.messages import PageMeta
 
 DEADLINE_S = 60.0
 HEADERS = PageMeta(url="https://example.com/").to_headers()

@@ -1,6 +1,6 @@
 """What others read of what was found: verdicts, marks of jobs and findings as JSON, dead letters by their headers.
 
-``worker.messages`` says on which topic each travels, and under which key.
+``crawler_plugin.wire.messages`` says on which topic each travels, and under which key.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from typing import ClassVar, Final, Literal, Self
 
 import msgspec
 
-from worker.errors import UnreadableRecord
-from worker.messages import Int64, Order
+from crawler_plugin.wire.errors import UnreadableRecord
+from crawler_plugin.wire.messages import Int64, Order
 
 
 class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
+from crawler_plugin.wire.urls import ALREADY, CANONICALIZATION, _spelled, _split, canonical_url, without_userinfo
 from tests.labelled import URL_TESTS
-from worker.urls import ALREADY, CANONICALIZATION, _spelled, _split, canonical_url, without_userinfo
 
 RECORDED: Final = {"url-1": "692cd464413412f0"}
 """Of each version of the rule, a digest of what it makes of ``odd_urls``: another one is another version."""

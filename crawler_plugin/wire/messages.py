@@ -1,5 +1,5 @@
 """What travels on each topic, as versioned values. A leaf: it imports nothing of this project but ``errors`` and
-``moments``. What is found, as others read it, has its form in ``worker.outcomes``.
+``moments``. What is found, as others read it, has its form in ``crawler_plugin.wire.outcomes``.
 
 ================  =======================================  ==========================================
 topic             key                                      value
@@ -29,8 +29,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from worker.errors import Refused, UnreadableRecord
-from worker.moments import since_1970
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.moments import since_1970
 
 Headers = Sequence[tuple[str, bytes]]
 Order = tuple[int, int]

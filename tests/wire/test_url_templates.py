@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.url_templates import Address, address_of
-from worker.urls import url_of_id
+from crawler_plugin.wire.url_templates import Address, address_of
+from crawler_plugin.wire.urls import url_of_id
 
 VARIABLES: Final = {
     "{number}": st.integers(0, 10**7).map(str).filter(lambda text: not re.fullmatch(r"(19|20)\d{4}(\d\d)?", text)),

@@ -8,9 +8,9 @@ import sys
 import pytest
 from kafka import KafkaAdminClient, errors
 
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.kafka_client.connection import LOGGER, Complaints, complaints, require_crc32c
 from worker.broker.ports import free_port
-from worker.errors import UsageError
-from worker.kafka_client.connection import LOGGER, Complaints, complaints, require_crc32c
 
 
 def test_crc32c_is_installed_here() -> None:

@@ -10,10 +10,10 @@ from typing import Final
 import pytest
 from kafka import errors
 
-from worker.errors import Unavailable
-from worker.kafka_client import tokens
-from worker.kafka_client.token_sources import TOKEN_COMMAND, TOKEN_FILE, Token
-from worker.kafka_client.tokens import RETRY_S, TokenProvider, token_provider
+from crawler_plugin.wire.errors import Unavailable
+from crawler_plugin.wire.kafka_client import tokens
+from crawler_plugin.wire.kafka_client.token_sources import TOKEN_COMMAND, TOKEN_FILE, Token
+from crawler_plugin.wire.kafka_client.tokens import RETRY_S, TokenProvider, token_provider
 
 AWAY: Final = Unavailable("the issuer is away; wait")
 

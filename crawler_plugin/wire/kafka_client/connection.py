@@ -11,7 +11,7 @@ from typing import Final
 
 from kafka import errors
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 
 BOOTSTRAP_TIMEOUT_MS: Final = 10_000
 """How long a client looks for a broker when it is made: kafka-python's own 30 s is too long to wait."""

@@ -25,8 +25,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
-from worker.errors import Stop, Unavailable, UsageError
-from worker.kafka_client.tls import tls_context
+from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
+from crawler_plugin.wire.kafka_client.tls import tls_context
 
 TIMEOUT_S: Final = 10.0
 """How long a command or a token endpoint may take. The client's network thread waits meanwhile, so not for long."""

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.columns import answer_of, batch_of
-from worker.errors import Refused, UnreadableRecord
-from worker.messages import (
+from crawler_plugin.wire.errors import Refused, UnreadableRecord
+from crawler_plugin.wire.messages import (
     COLUMN_WIDTHS,
     EVIDENCE_BYTES,
     NEAR_REASONS,
@@ -29,6 +28,7 @@ from worker.messages import (
     encode,
     text_headers,
 )
+from tests.columns import answer_of, batch_of
 
 U64 = st.integers(0, 2**64 - 1)
 I64 = st.integers(-(2**63), 2**63 - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from worker.errors import UsageError
+from crawler_plugin.wire.errors import UsageError
 
 NEEDED: Final = "AWS_MSK_IAM signs its login with AWS credentials, and "
 
@@ -22,7 +22,7 @@ def require_aws_credentials() -> None:
         from botocore.exceptions import BotoCoreError
         from botocore.session import Session
     except ImportError as error:
-        raise UsageError(f"{NEEDED}botocore is not installed: pip install 'crawl-dedup[msk]'") from error
+        raise UsageError(f"{NEEDED}botocore is not installed: pip install 'crawl-dedup-scrapy[msk]'") from error
     session = Session()
     try:
         credentials, region = session.get_credentials(), session.get_config_variable("region")

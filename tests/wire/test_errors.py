@@ -6,8 +6,17 @@ import re
 
 import pytest
 
-from worker import errors
-from worker.errors import UNEXPECTED, CheckFailed, PageError, Refused, Stop, Unavailable, UnreadableRecord, UsageError
+from crawler_plugin.wire import errors
+from crawler_plugin.wire.errors import (
+    UNEXPECTED,
+    CheckFailed,
+    PageError,
+    Refused,
+    Stop,
+    Unavailable,
+    UnreadableRecord,
+    UsageError,
+)
 
 
 @pytest.mark.parametrize(("kind", "code"), [(CheckFailed, 1), (UsageError, 2), (Unavailable, 3), (Refused, 4)])

@@ -12,8 +12,15 @@ from typing import Any, Final
 from kafka.errors import KafkaConnectionError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from worker.errors import Stop
-from worker.kafka_client.token_sources import SOURCES, TOKEN_FILE, Source, Token, token_extensions, token_source
+from crawler_plugin.wire.errors import Stop
+from crawler_plugin.wire.kafka_client.token_sources import (
+    SOURCES,
+    TOKEN_FILE,
+    Source,
+    Token,
+    token_extensions,
+    token_source,
+)
 
 RENEW_AT: Final = 0.8
 """Share of a token's time after which another one is asked for, as Kafka's own client does. A connection logs in again

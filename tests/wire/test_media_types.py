@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.media_types import Kind, begins_binary, essence, kind_of_text, kind_of_type, may_be_json
+from crawler_plugin.wire.media_types import Kind, begins_binary, essence, kind_of_text, kind_of_type, may_be_json
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def address_of(url: str) -> Address:
     """Host and template of a URL; of what is no URL the text itself is taken for a path."""
     try:
         parts = urlsplit(url[:_LONGEST])
-        # What stands for an id (worker.urls.url_of_id) has no host.
+        # What stands for an id (crawler_plugin.wire.urls.url_of_id) has no host.
         host = "" if parts.scheme == "record" else (parts.hostname or "")[:_LONGEST_HOST]
     except ValueError:
         return Address("", ("(no URL)",))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from worker.moments import since_1970
+from crawler_plugin.wire.moments import since_1970
 
 AT = 1_767_323_045_000
 

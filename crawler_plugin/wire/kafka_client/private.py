@@ -1,7 +1,7 @@
 """Parts of kafka-python that have no public name and that workers and the plugin cannot do without.
 
 Another version may lack them, so pyproject.toml bounds kafka-python to the minor versions with which the tests of this
-module have passed; ``tests/kafka_client/parts.py`` lists what must be there.
+module have passed; ``tests/wire/kafka_client/parts.py`` lists what must be there.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.errors import UnreadableRecord
-from worker.messages import PageMeta, text_headers
-from worker.outcomes import SOFT_404, JobMark, SurvivorFinding, VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.errors import UnreadableRecord
+from crawler_plugin.wire.messages import PageMeta, text_headers
+from crawler_plugin.wire.outcomes import SOFT_404, JobMark, SurvivorFinding, VerdictRecord, dead_letter_headers
 
 VERDICT = VerdictRecord(
     url="https://a.example/页",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from worker import topics
-from worker.topics import (
+from crawler_plugin.wire import topics
+from crawler_plugin.wire.topics import (
     DEAD_LETTERS,
     DEDUPLICATED,
     INDEX_STANDBY,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from worker.kafka_client.tls import tls_context
+from crawler_plugin.wire.kafka_client.tls import tls_context
 
 
 def test_a_context_checks_name_and_certificate_unless_it_is_told_not_to_check_the_name() -> None:

@@ -14,11 +14,9 @@ from typing import Any, Final
 
 import pytest
 
-from tests.kafka_client.issuer import CLIENT, SCOPE, SECRET, Issuer, issuer
-from worker.broker.ports import free_port
-from worker.errors import Unavailable, UsageError
-from worker.kafka_client import token_sources
-from worker.kafka_client.token_sources import (
+from crawler_plugin.wire.errors import Unavailable, UsageError
+from crawler_plugin.wire.kafka_client import token_sources
+from crawler_plugin.wire.kafka_client.token_sources import (
     EXTENSIONS,
     HTTPS_URL,
     Token,
@@ -26,6 +24,8 @@ from worker.kafka_client.token_sources import (
     token_extensions,
     token_source,
 )
+from tests.wire.kafka_client.issuer import CLIENT, SCOPE, SECRET, Issuer, issuer
+from worker.broker.ports import free_port
 
 BARE: Final = "some~opaque.TOKEN+/=="
 BY_FILE: Final = {"sasl_oauth_token_file": "token"}
