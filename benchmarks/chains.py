@@ -14,7 +14,7 @@ from worker.evaluate.circumstances import machine
 from worker.evaluate.labels.labelled import META, Document, Field, read_documents
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter
-from worker.report.markup import percent
+from worker.results.report.markup import percent
 
 if TYPE_CHECKING:
     from worker.config import Settings

@@ -28,7 +28,7 @@ from kafka import KafkaAdminClient
 from benchmarks.handover import random_pages
 from benchmarks.index_topic import MILLION, fill
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import VERDICTS, group_names
 from worker.broker.configuration import AMPLE_HEAP_MB
 from worker.broker.server import LocalBroker
@@ -228,7 +228,7 @@ class _Crew:
             while not self._over.is_set():
                 found = reader.read(0.05)
                 now = time.monotonic()
-                self._seen += [(now, output.source[0]) for output in found if isinstance(output, VerdictRecord)]
+                self._seen += [(now, output.source[0]) for output in found if isinstance(output, Verdict)]
 
     def standstill(
         self, what: str, strike: Callable[[], None], living: dict[str, frozenset[int]], seconds: float

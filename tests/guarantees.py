@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from crawler_plugin.wire.messages import Batch, Order
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from tests.columns import claims_of
 from tests.oracle import Expected, Known, Near, verdicts
 
@@ -41,7 +41,7 @@ class Traces:
 
     log: list[tuple[int, Batch]]
     pages: set[Source]
-    verdicts: list[VerdictRecord]
+    verdicts: list[Verdict]
     dead: list[Source]
     passed: Counter[tuple[int, bytes | None]]
     scheme: bytes
@@ -52,7 +52,7 @@ class Traces:
     counted: frozenset[Source] = frozenset()
 
 
-def check_guarantees(traces: Traces) -> dict[Source, VerdictRecord | None]:
+def check_guarantees(traces: Traces) -> dict[Source, Verdict | None]:
     """The verdict of each page by its source, None for a dead letter.
 
     Raises:
@@ -66,9 +66,9 @@ def check_guarantees(traces: Traces) -> dict[Source, VerdictRecord | None]:
     return committed
 
 
-def check_accounts(traces: Traces, unread: frozenset[Source] = frozenset()) -> dict[Source, VerdictRecord | None]:
+def check_accounts(traces: Traces, unread: frozenset[Source] = frozenset()) -> dict[Source, Verdict | None]:
     """J4: pages in = unique + duplicate + refetch + dead letter, each once; ``unread`` ones leave nothing."""
-    committed: dict[Source, VerdictRecord | None] = {record.source: record for record in traces.verdicts}
+    committed: dict[Source, Verdict | None] = {record.source: record for record in traces.verdicts}
     committed |= dict.fromkeys(traces.dead)
     times = Counter(record.source for record in traces.verdicts) + Counter(traces.dead)
     if twice := [source for source, count in times.items() if count > 1]:
@@ -85,7 +85,7 @@ def check_accounts(traces: Traces, unread: frozenset[Source] = frozenset()) -> d
     return committed
 
 
-def check_verdicts(committed: dict[Source, VerdictRecord | None], expected: dict[Source, Expected]) -> None:
+def check_verdicts(committed: dict[Source, Verdict | None], expected: dict[Source, Expected]) -> None:
     """J5: what was committed is what the oracle says."""
     for source, record in committed.items():
         wanted = expected.get(source)
@@ -102,7 +102,7 @@ def check_verdicts(committed: dict[Source, VerdictRecord | None], expected: dict
             raise Violation(f"J5: {source} was committed as {found}, the oracle says {wanted}")
 
 
-def check_survivors(traces: Traces, committed: dict[Source, VerdictRecord | None]) -> None:
+def check_survivors(traces: Traces, committed: dict[Source, Verdict | None]) -> None:
     """J1 and J2, from the committed verdicts and the claims alone."""
     watermark = traces.known.watermark
     before: dict[int, int] = {}

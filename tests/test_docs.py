@@ -24,7 +24,7 @@ from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import FINISH_REASONS
 from crawler_plugin.wire import errors
 from crawler_plugin.wire.messages import PageMeta
-from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, JobMark, SurvivorFinding, VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, JobMark, SurvivorFinding, Verdict, dead_letter_headers
 from tests import docs
 from tests.docs import HANDBOOK, PAGES, PARTS, README, ROOT
 from worker import __version__
@@ -126,7 +126,7 @@ class TestTables:
         ("name", "fields"),
         [
             ("page-headers", PageMeta.__struct_fields__),
-            ("verdict-fields", VerdictRecord.__struct_fields__),
+            ("verdict-fields", Verdict.__struct_fields__),
             ("job-fields", JobMark.__struct_fields__),
             ("finding-fields", SurvivorFinding.__struct_fields__),
             ("dead-letter-headers", [header for header, _ in dead_letter_headers("", "", (0, 0))]),
@@ -134,7 +134,7 @@ class TestTables:
                 "verdict-headers",
                 [
                     header
-                    for header, _ in VerdictRecord(
+                    for header, _ in Verdict(
                         url="",
                         verdict="duplicate",
                         duplicate_of="",

@@ -25,7 +25,7 @@ FUNCTIONS: Final = {"compile", *WAYS}
 BOUNDED: Final = {
     "worker/page/words/segment.py _PIECE": "what its first branch reads in vain, its last one takes whole",
     "worker/scan/inputs/fields.py _MARKUP": "the first 4,096 characters of a value are searched",
-    "worker/report/differences_shown.py _EMPTY_LINES": "a run of 4,000 characters at most is shown",
+    "worker/results/report/differences_shown.py _EMPTY_LINES": "a run of 4,000 characters at most is shown",
     "worker/stream/shard/snapshots.py _OURS": "a name of a file has 255 bytes at most",
     "worker/compose/parts.py _USER_WORD": "a line of a dictionary that the operator wrote",
 }

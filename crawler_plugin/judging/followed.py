@@ -29,7 +29,7 @@ from crawler_plugin.record import Origin
 from crawler_plugin.running import Call
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
 from crawler_plugin.wire.kafka_client.connection import Complaints
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 
 Place: TypeAlias = tuple[int, int]
 """Partition and offset in ``pages``."""
@@ -165,5 +165,5 @@ def _read(value: bytes | None, headers: Mapping[str, bytes], *, is_dead: bool) -
         reason = headers["dedup-reason"].decode()
         told = dict.fromkeys(TOLD) | {"verdict": "dead", "reason": reason, "suspect": False}
         return (int(partition), int(offset)), None, told
-    record = VerdictRecord.decode(value)
+    record = Verdict.decode(value)
     return record.source, record.url, {name: getattr(record, name) for name in TOLD}

@@ -25,9 +25,10 @@ from crawler_plugin.running import Call, event_loop, outcome
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.wire.errors import Stop, UsageError
 from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.outcomes import Verdict
 
 if TYPE_CHECKING:
-    from worker.local import FetchedPage, Verdict
+    from worker.local import FetchedPage
     from worker.local.background import BackgroundJudge
 
 _OTHER_HEADERS: Final = ("status", "spider", "job")
@@ -157,7 +158,7 @@ def _fetched(page: PageRecord) -> FetchedPage:
 
 def _told(verdict: Verdict) -> Told:
     return {
-        "verdict": verdict.kind,
+        "verdict": verdict.verdict,
         "duplicate_of": verdict.duplicate_of,
         "distance": verdict.distance,
         "similarity": verdict.similarity,

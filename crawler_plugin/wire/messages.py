@@ -9,7 +9,7 @@ topic             key                                      value
 ``answers``       none                                     ``Answer`` in an envelope
 ``index``         16 random bytes                          ``Block`` in an envelope, or a tombstone
 ``deduplicated``  as on ``pages``                          as on ``pages``; verdict headers added
-``verdicts``      canonical URL                            ``VerdictRecord`` as JSON; whose page it is as headers
+``verdicts``      canonical URL                            ``Verdict`` as JSON; whose page it is as headers
 ``dead-letters``  as on ``pages``                          as on ``pages``; reason headers added
 ``jobs``          job, spider and run                      ``JobMark`` as JSON; job and spider as headers
 ``findings``      the survivor's URL                       ``SurvivorFinding`` as JSON; its kind as a header

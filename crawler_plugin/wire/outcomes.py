@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, Literal, Self
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, ClassVar, Final, Literal, Self
 
 import msgspec
 
 from crawler_plugin.wire.errors import UnreadableRecord
 from crawler_plugin.wire.messages import Int64, Order
+from crawler_plugin.wire.urls import canonical_url, without_userinfo
 
 
 class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,14 +39,46 @@ class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):
             raise UnreadableRecord(f"not a {cls.called}: {error}") from error
 
 
-class VerdictRecord(JsonRecord, frozen=True, kw_only=True):
-    """A record of ``verdicts``, as JSON. ``fingerprint`` is 16 hex digits; ``scheme`` is 16 hex digits.
+NOWHERE: Final = (-1, -1)
+"""The place of a page that stands on no topic."""
+ON_TOPIC: Final = (
+    "url",
+    "verdict",
+    "duplicate_of",
+    "distance",
+    "similarity",
+    "reason",
+    "fingerprint",
+    "order",
+    "source",
+    "fetched",
+    "scheme",
+    "url_as_given",
+    "spider",
+    "job",
+    "status",
+    "language",
+    "tokens",
+    "previous",
+    "changed",
+    "suspect",
+)
+"""Fields of a record of ``verdicts``."""
 
-    ``similarity`` is the estimated share of pairs of neighbouring words that the page and its original have in common,
-    0 to 1; None where nothing tells.
 
-    ``url_as_given``, ``spider``, ``job`` and ``status`` are what the crawler said of the page (``PageMeta``), None
-    where it said nothing. ``language`` is a label, empty where it is not known; ``tokens`` counts words of its text.
+class Verdict(JsonRecord, frozen=True, kw_only=True):
+    """What became of a page. ``encode`` and ``decode`` are those of the topic ``verdicts``, which has ``ON_TOPIC``.
+
+    ``verdict`` is ``unique``, ``duplicate``, ``refetch`` (near to an earlier fetch of the same URL), or ``dead``: the
+    page could not be read, and no later page is compared with it. ``url`` is the canonical one; of a dead page the one
+    that was given where that is none, and empty where it has none. ``reason`` is the rule that holds, or why the page
+    is dead, with a ``detail`` for people.
+
+    ``duplicate_of`` is the URL of the earlier survivor that the page is near to, for a refetch its own. ``distance`` is
+    the number of different bits between the two fingerprints, ``similarity`` the estimated share of pairs of
+    neighbouring words that the two have in common, 0 to 1; each is None where nothing tells. ``fingerprint`` is 16 hex
+    digits, None for a page of too few features. ``language`` is a label, empty where it is not known; ``tokens`` counts
+    words of its text.
 
     ``previous`` says whether the text is that of the latest survivor of this URL, and ``changed`` is the estimated
     share of the page's pairs of neighbouring words that are new, 0 to 1, None where nothing tells. Both are None where
@@ -51,21 +86,35 @@ class VerdictRecord(JsonRecord, frozen=True, kw_only=True):
 
     ``suspect`` says of a duplicate that its original was known to take a template whose titles all differ
     (``worker.verdict.suspects``): perhaps it is none. Whoever drops duplicates keeps it.
+
+    ``order`` is the place of its claim among all, ``source`` partition and offset in ``pages``, ``scheme`` 16 hex
+    digits for all that verdicts depend on. ``url_as_given``, ``fetched`` (milliseconds since 1970 UTC), ``spider``,
+    ``job`` and ``status`` are what the crawler said of the page (``PageMeta``), None where it said nothing.
+
+    What follows is on no topic. ``file`` and ``offset`` say where a page of an archive stands
+    (``worker.scan.inputs.records.RecordPlace``). ``id`` is what its owner calls the page, and ``duplicate_of_id`` what
+    the survivor was called. ``canonical`` is the URL that the page itself names as that of its content (``<link
+    rel="canonical">`` or ``og:url``, absolute), None where it names none or nobody has looked. ``text_hash`` is 16 hex
+    digits, ``sketch`` and ``bands`` are 64 each or none: with ``fingerprint`` all that ``worker.fingerprint.near`` asks
+    of a page. ``title_hash`` is 8 hex digits for the title without the name of its site, empty where it has none.
+    ``number`` is how many pages one process has judged before this one, ``duplicate_of_number`` how many before the
+    survivor.
     """
 
     called = "verdict record"
 
     url: str
-    verdict: Literal["unique", "duplicate", "refetch"]
-    duplicate_of: str | None
-    distance: int | None
+    verdict: Literal["unique", "duplicate", "refetch", "dead"]
+    duplicate_of: str | None = None
+    distance: int | None = None
     similarity: float | None = None
-    reason: str
-    fingerprint: str | None
-    order: Order
-    source: tuple[int, int]
-    fetched: int | None
-    scheme: str
+    reason: str = ""
+    detail: str = ""
+    fingerprint: str | None = None
+    order: Order = NOWHERE
+    source: tuple[int, int] = NOWHERE
+    fetched: int | None = None
+    scheme: str = ""
     url_as_given: str | None = None
     spider: str | None = None
     job: str | None = None
@@ -75,6 +124,63 @@ class VerdictRecord(JsonRecord, frozen=True, kw_only=True):
     previous: Literal["same", "changed", "none"] | None = None
     changed: float | None = None
     suspect: bool = False
+    file: str = ""
+    offset: int = 0
+    id: str | None = None
+    duplicate_of_id: str | None = None
+    canonical: str | None = None
+    text_hash: str = ""
+    sketch: str = ""
+    bands: str = ""
+    title_hash: str = ""
+    number: int | None = None
+    duplicate_of_number: int | None = None
+
+    def having(self, **fields: Any) -> Self:
+        """The same, and these fields."""
+        return msgspec.structs.replace(self, **fields)
+
+    def row(self, names: Iterable[str]) -> dict[str, Any]:
+        """These fields, in this order."""
+        return {name: getattr(self, name) for name in names}
+
+    def encode(self) -> bytes:
+        """UTF-8 JSON, one object of the fields ``ON_TOPIC``."""
+        return msgspec.json.encode(self.row(ON_TOPIC))
+
+    @classmethod
+    def decode(cls, value: bytes | None) -> Self:
+        """What ``encode`` wrote.
+
+        Raises:
+            UnreadableRecord: anything else, and a verdict that does not say where its page is.
+        """
+        verdict = super().decode(value)
+        if NOWHERE in (verdict.order, verdict.source):
+            raise UnreadableRecord(f"not a {cls.called}: it has no order or no source")
+        return verdict
+
+    @classmethod
+    def of_dead_letter(cls, headers: Mapping[str, str]) -> Self:
+        """That of a dead letter with these headers, of which its page brought ``url``, ``spider`` and ``job``.
+
+        Raises:
+            KeyError, ValueError: they are not those of a dead letter.
+        """
+        partition, offset = headers["dedup-source"].split(":")
+        url = given = without_userinfo(headers["url"]) if "url" in headers else None
+        with suppress(ValueError):
+            url = canonical_url(given or "")
+        return cls(
+            url=url or "",
+            verdict="dead",
+            reason=headers["dedup-reason"],
+            detail=headers["dedup-detail"],
+            source=(int(partition), int(offset)),
+            url_as_given=given,
+            spider=headers.get("spider"),
+            job=headers.get("job"),
+        )
 
     def crawl_headers(self) -> list[tuple[str, bytes]]:
         """Whose page it is, as on ``pages``: who reads one crawl's verdicts need not decode those of all others."""

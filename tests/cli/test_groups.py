@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.groups.scanned import crawled, written
+from tests.results.groups.scanned import crawled, written
 from worker.cli.groups import in_words, moment
 from worker.cli.main import main
-from worker.groups.group_lines import Written
+from worker.results.groups.group_lines import Written
 
 SETTINGS = ["--set", "features.units=characters"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.groups.scanned import crawled, written
-from tests.report.reports import Parsed
+from tests.results.groups.scanned import crawled, written
+from tests.results.report.reports import Parsed
 from worker.cli.main import main
 
 SETTINGS = [

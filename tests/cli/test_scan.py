@@ -19,8 +19,8 @@ from worker.cli.main import main
 from worker.cli.scan import _how_far
 from worker.compose import installed
 from worker.compose.stopping import AskedToStop
+from worker.results.rows import VerdictRow
 from worker.scan.judging import Done
-from worker.scan.rows import VerdictRow
 
 PAGES = some_pages(5, 30)
 PLAIN = ("--set", "features.units=characters", "--set", "page.processes=1", "--set", "index.memory_mb=9")
@@ -135,7 +135,10 @@ def test_it_stops_also_while_the_last_files_are_written(
     command = ["scan", str(write_jsonl(PAGES[:5], tmp_path / "pages")), "--out", str(tmp_path / "out"), *PLAIN]
     for name, told in (
         ("worker.scan.scan.write_parquet", "--resume goes on"),
-        ("worker.report.report.write_report", f"`python -m worker report {tmp_path / 'out'}` writes its report"),
+        (
+            "worker.results.report.report.write_report",
+            f"`python -m worker report {tmp_path / 'out'}` writes its report",
+        ),
     ):
         with monkeypatch.context() as stopping:
             stopping.setattr(name, lambda *about, **more: signal.raise_signal(number))
@@ -154,7 +157,7 @@ def test_a_report_that_fails_costs_no_verdict_and_is_made_again_by_a_command(
     archive, out = tmp_path / "pages.jsonl", tmp_path / "out"
     archive.write_text('{"url": "http://a/", "text": "one two three four five"}\n')
     with monkeypatch.context() as patched:
-        patched.setattr("worker.report.report.write_report", fails)
+        patched.setattr("worker.results.report.report.write_report", fails)
         assert main(["scan", str(archive), "--out", str(out), *PLAIN]) == 0
     told = capsys.readouterr()
     assert "1 pages" in told.out

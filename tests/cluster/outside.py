@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
 from crawler_plugin.wire.messages import Batch, decode
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS, topic_name
 from tests.guarantees import Traces
 from tests.oracle import Near
@@ -92,7 +92,7 @@ def traces(
     return Traces(
         log=log,
         pages={(record.partition, record.offset) for record in everything(PAGES, headers=False)},
-        verdicts=[VerdictRecord.decode(record.value or b"") for record in everything(VERDICTS)],
+        verdicts=[Verdict.decode(record.value or b"") for record in everything(VERDICTS)],
         dead=[(int(source.split(":")[0]), int(source.split(":")[1])) for source in dead],
         passed=Counter((record.partition, record.key) for record in copies),
         scheme=log[0][1].scheme if log else b"",

@@ -17,7 +17,7 @@ from kafka.structs import OffsetAndMetadata
 from msgspec import structs
 
 from crawler_plugin.wire.messages import Block, Claim, PageMeta, encode, text_headers
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
@@ -110,9 +110,7 @@ def test_a_page_of_the_year_9999_makes_nothing_be_forgotten(cluster: Cluster) ->
         page, body = article(number % 3)
         cluster.publish([(structs.replace(page, url=f"{page.url}/{number}", **meta), body)])
         cluster.wait_until_committed()
-    verdicts = [
-        VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)
-    ]
+    verdicts = [Verdict.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)]
     found = {record.url: record.duplicate_of for record in verdicts}
     first = "http://good.example/0/0"
     assert found == {
@@ -249,7 +247,7 @@ def test_an_optional_header_that_cannot_be_read_is_left_out_and_counted_and_cost
         due[page.url] = (None if unread == "status" else 200, fetched)
     cluster.wait_until_committed()
     assert dead_letters(cluster) == {}
-    found = [VerdictRecord.decode(record.value) for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)]
+    found = [Verdict.decode(record.value) for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)]
     assert {one.url: (one.status, one.fetched) for one in found} == due
     assert {one.verdict for one in found} == {"unique"}
     address = re.search(r"metrics: (http://\S+/metrics)", worker.said())
@@ -472,9 +470,7 @@ def test_a_page_of_another_client_without_key_and_without_text_is_a_page(cluster
     keyless = foreign.send(PAGES, article(1)[1], key=None, headers=headers)
     bare = foreign.send(PAGES, b"", headers=of(b"http://empty.example/"))
     cluster.wait_until_committed()
-    written = [
-        VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, f"{cluster.prefix}{VERDICTS}")
-    ]
+    written = [Verdict.decode(record.value or b"") for record in read(cluster.bootstrap, f"{cluster.prefix}{VERDICTS}")]
     found = {
         f"{record.source[0]}:{record.source[1]}": (record.url, record.verdict, record.reason) for record in written
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS
 from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read, traces
@@ -46,7 +46,7 @@ class Crawls:
 
     def _new_verdicts(self) -> Verdicts:
         records = read(self.cluster.bootstrap, self.cluster.prefix + VERDICTS)
-        written = [VerdictRecord.decode(record.value or b"") for record in records]
+        written = [Verdict.decode(record.value or b"") for record in records]
         new = [record for record in written if record.source not in self._seen]
         self._seen |= {record.source for record in new}
         return {record.url: (record.verdict, record.duplicate_of) for record in new}

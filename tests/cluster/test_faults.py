@@ -17,7 +17,7 @@ from kafka import KafkaConsumer, TopicPartition, errors
 from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 from kafka.structs import OffsetAndMetadata
 
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess, asking
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
@@ -89,7 +89,7 @@ def members(cluster: Cluster, admin: Any) -> list[str]:
     return [member["member_id"] for member in admin.describe_groups([group])[group]["members"]]
 
 
-def passed(verdicts: Sequence[VerdictRecord]) -> Counter[tuple[int, bytes | None]]:
+def passed(verdicts: Sequence[Verdict]) -> Counter[tuple[int, bytes | None]]:
     """What ``deduplicated`` must hold for them, by partition and key."""
     return Counter((record.source[0], record.url.encode()) for record in verdicts)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.wire.messages import PageMeta, text_headers
-from crawler_plugin.wire.outcomes import SurvivorFinding, VerdictRecord
+from crawler_plugin.wire.outcomes import SurvivorFinding, Verdict
 from crawler_plugin.wire.topics import DEDUPLICATED, FINDINGS, VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.outside import read
@@ -52,10 +52,10 @@ def findings(cluster: Cluster) -> dict[str, SurvivorFinding]:
     return {finding.kind: finding for finding in found}
 
 
-def last_verdicts(cluster: Cluster) -> dict[str, VerdictRecord]:
+def last_verdicts(cluster: Cluster) -> dict[str, Verdict]:
     """Of each URL the verdict on its latest fetch."""
     records = read(cluster.bootstrap, cluster.prefix + VERDICTS)
-    return {record.url: record for record in (VerdictRecord.decode(record.value) for record in records)}
+    return {record.url: record for record in (Verdict.decode(record.value) for record in records)}
 
 
 def test_changes_are_told_in_verdicts_and_what_copies_say_on_findings_and_changes_outlive_kill_9(

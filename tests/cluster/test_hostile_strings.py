@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.hostile import COPIES, odd_urls
@@ -26,7 +26,7 @@ def test_copies_under_urls_of_many_blanks_hold_up_neither_verdicts_nor_livez_nor
         worker = cluster.start_worker()
         cluster.publish(odd_urls(COPIES))
         cluster.wait_until_committed()
-        found = [VerdictRecord.decode(record.value).verdict for record in read(broker, topic_prefix + VERDICTS)]
+        found = [Verdict.decode(record.value).verdict for record in read(broker, topic_prefix + VERDICTS)]
         assert Counter(found) == {"unique": 1, "duplicate": COPIES - 1}
         assert worker.silence(ANSWER_SECONDS) < ANSWER_SECONDS
         with urllib.request.urlopen(worker.address + "/livez", timeout=ANSWER_SECONDS) as answer:

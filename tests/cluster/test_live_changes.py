@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import pytest
 
 from crawler_plugin.wire.errors import Refused
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import VERDICTS, topic_name
 from tests import oracle
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
@@ -84,10 +84,10 @@ def left_by(cluster: Cluster) -> Traces:
     return replace(found, near=parts.near(cluster.settings))
 
 
-def verdicts_of(cluster: Cluster) -> list[VerdictRecord]:
+def verdicts_of(cluster: Cluster) -> list[Verdict]:
     """The verdicts of a generation, by partition and offset."""
     name = topic_name(cluster.prefix, VERDICTS, cluster.settings.topics.generation)
-    return [VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, name)]
+    return [Verdict.decode(record.value or b"") for record in read(cluster.bootstrap, name)]
 
 
 def border(cluster: Cluster) -> dict[int, int]:
@@ -146,7 +146,7 @@ def test_other_settings_count_beside_and_then_take_over_the_outputs(start: Start
 
     before, after = left_by(old), left_by(new)
     judged = oracle.verdicts(after.log, after.near, scheme=after.scheme)
-    committed: dict[Source, VerdictRecord | None] = {record.source: record for record in after.verdicts}
+    committed: dict[Source, Verdict | None] = {record.source: record for record in after.verdicts}
     check_verdicts(committed, judged)
     assert committed.keys() == {source for source, expected in judged.items() if expected.outcome != "dead"}
     assert judged.keys() == after.pages

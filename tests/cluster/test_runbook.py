@@ -15,7 +15,7 @@ import pytest
 from kafka import KafkaAdminClient
 
 from crawler_plugin.wire.messages import PageMeta
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import PAGES, VERDICTS
 from tests.cli.test_repair import let_logs_pass, let_sessions_end
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
@@ -157,9 +157,7 @@ def test_dead_letters_are_looked_at_skipped_by_hand_and_published_anew(cluster: 
     printed = program(cluster, look)
     assert f"skipped {spot} " in "\n".join(printed)
     assert set(printed) >= {"parser-timeout: 3", "skipped: 1"}
-    verdicts = [
-        VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)
-    ]
+    verdicts = [Verdict.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)]
     assert {found.url for found in verdicts} >= {meta.url for meta, _ in slow}
     assert cluster.stop() == [0]
 

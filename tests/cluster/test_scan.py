@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from crawler_plugin.wire.messages import PageMeta, text_headers
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS, topic_name
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.outside import read
@@ -17,7 +17,7 @@ from tests.scan.archives import write_jsonl, write_parquet, write_warc
 from worker.cli import index
 from worker.cli.main import main
 from worker.local import FetchedPage
-from worker.scan.rows import VerdictRow
+from worker.results.rows import VerdictRow
 from worker.sizing.pages import Page
 
 pytestmark = [pytest.mark.cluster, pytest.mark.data]
@@ -55,7 +55,7 @@ def judged(cluster: Cluster) -> list[Said]:
     """By the order of the pages."""
     topics = cluster.settings.topics
     records = read(cluster.bootstrap, topic_name(topics.prefix, VERDICTS, topics.generation))
-    verdicts = sorted((VerdictRecord.decode(record.value) for record in records), key=lambda verdict: verdict.source)
+    verdicts = sorted((Verdict.decode(record.value) for record in records), key=lambda verdict: verdict.source)
     assert len({verdict.source for verdict in verdicts}) == len(verdicts)
     return [Said(v.url, v.verdict, v.duplicate_of, v.distance, v.similarity, v.fingerprint) for v in verdicts]
 

@@ -10,7 +10,7 @@ import pytest
 from kafka import KafkaProducer
 
 from crawler_plugin.wire.messages import PageMeta
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS
 from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read, traces
@@ -162,9 +162,7 @@ def test_pages_too_large_for_a_topic_that_was_made_smaller_before_the_start_are_
     running(cluster.start_worker())
     cluster.publish([article(1), (PageMeta(url="http://large/", content_type=HTML), b"word " * 50_000), article(2)])
     cluster.wait_until_committed()
-    verdicts = [
-        VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)
-    ]
+    verdicts = [Verdict.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)]
     assert sorted(verdict.url for verdict in verdicts) == [article(1)[0].url, article(2)[0].url]
     ((reason, detail, _),) = dead_letters(cluster).values()
     assert reason == "oversize"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.messages import PageMeta
-from crawler_plugin.wire.outcomes import JobMark, VerdictRecord
+from crawler_plugin.wire.outcomes import JobMark, Verdict
 from worker.demo.expected_counts import DEAD, DUPLICATE, REFETCH, UNIQUE, Counts, ExpectedCounts
 from worker.demo.site import PageKind, Site, SitePage, build_site
 from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output
@@ -42,7 +42,7 @@ def judged(order: Iterable[SitePage]) -> list[Output]:
 
 
 def both(page: SitePage, verdict: str, original: str | None, place: int) -> list[Output]:
-    record = VerdictRecord(
+    record = Verdict(
         url=page.canonical,
         verdict=cast(Literal["unique", "duplicate", "refetch"], verdict),
         duplicate_of=original,

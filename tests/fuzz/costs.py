@@ -24,7 +24,7 @@ from worker.observe.origins import host_of, section_of
 from worker.page.extract import extract
 from worker.page.words.normalise import normalise_by_definition
 from worker.page.words.segment import said_once
-from worker.report.words import words
+from worker.results.report.words import words
 from worker.verdict.findings import _address
 
 SIZES: Final = (1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22)

@@ -20,7 +20,7 @@ from crawler_plugin.wire.messages import (
     decode,
     encode,
 )
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from tests.columns import answer_of, batch_of, claims_of
 from worker.index.blocks import Header, pack
 from worker.index.entries import Entries, Survivor
@@ -32,7 +32,7 @@ CLAIM = Claim(partition=1, offset=7, clock=5, url="http://a/", fingerprint=2**64
 DOUBTED = Claim(partition=1, offset=8, clock=5, url="http://b/", bands=b"b" * 32, site=7, title=2**32 - 1, doubt=2)
 HIT = Hit(place=1, order=(2, 3), url="http://b/", distance=None, reason="hamming")
 ANSWER = answer_of([HIT], void=(0, 2), batch=4, shard=1)
-VERDICT = VerdictRecord(
+VERDICT = Verdict(
     url="http://a/",
     verdict="duplicate",
     duplicate_of="http://b/",
@@ -80,10 +80,10 @@ def attack(data: bytes) -> None:
             assert decode(kind, encode(message)) == message
             assert not claims or claims_of(batch_of(claims)) == claims
     try:
-        verdict = VerdictRecord.decode(data)
+        verdict = Verdict.decode(data)
     except UnreadableRecord:
         return
-    assert VerdictRecord.decode(verdict.encode()) == verdict
+    assert Verdict.decode(verdict.encode()) == verdict
     verdict.to_headers()
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from crawler_plugin.wire.messages import text_headers
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES, VERDICTS
 from tests.local.crawled import BEGUN, HOUR, crawl
 from tests.simulation.checks import dead_letters, everything
@@ -67,7 +67,7 @@ class Workers(Stage):
             self.commit()
         found: dict[int, Outcome] = {}
         for seen in everything(self.world, VERDICTS):
-            v = VerdictRecord.decode(seen.value)
+            v = Verdict.decode(seen.value)
             found[v.source[1]] = Outcome(v.url, v.verdict, v.duplicate_of, v.distance, v.reason, "", v.fingerprint)
         for (_, offset), seen in dead_letters(self.world):
             told = text_headers(seen.headers)

@@ -12,7 +12,7 @@ import pytest
 
 from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.messages import VERSIONS, Answer, Batch, Claim
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.operations.generations import Beside, different, every_page, written
 from tests.operations.test_repair import repair
@@ -137,7 +137,7 @@ def test_what_has_changed_since_is_told_of_survivors_that_were_copied() -> None:
     fetches = (A, B._replace(text=2, fetched=1), A._replace(fingerprint=C.fingerprint, text=3, fetched=2), D)
     new.back(*fetches, COMMIT)
     records = everything(new.world, VERDICTS)
-    assert [VerdictRecord.decode(record.value).previous for record in records] == ["same", "changed", "changed", "none"]
+    assert [Verdict.decode(record.value).previous for record in records] == ["same", "changed", "changed", "none"]
 
 
 def test_what_an_earlier_program_left_is_copied_once_it_stands_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

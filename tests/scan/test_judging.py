@@ -11,12 +11,12 @@ from msgspec import structs
 from tests.scan.archives import some_pages, write_jsonl, write_warc
 from tests.scan.test_scan import settings
 from worker.local import Deduplicator
+from worker.results.rows import DEAD_LETTERS, VERDICTS, DeadRow, VerdictRow
 from worker.scan.checkpoint import Checkpoint, ScanPlan
 from worker.scan.ids import Ids
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.judging import Done, Judging
-from worker.scan.rows import DEAD_LETTERS, VERDICTS, DeadRow, VerdictRow
 
 PAGES = some_pages(3, 20)
 PLAN = ScanPlan(archives=[], against=0, fields={}, base=None, base_digest="", keeps=False, clock=0.0)

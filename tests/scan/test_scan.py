@@ -25,13 +25,13 @@ from tests.scan.inputs.warc.odd_archives import odd_archives
 from tests.test_imports import ROOT
 from worker.config import Settings
 from worker.local import Deduplicator
-from worker.report.report import write_report
+from worker.results.report.report import write_report
+from worker.results.rows import VerdictRow
 from worker.scan import judging
 from worker.scan.checkpoint import Checkpoint
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.judging import Done
-from worker.scan.rows import VerdictRow
 from worker.scan.scan import Task, begun, scan
 from worker.scan.summary import OF_TIME
 

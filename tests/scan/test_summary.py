@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.scan.archives import some_pages, write_jsonl, write_warc
 from worker import __version__
+from worker.results.rows import DeadRow, VerdictRow
 from worker.scan.checkpoint import ArchiveEnd
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
-from worker.scan.rows import DeadRow, VerdictRow
 from worker.scan.summary import summary, write_summary
 
 

@@ -28,12 +28,12 @@ from tests.scan.inputs.written import (
     url,
     warc_of,
 )
+from worker.results.rows import VerdictRow
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.opening import stored
 from worker.scan.inputs.records import Archive, ArchivedPage
 from worker.scan.inputs.unpacking import compression_of, pieces
-from worker.scan.rows import VerdictRow
 from worker.scan.survivors import write_survivors
 
 COUNT = 25

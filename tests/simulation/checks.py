@@ -17,7 +17,7 @@ import numpy as np
 
 from crawler_plugin.wire.errors import Stop
 from crawler_plugin.wire.messages import Batch, Block, Claim, decode, text_headers
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import claimed
 from tests.guarantees import Source, Traces, Violation, check_guarantees
@@ -53,7 +53,7 @@ def traces_of(schedule: Schedule) -> Traces:
     return Traces(
         log=recorded(world),
         pages=pages,
-        verdicts=[VerdictRecord.decode(record.value) for record in everything(world, VERDICTS)],
+        verdicts=[Verdict.decode(record.value) for record in everything(world, VERDICTS)],
         dead=[source for source, _ in dead_letters(world)],
         passed=Counter((record.partition, record.key) for record in everything(world, DEDUPLICATED)),
         scheme=schedule.policy.scheme,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from crawler_plugin.wire.messages import Headers
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import INDEX, PAGES, VERDICTS
 from tests.guarantees import Source
 from tests.simulation.checks import dead_letters, everything
@@ -65,7 +65,7 @@ def committed(world: World) -> Counter[Source]:
     """How often each page is in the outputs, by its source."""
     found: Counter[Source] = Counter()
     for record in everything(world, VERDICTS):
-        found[VerdictRecord.decode(record.value).source] += 1
+        found[Verdict.decode(record.value).source] += 1
     for source, _ in dead_letters(world):
         found[source] += 1
     return found

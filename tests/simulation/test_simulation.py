@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crawler_plugin.wire.messages import Claim
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import ANSWERS, DAY_MS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import answer_of, claims_of, void_of
 from tests.simulation.__main__ import main, violation
@@ -61,7 +61,7 @@ def test_in_a_world_with_sketches_every_rule_is_the_reason_of_some_verdict() -> 
     seen: Counter[str] = Counter()
     for seed in range(40):
         world = Schedule(seed, ACCURATE).run().world
-        seen.update(VerdictRecord.decode(record.value).reason for record in everything(world, VERDICTS))
+        seen.update(Verdict.decode(record.value).reason for record in everything(world, VERDICTS))
     rules = ("first", "exact-text", "exact-bytes", "hamming", "sketch", "same-url", "no-features")
     assert all(seen[reason] > 3 for reason in rules), seen
 
@@ -84,7 +84,7 @@ def test_in_a_few_titled_schedules_everything_occurs_that_the_rule_is_about() ->
         claims = {(offset, place): claim for offset, batch in log for place, claim in enumerate(claims_of(batch))}
         seen.update(f"doubt {claim.doubt}" for claim in claims.values())
         for record in everything(schedule.world, VERDICTS):
-            verdict = VerdictRecord.decode(record.value)
+            verdict = Verdict.decode(record.value)
             page = claims[verdict.order]
             before = [claim for order, claim in claims.items() if order < verdict.order and claim.scope == page.scope]
             alike = [claim for claim in before if schedule.near.near(claim, page)]
@@ -177,7 +177,7 @@ def test_in_a_few_schedules_everything_occurs_that_the_checks_are_about() -> Non
         schedule = Schedule(seed).run()
         world = schedule.world
         batches, answers = world.topics[FINGERPRINTS, 0], world.topics[ANSWERS, 0]
-        seen.update(VerdictRecord.decode(record.value).verdict for record in everything(world, VERDICTS))
+        seen.update(Verdict.decode(record.value).verdict for record in everything(world, VERDICTS))
         seen["dead letters"] += len(everything(world, DEAD_LETTERS))
         seen["blocks"] += sum(world.topics[INDEX, number].end for number in range(world.shards))
         seen["forgotten batches"] += len(batches.history)

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any, Final, Literal, NamedTuple, Self
 
 from crawler_plugin.wire.messages import Answer, Batch, Claim, Hit, PageMeta, encode, text_headers
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import answer_of, batch_of
 from tests.simulation.checks import check, everything
@@ -348,7 +348,7 @@ class Stage:
         """What readers of committed records see, a line a page, in the order of its source."""
         lines = []
         for record in everything(self.world, VERDICTS):
-            verdict = VerdictRecord.decode(record.value)
+            verdict = Verdict.decode(record.value)
             words = [verdict.url, verdict.verdict, verdict.duplicate_of or ""]
             lines.append((verdict.source, " ".join(words).strip()))
         for record in everything(self.world, DEAD_LETTERS):

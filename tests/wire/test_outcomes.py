@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import UnreadableRecord
 from crawler_plugin.wire.messages import PageMeta, text_headers
-from crawler_plugin.wire.outcomes import SOFT_404, JobMark, SurvivorFinding, VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.outcomes import SOFT_404, JobMark, SurvivorFinding, Verdict, dead_letter_headers
 
-VERDICT = VerdictRecord(
+VERDICT = Verdict(
     url="https://a.example/页",
     verdict="duplicate",
     duplicate_of="https://b.example/",
@@ -59,7 +59,7 @@ def test_a_verdict_is_json_with_the_documented_names() -> None:
         "changed": 0.25,
         "suspect": False,
     }
-    assert VerdictRecord.decode(VERDICT.encode()) == VERDICT
+    assert Verdict.decode(VERDICT.encode()) == VERDICT
 
 
 def test_a_verdict_s_headers_leave_out_what_is_null() -> None:
@@ -96,21 +96,21 @@ def test_a_mark_and_a_finding_read_back_are_the_same() -> None:
 
 @given(st.binary(max_size=50))
 def test_anything_else_is_refused(value: bytes) -> None:
-    for kind in (VerdictRecord, JobMark, SurvivorFinding):
+    for kind in (Verdict, JobMark, SurvivorFinding):
         with pytest.raises(UnreadableRecord):
             kind.decode(value)
 
 
 def test_what_no_reader_can_follow_to_its_depth_is_refused() -> None:
     with pytest.raises(UnreadableRecord, match="recursion"):
-        VerdictRecord.decode(VERDICT.encode()[:-1] + b',"more":' + b"[" * 100_000)
+        Verdict.decode(VERDICT.encode()[:-1] + b',"more":' + b"[" * 100_000)
 
 
 @pytest.mark.parametrize(("field", "value"), [("verdict", "maybe"), ("order", [1]), ("distance", "2"), ("url", None)])
 def test_a_verdict_of_other_values_is_refused(field: str, value: object) -> None:
     changed = {**json.loads(VERDICT.encode()), field: value}
     with pytest.raises(UnreadableRecord):
-        VerdictRecord.decode(json.dumps(changed).encode())
+        Verdict.decode(json.dumps(changed).encode())
 
 
 def test_a_dead_letter_says_why_and_where_its_page_is() -> None:

@@ -18,10 +18,6 @@ from crawler_plugin.wire.urls import canonical_url, id_or_url, url_of_id
 from worker.cli._output_file import path_here
 from worker.compose.parts import near, recipe
 from worker.evaluate.side_by_side import as_object, as_text, of_records
-from worker.explain.explanation_page import Explanation, explanation_page
-from worker.explain.lines import cause_lines, difference_lines, rule_lines
-from worker.explain.objects import cause_object, rule_objects
-from worker.explain.texts import difference_of
 from worker.fingerprint.causes import causes
 from worker.fingerprint.comparison import compare
 from worker.fingerprint.conditions import rules
@@ -32,6 +28,10 @@ from worker.fingerprint.measures import BlockLayout
 from worker.page.extract import blocks_of
 from worker.page.main_text.content import PageBlock
 from worker.pool.process_pool import ProcessPool
+from worker.results.explain.explanation_page import Explanation, explanation_page
+from worker.results.explain.lines import cause_lines, difference_lines, rule_lines
+from worker.results.explain.objects import cause_object, rule_objects
+from worker.results.explain.texts import difference_of
 
 if TYPE_CHECKING:
     from worker.config import PageSettings, Settings
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     rule = replace(near(settings).near, k=k)
     layout = BlockLayout.parse(settings.index.layout)
     if arguments.state is not None:
-        from worker.explain.from_state import as_explained, survivors_of  # what reads files needs no index
+        from worker.results.explain.from_state import as_explained, survivors_of  # what reads files needs no index
 
         kept = survivors_of(arguments.state, settings, made, _urls(arguments))
         compared = compare(*map(as_explained, kept), near=rule, layout=layout)
@@ -171,7 +171,7 @@ def _print(parts: Sequence[Sequence[str]]) -> None:
 
 
 def _sides_of_topic(arguments: argparse.Namespace, settings: Settings) -> tuple[Side, Side]:
-    from worker.explain.from_topic import pages_of  # what reads files needs no Kafka client
+    from worker.results.explain.from_topic import pages_of  # what reads files needs no Kafka client
 
     told = time.monotonic()
 

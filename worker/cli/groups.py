@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from crawler_plugin.wire.errors import UsageError
 from worker.cli._output_file import output_to, path_here
 from worker.compose.parts import near
-from worker.groups.group_lines import Written, write_groups
-from worker.groups.keep import KEEPS
-from worker.groups.verdict_lines import VerdictLines
-from worker.scan.rows import VERDICTS
+from worker.results.groups.group_lines import Written, write_groups
+from worker.results.groups.keep import KEEPS
+from worker.results.groups.verdict_lines import VerdictLines
+from worker.results.rows import VERDICTS
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -101,9 +101,9 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
         yield arguments.verdicts
         return
     # What only reads a file needs no Kafka client.
-    from crawler_plugin.wire.outcomes import VerdictRecord
+    from crawler_plugin.wire.outcomes import Verdict
     from crawler_plugin.wire.topics import VERDICTS as TOPIC
-    from worker.groups.topic_lines import fetched_within, write_topic
+    from worker.results.groups.topic_lines import fetched_within, write_topic
     from worker.stream.kafka.connection import client_options
     from worker.stream.kafka.output_reader import read_outputs
 
@@ -111,7 +111,7 @@ def verdicts(arguments: argparse.Namespace, settings: Settings) -> Iterator[Path
     with TemporaryDirectory() as folder:
         path = Path(folder) / VERDICTS
         outputs = read_outputs(client_options(settings.kafka), topics.prefix, (TOPIC,), topics.generation)
-        records = (output for output in outputs if isinstance(output, VerdictRecord))
+        records = (output for output in outputs if isinstance(output, Verdict))
         write_topic(fetched_within(records, arguments.since, arguments.until), path)
         yield path
 

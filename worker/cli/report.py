@@ -15,7 +15,7 @@ from worker.cli.groups import add_source, verdicts
 
 if TYPE_CHECKING:
     from worker.config import Settings
-    from worker.report.samples import TextsOf
+    from worker.results.report.samples import TextsOf
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         UsageError: there are no such verdicts, they were made by other settings, or the file cannot be written.
         Unavailable: no broker answers, or the topic is missing.
     """
-    from worker.report.report import REPORT, write_report
+    from worker.results.report.report import REPORT, write_report
 
     settings = load()
     with verdicts(arguments, settings) as path:
@@ -55,8 +55,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 def _texts_of(folder: Path, settings: Settings) -> TextsOf | None:
     """Reads the pages of the scan again; None where its files cannot be found, which is said."""
-    from worker.report.read_again import TextsAgain
     from worker.scan.summary import FILE
+    from worker.scan.texts_again import TextsAgain
 
     try:
         scanned: dict[str, Any] = json.loads((folder / FILE).read_bytes())

@@ -134,8 +134,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         _say("stopped; the same command with --resume goes on from here")
         return INTERRUPTED
     if not arguments.no_report:
-        from worker.report.read_again import TextsAgain
-        from worker.report.report import REPORT, write_report
+        from worker.results.report.report import REPORT, write_report
+        from worker.scan.texts_again import TextsAgain
 
         try:
             write_report(folder, folder / REPORT, settings, TextsAgain(task.new, settings))

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from worker.cli._output_file import output_to, path_here
-from worker.jobs.account import JobAccount
-from worker.jobs.formats import CSV, FORMATS, JSONL, PARQUET, write_as_parquet, write_csv, write_jsonl
-from worker.jobs.from_topics import JobTopics
-from worker.jobs.joining import FIELD, join
+from worker.results.formats import CSV, FORMATS, JSONL, PARQUET, write_csv, write_jsonl, write_parquet
+from worker.results.jobs.account import JobAccount
+from worker.results.jobs.from_topics import JobTopics
+from worker.results.jobs.joining import FIELD, join
+from worker.results.rows import OF_JOB, job_row
+from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.stream.kafka.connection import client_options
 
 if TYPE_CHECKING:
@@ -64,22 +66,26 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     source = JobTopics(
         client_options(settings.kafka), topics.prefix, topics.generation, arguments.job, arguments.spider
     )
-    rows = source.rows(account, follow=arguments.follow)
+    verdicts = source.verdicts(account, follow=arguments.follow)
+    rows = map(job_row, verdicts)
     said = []
     if arguments.format == PARQUET:
-        write_as_parquet(rows, arguments.out)
+        with renamed_when_whole(arguments.out) as beside:
+            write_parquet(rows, OF_JOB, beside)
     else:
         with output_to(arguments.out, arguments.join) as out:
             if arguments.join is not None:
-                joined = join(arguments.join, arguments.on, rows, out)
+                joined = join(arguments.join, arguments.on, verdicts, out)
                 said.append(f"{joined.told:,} of {joined.items:,} items have a verdict")
                 if joined.as_it_came:
                     said.append(
                         f"{joined.as_it_came:,} nest too deep, or hold too long a number beside an older {FIELD}, and "
                         "stand as they came"
                     )
+            elif arguments.format == CSV:
+                write_csv(rows, OF_JOB, out)
             else:
-                (write_csv if arguments.format == CSV else write_jsonl)(rows, out)
+                write_jsonl(rows, out)
     print(*account.in_words(), *said, sep="\n", file=sys.stderr)
     if problem := account.problem():
         raise CheckFailed(problem)

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.urls import canonical_url
 from worker.demo.site import PageKind, Site, SitePage
-from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output
+from worker.stream.kafka.output_reader import Delivered, Output
+from worker.verdict import decide
 
 UNIQUE: Final = "unique"
 DUPLICATE: Final = "duplicate"
@@ -39,21 +40,22 @@ class ExpectedCounts:
 
     site: Site
     counts: Counts
-    verdicts: tuple[VerdictRecord, ...]
+    verdicts: tuple[Verdict, ...]
     delivered: tuple[Delivered, ...]
-    dead_letters: tuple[DeadLetter, ...]
+    dead_letters: tuple[Verdict, ...]
 
     @classmethod
     def of(cls, site: Site, counts: Counts, outputs: Iterable[Output]) -> ExpectedCounts:
         """Sort what was read of the three output topics."""
         read = list(outputs)
-        verdicts = [output for output in read if isinstance(output, VerdictRecord)]
+        verdicts = [output for output in read if isinstance(output, Verdict)]
+        judged = [verdict for verdict in verdicts if verdict.verdict != decide.DEAD]
         return cls(
             site,
             counts,
-            verdicts=tuple(sorted(verdicts, key=lambda verdict: verdict.order)),
+            verdicts=tuple(sorted(judged, key=lambda verdict: verdict.order)),
             delivered=tuple(output for output in read if isinstance(output, Delivered)),
-            dead_letters=tuple(output for output in read if isinstance(output, DeadLetter)),
+            dead_letters=tuple(verdict for verdict in verdicts if verdict.verdict == decide.DEAD),
         )
 
     @property
@@ -81,7 +83,7 @@ class ExpectedCounts:
 
     def _outcomes_by_page(self) -> list[tuple[str, str]]:
         judged = [(verdict.url, str(verdict.verdict)) for verdict in self.verdicts]
-        return judged + [(canonical_url(dead.url), DEAD) for dead in self.dead_letters if dead.url]
+        return judged + [(dead.url, DEAD) for dead in self.dead_letters]
 
     def _sums(self) -> Iterable[str]:
         outcomes = self.outcomes
@@ -111,15 +113,15 @@ class ExpectedCounts:
             yield f"deduplicated has {count} × {url} as {verdict}, for which there is no verdict"
 
     def _files(self) -> Iterable[str]:
-        dead = Counter(canonical_url(letter.url) for letter in self.dead_letters if letter.url)
+        dead = Counter(letter.url for letter in self.dead_letters)
         files = {page.canonical for page in self.site.pages if page.kind is PageKind.FILE}
         yield from (f"the file {url} should be a dead letter, and is none" for url in files - dead.keys())
         for letter in self.dead_letters:
-            if not letter.url or canonical_url(letter.url) not in files:
+            if letter.url not in files:
                 yield f"{letter.url} is a dead letter ({letter.reason}: {letter.detail}), and should have a verdict"
 
     def _groups(self) -> Iterable[str]:
-        by_url: dict[str, list[VerdictRecord]] = {}
+        by_url: dict[str, list[Verdict]] = {}
         for verdict in self.verdicts:
             by_url.setdefault(verdict.url, []).append(verdict)
         for url in by_url.keys() - self.site.by_canonical_url().keys():
@@ -128,7 +130,7 @@ class ExpectedCounts:
             yield from _group(pages, by_url)
 
 
-def _group(pages: Sequence[SitePage], by_url: dict[str, list[VerdictRecord]]) -> Iterable[str]:
+def _group(pages: Sequence[SitePage], by_url: dict[str, list[Verdict]]) -> Iterable[str]:
     """One is unique, the others are duplicates of it."""
     first_visits = {page: by_url.get(page.canonical, [])[:1] for page in pages}
     unique = [page for page, verdicts in first_visits.items() if any(verdict.verdict == UNIQUE for verdict in verdicts)]

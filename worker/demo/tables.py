@@ -8,7 +8,7 @@ from typing import Final
 
 from rich.table import Table
 
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from worker.demo.expected_counts import DEAD, DUPLICATE, OUTCOMES, REFETCH, UNIQUE, ExpectedCounts
 from worker.demo.scrape import WorkerShare
 from worker.demo.site import PageKind, SitePage
@@ -43,7 +43,7 @@ def sums(expected: ExpectedCounts) -> Table:
     table.add_row(REFETCH, str(outcomes[REFETCH]))
     table.add_row(DEAD, str(outcomes[DEAD]))
     for letter in expected.dead_letters:
-        table.add_row(f"  {(letter.url or '').rpartition('/')[2]}: {letter.reason}", "", style="dim")
+        table.add_row(f"  {letter.url.rpartition('/')[2]}: {letter.reason}", "", style="dim")
     return table
 
 
@@ -72,7 +72,7 @@ def owners(shares: Mapping[str, WorkerShare]) -> Table:
     return table
 
 
-def examples(expected: ExpectedCounts) -> list[tuple[VerdictRecord, SitePage, SitePage]]:
+def examples(expected: ExpectedCounts) -> list[tuple[Verdict, SitePage, SitePage]]:
     """Duplicates to be shown, each with its page and the page that it repeats: kinds as in ``EXAMPLES``."""
     pages = expected.site.by_canonical_url()
     pairs = [
@@ -82,7 +82,7 @@ def examples(expected: ExpectedCounts) -> list[tuple[VerdictRecord, SitePage, Si
     ]
     # The farthest apart first: they show most.
     pairs.sort(key=lambda pair: (-(pair[0].distance or 0), pair[0].order))
-    found: list[tuple[VerdictRecord, SitePage, SitePage]] = []
+    found: list[tuple[Verdict, SitePage, SitePage]] = []
     for kind in EXAMPLES:
         taken = {page.group for _, page, _ in found}
         fitting = (pair for pair in pairs if kind is _shows(pair[1], pair[2]) and pair[1].group not in taken)
@@ -90,9 +90,7 @@ def examples(expected: ExpectedCounts) -> list[tuple[VerdictRecord, SitePage, Si
     return found
 
 
-def example(
-    verdict: VerdictRecord, page: SitePage, original: SitePage, text_of: Callable[[SitePage], str]
-) -> list[str]:
+def example(verdict: Verdict, page: SitePage, original: SitePage, text_of: Callable[[SitePage], str]) -> list[str]:
     """Three lines: who duplicates whom at which distance, and both texts where they begin to differ."""
     distance = "" if verdict.distance is None else f" at distance {verdict.distance}"
     heading = f"{page.url} ({page.kind.value}) duplicates {original.url} ({original.kind.value}){distance}"

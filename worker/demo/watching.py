@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final, Self
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS
 from worker.demo.children import DemoProcess
 from worker.demo.expected_counts import DEAD
@@ -17,6 +17,7 @@ from worker.demo.scrape import CLAIMED, Sample, WorkerShare, are_shared_out, is_
 from worker.demo.server import SiteServer
 from worker.stream.kafka.connection import Options
 from worker.stream.kafka.output_reader import OutputReader, PageCount
+from worker.verdict import decide
 
 METRICS: Final = "metrics: "
 """What a worker prints before the address of its metrics."""
@@ -103,7 +104,8 @@ class Watching:
         """Bring ``stations`` up to date; waits up to ``wait`` seconds for something new."""
         crawled = self._spider.status is not None  # asked before pages are counted, so that then the count is final
         for output in self._outputs.read(wait):
-            self._committed[str(output.verdict) if isinstance(output, VerdictRecord) else DEAD] += 1
+            assert isinstance(output, Verdict)
+            self._committed[DEAD if output.verdict == decide.DEAD else output.verdict] += 1
         committed = self._committed.total()
         shown = self._samples()
         seen = Stations(

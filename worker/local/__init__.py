@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from crawler_plugin.wire.outcomes import Verdict
 from worker.local.deduplicator import Deduplicator
 from worker.local.page import FetchedPage
-from worker.local.verdict import Verdict
 
 __all__ = ["Deduplicator", "FetchedPage", "Verdict"]

@@ -12,11 +12,11 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from crawler_plugin.wire.errors import Stop
+from crawler_plugin.wire.outcomes import Verdict
 from worker.config import Settings
 from worker.local.arguments import wrong_type
 from worker.local.deduplicator import Deduplicator, settings_of
 from worker.local.page import FetchedPage
-from worker.local.verdict import Verdict
 
 
 class BackgroundJudge:

@@ -16,7 +16,9 @@ from typing import Any, Final, Self, Unpack
 
 from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.messages import Block, Claim
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES
+from crawler_plugin.wire.urls import without_userinfo
 from worker.compose import parts
 from worker.compose.machine import memory_for_index, parsers
 from worker.compose.step import fingerprinters, policy
@@ -28,11 +30,12 @@ from worker.local.in_process import InProcess
 from worker.local.page import AboutPage, Body, FetchedPage, as_asked
 from worker.local.single_shard import SingleShard
 from worker.local.state_file import StateFile
-from worker.local.verdict import Verdict
 from worker.observe.compile_progress import compiling
 from worker.pool.process_pool import PAGES_AHEAD
 from worker.stream.partition.fingerprint_pool import FingerprintPool, PageReaders
 from worker.stream.shard.memory_limit import OverMemoryLimit
+from worker.verdict.decide import Decision
+from worker.verdict.told import told
 
 _WAIT: Final = 0.05
 """Seconds for which results of the processes gather, and pages that are judged together: to ask for each of them would
@@ -217,7 +220,7 @@ class Deduplicator:
         with self._alone():
             decided = self._shard.decide([self._claim(page)])
             (decision,) = decided.decisions
-            return Verdict.of(decision, page.url, page.id, suspect=self._shard.is_suspect(decision))
+            return self._told(decision, page)
 
     def flush(self) -> None:
         """Write what was judged; when this returns, it outlives a crash of the machine.
@@ -285,10 +288,20 @@ class Deduplicator:
             self._seal()
         elif self._shard.sealed:
             self._write()
-        return [
-            Verdict.of(decision, page.url, page.id, suspect=self._shard.is_suspect(decision))
-            for decision, page in zip(decided.decisions, pages, strict=True)
-        ]
+        return [self._told(decision, page) for decision, page in zip(decided.decisions, pages, strict=True)]
+
+    def _told(self, decision: Decision, page: FetchedPage) -> Verdict:
+        """A page that has no canonical URL keeps the one that it was given under, without a password."""
+        verdict, original = told(decision), decision.original
+        return verdict.having(
+            url=verdict.url or without_userinfo(page.url),
+            fetched=page.fetched,
+            spider=page.headers.get("spider"),
+            suspect=self._shard.is_suspect(decision),
+            id=page.id,
+            number=decision.claim.offset,
+            duplicate_of_number=None if original is None else sum(original.order),
+        )
 
     def _claim(self, page: FetchedPage) -> Claim:
         while self._readers.outstanding:  # of a page for which nobody waits any more

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 from worker.local import Deduplicator, FetchedPage, Verdict
 from worker.page.canonical import canonical_link
+from worker.results.rows import DEAD_LETTERS, VERDICTS, dead_letter_row, line_of, scan_row
 from worker.scan.checkpoint import ArchiveEnd, Checkpoint
 from worker.scan.ids import Ids
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
 from worker.scan.line_file import LineFile
-from worker.scan.rows import DEAD_LETTERS, VERDICTS, DeadRow, VerdictRow
 from worker.verdict.decide import DEAD
 
 CHECKPOINT_SECONDS: Final = 10.0
@@ -158,11 +158,18 @@ class Judging:
         self._ids.append(record.id)
         self._judged += 1
         self._records += 1
-        row = self._row(record, verdict)
         if self._archive >= self._checkpoint.plan.against:
-            self._files[VERDICTS].write(row.encode())
-            if verdict.kind == DEAD:
-                self._files[DEAD_LETTERS].write(DeadRow.of(row).encode())
+            page, original = record.page, verdict.duplicate_of_number
+            placed = verdict.having(
+                file=record.place.file,
+                offset=record.place.offset,
+                id=record.id,
+                duplicate_of_id=None if original is None else self._ids[original],
+                canonical=canonical_link(page.body, page.url) if page.body else None,
+            )
+            self._files[VERDICTS].write(line_of(scan_row(placed)))
+            if verdict.verdict == DEAD:
+                self._files[DEAD_LETTERS].write(line_of(dead_letter_row(placed)))
         self.done = self.done._replace(
             pages=self.done.pages + 1,
             copies=self.done.copies + (verdict.duplicate_of is not None),
@@ -182,37 +189,16 @@ class Judging:
         self.done = self.done._replace(broken=self.done.broken + 1)
         if self._archive >= self._checkpoint.plan.against:
             file, offset = record.place
-            letter = DeadRow(file=file, offset=offset, id=record.id, reason=record.reason, detail=record.detail)
-            self._files[DEAD_LETTERS].write(letter.encode())
-
-    def _row(self, record: ArchivedPage, verdict: Verdict) -> VerdictRow:
-        page, number = record.page, verdict.duplicate_of_number
-        return VerdictRow(
-            file=record.place.file,
-            offset=record.place.offset,
-            id=record.id,
-            url=verdict.url,
-            verdict=verdict.kind,
-            duplicate_of=verdict.duplicate_of,
-            duplicate_of_id=None if number is None else self._ids[number],
-            distance=verdict.distance,
-            similarity=None if verdict.similarity is None else round(verdict.similarity, 4),
-            reason=verdict.reason,
-            detail=verdict.detail,
-            language=verdict.language,
-            tokens=verdict.tokens,
-            fetched=page.fetched,
-            spider=page.headers.get("spider"),
-            fingerprint=verdict.fingerprint,
-            text_hash=verdict.text_hash,
-            sketch=verdict.sketch.hex(),
-            bands=verdict.bands.hex(),
-            canonical=canonical_link(page.body, page.url) if page.body else None,
-            previous=verdict.previous,
-            changed=verdict.changed,
-            suspect=verdict.suspect,
-            title_hash=verdict.title_hash,
-        )
+            letter = Verdict(
+                url="",
+                verdict=DEAD,
+                file=file,
+                offset=offset,
+                id=record.id,
+                reason=record.reason,
+                detail=record.detail,
+            )
+            self._files[DEAD_LETTERS].write(line_of(dead_letter_row(letter, pageless=True)))
 
     def _keep(self) -> None:
         """A checkpoint here."""

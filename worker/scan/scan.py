@@ -25,21 +25,22 @@ from typing import Any, Final
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
 from worker.config import Settings
 from worker.local import Deduplicator
+from worker.results.formats import write_parquet
+from worker.results.rows import OF_SCAN, VERDICTS, read_line, scan_row
+from worker.results.takers import MANY, Takers
 from worker.scan.base_state import BaseState
 from worker.scan.checkpoint import ArchiveEnd, Checkpoint, ScanPlan
 from worker.scan.ids import Ids
 from worker.scan.inputs.opening import printable
+from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import Archive
 from worker.scan.judging import Done, Judging
-from worker.scan.parquet_rows import FILE as PARQUET
-from worker.scan.parquet_rows import write_parquet
-from worker.scan.rows import VERDICTS, VerdictRow
 from worker.scan.summary import FILE as SUMMARY
 from worker.scan.summary import summary, write_summary
 from worker.scan.survivors import refuse_unwritable, write_survivors
-from worker.scan.takers import MANY, Takers
 
 UNIQUE: Final = "unique"
+PARQUET: Final = "verdicts.parquet"
 WORK: Final = ".scan"
 """The folder in which a scan keeps what it has seen until it has ended."""
 
@@ -200,17 +201,18 @@ def _refuse_another(task: Task, before: ScanPlan) -> None:
 def _finish(task: Task, ends: Sequence[ArchiveEnd], scheme: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Everything that is made of the lines."""
     verdicts = task.folder / VERDICTS
-    write_parquet(verdicts, task.folder / PARQUET)
+    with verdicts.open("rb") as lines, renamed_when_whole(task.folder / PARQUET) as beside:
+        write_parquet(map(scan_row, map(read_line, lines)), OF_SCAN, beside)
     not_written = 0
     if task.write:
         takers = Takers()
         with verdicts.open("rb") as lines:
-            for row in map(VerdictRow.decode, lines):
+            for row in map(read_line, lines):
                 takers.add(row)
         # Pages that were judged before their survivor became suspect are kept, too.
         suspects = {one.url for one in takers.suspects(MANY)}
         with verdicts.open("rb") as lines:
-            rows = map(VerdictRow.decode, lines)
+            rows = map(read_line, lines)
             not_written = len(write_survivors(task.new, rows, task.folder / UNIQUE, suspects=suspects))
     found = summary(task.folder, task.new, ends, scheme, seconds)
     found["not_written"] = not_written

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from crawler_plugin.wire.outcomes import Verdict
 from worker import __version__
 from worker.fingerprint.scheme import Value
+from worker.results.rows import DEAD_LETTERS, VERDICTS, pageless_records, read_line
 from worker.scan.checkpoint import ArchiveEnd
 from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import Archive
-from worker.scan.rows import DEAD_LETTERS, VERDICTS, DeadRow, VerdictRow
 from worker.verdict.decide import DEAD
 
 FILE: Final = "summary.json"
@@ -36,7 +37,7 @@ class _Counts:
     passed_over: Counter[str] = field(default_factory=Counter)
     suspect: int = 0
 
-    def add(self, row: VerdictRow) -> None:
+    def add(self, row: Verdict) -> None:
         self.verdicts[row.verdict] += 1
         self.suspect += row.suspect
         if row.verdict == DEAD:
@@ -72,10 +73,9 @@ def summary(
         for archive, end in zip(archives, ends, strict=True):
             counts = _Counts(passed_over=Counter(end.passed_over))
             for line in _up_to(verdicts, end.lengths[VERDICTS]):
-                counts.add(VerdictRow.decode(line))
-            for line in _up_to(dead_letters, end.lengths[DEAD_LETTERS]):
-                letter = DeadRow.decode(line)
-                counts.dead_letters[letter.reason] += letter.url is None  # others are pages, which are counted
+                counts.add(read_line(line))
+            for letter in pageless_records(_up_to(dead_letters, end.lengths[DEAD_LETTERS])):
+                counts.dead_letters[letter.reason] += 1
             whole.add_all(counts)
             about = {"name": archive.name, "form": archive.form, "fields": dict(archive.fields)}
             by_archive.append(about | counts.told())

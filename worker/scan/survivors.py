@@ -9,11 +9,11 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from crawler_plugin.wire.errors import Unavailable, UsageError
+from crawler_plugin.wire.outcomes import Verdict
 from worker.scan.inputs.files import PageFiles
 from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
 from worker.scan.inputs.tables.parquet_rows import ParquetRows
-from worker.scan.rows import VerdictRow
 from worker.verdict.decide import DUPLICATE
 
 _log: Final = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def refuse_unwritable(archives: Sequence[Archive], folder: Path) -> None:
 
 def write_survivors(
     archives: Sequence[Archive],
-    rows: Iterator[VerdictRow],
+    rows: Iterator[Verdict],
     folder: Path,
     keep: Container[str] = ("unique",),
     suspects: Container[str] = (),

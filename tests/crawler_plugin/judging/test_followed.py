@@ -16,12 +16,13 @@ from typing import Any, Final
 import pytest
 from kafka.consumer.fetcher import ConsumerRecord
 from msgspec.structs import replace
+from worker.results.jobs.rows import JobRow
 
 from crawler_plugin.feedback.state_file import FILE, read_groups
 from crawler_plugin.judging.followed import MOST_EARLY, FollowedVerdicts
 from crawler_plugin.judging.verdicts import ComingVerdict, Told
 from crawler_plugin.record import Origin
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.outside import read
@@ -36,10 +37,9 @@ from tests.crawler_plugin.crawling import (
     to_kafka,
     to_nobody,
 )
-from tests.jobs.test_rows import COPY
 from tests.local.crawled import WORDS
+from tests.results.jobs.test_rows import COPY
 from tests.waiting import wait_for
-from worker.jobs.rows import JobRow
 
 KEPT: Final = ("unique", "refetch")
 
@@ -66,7 +66,7 @@ def items(folder: Path) -> list[dict[str, Any]]:
 
 def verdicts(cluster: Cluster, job: str) -> dict[str, list[str]]:
     """Those on each URL of a job, in the order of its fetches."""
-    found = [VerdictRecord.decode(record.value) for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)]
+    found = [Verdict.decode(record.value) for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)]
     of_job: dict[str, list[str]] = defaultdict(list)
     for record in sorted(found, key=lambda record: record.source):
         if record.job == job:

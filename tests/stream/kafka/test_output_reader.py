@@ -9,7 +9,7 @@ from kafka import KafkaProducer
 
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
 from crawler_plugin.wire.messages import PageMeta
-from crawler_plugin.wire.outcomes import VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.outcomes import Verdict, dead_letter_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS, topic_specs
 from worker.config import KafkaSettings
 from worker.stream.kafka.connection import client_options
@@ -29,8 +29,8 @@ def options(broker: str, topic_prefix: str) -> dict[str, object]:
     return made
 
 
-def verdict(number: int, original: str | None = None) -> VerdictRecord:
-    return VerdictRecord(
+def verdict(number: int, original: str | None = None) -> Verdict:
+    return Verdict(
         url=f"https://host.example/{number}",
         verdict="unique" if original is None else "duplicate",
         duplicate_of=original,
@@ -44,12 +44,12 @@ def verdict(number: int, original: str | None = None) -> VerdictRecord:
     )
 
 
-def committed(record: VerdictRecord) -> list[Written]:
+def committed(record: Verdict) -> list[Written]:
     headers = [*PageMeta(url=record.url).to_headers(), *record.to_headers()]
     return [(VERDICTS, record.encode(), []), (DEDUPLICATED, b"body", headers)]
 
 
-def delivered(record: VerdictRecord) -> Delivered:
+def delivered(record: Verdict) -> Delivered:
     page = PageMeta(url=record.url)
     return Delivered(page, b"body", record.verdict, record.duplicate_of, record.distance, record.reason)
 

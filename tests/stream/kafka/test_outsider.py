@@ -9,7 +9,7 @@ import pytest
 from kafka import KafkaProducer
 
 from crawler_plugin.wire.errors import Refused, UsageError
-from crawler_plugin.wire.outcomes import VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.outcomes import Verdict, dead_letter_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, FINGERPRINTS, INDEX, VERDICTS
 from tests.stream.kafka.under_test import GROUP, KafkaUnderTest, kafka_log
 from worker.broker.server import LocalBroker
@@ -79,7 +79,7 @@ def test_the_last_page_in_the_outputs_is_found_however_far_from_their_end(
     world: KafkaUnderTest, view: ClusterView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outsider, "LAST_RECORDS", 2)
-    verdict = VerdictRecord(
+    verdict = Verdict(
         url="http://a.example/",
         verdict="unique",
         duplicate_of=None,

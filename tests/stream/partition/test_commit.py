@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from crawler_plugin.wire.messages import Hit, PageMeta, text_headers
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS
 from tests.simulation.memory_log import in_memory
 from tests.simulation.schedule import SCHEME
@@ -126,7 +126,7 @@ def test_the_verdict_record_says_all_that_is_known() -> None:
     written = outputs(DUPLICATE)[VERDICTS]
     assert (written.partition, written.key) == (3, b"http://a/")
     assert text_headers(written.headers) == {"url": "http://a/#top", "spider": "news", "job": "7"}
-    assert VerdictRecord.decode(written.value) == VerdictRecord(
+    assert Verdict.decode(written.value) == Verdict(
         url="http://a/",
         verdict="duplicate",
         duplicate_of="http://first/",
@@ -150,7 +150,7 @@ def test_a_page_of_too_few_features_has_no_fingerprint_and_no_distance() -> None
     bare = claim(17, None, partition=3, url="http://a/")
     same_text = Hit(place=1, order=(4, 2), url="http://first/", distance=None, reason="exact-text")
     written = outputs(Decision((7, 1), bare, "duplicate", "exact-text", same_text))
-    verdict = VerdictRecord.decode(written[VERDICTS].value)
+    verdict = Verdict.decode(written[VERDICTS].value)
     assert (verdict.fingerprint, verdict.distance) == (None, None)
     assert "dedup-distance" not in verdict_headers(written[DEDUPLICATED])
 
@@ -212,7 +212,7 @@ def test_a_page_fed_back_from_the_output_gets_our_headers_in_place_of_the_old_on
 
 def test_a_page_whose_headers_cannot_be_read_still_has_a_verdict() -> None:
     written = outputs(UNIQUE, RECORD._replace(headers=[("url", b"\xff")]))[VERDICTS]
-    verdict = VerdictRecord.decode(written.value)
+    verdict = Verdict.decode(written.value)
     assert (verdict.fetched, verdict.url_as_given, verdict.job, written.headers) == (None, None, None, [])
 
 
@@ -220,7 +220,7 @@ def test_a_crawler_may_say_of_itself_as_much_as_it_wants() -> None:
     """The topic ``verdicts`` may take smaller records than ``pages``."""
     said = PageMeta(url="http://a/#" + "x" * (8 << 20), spider="s" * (4 << 20), job="j" * 1024)
     written = outputs(UNIQUE, RECORD._replace(headers=said.to_headers()))[VERDICTS]
-    verdict = VerdictRecord.decode(written.value)
+    verdict = Verdict.decode(written.value)
     assert (verdict.spider, verdict.job) == (None, "j" * 1024)
     assert (verdict.url_as_given or "").encode() == said.url.encode()[:MAX_URL_BYTES]
 
@@ -404,8 +404,8 @@ def test_a_duplicate_of_a_suspect_is_marked_and_kept_where_others_are_dropped() 
     for mode in ("tag", "drop"):
         written = outputs(suspect, output=mode)
         assert verdict_headers(written[DEDUPLICATED])["dedup-suspect"] == "true"
-        assert VerdictRecord.decode(written[VERDICTS].value).suspect
+        assert Verdict.decode(written[VERDICTS].value).suspect
     assert outputs(suspect, output="verdicts").keys() == {VERDICTS}
     assert "dedup-suspect" not in verdict_headers(outputs(DUPLICATE)[DEDUPLICATED])
     refetch = Decision((7, 1), CLAIM, "refetch", "same-url", hit)
-    assert not VerdictRecord.decode(outputs(refetch)[VERDICTS].value).suspect
+    assert not Verdict.decode(outputs(refetch)[VERDICTS].value).suspect

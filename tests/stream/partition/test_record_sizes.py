@@ -7,7 +7,7 @@ from kafka.record.memory_records import MemoryRecordsBuilder
 from msgspec.structs import replace
 
 from crawler_plugin.wire.messages import Headers, PageMeta
-from crawler_plugin.wire.outcomes import VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.outcomes import Verdict, dead_letter_headers
 from worker.stream.partition.record_sizes import (
     LEAST_BYTES,
     MAX_DETAIL,
@@ -19,7 +19,7 @@ from worker.stream.partition.record_sizes import (
 from worker.stream.policy import MAX_URL_BYTES
 
 LONGEST = "http://a/" + "u" * (MAX_URL_BYTES - 9)
-VERDICT = VerdictRecord(
+VERDICT = Verdict(
     url=LONGEST,
     verdict="duplicate",
     duplicate_of=LONGEST,

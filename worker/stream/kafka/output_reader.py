@@ -11,7 +11,7 @@ from kafka import KafkaConsumer, TopicPartition
 
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
 from crawler_plugin.wire.messages import PageMeta, text_headers
-from crawler_plugin.wire.outcomes import JobMark, VerdictRecord
+from crawler_plugin.wire.outcomes import JobMark, Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, JOBS, PAGES, VERDICTS, topic_name
 from worker.stream.kafka.connection import Options, reaching
 
@@ -36,24 +36,8 @@ class Delivered:
     reason: str
 
 
-@dataclass(frozen=True)
-class DeadLetter:
-    """A record of ``dead-letters``.
-
-    ``url`` is as the spider gave it, ``spider`` and ``job`` too; None where the page came without. ``source`` is the
-    page's partition and offset in ``pages``. ``body`` is None for a page that was too large to be passed on.
-    """
-
-    url: str | None
-    reason: str
-    detail: str
-    source: tuple[int, int]
-    body: bytes | None
-    spider: str | None = None
-    job: str | None = None
-
-
-Output: TypeAlias = Delivered | VerdictRecord | DeadLetter | JobMark
+Output: TypeAlias = Delivered | Verdict | JobMark
+"""A dead letter is a verdict, too."""
 Wanted: TypeAlias = Callable[[Mapping[str, str]], bool]
 """By its headers, whether a record is wanted; others are not even decoded."""
 
@@ -215,8 +199,8 @@ def _output(topic: str, record: Any, headers: dict[str, str]) -> Output:
         if topic == JOBS:
             return JobMark.decode(record.value)
         if topic == VERDICTS:
-            return VerdictRecord.decode(record.value)
-        return _delivered(record, headers) if topic == DEDUPLICATED else _dead_letter(record, headers)
+            return Verdict.decode(record.value)
+        return _delivered(record, headers) if topic == DEDUPLICATED else Verdict.of_dead_letter(headers)
     except (UnreadableRecord, KeyError, ValueError) as error:
         raise UnreadableRecord(
             f"{record.topic}[{record.partition}] at offset {record.offset} was not written by a worker "
@@ -233,17 +217,4 @@ def _delivered(record: Any, headers: dict[str, str]) -> Delivered:
         duplicate_of=headers.get("dedup-duplicate-of"),
         distance=None if distance is None else int(distance),
         reason=headers["dedup-reason"],
-    )
-
-
-def _dead_letter(record: Any, headers: dict[str, str]) -> DeadLetter:
-    partition, offset = headers["dedup-source"].split(":")
-    return DeadLetter(
-        url=headers.get("url"),
-        reason=headers["dedup-reason"],
-        detail=headers["dedup-detail"],
-        source=(int(partition), int(offset)),
-        body=record.value,
-        spider=headers.get("spider"),
-        job=headers.get("job"),
     )

@@ -12,7 +12,7 @@ from kafka.structs import OffsetAndMetadata
 
 from crawler_plugin.wire.errors import Refused, Unavailable
 from crawler_plugin.wire.messages import Headers, text_headers
-from crawler_plugin.wire.outcomes import VerdictRecord
+from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS, group_names, topic_name
 from worker.stream.kafka.connection import Options, reaching
 from worker.stream.kafka.errors import while_away
@@ -70,7 +70,7 @@ class ClusterView:
         """The highest offset of a partition of ``pages`` that is in the outputs, as they are kept; -1 for none."""
         verdicts = self._last_records(VERDICTS, partition)
         dead = self._last_records(DEAD_LETTERS, partition)
-        offsets = [VerdictRecord.decode(record.value).source[1] for record in verdicts]
+        offsets = [Verdict.decode(record.value).source[1] for record in verdicts]
         offsets += [int(text_headers(record.headers)["dedup-source"].partition(":")[2]) for record in dead]
         return max(offsets, default=-1)
 

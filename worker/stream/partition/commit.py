@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import UnreadableRecord
 from crawler_plugin.wire.messages import PageMeta
-from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, Verdict, dead_letter_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS
 from crawler_plugin.wire.urls import canonical_url, without_userinfo
 from worker.stream.log import Committed, Log, Output, Record, Sent, Ticket
@@ -19,6 +19,7 @@ from worker.stream.partition.record_sizes import in_short, record_bytes, referen
 from worker.stream.policy import Note, Policy, ReplayPoint
 from worker.stream.states import PartitionState
 from worker.verdict.decide import DEAD, DUPLICATE, Decision
+from worker.verdict.told import told
 
 OVERSIZE: Final = "oversize"
 """Reason of a dead letter without body and without headers that are not ours."""
@@ -78,35 +79,21 @@ def _finding_headers(decision: Decision) -> list[tuple[str, bytes]]:
     return [NO_PAGE_HEADER] if decision.original is not None and decision.original.no_page else []
 
 
-def verdict_record(record: Record, decision: Decision, scheme: bytes) -> VerdictRecord:
-    """The JSON record of a decision that is no dead letter."""
+def verdict_record(record: Record, decision: Decision, scheme: bytes) -> Verdict:
+    """The record of a decision that is no dead letter."""
     assert decision.outcome != DEAD
-    claim, original = decision.claim, decision.original
     try:
         said = PageMeta.from_headers(in_short(record.headers))
     except UnreadableRecord:
         said = None
-    return VerdictRecord(
-        url=claim.url,
-        verdict=decision.outcome,
-        duplicate_of=None if original is None else original.url,
-        distance=None if original is None else original.distance,
-        similarity=None if decision.similarity is None else round(decision.similarity, 4),
-        reason=decision.reason,
-        fingerprint=None if claim.fingerprint is None else f"{claim.fingerprint:016x}",
-        order=decision.order,
+    return told(decision).having(
         source=(record.partition, record.offset),
-        fetched=None if said is None else said.fetched,
         scheme=scheme.hex(),
+        fetched=None if said is None else said.fetched,
         url_as_given=None if said is None else without_userinfo(said.url),
         spider=None if said is None else said.spider,
         job=None if said is None else said.job,
         status=None if said is None else said.status,
-        language=claim.language,
-        tokens=claim.tokens,
-        previous=None if decision.change is None else decision.change.previous,
-        changed=decision.changed,
-        suspect=decision.suspect,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from crawler_plugin.wire.messages import Headers, PageMeta
-from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, VerdictRecord, dead_letter_headers
+from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, Verdict, dead_letter_headers
 from worker.stream.policy import MAX_URL_BYTES
 
 MAX_DETAIL: Final = 300
@@ -52,7 +52,7 @@ def _of_headers(headers: Headers) -> int:
 _OURS: Final = max(
     _of_headers(
         [
-            *VerdictRecord(
+            *Verdict(
                 url="",
                 verdict="duplicate",
                 duplicate_of=_LONGEST_URL,

@@ -1,0 +1,91 @@
+"""Verdicts as a scan writes them, made by the shard and the fingerprinter that a scan uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from crawler_plugin.wire.messages import Claim
+from tests.local.crawled import BEGUN, crawl
+from tests.stream.script import policy
+from worker.compose import parts
+from worker.config import Settings
+from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.index.shard import Shard
+from worker.local.in_process import InProcess
+from worker.local.page import FetchedPage
+from worker.local.single_shard import SingleShard
+from worker.results.rows import VerdictRow
+from worker.stream.partition.fingerprint_pool import FingerprintPool
+from worker.stream.shard.memory_limit import MemoryLimit
+
+SETTINGS: Final = Settings.model_validate({"features": {"units": "characters"}, "index": {"memory_mb": 0}})
+NEAR: Final = parts.near(SETTINGS)
+
+
+class Scan(NamedTuple):
+    """Rows, and for each the place of its survivor among them: its own where it is one, None for a dead page."""
+
+    rows: list[VerdictRow]
+    survivors: list[int | None]
+
+
+def scan(claims: Iterable[Claim], *, file: str = "pages.warc", ids: bool = True) -> Scan:
+    """The verdicts on these pages in their order. Without ``ids`` survivors are named by their URL alone."""
+    shard = SingleShard(replace(policy(), shards=1, near=NEAR), lambda: Shard.by(NEAR), MemoryLimit(0, sketched=True))
+    made = Scan([], [])
+    for number, claim in enumerate(claims):
+        decided = shard.decide([claim])
+        (decision,) = decided.decisions
+        shard.take(decided)
+        original = decision.original
+        survivor = number if original is None else sum(original.order)
+        made.survivors.append(None if claim.dead else survivor)
+        made.rows.append(
+            VerdictRow(
+                file=file,
+                offset=100 * number,
+                id=f"page-{number}",
+                url=claim.url,
+                verdict=decision.outcome,
+                duplicate_of=None if original is None else original.url,
+                duplicate_of_id=f"page-{survivor}" if ids and original is not None else None,
+                distance=None if original is None else original.distance,
+                similarity=decision.similarity,
+                reason=decision.reason,
+                language=claim.language,
+                tokens=claim.tokens,
+                fetched=claim.clock,
+                fingerprint=None if claim.fingerprint is None else f"{claim.fingerprint:016x}",
+                text_hash=f"{claim.text_hash:016x}",
+                sketch=claim.sketch.hex(),
+                bands=claim.bands.hex(),
+            )
+        )
+    return made
+
+
+def claims_of(pages: Sequence[FetchedPage]) -> list[Claim]:
+    """What the pages come to, one an hour."""
+    pool = FingerprintPool(InProcess(Fingerprinter(parts.recipe(SETTINGS))), 1 << 23)
+    claims: list[Claim] = []
+    for number, page in enumerate(pages):
+        pool.submit(page.record(number, BEGUN + 3_600_000 * number))
+        claims += pool.claims()
+    return claims
+
+
+@cache
+def crawled(seed: int, count: int = 150, *, ids: bool = True) -> Scan:
+    """A crawl of texts with edits, pages that were fetched again and some that cannot be read."""
+    return scan(claims_of([page for page, _ in crawl(seed, count)]), ids=ids)
+
+
+def written(rows: Iterable[VerdictRow], folder: Path) -> Path:
+    """The file of these verdicts."""
+    path = folder / "verdicts.jsonl"
+    path.write_bytes(b"".join(row.encode() for row in rows))
+    return path

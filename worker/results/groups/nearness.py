@@ -1,0 +1,68 @@
+"""How near two rows are, by what they carry of their pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.outcomes import Verdict
+from worker.fingerprint.fingerprinted import Fingerprinted
+from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, AccurateNear, SimHashNear
+from worker.fingerprint.sketch import agreement, similarity
+
+Near = SimHashNear | AccurateNear
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How a page is near to another one. ``distance`` and ``similarity`` are as in ``Verdict``."""
+
+    distance: int | None
+    similarity: float | None
+    reason: str
+
+
+def page_of(row: Verdict) -> Fingerprinted:
+    """What ``near`` reads of the page.
+
+    Raises:
+        UsageError: the row's numbers are no numbers.
+    """
+    try:
+        return Fingerprinted(
+            fingerprint=None if row.fingerprint is None else int(row.fingerprint, 16),
+            text_hash=int(row.text_hash or "0", 16),
+            tokens=row.tokens,
+            language=row.language,
+            reason=None,
+            sketch=bytes.fromhex(row.sketch),
+            bands=bytes.fromhex(row.bands),
+        )
+    except ValueError as error:
+        raise UsageError(f"the verdict on page {row.id!r} is damaged ({error}): scan these pages again") from error
+
+
+def distance(a: Fingerprinted, b: Fingerprinted) -> int | None:
+    """Bits in which the fingerprints differ; None where one has none."""
+    if a.fingerprint is None or b.fingerprint is None:
+        return None
+    return (a.fingerprint ^ b.fingerprint).bit_count()
+
+
+def sketched_similarity(a: Fingerprinted, b: Fingerprinted) -> float | None:
+    """The similarity that the sketches estimate, 0 to 1; None where one has none."""
+    if not a.sketch or not b.sketch:
+        return None
+    return min(1.0, max(0.0, similarity(agreement(a.sketch, b.sketch))))
+
+
+def nearness(near: Near, a: Fingerprinted, b: Fingerprinted) -> Nearness | None:
+    """How the two are near; None where they are not.
+
+    Rows carry no scope. Pages of one group are of one scope, since each was found by its survivor within it.
+    """
+    match = near(a, b)
+    if match is None:
+        return None
+    same = match.reason in (EXACT_TEXT, EXACT_BYTES)
+    return Nearness(match.distance, 1.0 if same else sketched_similarity(a, b), match.reason)

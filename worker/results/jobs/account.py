@@ -1,0 +1,76 @@
+"""Whether all verdicts of a job are out: what its runs have published against what was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from crawler_plugin.wire.outcomes import JobMark
+from worker.results.rows import OUTCOMES
+
+
+@dataclass
+class JobAccount:
+    """Of one job, or one spider of it. ``whose`` names it for people."""
+
+    whose: str
+    marks: dict[bytes, JobMark] = field(default_factory=dict)
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    def mark(self, mark: JobMark) -> None:
+        """What a run says of itself; the later one of the same run counts."""
+        self.marks[mark.key] = mark
+
+    def count(self, outcome: str) -> None:
+        """A page has its verdict, or is a dead letter."""
+        self.outcomes[outcome] += 1
+
+    @property
+    def judged(self) -> int:
+        """Pages that were found."""
+        return self.outcomes.total()
+
+    @property
+    def published(self) -> int | None:
+        """Pages that its runs have put on ``pages``; None while one of them goes on, or where none is known."""
+        pages = [mark.pages for mark in self.marks.values()]
+        return None if None in pages or not pages else sum(filter(None, pages))
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return self.published is not None and self.judged >= self.published
+
+    def in_words(self) -> Iterator[str]:
+        """The sum, for people."""
+        summands = " + ".join(f"{self.outcomes[outcome]:,} {outcome}" for outcome in OUTCOMES)
+        yield f"{self.whose}: {self.judged:,} pages = {summands}"
+
+    def problem(self) -> str | None:
+        """Why these are not all, or too many, with the next move; None where they are as many as were published."""
+        open_runs = sum(mark.pages is None for mark in self.marks.values())
+        if not self.marks:
+            return (
+                f"{self.whose} has no mark on the topic jobs: see that the name is right (the header job of its pages, "
+                "the setting DEDUP_JOB), and that the topic was there when the crawl ended (python -m worker topics "
+                "check)"
+            )
+        if open_runs:
+            return (
+                f"{open_runs} of {len(self.marks)} runs of {self.whose} have begun and not said how many pages they "
+                "have published: they go on (--follow waits for them), or were killed, and then nobody knows"
+            )
+        assert self.published is not None
+        missing = self.published - self.judged
+        if missing > 0:
+            return (
+                f"{missing:,} of {self.published:,} pages of {self.whose} have no verdict yet: --follow waits for "
+                "them; see that workers run, and that the topics still hold what they wrote (topics.retention_days)"
+            )
+        if missing < 0:
+            return (
+                f"{self.whose} has {-missing:,} pages more than the {self.published:,} that its runs have counted: a "
+                "page whose confirmation was lost is sent twice, and the second one is a refetch"
+            )
+        return None

@@ -1,0 +1,53 @@
+"""A job's rows from the topics, as they become visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from crawler_plugin.wire.outcomes import JobMark, Verdict
+from crawler_plugin.wire.topics import DEAD_LETTERS, JOBS, VERDICTS
+from worker.results.jobs.account import JobAccount
+from worker.stream.kafka.connection import Options
+from worker.stream.kafka.output_reader import follow_outputs
+
+TOPICS: Final = (JOBS, VERDICTS, DEAD_LETTERS)
+
+
+@dataclass(frozen=True)
+class JobTopics:
+    """The verdicts, dead letters and marks of one job, or of one spider of it."""
+
+    options: Options
+    prefix: str
+    generation: str
+    job: str
+    spider: str | None = None
+
+    def verdicts(self, account: JobAccount, *, follow: bool) -> Iterator[Verdict]:
+        """What is visible now and, to ``follow``, what becomes visible until the account is complete.
+
+        ``account`` is kept meanwhile.
+
+        Raises:
+            Unavailable: no broker answers, or a topic is missing.
+            UnreadableRecord: a record that no worker and no crawl wrote.
+        """
+        outputs = follow_outputs(
+            self.options,
+            self.prefix,
+            TOPICS,
+            self.generation,
+            wanted=self._is_of_job,
+            until=lambda: not follow or account.complete,
+        )
+        for output in outputs:
+            if isinstance(output, JobMark):
+                account.mark(output)
+            elif isinstance(output, Verdict):
+                account.count(output.verdict)
+                yield output
+
+    def _is_of_job(self, headers: Mapping[str, str]) -> bool:
+        return headers.get("job") == self.job and (self.spider is None or headers.get("spider") == self.spider)

@@ -1,0 +1,107 @@
+"""Verdicts as rows: lines of ``verdicts.jsonl`` and ``dead-letters.jsonl`` of a scan, and the rows of a crawl."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from crawler_plugin.wire.errors import UnreadableRecord
+from crawler_plugin.wire.outcomes import Verdict
+from worker.verdict.decide import DEAD, DUPLICATE, REFETCH, UNIQUE
+
+VERDICTS: Final = "verdicts.jsonl"
+DEAD_LETTERS: Final = "dead-letters.jsonl"
+"""What the files are called in the folder that a scan writes to."""
+
+OUTCOMES: Final = (UNIQUE, DUPLICATE, REFETCH, DEAD)
+_FATE: Final = ("url", "verdict", "duplicate_of", "distance", "similarity", "reason", "detail", "language", "tokens")
+OF_SCAN: Final = (
+    "file",
+    "offset",
+    "id",
+    *_FATE[:3],
+    "duplicate_of_id",
+    *_FATE[3:],
+    "fetched",
+    "spider",
+    "fingerprint",
+    "text_hash",
+    "sketch",
+    "bands",
+    "canonical",
+    "previous",
+    "changed",
+    "suspect",
+    "title_hash",
+)
+"""Of a line of ``verdicts.jsonl``, and the columns of ``verdicts.parquet``."""
+OF_JOB: Final = (
+    *_FATE,
+    "previous",
+    "changed",
+    "suspect",
+    "status",
+    "fetched",
+    "spider",
+    "job",
+    "url_as_given",
+    "fingerprint",
+    "partition",
+    "offset",
+)
+"""Of a row of a crawl: a verdict without what only workers need, and the page's place in ``pages``."""
+_OF_DEAD_LETTER: Final = ("file", "offset", "id", "url", "reason", "detail")
+
+
+def scan_row(verdict: Verdict) -> dict[str, Any]:
+    """That of a page of a scan."""
+    return verdict.row(OF_SCAN)
+
+
+def job_row(verdict: Verdict) -> dict[str, Any]:
+    """That of a page of a crawl."""
+    return verdict.row(OF_JOB[:-2]) | dict(zip(OF_JOB[-2:], verdict.source, strict=True))
+
+
+def dead_letter_row(verdict: Verdict, *, pageless: bool = False) -> dict[str, Any]:
+    """That of a dead page, or of a record that no page could be read from, whose URL is null."""
+    return verdict.row(_OF_DEAD_LETTER) | ({"url": None} if pageless else {})
+
+
+def line_of(row: dict[str, Any]) -> bytes:
+    """The row as a line of JSON, with its end."""
+    return msgspec.json.encode(row) + b"\n"
+
+
+def read_line(line: bytes) -> Verdict:
+    """The verdict of a line of ``verdicts.jsonl``.
+
+    Raises:
+        UnreadableRecord: the line is none.
+    """
+    try:
+        verdict = msgspec.json.decode(line, type=Verdict)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UnreadableRecord(f"not a verdict on a page: {error}") from error
+    if not verdict.file or verdict.id is None:
+        raise UnreadableRecord("not a verdict on a page: it has no file or no id")
+    return verdict
+
+
+def pageless_records(lines: Iterable[bytes]) -> Iterator[Verdict]:
+    """Of the lines of ``dead-letters.jsonl`` those of records that no page could be read from; the others are pages,
+    which have their verdicts. The URL of these is empty.
+
+    Raises:
+        UnreadableRecord: a line is no dead letter.
+    """
+    for line in lines:
+        try:
+            row = msgspec.json.decode(line, type=dict[str, Any])
+            letter = msgspec.convert(row | {"url": row["url"] or "", "verdict": DEAD}, Verdict)
+        except (msgspec.DecodeError, RecursionError, KeyError) as error:
+            raise UnreadableRecord(f"not a dead letter: {error}") from error
+        if row["url"] is None:
+            yield letter

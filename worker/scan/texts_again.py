@@ -1,0 +1,121 @@
+"""Texts of some pages of a scan, taken once more out of the archives that were scanned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Protocol
+
+from crawler_plugin.wire.errors import PageError
+from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.outcomes import Verdict
+from worker.config import Settings
+from worker.page.extract import Extractor, extract, from_text
+from worker.pool.process_pool import ProcessPool
+from worker.results.report.samples import TextKey, key_of
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord
+
+MOST_BYTES: Final = 1 << 30
+"""Of an archive, as it is stored: it is read from its beginning, and a report should not take as long as its scan."""
+_MOST_CHARACTERS: Final = 200_000
+"""Of a text: more than is compared, and little enough for a hundred of them."""
+_WAIT_SECONDS: Final = 1.0
+
+
+class Rereadable(Protocol):
+    """What is needed of an ``Archive``."""
+
+    @property
+    def name(self) -> str:
+        """As the archive has it."""
+
+    @property
+    def bytes_read(self) -> int:
+        """As the archive has it."""
+
+    def records(self) -> Iterator[ArchivedPage | BrokenRecord]:
+        """As the archive has it."""
+
+
+@dataclass(frozen=True)
+class MainText:
+    """Takes the main text out of a page; made in a process that ends if a page is made to break parsers."""
+
+    extractor: Extractor
+    max_bytes: int
+
+    def __call__(self, body: bytes, meta: PageMeta) -> str:
+        """The beginning of the text that the page is compared by.
+
+        Raises:
+            PageError: the body cannot be read as a page.
+        """
+        if meta.form == "text":
+            return from_text(body[: self.max_bytes].decode("utf-8", "replace"), max_chars=_MOST_CHARACTERS).text
+        found = extract(
+            body,
+            content_type=meta.content_type,
+            encoding=meta.encoding,
+            max_bytes=self.max_bytes,
+            extractor=self.extractor,
+            url=meta.url,
+        )
+        return found.text[:_MOST_CHARACTERS]
+
+
+class TextsAgain:
+    """``samples.TextsOf`` of a scan whose archives are still there.
+
+    Of each archive no more than ``most_bytes`` are read: the texts of pages behind that are missing.
+    """
+
+    def __init__(self, archives: Sequence[Rereadable], settings: Settings, most_bytes: int = MOST_BYTES) -> None:
+        self._archives: Final = archives
+        self._settings: Final = settings
+        self._most_bytes: Final = most_bytes
+
+    def __call__(self, rows: Sequence[Verdict]) -> dict[TextKey, str]:
+        """The beginnings of the main texts of these pages by their places, as far as they can be read.
+
+        Raises:
+            UsageError, Unavailable: an archive is not there any more, or cannot be read on.
+        """
+        page = self._settings.page
+        wanted = set(map(key_of, rows))
+        found: dict[TextKey, str] = {}
+        factory: Callable[[], MainText] = partial(MainText, page.extractor, page.max_bytes)
+        pool: ProcessPool[TextKey, str] = ProcessPool(
+            factory,
+            str,
+            processes=1,
+            timeout_seconds=page.timeout_seconds,
+            memory_bytes=page.memory_mb * 1024 * 1024,
+            result_bytes=page.memory_mb * 1024 * 1024,
+        )
+        with pool:
+            for archive in self._archives:
+                if any(file.startswith(archive.name) for file, _ in wanted):
+                    self._read(archive, wanted, pool, found)
+            while pool.outstanding:
+                _take(pool, found, _WAIT_SECONDS)
+        return found
+
+    def _read(
+        self, archive: Rereadable, wanted: set[TextKey], pool: ProcessPool[TextKey, str], found: dict[TextKey, str]
+    ) -> None:
+        """Hand the wanted pages of an archive to the pool."""
+        for record in archive.records():
+            if not isinstance(record, BrokenRecord) and tuple(record.place) in wanted:
+                key = (record.place.file, record.place.offset)
+                wanted.remove(key)
+                sent = record.page.record(record.place.offset, 0)
+                while not pool.capacity:
+                    _take(pool, found, _WAIT_SECONDS)
+                pool.submit(key, sent.value or b"", PageMeta.from_headers(sent.headers))
+            if not wanted or archive.bytes_read > self._most_bytes:
+                return
+
+
+def _take(pool: ProcessPool[TextKey, str], found: dict[TextKey, str], wait: float) -> None:
+    found |= {key: text for key, text in pool.results(wait) if not isinstance(text, PageError)}
