@@ -377,7 +377,7 @@ def test_two_urls_of_a_state_are_compared_by_their_records(tmp_path: Path, capsy
     urls = [f"http://{name}.example/" for name in "ab"]
     with Deduplicator(tmp_path / "state", Settings.model_validate({"index": {"memory_mb": 0}})) as local:
         for url, words in zip(urls, (SEA, SEA[::-1]), strict=True):
-            assert local.judge(url, text=" ".join(words)).kind == "unique"
+            assert local.judge(url, text=" ".join(words)).verdict == "unique"
     found = compared(capsys, "--state", str(tmp_path / "state"), *(url.upper() for url in urls))
     whole = compared(capsys, "--text", *(" ".join(words) for words in (SEA, SEA[::-1])))
     assert (found["near"], found["distance"], found["rules"]) == (False, whole["distance"], whole["rules"])
@@ -397,7 +397,7 @@ def test_pages_of_a_state_without_urls_are_named_by_their_ids(
     ids = ["a/b ü 1", "shop:17"]
     with Deduplicator(tmp_path / "state", Settings.model_validate({"index": {"memory_mb": 0}})) as local:
         for id_, words in zip(ids, (SEA, SEA[::-1]), strict=True):
-            assert local.judge(text=" ".join(words), id=id_).kind == "unique"
+            assert local.judge(text=" ".join(words), id=id_).verdict == "unique"
     for given in (ids, map(url_of_id, ids)):
         assert run("--state", str(tmp_path / "state"), *given) == 0
         told = capsys.readouterr().out

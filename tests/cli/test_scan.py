@@ -13,21 +13,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from crawler_plugin.wire.outcomes import Verdict
 from tests.scan.archives import some_pages, write_jsonl, write_warc
 from tests.scan.inputs.written import with_codec
 from worker.cli.main import main
 from worker.cli.scan import _how_far
 from worker.compose import installed
 from worker.compose.stopping import AskedToStop
-from worker.results.rows import VerdictRow
+from worker.results.rows import read_line
 from worker.scan.judging import Done
 
 PAGES = some_pages(5, 30)
 PLAIN = ("--set", "features.units=characters", "--set", "page.processes=1", "--set", "index.memory_mb=9")
 
 
-def rows(out: Path) -> list[VerdictRow]:
-    return [VerdictRow.decode(line) for line in (out / "verdicts.jsonl").read_bytes().splitlines()]
+def rows(out: Path) -> list[Verdict]:
+    return [read_line(line) for line in (out / "verdicts.jsonl").read_bytes().splitlines()]
 
 
 def pipe_in(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:

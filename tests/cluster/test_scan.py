@@ -17,7 +17,7 @@ from tests.scan.archives import write_jsonl, write_parquet, write_warc
 from worker.cli import index
 from worker.cli.main import main
 from worker.local import FetchedPage
-from worker.results.rows import VerdictRow
+from worker.results.rows import read_line
 from worker.sizing.pages import Page
 
 pytestmark = [pytest.mark.cluster, pytest.mark.data]
@@ -43,7 +43,7 @@ class Said(NamedTuple):
 def scanned(archive: Path, out: Path, *more: str) -> list[Said]:
     arguments = ["scan", str(archive), "--out", str(out), "--no-report", *SETTINGS, *more]
     assert main(arguments) == 0
-    rows = [VerdictRow.decode(line) for line in (out / "verdicts.jsonl").read_bytes().splitlines()]
+    rows = [read_line(line) for line in (out / "verdicts.jsonl").read_bytes().splitlines()]
     return [
         Said(row.url, row.verdict, row.duplicate_of, row.distance, row.similarity, row.fingerprint)
         for row in rows

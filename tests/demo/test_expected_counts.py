@@ -14,7 +14,7 @@ from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import JobMark, Verdict
 from worker.demo.expected_counts import DEAD, DUPLICATE, REFETCH, UNIQUE, Counts, ExpectedCounts
 from worker.demo.site import PageKind, Site, SitePage, build_site
-from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output
+from worker.stream.kafka.output_reader import Delivered, Output
 
 SITE: Final = build_site("http://127.0.0.1:8001", "http://127.0.0.1:8002")
 FIRST_VISITS: Final = list(SITE.pages)
@@ -32,13 +32,17 @@ def judged(order: Iterable[SitePage]) -> list[Output]:
     outputs: list[Output] = []
     for place, page in enumerate([*first, *(page for page in first if page.visits == 2)]):
         if page.kind is PageKind.FILE:
-            outputs.append(DeadLetter(page.url, "not-text", "", (0, place), page.body))
+            outputs.append(dead(page, "not-text", (0, place)))
             continue
         original = survivors.get(page.group)
         survivors.setdefault(page.group, page.canonical)
         verdict = UNIQUE if original is None else REFETCH if original == page.canonical else DUPLICATE
         outputs += both(page, verdict, original, place)
     return outputs
+
+
+def dead(page: SitePage, reason: str, source: tuple[int, int]) -> Verdict:
+    return Verdict(url=page.canonical, verdict="dead", reason=reason, source=source, url_as_given=page.url)
 
 
 def both(page: SitePage, verdict: str, original: str | None, place: int) -> list[Output]:
@@ -112,7 +116,7 @@ def only_verdict_of(page: SitePage, outputs: Sequence[Output]) -> list[Output]:
         (judged_otherwise(MIRROR, DUPLICATE, FRONT.canonical), f"expected duplicate of {ARTICLE.canonical}, found"),
         (judged_otherwise(MIRROR, REFETCH, MIRROR.canonical), "found refetch"),
         (
-            lambda outputs: [*outputs, DeadLetter(MIRROR.url, "crash", "", (1, 1), b"")],
+            lambda outputs: [*outputs, dead(MIRROR, "crash", (1, 1))],
             f"{MIRROR.url} is a dead letter (crash: ), and should have a verdict",
         ),
         (lambda outputs: [*outputs, outputs[0]], "was committed 2 times"),

@@ -42,7 +42,7 @@ def settings(**sections: Any) -> Settings:
 def judge(local: Deduplicator, page: FetchedPage, *, durable: bool = False) -> str:
     """The verdict in a line."""
     verdict = local.judge(page.url, page.body, text=page.text, headers=page.headers, durable=durable)
-    return f"{verdict.kind} {verdict.duplicate_of} {verdict.reason}"
+    return f"{verdict.verdict} {verdict.duplicate_of} {verdict.reason}"
 
 
 def expected(pages: list[FetchedPage]) -> list[str]:

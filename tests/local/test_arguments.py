@@ -112,7 +112,7 @@ def test_a_wrong_page_in_the_background_costs_no_other_page_its_verdict() -> Non
     judge = BackgroundJudge(config=SETTINGS)
     with pytest.raises(TypeError, match=r"^page is"):
         judge.submit("no page")  # type: ignore[arg-type]
-    assert judge.submit(FetchedPage(URL, text="a")).result(60).kind == "unique"
+    assert judge.submit(FetchedPage(URL, text="a")).result(60).verdict == "unique"
     judge.close()
 
 

@@ -29,7 +29,7 @@ def settings(**sections: Any) -> Settings:
 
 
 def outcomes(verdicts: list[Verdict]) -> list[tuple[str, str, str | None]]:
-    return [(verdict.kind, verdict.reason, verdict.duplicate_of) for verdict in verdicts]
+    return [(verdict.verdict, verdict.reason, verdict.duplicate_of) for verdict in verdicts]
 
 
 def test_pages_get_the_verdicts_that_they_get_one_by_one_also_where_a_process_hung_meanwhile(tmp_path: Path) -> None:

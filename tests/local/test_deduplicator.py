@@ -40,12 +40,12 @@ def test_a_copy_is_a_duplicate_of_the_first_and_says_how_near_it_is(in_memory: D
     first = in_memory.judge("http://a.example/", text=TEXT)
     copy = in_memory.judge("http://b.example/", f"<p>{TEXT} again</p>")
     again = in_memory.judge("http://a.example/", body=TEXT.encode("utf-16"), encoding="utf-16")
-    assert (first.kind, first.reason, first.duplicate_of, first.similarity) == ("unique", "first", None, None)
-    assert (copy.kind, copy.duplicate_of) == ("duplicate", "http://a.example/")
+    assert (first.verdict, first.reason, first.duplicate_of, first.similarity) == ("unique", "first", None, None)
+    assert (copy.verdict, copy.duplicate_of) == ("duplicate", "http://a.example/")
     assert copy.distance is not None
     assert copy.similarity is not None
     assert 0.7 < copy.similarity < 1
-    assert (again.kind, again.reason, again.similarity) == ("refetch", "same-url", 1.0)
+    assert (again.verdict, again.reason, again.similarity) == ("refetch", "same-url", 1.0)
     assert in_memory.judged == 3
 
 
@@ -60,7 +60,7 @@ def test_without_sketches_no_similarity_is_known() -> None:
 
 def test_to_look_up_says_what_would_be_judged_and_leaves_no_trace(in_memory: Deduplicator) -> None:
     asked = [in_memory.look_up("http://a.example/", text=TEXT) for _ in range(2)]
-    assert [verdict.kind for verdict in asked] == ["unique", "unique"]
+    assert [verdict.verdict for verdict in asked] == ["unique", "unique"]
     assert in_memory.judged == 0
     judged = in_memory.judge("http://a.example/", text=TEXT)
     assert judged == asked[0]
@@ -72,7 +72,7 @@ def test_a_page_that_cannot_be_read_is_dead_and_raises_nothing(in_memory: Dedupl
         in_memory.judge("http://a.example/", b"%PDF-1.7 " + bytes(100)),
         in_memory.judge("http://a.example/", b"a" * (9 * 1024 * 1024)),
     ]
-    assert [(verdict.kind, verdict.reason) for verdict in dead] == [("dead", "not-text"), ("dead", "oversize")]
+    assert [(verdict.verdict, verdict.reason) for verdict in dead] == [("dead", "not-text"), ("dead", "oversize")]
     assert all(verdict.detail for verdict in dead)
     assert in_memory.judged == 2
 
@@ -80,7 +80,7 @@ def test_a_page_that_cannot_be_read_is_dead_and_raises_nothing(in_memory: Dedupl
 def test_a_page_of_a_crawl_or_a_file_may_be_dead_for_its_url_or_body(in_memory: Deduplicator) -> None:
     found = [FetchedPage("no url", b"<p>a</p>", id="a"), FetchedPage("http://a.example/")]
     dead = [verdict for _, verdict in in_memory.judge_found(found)]
-    assert [(verdict.kind, verdict.reason) for verdict in dead] == [("dead", "bad-url"), ("dead", "no-body")]
+    assert [(verdict.verdict, verdict.reason) for verdict in dead] == [("dead", "bad-url"), ("dead", "no-body")]
     assert (dead[0].id, dead[0].url) == ("a", "no url")
 
 
@@ -92,19 +92,19 @@ def test_texts_without_urls_are_told_by_their_ids(tmp_path: Path) -> None:
         again, encoded = local.judge(id="doc-17", text=TEXT), local.judge(id="a%2Fb", text=TEXT)
         on_the_web = local.judge("http://a.example/", text=TEXT, id="doc-18")
         ((_, last),) = local.judge_all([FetchedPage(id=17, text=TEXT)])
-    assert (first.kind, first.id, first.duplicate_of_id) == ("unique", "doc-17", None)
-    assert (copy.kind, copy.id, copy.duplicate_of_id) == ("duplicate", "a/b", "doc-17")
-    assert (again.kind, again.reason, again.duplicate_of_id) == ("refetch", "same-url", "doc-17")
-    assert (encoded.kind, encoded.id) == ("duplicate", "a%2Fb")
-    assert (on_the_web.kind, on_the_web.url, on_the_web.id) == ("duplicate", "http://a.example/", "doc-18")
-    assert (last.kind, last.id, last.duplicate_of_id) == ("duplicate", "17", "doc-17")
+    assert (first.verdict, first.id, first.duplicate_of_id) == ("unique", "doc-17", None)
+    assert (copy.verdict, copy.id, copy.duplicate_of_id) == ("duplicate", "a/b", "doc-17")
+    assert (again.verdict, again.reason, again.duplicate_of_id) == ("refetch", "same-url", "doc-17")
+    assert (encoded.verdict, encoded.id) == ("duplicate", "a%2Fb")
+    assert (on_the_web.verdict, on_the_web.url, on_the_web.id) == ("duplicate", "http://a.example/", "doc-18")
+    assert (last.verdict, last.id, last.duplicate_of_id) == ("duplicate", "17", "doc-17")
 
 
 @pytest.mark.parametrize("scope", ["host", "site"])
 def test_pages_without_a_url_are_compared_as_those_of_one_site(scope: str) -> None:
     with Deduplicator(config=settings(near={"scope": scope})) as local:
         local.judge("http://a.example/", text=TEXT)
-        assert local.judge(id="doc-1", text=TEXT).kind == "unique"
+        assert local.judge(id="doc-1", text=TEXT).verdict == "unique"
         assert local.judge(id="doc-2", text=TEXT).duplicate_of_id == "doc-1"
 
 
@@ -112,8 +112,8 @@ def test_apart_a_page_that_takes_too_long_is_dead_and_the_next_has_the_verdict_o
     costly = worst_pages.pumped(worst_pages.PAGES["broken UTF-8"], 4 << 20)
     with Deduplicator(config=settings(page={"processes": 1, "timeout_seconds": 0.5}), apart=True) as local:
         dead = local.judge("http://a.example/", costly)
-        assert (dead.kind, dead.reason) == ("dead", "parser-timeout")
-        assert local.judge("http://b.example/", text=TEXT).kind == "unique"
+        assert (dead.verdict, dead.reason) == ("dead", "parser-timeout")
+        assert local.judge("http://b.example/", text=TEXT).verdict == "unique"
         assert local.judge("http://c.example/", text=TEXT).duplicate_of == "http://b.example/"
 
 
@@ -126,7 +126,7 @@ def test_apart_the_answer_on_a_page_that_nobody_waits_for_is_no_other_pages(monk
             patched.setattr(FingerprintPool, "claims", interrupted)
             local.judge("http://a.example/", text="another text of some words that nobody reads")
         local.judge("http://a.example/", text=TEXT)
-        assert local.judge("http://b.example/", text=TEXT).kind == "duplicate"
+        assert local.judge("http://b.example/", text=TEXT).verdict == "duplicate"
 
 
 # settings
@@ -137,8 +137,8 @@ def test_settings_come_from_the_file_that_is_named(tmp_path: Path) -> None:
     config.write_text("near: {scope: host}\nfeatures: {units: characters}\n")
     with Deduplicator(config=config) as local:
         local.judge("http://a.example/", text=TEXT)
-        assert local.judge("http://b.example/", text=TEXT).kind == "unique"
-        assert local.judge("http://a.example/2", text=TEXT).kind == "duplicate"
+        assert local.judge("http://b.example/", text=TEXT).verdict == "unique"
+        assert local.judge("http://a.example/2", text=TEXT).verdict == "duplicate"
     config.write_text("near: {scopes: host}\n")
     with pytest.raises(UsageError, match=r"near\.scopes"):
         Deduplicator(config=str(config))
@@ -158,8 +158,8 @@ def test_more_survivors_than_memory_allows_are_refused_and_nothing_else_is(tmp_p
         assert local.judge("http://b.example/", text=pages[0].text).duplicate_of == pages[0].url
     with Deduplicator(tmp_path, settings()) as local:
         assert local.judged == judged + 1
-        assert local.judge("http://c.example/", text=pages[judged - 1].text).kind == "duplicate"
-        assert local.judge("http://c.example/", text=pages[judged].text).kind == "unique"
+        assert local.judge("http://c.example/", text=pages[judged - 1].text).verdict == "duplicate"
+        assert local.judge("http://c.example/", text=pages[judged].text).verdict == "unique"
     with pytest.raises(OverMemoryLimit, match="the state holds"):
         Deduplicator(tmp_path, settings(index={"memory_mb": 1}))
     Deduplicator(tmp_path, settings()).close()  # whoever was refused has let go of the state
@@ -189,10 +189,10 @@ def test_threads_judge_one_after_the_other(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         assert local.judged == 160
-    assert sum(verdict.kind == "unique" for verdict in verdicts.values()) == 40
+    assert sum(verdict.verdict == "unique" for verdict in verdicts.values()) == 40
     for verdict in verdicts.values():
         if verdict.duplicate_of:
-            assert verdicts[verdict.duplicate_of].kind == "unique"
+            assert verdicts[verdict.duplicate_of].verdict == "unique"
     with Deduplicator(tmp_path, SETTINGS) as local:
         assert local.judged == 160
 
@@ -204,7 +204,7 @@ def test_asyncio_goes_on_while_pages_are_judged(in_memory: Deduplicator) -> None
         return [first, *await asyncio.gather(*others)]
 
     verdicts = asyncio.run(crawled())
-    assert [verdict.kind for verdict in verdicts] == ["unique"] + ["duplicate"] * 8
+    assert [verdict.verdict for verdict in verdicts] == ["unique"] + ["duplicate"] * 8
     assert {verdict.duplicate_of for verdict in verdicts[1:]} == {"http://a.example/"}
 
 
@@ -231,7 +231,7 @@ def test_verdicts_come_while_pages_still_do(in_memory: Deduplicator) -> None:
     for _, verdict in in_memory.judge_all(pages()):
         told.append(verdict)
     assert len(told) == in_memory.judged
-    assert told[0].kind == "unique"
+    assert told[0].verdict == "unique"
 
 
 def test_pages_behind_the_last_that_was_judged_are_not_when_the_iteration_is_given_up(
@@ -251,7 +251,7 @@ def test_one_may_be_judged_between_those_that_are_judged_together(in_memory: Ded
     pages = [FetchedPage(f"http://a.example/{number}", text=TEXT) for number in range(10)]
     verdicts = []
     for page, verdict in in_memory.judge_all(pages):
-        verdicts.append(verdict.kind)
+        verdicts.append(verdict.verdict)
         assert in_memory.judge(f"{page.url}?copy", text=TEXT).duplicate_of == "http://a.example/0"
     assert verdicts == ["unique"] + ["duplicate"] * 9
     assert in_memory.judged == 20

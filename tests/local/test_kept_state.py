@@ -225,7 +225,7 @@ def test_duplicates_of_a_page_that_takes_a_whole_template_are_suspect_over_a_res
         verdicts = [one.judge(page.url, page.body, content_type=page.content_type) for page in pages[:40]]
         assert not one.look_up(pages[0].url, pages[0].body).suspect
     assert [verdict.suspect for verdict in verdicts] == [number >= 20 for number in range(40)]
-    assert {verdict.kind for verdict in verdicts[1:]} == {"duplicate"}
+    assert {verdict.verdict for verdict in verdicts[1:]} == {"duplicate"}
     (warning,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert pages[0].url in warning and pages[20].url in warning
     with Deduplicator(tmp_path / "one") as one:

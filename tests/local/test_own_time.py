@@ -38,23 +38,23 @@ def test_no_verdict_on_pages_with_fetch_times_depends_on_the_machine_s_clock(tmp
     assert seen == verdicts(tmp_path / "1970", lambda: 0.0, pages)
     assert seen == verdicts(tmp_path / "jumping", lambda: next(jumps), pages)
     with Deduplicator(config=settings()) as for_ever:
-        kept = sum(for_ever.judge(page.url, page.body, text=page.text).kind == "unique" for page in pages)
-    assert sum(verdict.kind == "unique" for verdict in seen) > kept > 10
+        kept = sum(for_ever.judge(page.url, page.body, text=page.text).verdict == "unique" for page in pages)
+    assert sum(verdict.verdict == "unique" for verdict in seen) > kept > 10
 
 
 def test_a_page_of_the_year_9999_makes_nothing_be_forgotten() -> None:
     with Deduplicator(config=settings(ttl_days=30)) as local:
-        assert local.judge("http://a.example/", text=TEXT, fetched=BEGUN).kind == "unique"
-        assert local.judge("http://b.example/", text="another text altogether", fetched=YEAR_9999).kind == "unique"
-        assert local.judge("http://c.example/", text=TEXT, fetched=BEGUN).kind == "duplicate"
+        assert local.judge("http://a.example/", text=TEXT, fetched=BEGUN).verdict == "unique"
+        assert local.judge("http://b.example/", text="another text altogether", fetched=YEAR_9999).verdict == "unique"
+        assert local.judge("http://c.example/", text=TEXT, fetched=BEGUN).verdict == "duplicate"
 
 
 def test_a_page_without_a_fetch_time_is_dated_by_the_clock_that_was_given() -> None:
     moments = iter((1e9, 1e9 + 0.9 * 86_400, 1e9 + 1.8 * 86_400, 1e9 + 2.7 * 86_400))
     with Deduplicator(config=settings(ttl_days=2), clock=lambda: next(moments)) as local:
-        assert local.judge("http://a.example/", text=TEXT).kind == "unique"
-        assert [local.judge(f"http://{host}.example/", text="another text altogether").kind for host in "bc"] == [
+        assert local.judge("http://a.example/", text=TEXT).verdict == "unique"
+        assert [local.judge(f"http://{host}.example/", text="another text altogether").verdict for host in "bc"] == [
             "unique",
             "duplicate",
         ]
-        assert local.judge("http://d.example/", text=TEXT).kind == "duplicate"
+        assert local.judge("http://d.example/", text=TEXT).verdict == "duplicate"

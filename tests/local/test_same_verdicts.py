@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from crawler_plugin.wire.messages import text_headers
-from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES, VERDICTS
 from tests.local.crawled import BEGUN, HOUR, crawl
 from tests.simulation.checks import dead_letters, everything
@@ -78,8 +77,8 @@ class Workers(Stage):
 
 def outcome(verdict: Verdict) -> Outcome:
     v = verdict
-    url = "" if v.kind == "dead" else v.url
-    return Outcome(url, v.kind, v.duplicate_of, v.distance, v.reason, v.detail, v.fingerprint)
+    url = "" if v.verdict == "dead" else v.url
+    return Outcome(url, v.verdict, v.duplicate_of, v.distance, v.reason, v.detail, v.fingerprint)
 
 
 def both(pages: list[tuple[FetchedPage, int]], settings: Settings, claims_a_batch: int) -> Counter[str]:

@@ -168,7 +168,7 @@ PAGES: Final = network()
 
 
 def kinds(pages: Sequence[FetchedPage], local: Deduplicator) -> list[tuple[str, str | None]]:
-    return [(verdict.kind, verdict.duplicate_of) for _, verdict in local.judge_all(pages)]
+    return [(verdict.verdict, verdict.duplicate_of) for _, verdict in local.judge_all(pages)]
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +176,7 @@ def alone() -> list[tuple[str, str | None]]:
     """The verdicts on pages that are judged one by one."""
     with Deduplicator(config=settings_of()) as local:
         verdicts = [local.judge(page.url, page.body, content_type=page.content_type) for page in PAGES]
-    return [(verdict.kind, verdict.duplicate_of) for verdict in verdicts]
+    return [(verdict.verdict, verdict.duplicate_of) for verdict in verdicts]
 
 
 def test_of_a_network_s_shops_at_most_three_pages_each_are_lost(alone: list[tuple[str, str | None]]) -> None:

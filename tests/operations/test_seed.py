@@ -57,7 +57,7 @@ def seeded(folder: Path, workers: Workers) -> Copied:
 
 def test_verdicts_after_it_are_those_of_one_state_over_both(tmp_path: Path) -> None:
     with Deduplicator(tmp_path, SETTINGS, clock=lambda: NOW / 1000) as local:
-        before = Counter(verdict.kind for _, verdict in local.judge_all(OLD))
+        before = Counter(verdict.verdict for _, verdict in local.judge_all(OLD))
     workers = without_workers()
     assert seeded(tmp_path, workers).entries == before["unique"] > 20
     with Deduplicator(tmp_path, SETTINGS, clock=lambda: NOW / 1000) as local:

@@ -45,7 +45,7 @@ def kept(pages: Iterable[FetchedPage]) -> Counter[str]:
     """How many pages of each host are unique."""
     with Deduplicator(config=Settings()) as seen:
         judged = [(page, seen.judge(page.url, page.body, content_type="text/html")) for page in pages]
-    return Counter((page.url or "").split("/")[2] for page, verdict in judged if verdict.kind == "unique")
+    return Counter((page.url or "").split("/")[2] for page, verdict in judged if verdict.verdict == "unique")
 
 
 @pytest.mark.parametrize("named", [False, True], ids=["unnamed", "named"])
@@ -92,4 +92,4 @@ def test_papers_of_one_house_share_articles_and_keep_their_own() -> None:
     with Deduplicator(config=Settings()) as seen:
         judged = [(page, verdict) for page, verdict in seen.judge_all(pages)]
     of_shared = [verdict for page, verdict in judged if int((page.url or "").rsplit("/", 1)[1]) < 60]
-    assert Counter(verdict.kind for verdict in of_shared) == {"unique": 60, "duplicate": 120}
+    assert Counter(verdict.verdict for verdict in of_shared) == {"unique": 60, "duplicate": 120}

@@ -5,50 +5,44 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pyarrow.parquet as pq
 import pytest
-from worker.results.jobs.rows import JobRow
 
-from worker.results.formats import write_as_parquet, write_csv, write_jsonl
+from crawler_plugin.wire.outcomes import Verdict
+from tests.results.test_rows import COPY, DEAD
+from worker.results import formats
+from worker.results.formats import write_csv, write_jsonl, write_parquet
+from worker.results.rows import OF_JOB, OF_SCAN, job_row, scan_row
 
-FIRST = JobRow(url='http://a.example/,"页"', verdict="unique", reason="first", tokens=3, partition=0, offset=1)
-COPY = JobRow(
-    url="http://b.example/",
-    verdict="duplicate",
-    duplicate_of="http://a.example/",
-    distance=2,
-    reason="hamming",
-    status=200,
-    fetched=1_700_000_000_000,
-    partition=0,
-    offset=2,
-)
+FIRST = Verdict(url='http://a.example/,"页"', verdict="unique", reason="first", tokens=3, source=(0, 1))
+NEAR = COPY.having(source=(0, 2), status=200)
 
 
 def test_a_line_of_json_a_row_is_there_before_the_next_comes() -> None:
     out, seen = io.BytesIO(), []
 
-    def rows() -> Iterator[JobRow]:
-        for row in (FIRST, COPY):
-            yield row
+    def rows() -> Iterator[dict[str, Any]]:
+        for verdict in (FIRST, NEAR):
+            yield job_row(verdict)
             seen.append(out.getvalue().count(b"\n"))
 
     write_jsonl(rows(), out)
     assert seen == [1, 2]
-    assert [json.loads(line)["url"] for line in out.getvalue().splitlines()] == [FIRST.url, COPY.url]
+    assert [json.loads(line)["url"] for line in out.getvalue().splitlines()] == [FIRST.url, NEAR.url]
 
 
 def test_csv_has_the_names_first_and_nothing_where_nothing_is_known() -> None:
     out = io.BytesIO()
-    write_csv(iter([FIRST, COPY]), out)
+    write_csv(map(job_row, [FIRST, NEAR]), OF_JOB, out)
     first, copy = csv.DictReader(io.StringIO(out.getvalue().decode(), newline=""))
     assert (first["url"], first["distance"], first["tokens"]) == (FIRST.url, "", "3")
-    assert (copy["duplicate_of"], copy["status"]) == ("http://a.example/", "200")
-    assert list(first) == list(JobRow.__struct_fields__)
+    assert (copy["duplicate_of"], copy["status"], copy["offset"]) == ("http://a.example/", "200", "2")
+    assert tuple(first) == OF_JOB
 
 
 @pytest.mark.parametrize(
@@ -69,9 +63,9 @@ def test_csv_has_the_names_first_and_nothing_where_nothing_is_known() -> None:
     ],
 )
 def test_no_text_of_a_crawl_is_a_formula_and_each_can_be_had_back(text: str) -> None:
-    row = msgspec.structs.replace(FIRST, url=text, spider=text, detail=text, distance=-1)
+    odd = FIRST.having(url=text, spider=text, detail=text, distance=-1)
     out = io.BytesIO()
-    write_csv(iter([row]), out)
+    write_csv([job_row(odd)], OF_JOB, out)
     (read,) = csv.DictReader(io.StringIO(out.getvalue().decode(), newline=""))
     for name in ("url", "spider", "detail"):
         assert read[name][:1] not in tuple("=+-@\t\r\n＝")
@@ -80,11 +74,22 @@ def test_no_text_of_a_crawl_is_a_formula_and_each_can_be_had_back(text: str) -> 
     assert out.getvalue().decode().split("\r\n", 1)[1].startswith('"'), "a ; within it begins no cell"
 
 
-def test_parquet_has_the_same_columns_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    write_as_parquet(iter([FIRST, COPY]), tmp_path / "verdicts.parquet")
+@pytest.mark.parametrize(("names", "row"), [(OF_SCAN, scan_row), (OF_JOB, job_row)])
+def test_every_row_is_a_row_of_parquet_in_its_place_with_the_same_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], row: Callable[[Verdict], dict[str, Any]]
+) -> None:
+    monkeypatch.setattr(formats, "_GROUP_ROWS", 3)
+    verdicts = [FIRST, DEAD, *[FIRST] * 5, NEAR]
+    write_parquet(map(row, verdicts), names, tmp_path / "verdicts.parquet")
     table = pq.read_table(tmp_path / "verdicts.parquet")
-    assert table.schema.names == list(JobRow.__struct_fields__)
-    assert table["url"].to_pylist() == [FIRST.url, COPY.url]
-    assert table["status"].to_pylist() == [None, 200]
-    assert table["offset"].to_pylist() == [1, 2]
-    assert [path.name for path in tmp_path.iterdir()] == ["verdicts.parquet"]
+    assert tuple(table.schema.names) == names
+    assert table["url"].to_pylist() == [verdict.url for verdict in verdicts]
+    last = table.to_pylist()[-1]
+    time = datetime.fromtimestamp(1_700_000_000, UTC).replace(microsecond=123_000)
+    assert last == row(NEAR) | {"fetched": time}
+    assert table["fetched"].null_count == len(verdicts) - 1
+
+
+def test_no_rows_are_a_file_too(tmp_path: Path) -> None:
+    write_parquet(iter([]), OF_SCAN, tmp_path / "rows.parquet")
+    assert pq.read_table(tmp_path / "rows.parquet").num_rows == 0

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from worker.results.rows import VerdictRow
+from crawler_plugin.wire.outcomes import Verdict
 from worker.results.takers import MANY, Suspect, Takers
 
 SHOP = "http://shop.example/p/"
 
 
-def row(
-    number: int, title: int = 0, *, of: str | None = SHOP + "0", url: str = "", suspect: bool = False
-) -> VerdictRow:
+def row(number: int, title: int = 0, *, of: str | None = SHOP + "0", url: str = "", suspect: bool = False) -> Verdict:
     """A copy, or a page of its own where it is ``of`` none."""
-    return VerdictRow(
+    return Verdict(
         file="f",
         offset=number,
         id=str(number),
@@ -24,7 +22,7 @@ def row(
     )
 
 
-def suspects(*rows: VerdictRow, least: int = MANY, most: int = 1000) -> list[Suspect]:
+def suspects(*rows: Verdict, least: int = MANY, most: int = 1000) -> list[Suspect]:
     takers = Takers(most)
     for each in rows:
         takers.add(each)

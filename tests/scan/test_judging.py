@@ -11,7 +11,7 @@ from msgspec import structs
 from tests.scan.archives import some_pages, write_jsonl, write_warc
 from tests.scan.test_scan import settings
 from worker.local import Deduplicator
-from worker.results.rows import DEAD_LETTERS, VERDICTS, DeadRow, VerdictRow
+from worker.results.rows import DEAD_LETTERS, VERDICTS, pageless_records, read_line
 from worker.scan.checkpoint import Checkpoint, ScanPlan
 from worker.scan.ids import Ids
 from worker.scan.inputs.fields import Fields
@@ -43,11 +43,11 @@ def test_each_page_is_told_of_and_what_is_none_is_counted(tmp_path: Path, agains
         assert [end.passed_over for end in judging.ends] == [{}, {"warcinfo": 1}]
         assert judging.ends[1].lengths == {name: (tmp_path / name).stat().st_size for name in (VERDICTS, DEAD_LETTERS)}
         assert ids[19] == "urn:page:9"
-    rows = [VerdictRow.decode(line) for line in (tmp_path / VERDICTS).read_bytes().splitlines()]
+    rows = [read_line(line) for line in (tmp_path / VERDICTS).read_bytes().splitlines()]
     assert len(rows) == (10 if against else 20)
     assert sum(row.duplicate_of is not None for row in rows) <= told[-1].copies > 0
-    dead = [DeadRow.decode(line) for line in (tmp_path / DEAD_LETTERS).read_bytes().splitlines()]
-    assert [letter.reason for letter in dead if letter.id is None] == ([] if against else ["no-json"])
+    dead = pageless_records((tmp_path / DEAD_LETTERS).read_bytes().splitlines())
+    assert [letter.reason for letter in dead] == ([] if against else ["no-json"])
     kept = Checkpoint.read(tmp_path)
     assert kept is not None
     assert (kept.archive, kept.records, kept.judged) == (2, 0, 20)

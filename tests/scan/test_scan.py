@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
+from crawler_plugin.wire.outcomes import Verdict
 from tests.local.crawled import network, shop
 from tests.scan.archives import some_pages, write_jsonl
 from tests.scan.inputs.row_files import row_files
@@ -26,7 +27,7 @@ from tests.test_imports import ROOT
 from worker.config import Settings
 from worker.local import Deduplicator
 from worker.results.report.report import write_report
-from worker.results.rows import VerdictRow
+from worker.results.rows import read_line
 from worker.scan import judging
 from worker.scan.checkpoint import Checkpoint
 from worker.scan.inputs.fields import Fields
@@ -66,8 +67,8 @@ def run(
     return scan(chosen, settings(processes), begun(chosen.folder, resume), stop, tell)
 
 
-def rows(folder: Path) -> list[VerdictRow]:
-    return [VerdictRow.decode(line) for line in (folder / "verdicts.jsonl").read_bytes().splitlines()]
+def rows(folder: Path) -> list[Verdict]:
+    return [read_line(line) for line in (folder / "verdicts.jsonl").read_bytes().splitlines()]
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -108,7 +109,7 @@ def test_rows_say_what_a_deduplicator_says_of_the_same_pages(whole: Path, archiv
     with Deduplicator(config=settings()) as local:
         verdicts = [local.judge(page.url, page.body) for page in PAGES]
     assert [(row.url, row.verdict, row.duplicate_of, row.distance, row.reason, row.fingerprint) for row in found] == [
-        (each.url, each.kind, each.duplicate_of, each.distance, each.reason, each.fingerprint) for each in verdicts
+        (each.url, each.verdict, each.duplicate_of, each.distance, each.reason, each.fingerprint) for each in verdicts
     ]
     assert [row.id for row in found[80:]] == [f"<urn:page:{number}>" for number in range(len(PAGES) - 80)]
     survivors = {(row.url, row.id) for row in found if row.verdict == "unique"}
@@ -364,7 +365,7 @@ def test_what_expires_is_the_same_with_any_number_of_processes_and_interruptions
         found.append([(row.url, row.verdict, row.duplicate_of) for row in rows(out)])
     assert found[0] == found[1]
     with Deduplicator(config=settings()) as local:
-        for_ever = sum(local.judge(page.url, page.body).kind == "unique" for page in pages)
+        for_ever = sum(local.judge(page.url, page.body).verdict == "unique" for page in pages)
     assert sum(verdict == "unique" for _, verdict, _ in found[0]) > for_ever
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from crawler_plugin.wire.outcomes import Verdict
 from tests.scan.archives import some_pages, write_jsonl, write_warc
 from worker import __version__
-from worker.results.rows import DeadRow, VerdictRow
+from worker.results.rows import dead_letter_line, scan_line
 from worker.scan.checkpoint import ArchiveEnd
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.summary import summary, write_summary
 
 
-def row(verdict: str, reason: str, language: str = "en") -> VerdictRow:
-    return VerdictRow(
+def row(verdict: str, reason: str, language: str = "en") -> Verdict:
+    return Verdict(
         file="a",
         offset=0,
         id="",
@@ -31,16 +32,16 @@ def test_it_counts_by_what_came_of_the_pages_the_most_first(tmp_path: Path) -> N
         [row("unique", "first"), row("unique", "first", "zh"), row("duplicate", "hamming")],
         row("dead", "none"),
     )
-    broken = [DeadRow(file="a", offset=0, reason=reason, detail="") for reason in ("no-json", "no-body", "no-json")]
+    broken = [dead_letter_line(row("dead", reason), pageless=True) for reason in ("no-json", "no-body", "no-json")]
     verdicts, letters = tmp_path / "verdicts.jsonl", tmp_path / "dead-letters.jsonl"
     ends = []
     for rows, dead_letters, passed_over in (
         (first, broken[:1], {"status 404": 2}),
-        ([dead], [broken[1], DeadRow.of(dead), broken[2]], {}),
+        ([dead], [broken[1], dead_letter_line(dead), broken[2]], {}),
     ):
-        for file, lines in ((verdicts, rows), (letters, dead_letters)):
+        for file, lines in ((verdicts, map(scan_line, rows)), (letters, dead_letters)):
             with file.open("ab") as out:
-                out.writelines(line.encode() for line in lines)
+                out.writelines(lines)
         lengths = {file.name: file.stat().st_size for file in (verdicts, letters)}
         ends.append(ArchiveEnd(lengths=lengths, passed_over=passed_over))
     files = [write_jsonl(some_pages(1, 3), tmp_path / "a.jsonl"), write_warc(some_pages(1, 1), tmp_path / "b.warc.gz")]

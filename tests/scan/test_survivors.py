@@ -14,6 +14,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.outcomes import Verdict
 from tests.scan.inputs.written import (
     MOST,
     PACKED,
@@ -28,7 +29,6 @@ from tests.scan.inputs.written import (
     url,
     warc_of,
 )
-from worker.results.rows import VerdictRow
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.opening import stored
@@ -43,11 +43,11 @@ def archives_of(*inputs: Path) -> list[Archive]:
     return find_archives([str(one) for one in inputs], Fields(), most_bytes=MOST)
 
 
-def verdicts(archives: Sequence[Archive], stays: Callable[[int], bool]) -> list[VerdictRow]:
+def verdicts(archives: Sequence[Archive], stays: Callable[[int], bool]) -> list[Verdict]:
     """One for each page of all archives, numbered through."""
     pages = [page for archive in archives for page in pages_of(archive)]
     return [
-        VerdictRow(
+        Verdict(
             file=page.place.file,
             offset=page.place.offset,
             id=page.id,

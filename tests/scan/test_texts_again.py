@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from crawler_plugin.wire.outcomes import Verdict
 from tests.local.crawled import crawl
 from tests.results.groups.scanned import SETTINGS
 from worker.local.page import FetchedPage
-from worker.results.rows import VerdictRow
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.texts_again import TextsAgain
 
@@ -35,8 +35,8 @@ def archive(name: str, pages: list[FetchedPage]) -> Listed:
     return Listed(name, [BrokenRecord(RecordPlace(name, 7), "torn", "at the end"), *found])
 
 
-def wanted(name: str, place: int) -> VerdictRow:
-    return VerdictRow(file=name, offset=100 * place, id="", url="", verdict="unique")
+def wanted(name: str, place: int) -> Verdict:
+    return Verdict(file=name, offset=100 * place, id="", url="", verdict="unique")
 
 
 PAGES = [

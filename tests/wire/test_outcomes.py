@@ -106,13 +106,46 @@ def test_what_no_reader_can_follow_to_its_depth_is_refused() -> None:
         Verdict.decode(VERDICT.encode()[:-1] + b',"more":' + b"[" * 100_000)
 
 
-@pytest.mark.parametrize(("field", "value"), [("verdict", "maybe"), ("order", [1]), ("distance", "2"), ("url", None)])
+@pytest.mark.parametrize(
+    ("field", "value"), [("verdict", "maybe"), ("order", [1]), ("distance", "2"), ("url", None), ("reason", None)]
+)
 def test_a_verdict_of_other_values_is_refused(field: str, value: object) -> None:
     changed = {**json.loads(VERDICT.encode()), field: value}
     with pytest.raises(UnreadableRecord):
         Verdict.decode(json.dumps(changed).encode())
 
 
+@pytest.mark.parametrize("name", ["order", "source"])
+def test_a_verdict_that_does_not_say_where_its_page_is_is_refused(name: str) -> None:
+    told = {field: value for field, value in json.loads(VERDICT.encode()).items() if field != name}
+    with pytest.raises(UnreadableRecord, match="no order or no source"):
+        Verdict.decode(json.dumps(told).encode())
+
+
 def test_a_dead_letter_says_why_and_where_its_page_is() -> None:
     headers = text_headers(dead_letter_headers("timeout", "10 s of parsing", (3, 17)))
     assert headers == {"dedup-reason": "timeout", "dedup-detail": "10 s of parsing", "dedup-source": "3:17"}
+
+
+@pytest.mark.parametrize(
+    ("given", "kept", "url"),
+    [
+        ("http://A.example/#x", "http://A.example/#x", "http://a.example/"),
+        ("http://me:secret@a.example/", "http://a.example/", "http://a.example/"),
+        ("nowhere", "nowhere", "nowhere"),
+        (None, None, ""),
+    ],
+)
+def test_a_dead_letter_is_a_verdict_too(given: str | None, kept: str | None, url: str) -> None:
+    said = {"spider": "news", "job": "2026-05"} | ({} if given is None else {"url": given})
+    letter = Verdict.of_dead_letter(said | text_headers(dead_letter_headers("not-text", "a picture", (1, 4))))
+    assert letter == Verdict(
+        url=url,
+        verdict="dead",
+        reason="not-text",
+        detail="a picture",
+        source=(1, 4),
+        url_as_given=kept,
+        spider="news",
+        job="2026-05",
+    )

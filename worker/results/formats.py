@@ -62,6 +62,7 @@ def write_parquet(rows: Iterator[Row], names: Sequence[str], out: Path) -> None:
         "offset": pa.int64(),
         "distance": pa.int16(),
         "similarity": pa.float32(),
+        "changed": pa.float32(),
         "tokens": pa.int64(),
         "status": pa.int64(),
         "partition": pa.int64(),

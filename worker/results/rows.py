@@ -65,14 +65,20 @@ def job_row(verdict: Verdict) -> dict[str, Any]:
     return verdict.row(OF_JOB[:-2]) | dict(zip(OF_JOB[-2:], verdict.source, strict=True))
 
 
-def dead_letter_row(verdict: Verdict, *, pageless: bool = False) -> dict[str, Any]:
-    """That of a dead page, or of a record that no page could be read from, whose URL is null."""
-    return verdict.row(_OF_DEAD_LETTER) | ({"url": None} if pageless else {})
-
-
 def line_of(row: dict[str, Any]) -> bytes:
     """The row as a line of JSON, with its end."""
     return msgspec.json.encode(row) + b"\n"
+
+
+def scan_line(verdict: Verdict) -> bytes:
+    """The line of ``verdicts.jsonl`` of a page of a scan."""
+    return line_of(scan_row(verdict))
+
+
+def dead_letter_line(verdict: Verdict, *, pageless: bool = False) -> bytes:
+    """The line of ``dead-letters.jsonl`` of a dead page, or of a record that no page could be read from: the URL of
+    such a one is null."""
+    return line_of(verdict.row(_OF_DEAD_LETTER) | ({"url": None} if pageless else {}))
 
 
 def read_line(line: bytes) -> Verdict:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from worker.local import Deduplicator, FetchedPage, Verdict
 from worker.page.canonical import canonical_link
-from worker.results.rows import DEAD_LETTERS, VERDICTS, dead_letter_row, line_of, scan_row
+from worker.results.rows import DEAD_LETTERS, VERDICTS, dead_letter_line, scan_line
 from worker.scan.checkpoint import ArchiveEnd, Checkpoint
 from worker.scan.ids import Ids
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
@@ -167,9 +167,9 @@ class Judging:
                 duplicate_of_id=None if original is None else self._ids[original],
                 canonical=canonical_link(page.body, page.url) if page.body else None,
             )
-            self._files[VERDICTS].write(line_of(scan_row(placed)))
+            self._files[VERDICTS].write(scan_line(placed))
             if verdict.verdict == DEAD:
-                self._files[DEAD_LETTERS].write(line_of(dead_letter_row(placed)))
+                self._files[DEAD_LETTERS].write(dead_letter_line(placed))
         self.done = self.done._replace(
             pages=self.done.pages + 1,
             copies=self.done.copies + (verdict.duplicate_of is not None),
@@ -198,7 +198,7 @@ class Judging:
                 reason=record.reason,
                 detail=record.detail,
             )
-            self._files[DEAD_LETTERS].write(line_of(dead_letter_row(letter, pageless=True)))
+            self._files[DEAD_LETTERS].write(dead_letter_line(letter, pageless=True))
 
     def _keep(self) -> None:
         """A checkpoint here."""

@@ -16,7 +16,6 @@ from typing import Any, Final
 import pytest
 from kafka.consumer.fetcher import ConsumerRecord
 from msgspec.structs import replace
-from worker.results.jobs.rows import JobRow
 
 from crawler_plugin.feedback.state_file import FILE, read_groups
 from crawler_plugin.judging.followed import MOST_EARLY, FollowedVerdicts
@@ -38,8 +37,8 @@ from tests.crawler_plugin.crawling import (
     to_nobody,
 )
 from tests.local.crawled import WORDS
-from tests.results.jobs.test_rows import COPY
 from tests.waiting import wait_for
+from tests.wire.test_outcomes import VERDICT as COPY
 
 KEPT: Final = ("unique", "refetch")
 
@@ -87,12 +86,12 @@ def rows_of(cluster: Cluster, job: str) -> dict[str, list[str]]:
         check=False,
     )
     assert printed.returncode == 0, printed.stderr
-    rows = [JobRow.decode(line.encode()) for line in printed.stdout.splitlines()]
-    assert {row.job for row in rows} == {job}
+    rows = [json.loads(line) for line in printed.stdout.splitlines()]
+    assert {row["job"] for row in rows} == {job}
     assert f"job {job}: {len(rows)} pages = " in printed.stderr
     found: dict[str, list[str]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: (row.partition, row.offset)):
-        found[row.url].append(row.verdict)
+    for row in sorted(rows, key=lambda row: (row["partition"], row["offset"])):
+        found[row["url"]].append(row["verdict"])
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.messages import Claim
+from crawler_plugin.wire.outcomes import Verdict
 from tests.local.crawled import BEGUN, crawl
 from tests.stream.script import policy
 from worker.compose import parts
@@ -18,7 +19,7 @@ from worker.index.shard import Shard
 from worker.local.in_process import InProcess
 from worker.local.page import FetchedPage
 from worker.local.single_shard import SingleShard
-from worker.results.rows import VerdictRow
+from worker.results.rows import scan_line
 from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.shard.memory_limit import MemoryLimit
 
@@ -29,7 +30,7 @@ NEAR: Final = parts.near(SETTINGS)
 class Scan(NamedTuple):
     """Rows, and for each the place of its survivor among them: its own where it is one, None for a dead page."""
 
-    rows: list[VerdictRow]
+    rows: list[Verdict]
     survivors: list[int | None]
 
 
@@ -45,7 +46,7 @@ def scan(claims: Iterable[Claim], *, file: str = "pages.warc", ids: bool = True)
         survivor = number if original is None else sum(original.order)
         made.survivors.append(None if claim.dead else survivor)
         made.rows.append(
-            VerdictRow(
+            Verdict(
                 file=file,
                 offset=100 * number,
                 id=f"page-{number}",
@@ -84,8 +85,8 @@ def crawled(seed: int, count: int = 150, *, ids: bool = True) -> Scan:
     return scan(claims_of([page for page, _ in crawl(seed, count)]), ids=ids)
 
 
-def written(rows: Iterable[VerdictRow], folder: Path) -> Path:
+def written(rows: Iterable[Verdict], folder: Path) -> Path:
     """The file of these verdicts."""
     path = folder / "verdicts.jsonl"
-    path.write_bytes(b"".join(row.encode() for row in rows))
+    path.write_bytes(b"".join(map(scan_line, rows)))
     return path

@@ -11,15 +11,15 @@ import msgspec
 import pytest
 
 from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.outcomes import Verdict
 from tests.local.test_single_shard import claim
 from tests.results.groups.scanned import NEAR, crawled, scan, written
 from worker.results.groups.group_lines import Written, write_groups
 from worker.results.groups.keep import KEEPS, Keep
 from worker.results.groups.verdict_lines import VerdictLines
-from worker.results.rows import VerdictRow
 
 
-def groups(rows: list[VerdictRow], folder: Path, **options: Any) -> tuple[list[dict[str, Any]], Written]:
+def groups(rows: list[Verdict], folder: Path, **options: Any) -> tuple[list[dict[str, Any]], Written]:
     options.setdefault("near", NEAR.near)
     out = io.BytesIO()
     with VerdictLines(written(rows, folder)) as lines:

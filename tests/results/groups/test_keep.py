@@ -11,18 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawler_plugin.wire.outcomes import Verdict
 from tests.local.test_single_shard import claim
 from tests.results.groups.scanned import NEAR, Scan, crawled, scan, written
 from worker.results.groups.grouping import Grouping, SameSurvivor
 from worker.results.groups.keep import KEEPS, Keep, KeptPage, kept
 from worker.results.groups.nearness import nearness, page_of
 from worker.results.groups.verdict_lines import VerdictLines
-from worker.results.rows import VerdictRow
 
 
-def parts(
-    rows: list[VerdictRow], folder: Path, keep: Keep
-) -> tuple[list[VerdictRow], list[KeptPage], list[SameSurvivor]]:
+def parts(rows: list[Verdict], folder: Path, keep: Keep) -> tuple[list[Verdict], list[KeptPage], list[SameSurvivor]]:
     """The rows, the parts with places among them in place of places in the file, and the groups that they come from."""
     with VerdictLines(written(rows, folder)) as lines:
         number = {begin: place for place, (begin, _) in enumerate(lines.rows())}
@@ -39,7 +37,7 @@ def parts(
         return rows, placed, groups
 
 
-def check(rows: list[VerdictRow], found: list[KeptPage]) -> None:
+def check(rows: list[Verdict], found: list[KeptPage]) -> None:
     """Each page is in one part, and near to the page that is kept for it."""
     places = sorted(place for part in found for place in [part.page, *part.members.tolist()])
     assert places == [place for place, row in enumerate(rows) if row.verdict != "dead"]

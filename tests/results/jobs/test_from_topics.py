@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import JobMark, dead_letter_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, JOBS, VERDICTS, topic_specs
-from tests.results.jobs.test_rows import COPY
+from tests.wire.test_outcomes import VERDICT as COPY
 from worker.config import KafkaSettings
 from worker.results.jobs.account import JobAccount
 from worker.results.jobs.from_topics import TOPICS, JobTopics
@@ -85,7 +85,7 @@ def test_only_the_job_and_the_spider_that_were_asked_for_are_read(
         ("nobody", None, []),
     ):
         account = JobAccount("job two")
-        rows = list(JobTopics(options, topic_prefix, "", "two", spider).rows(account, follow=False))
+        rows = list(JobTopics(options, topic_prefix, "", "two", spider).verdicts(account, follow=False))
         assert sorted(row.url for row in rows) == [f"http://two.example/{number}" for number in urls]
         assert (account.judged, account.published) == (len(urls), published)
         assert account.complete is (published is not None)
@@ -97,11 +97,11 @@ def test_who_follows_waits_for_the_last_verdict_and_the_end_of_the_crawl(
     writing.mark("one", None)
     writing.verdict(0, "one")
     account = JobAccount("job one")
-    rows = JobTopics(options, topic_prefix, "", "one").rows(account, follow=True)
-    assert next(rows).offset == 0
+    found = JobTopics(options, topic_prefix, "", "one").verdicts(account, follow=True)
+    assert next(found).source == (0, 0)
     writing.verdict(1, "one")
-    assert next(rows).offset == 1
+    assert next(found).source == (0, 1)
     writing.mark("one", 3)
     writing.verdict(2, "one")
-    assert next(rows).offset == 2
-    assert next(rows, None) is None, "it ends by itself"
+    assert next(found).source == (0, 2)
+    assert next(found, None) is None, "it ends by itself"

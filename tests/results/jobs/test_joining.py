@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from worker.results.jobs.rows import JobRow
 
 from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.outcomes import Verdict
 from worker.results.jobs.joining import join
 
 
-def row(url: str, offset: int, verdict: Any = "unique", original: str | None = None) -> JobRow:
-    return JobRow(url=url, verdict=verdict, duplicate_of=original, reason="why", partition=0, offset=offset)
+def row(url: str, offset: int, verdict: Any = "unique", original: str | None = None) -> Verdict:
+    return Verdict(url=url, verdict=verdict, duplicate_of=original, reason="why", source=(0, offset))
 
 
 def joined(
-    tmp_path: Path, items: str, *rows: JobRow, on: str = "url"
+    tmp_path: Path, items: str, *rows: Verdict, on: str = "url"
 ) -> tuple[list[dict[str, Any]], tuple[int, int, int]]:
     (tmp_path / "items.jsonl").write_text(items, encoding="utf-8")
     out = io.BytesIO()

@@ -10,11 +10,11 @@ from typing import Final
 
 import msgspec
 
+from crawler_plugin.wire.outcomes import Verdict
 from tests.local.crawled import crawl
 from tests.results.groups.scanned import SETTINGS, claims_of, crawled, scan, written
 from worker.results.report.report import write_report
 from worker.results.report.samples import TextKey, TextsOf, key_of
-from worker.results.rows import VerdictRow
 
 HOSTILE: Final = (
     "</script><script>alert(1)</script>",
@@ -54,7 +54,7 @@ class Parsed(HTMLParser):
 
 
 @cache
-def real_rows() -> tuple[VerdictRow, ...]:
+def real_rows() -> tuple[Verdict, ...]:
     """A crawl of some hosts, spiders and languages, one page an hour."""
     rows = crawled(5, 400).rows
     return tuple(msgspec.structs.replace(row, spider="ab"[n % 2]) for n, row in enumerate(rows))
@@ -67,12 +67,12 @@ def real_texts() -> Mapping[TextKey, str]:
     return {key_of(row): body for row, body in zip(real_rows(), bodies, strict=True)}
 
 
-def texts_of(rows: Sequence[VerdictRow]) -> dict[TextKey, str]:
+def texts_of(rows: Sequence[Verdict]) -> dict[TextKey, str]:
     """As ``write_report`` asks for them."""
     return {key_of(row): real_texts()[key_of(row)] for row in rows}
 
 
-def hostile_rows() -> list[VerdictRow]:
+def hostile_rows() -> list[Verdict]:
     """Pages of which everything that a site may choose is an attack."""
     pages = [page for page, _ in crawl(6, 60)]
     rows = scan(claims_of(pages)).rows
@@ -92,7 +92,7 @@ def hostile_rows() -> list[VerdictRow]:
     ] + [msgspec.structs.replace(rows[0], id="script", url="javascript:alert(1)", verdict="unique")]
 
 
-def report(rows: Iterable[VerdictRow], folder: Path, texts: TextsOf | None = None) -> str:
+def report(rows: Iterable[Verdict], folder: Path, texts: TextsOf | None = None) -> str:
     """The file that is written."""
     out = folder / "report.html"
     write_report(written(rows, folder), out, SETTINGS, texts)

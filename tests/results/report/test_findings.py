@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from crawler_plugin.wire.outcomes import Verdict
 from worker.results.report.findings import findings
 from worker.results.report.group_pictures import GroupPicture
 from worker.results.report.tally import Tally
-from worker.results.rows import DeadRow, VerdictRow
 
 
 def group(urls: dict[str, int], hosts: dict[str, int], *, tokens: int = 400, similarity: float = 0.99) -> GroupPicture:
@@ -30,14 +30,18 @@ def group(urls: dict[str, int], hosts: dict[str, int], *, tokens: int = 400, sim
     )
 
 
-def titles(groups: list[GroupPicture], *rows: VerdictRow) -> list[str]:
+def titles(groups: list[GroupPicture], *rows: Verdict) -> list[str]:
     return [finding.title for finding in findings(Tally().add_all(rows), groups)]
 
 
-def row(number: int, verdict: str = "unique", url: str = "", **fields: object) -> VerdictRow:
+def row(number: int, verdict: str = "unique", url: str = "", **fields: object) -> Verdict:
     plain = {"tokens": 500, "text_hash": "0" * 16, "reason": "first"}
     url = url or f"http://a.example/{chr(97 + number % 26) * 3}/{number}"
-    return VerdictRow(file="f", offset=number, id=str(number), url=url, verdict=verdict, **(plain | fields))  # type: ignore[arg-type]
+    return Verdict(file="f", offset=number, id=str(number), url=url, verdict=verdict, **(plain | fields))  # type: ignore[arg-type]
+
+
+def pageless(place: int) -> Verdict:
+    return Verdict(url="", verdict="dead", file="a.warc", offset=place, reason="damaged", detail="its length is off")
 
 
 SOFT_404 = group({f"a/{n}x": 2 for n in range(9)}, {"a": 18}, tokens=40)
@@ -82,7 +86,7 @@ def test_short_and_dead_pages_are_told_where_they_are_many() -> None:
 def test_records_without_a_page_are_told_with_the_first_of_each_reason() -> None:
     tally = Tally().add_all(row(n) for n in range(9))
     for place in (70, 80):
-        tally.add_record(DeadRow(file="a.warc", offset=place, reason="damaged", detail="its length is off"))
+        tally.add_record(pageless(place))
     (found,) = findings(tally, [])
     assert "0 pages have no verdict, and 2 records hold no page that can be read: 18 % of all" in found.says
     assert found.evidence == (("damaged", "2", "a.warc, 70: its length is off"),)
@@ -97,7 +101,7 @@ def test_each_finding_has_evidence_and_a_next_move() -> None:
 def test_a_page_that_takes_others_under_titles_that_differ_is_told_from_three_copies_on() -> None:
     first = row(0, url="http://shop.example/p/0", title_hash="000000ff")
 
-    def copies(titles: Sequence[str], of: str = first.url) -> list[VerdictRow]:
+    def copies(titles: Sequence[str], of: str = first.url) -> list[Verdict]:
         return [
             row(n, "duplicate", f"http://shop.example/p/{n}", duplicate_of=of, title_hash=title)
             for n, title in enumerate(titles, 1)

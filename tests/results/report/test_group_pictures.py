@@ -6,16 +6,16 @@ from pathlib import Path
 
 import msgspec
 
+from crawler_plugin.wire.outcomes import Verdict
 from tests.local.test_single_shard import claim
 from tests.results.groups.scanned import NEAR, scan, written
 from tests.results.report.reports import real_rows
 from worker.results.groups.grouping import Grouping
 from worker.results.groups.verdict_lines import VerdictLines
 from worker.results.report.group_pictures import GroupPicture, largest
-from worker.results.rows import VerdictRow
 
 
-def pictures(rows: list[VerdictRow], folder: Path, most: int = 200) -> list[GroupPicture]:
+def pictures(rows: list[Verdict], folder: Path, most: int = 200) -> list[GroupPicture]:
     with VerdictLines(written(rows, folder)) as lines:
         return largest(lines, Grouping(lines, NEAR.near), most)
 

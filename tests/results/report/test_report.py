@@ -9,10 +9,11 @@ import msgspec
 import pytest
 
 from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.outcomes import Verdict
 from tests.results.groups.scanned import SETTINGS, written
 from tests.results.report.reports import HOSTILE, Parsed, hostile_rows, real_rows, report, texts_of
 from worker.results.report.report import write_report
-from worker.results.rows import DeadRow
+from worker.results.rows import dead_letter_line
 
 
 def test_it_shows_all_that_was_found_and_nothing_is_loaded(tmp_path: Path) -> None:
@@ -38,7 +39,9 @@ def test_the_same_verdicts_make_the_same_file(tmp_path: Path) -> None:
 
 def test_nothing_of_a_page_becomes_a_part_of_the_report(tmp_path: Path) -> None:
     rows = hostile_rows()
-    text = report(rows, tmp_path, lambda asked: {(row.file, row.offset): "".join(HOSTILE) + row.id for row in asked})
+    text = report(
+        rows, tmp_path, lambda asked: {(row.file, row.offset): "".join(HOSTILE) + str(row.id) for row in asked}
+    )
     page = Parsed(text)
     assert (page.count("script"), page.count("style"), page.count("img"), page.count("iframe")) == (1, 1, 0, 0)
     for _, attributes in page.elements:
@@ -84,16 +87,18 @@ def test_it_is_less_than_two_megabytes_whatever_is_in_it(tmp_path: Path) -> None
         msgspec.structs.replace(row, duplicate_of=row.duplicate_of and row.duplicate_of + "/x" * 3000) for row in rows
     ]
     words = " ".join(f"word{n}" for n in range(9000))
-    text = report(rows, tmp_path, lambda asked: {(row.file, row.offset): row.id + words[row.offset :] for row in asked})
+    text = report(
+        rows, tmp_path, lambda asked: {(row.file, row.offset): str(row.id) + words[row.offset :] for row in asked}
+    )
     assert len(text.encode()) < 2_000_000
 
 
 def test_records_that_hold_no_page_are_taken_from_the_dead_letters(tmp_path: Path) -> None:
     letters = [
-        DeadRow(file="a", offset=n, reason="damaged<", detail="d", url=f"http://{n}/" * (n % 2)) for n in range(8)
+        Verdict(file="a", offset=n, verdict="dead", reason="damaged<", detail="d", url=f"http://{n}/") for n in range(8)
     ]
-    letters = [msgspec.structs.replace(one, url=one.url or None) for one in letters]
-    (tmp_path / "dead-letters.jsonl").write_bytes(b"".join(one.encode() for one in letters))
+    lines = [dead_letter_line(one, pageless=one.offset % 2 == 0) for one in letters]
+    (tmp_path / "dead-letters.jsonl").write_bytes(b"".join(lines))
     rows = [row for row in real_rows() if row.verdict != "dead"][:20]
     assert "0 pages have no verdict, and 4 records hold no page" in Parsed(report(rows, tmp_path)).words
     (tmp_path / "dead-letters.jsonl").write_text("something else")

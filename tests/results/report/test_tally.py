@@ -7,7 +7,8 @@ from collections import Counter
 import msgspec
 
 from tests.results.report.reports import real_rows
-from worker.results.report.tally import KINDS, SIMILARITIES, UNKNOWN, Named, Names, Tally
+from worker.results.report.tally import SIMILARITIES, UNKNOWN, Named, Names, Tally
+from worker.results.rows import OUTCOMES
 
 
 def test_all_rows_are_counted_in_each_table() -> None:
@@ -24,7 +25,7 @@ def test_all_rows_are_counted_in_each_table() -> None:
     assert spiders == {"a": 200, "b": 200}
     fetched, kinds = tally.columns()
     assert fetched.tolist() == [UNKNOWN if row.fetched is None else row.fetched for row in rows]
-    assert [KINDS[kind] for kind in kinds.tolist()] == [row.verdict for row in rows]
+    assert [OUTCOMES[kind] for kind in kinds.tolist()] == [row.verdict for row in rows]
 
 
 def test_those_with_most_duplicates_come_first_and_the_others_together() -> None:

@@ -8,12 +8,12 @@ import pytest
 from kafka import KafkaProducer
 
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
-from crawler_plugin.wire.messages import PageMeta
+from crawler_plugin.wire.messages import PageMeta, text_headers
 from crawler_plugin.wire.outcomes import Verdict, dead_letter_headers
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, VERDICTS, topic_specs
 from worker.config import KafkaSettings
 from worker.stream.kafka.connection import client_options
-from worker.stream.kafka.output_reader import DeadLetter, Delivered, Output, OutputReader, PageCount, read_outputs
+from worker.stream.kafka.output_reader import Delivered, Output, OutputReader, PageCount, read_outputs
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import create_topics
 
@@ -78,7 +78,7 @@ def test_committed_records_of_all_three_topics_are_read_and_aborted_ones_are_not
     first, copy, aborted = verdict(1), verdict(2, "https://host.example/1"), verdict(3)
     crawl_headers = [("url", b"https://host.example/4"), ("spider", b"news"), ("job", b"2026-05")]
     letter_headers = [*crawl_headers, *dead_letter_headers("not-text", "a picture", (1, 7))]
-    letter = DeadLetter("https://host.example/4", "not-text", "a picture", (1, 7), b"\x89PNG", "news", "2026-05")
+    letter = Verdict.of_dead_letter(text_headers(letter_headers))
     transact(options, topic_prefix, committed(first), commit=True)
     transact(options, topic_prefix, committed(aborted), commit=False)
     transact(options, topic_prefix, [*committed(copy), (DEAD_LETTERS, b"\x89PNG", letter_headers)], commit=True)

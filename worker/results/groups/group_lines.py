@@ -29,7 +29,7 @@ class GroupedPage(msgspec.Struct, frozen=True):
     """A page that goes with the kept one. ``distance``, ``similarity`` and ``reason`` say how near it is to that one;
     ``verdict`` is its own, so a survivor that is not kept is ``unique``."""
 
-    id: str
+    id: str | None
     url: str
     file: str
     offset: int

@@ -12,7 +12,7 @@ import numpy as np
 
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import PAGES
-from worker.results.rows import line_of, scan_row
+from worker.results.rows import scan_line
 
 
 def write_topic(records: Iterable[Verdict], out: Path) -> int:
@@ -25,8 +25,7 @@ def write_topic(records: Iterable[Verdict], out: Path) -> int:
     with tempfile.TemporaryFile(dir=out.parent) as unsorted:
         for record in records:
             partition, offset = record.source
-            placed = record.having(file=f"{PAGES}[{partition}]", offset=offset, id=f"{partition}:{offset}")
-            line = line_of(scan_row(placed))
+            line = scan_line(record.having(file=f"{PAGES}[{partition}]", offset=offset, id=f"{partition}:{offset}"))
             unsorted.write(line)
             batches.append(record.order[0])
             places.append(record.order[1])
