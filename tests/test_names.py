@@ -49,8 +49,9 @@ def test_classes_that_are_imported_or_private_are_not_counted(tmp_path: Path) ->
         "observe",
         "local",
         "scan",
-        "groups",
-        "report",
+        "results/groups",
+        "results/jobs",
+        "results/report",
     ],
 )
 def test_each_module_has_a_test_file_of_its_name(room: str) -> None:

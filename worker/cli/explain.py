@@ -31,7 +31,8 @@ from worker.pool.process_pool import ProcessPool
 from worker.results.explain.explanation_page import Explanation, explanation_page
 from worker.results.explain.lines import cause_lines, difference_lines, rule_lines
 from worker.results.explain.objects import cause_object, rule_objects
-from worker.results.explain.texts import difference_of
+from worker.results.report.difference import difference_of
+from worker.results.report.words import cut_by
 
 if TYPE_CHECKING:
     from worker.config import PageSettings, Settings
@@ -131,7 +132,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         (sides[0].name, sides[1].name),
         compare(a, b, near=rule, layout=layout),
         rules(rule, a, b),
-        difference_of(a.text, b.text, made),
+        difference_of(a.text, b.text, cut_by(made.segmenter)),
         causes(a, b, made),
     )
     _show(arguments, explanation)

@@ -15,7 +15,8 @@ from worker.fingerprint.measures import BlockLayout
 from worker.fingerprint.near import AccurateNear
 from worker.page.extract import from_text
 from worker.results.explain.explanation_page import Explanation, explanation_page
-from worker.results.explain.texts import difference_of
+from worker.results.report.difference import difference_of
+from worker.results.report.words import cut_by
 
 RECIPE = Recipe(units="characters", sketched=True)
 HOSTILE = "<script>alert(1)</script> \u202e</style><img src=x onerror=alert(2)> "
@@ -54,7 +55,7 @@ def explained(a: str, b: str) -> str:
     )
     near = AccurateNear()
     comparison = compare(*both, near=near, layout=BlockLayout.parse("4x16"))
-    texts, found = difference_of(a, b, RECIPE), causes(*both, RECIPE)
+    texts, found = difference_of(a, b, cut_by(RECIPE.segmenter)), causes(*both, RECIPE)
     return explanation_page(Explanation((HOSTILE, "b.html"), comparison, rules(near, *both), texts, found))
 
 

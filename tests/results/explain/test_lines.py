@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from worker.fingerprint.causes import Causes, MovedBit, MovedPlaces, VoteChange
 from worker.fingerprint.conditions import Condition, NearRule
-from worker.fingerprint.fingerprinter import Recipe
 from worker.results.explain.lines import cause_lines, difference_lines, rule_lines
-from worker.results.explain.texts import difference_of
+from worker.results.report.difference import difference_of
 
 
 def test_words_of_one_text_alone_stand_between_marks() -> None:
-    lines = difference_lines(difference_of("The old harbour\nat night", "The new harbour at night, again", Recipe()))
+    lines = difference_lines(difference_of("The old harbour\nat night", "The new harbour at night, again", list))
     assert lines[0].startswith("texts: 4 words in both, 1 only in A [-…-], 2 only in B {+…+}")
     assert lines[1:] == ["A  The [-old-] harbour at night", "B  The {+new+} harbour at night, {+again+}"]
-    assert difference_lines(difference_of("the same", "the same", Recipe())) == ["texts", "   no word differs"]
+    assert difference_lines(difference_of("the same", "the same", list)) == ["texts", "   no word differs"]
 
 
 def test_of_long_texts_it_is_said_how_much_was_compared() -> None:
     words = " ".join(f"w{number}" for number in range(30_000))
-    head, line = difference_lines(difference_of(words, f"{words} more", Recipe()))
+    head, line = difference_lines(difference_of(words, f"{words} more", list))
     assert (head, line) == ("texts", "   no word differs (of the first 20,000 words)")
 
 

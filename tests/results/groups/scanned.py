@@ -22,6 +22,7 @@ from worker.local.single_shard import SingleShard
 from worker.results.rows import scan_line
 from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.shard.memory_limit import MemoryLimit
+from worker.verdict.told import told
 
 SETTINGS: Final = Settings.model_validate({"features": {"units": "characters"}, "index": {"memory_mb": 0}})
 NEAR: Final = parts.near(SETTINGS)
@@ -46,24 +47,12 @@ def scan(claims: Iterable[Claim], *, file: str = "pages.warc", ids: bool = True)
         survivor = number if original is None else sum(original.order)
         made.survivors.append(None if claim.dead else survivor)
         made.rows.append(
-            Verdict(
+            told(decision).having(
                 file=file,
                 offset=100 * number,
                 id=f"page-{number}",
-                url=claim.url,
-                verdict=decision.outcome,
-                duplicate_of=None if original is None else original.url,
                 duplicate_of_id=f"page-{survivor}" if ids and original is not None else None,
-                distance=None if original is None else original.distance,
-                similarity=decision.similarity,
-                reason=decision.reason,
-                language=claim.language,
-                tokens=claim.tokens,
                 fetched=claim.clock,
-                fingerprint=None if claim.fingerprint is None else f"{claim.fingerprint:016x}",
-                text_hash=f"{claim.text_hash:016x}",
-                sketch=claim.sketch.hex(),
-                bands=claim.bands.hex(),
             )
         )
     return made

@@ -10,7 +10,7 @@ import pytest
 
 from tests.results.report.reports import Parsed, real_rows, report, texts_of
 
-STYLE = (Path(__file__).parents[2] / "worker" / "report" / "report.css").read_text()
+STYLE = (Path(__file__).parents[3] / "worker" / "results" / "report" / "report.css").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,7 @@ from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.simhash import bit_string
 from worker.fingerprint.sketch import BANDS, SLOTS, similarity
 from worker.results.explain.lines import SHOWN, numbers, spelled
-from worker.results.explain.texts import how_much
-from worker.results.report.difference import TextDifference
+from worker.results.report.difference import TextDifference, how_much
 from worker.results.report.differences_shown import hunks_shown
 from worker.results.report.document import document
 from worker.results.report.markup import Markup, joined, shortened, table, tag, whole

@@ -9,8 +9,7 @@ from worker.evaluate.side_by_side import TOP, columns, padded
 from worker.fingerprint.causes import Causes, MovedPlaces
 from worker.fingerprint.conditions import NearRule
 from worker.fingerprint.sketch import BANDS, SLOTS
-from worker.results.explain.texts import how_much
-from worker.results.report.difference import Run, TextDifference
+from worker.results.report.difference import Run, TextDifference, how_much
 
 SHOWN: Final = (
     "the texts are shown with other pictures or numbers, so that nothing of one is like anything of the other"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.outcomes import Verdict
@@ -13,9 +13,8 @@ from worker.fingerprint.sketch import agreement, similarity
 Near = SimHashNear | AccurateNear
 
 
-@dataclass(frozen=True, slots=True)
-class Nearness:
-    """How a page is near to another one. ``distance`` and ``similarity`` are as in ``Verdict``."""
+class Nearness(NamedTuple):
+    """How a page is near to another one, as in ``Verdict``."""
 
     distance: int | None
     similarity: float | None
@@ -65,4 +64,5 @@ def nearness(near: Near, a: Fingerprinted, b: Fingerprinted) -> Nearness | None:
     if match is None:
         return None
     same = match.reason in (EXACT_TEXT, EXACT_BYTES)
-    return Nearness(match.distance, 1.0 if same else sketched_similarity(a, b), match.reason)
+    found = 1.0 if same else sketched_similarity(a, b)
+    return Nearness(match.distance, None if found is None else round(found, 4), match.reason)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Final, Literal, NamedTuple
 
-from worker.results.report.words import Word
+from worker.results.report.words import Cut, Word, words
 
+_MOST_WORDS: Final = 20_000
+_MOST_CHARACTERS: Final = 400_000
+"""Of a text; somebody wants to read what differs, and text without a blank is cut in one go."""
 AROUND: Final = 12
 """Words that are shown on either side of a difference."""
 _MOST_COMPARED: Final = 1500
@@ -52,6 +56,17 @@ class _Change(NamedTuple):
     a_end: int
     b: int
     b_end: int
+
+
+def difference_of(a: str, b: str, cut: Cut) -> TextDifference:
+    """The difference of two texts in words, in their spelling; of long texts that of the beginnings."""
+    return difference(*(tuple(islice(words(text[:_MOST_CHARACTERS], cut), _MOST_WORDS)) for text in (a, b)))
+
+
+def how_much(found: TextDifference) -> str:
+    """What to say where the texts are longer than what was compared of them; nothing where they are not."""
+    longer = found.same + max(found.removed, found.added)
+    return f" (of the first {_MOST_WORDS:,} words)" if longer >= _MOST_WORDS else ""
 
 
 def difference(a: Sequence[Word], b: Sequence[Word]) -> TextDifference:
@@ -113,17 +128,17 @@ def _hunk(a: Sequence[Word], b: Sequence[Word], group: Sequence[_Change], before
     return Hunk(*kept)
 
 
-def _run(kind: Kind, words: Sequence[Word], begin: int, end: int) -> Run:
-    return Run(kind, "".join(word.text + word.behind for word in words[begin:end]), end - begin)
+def _run(kind: Kind, text: Sequence[Word], begin: int, end: int) -> Run:
+    return Run(kind, "".join(word.text + word.behind for word in text[begin:end]), end - begin)
 
 
-def _changed(words: Sequence[Word], begin: int, end: int) -> list[Run]:
+def _changed(text: Sequence[Word], begin: int, end: int) -> list[Run]:
     """Words of one side alone, and what stands behind the last of them, which is no word and not marked. A text that is
     in one page alone may be as long as the page."""
     if begin == end:
         return []
     shown = min(end, begin + _MOST_SHOWN // 2)
-    last = words[shown - 1]
+    last = text[shown - 1]
     more = f" … ({end - shown:,} more) " if shown < end else ""
-    before = _run("changed", words, begin, shown - 1).text
+    before = _run("changed", text, begin, shown - 1).text
     return [Run("changed", before + last.text + more, end - begin), Run("same", last.behind, 0)]

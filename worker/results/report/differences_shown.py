@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Final
 
-from worker.results.report.difference import Hunk, Run, TextDifference, difference
+from worker.results.report.difference import Hunk, Run, TextDifference, difference_of
 from worker.results.report.markup import Markup, address, escaped, joined, shortened, tag, whole
 from worker.results.report.samples import SampledPair, TextKey, key_of
-from worker.results.report.words import Cut, words
+from worker.results.report.words import Cut
 
 MOST_BYTES: Final = 1_300_000
 """Of all pairs together; a report has to open at once, and to be sent by mail."""
-_MOST_WORDS: Final = 20_000
 _MOST_CHARACTERS: Final = 4_000
 """Of a run: a word may be as long as its page."""
 _EMPTY_LINES: Final = re.compile(r"[^\S\n]*\n\s*\n")
@@ -40,11 +38,11 @@ def _pair(sample: SampledPair, texts: Mapping[TextKey, str], cut: Cut, *, is_ope
     near = ["no fingerprint" if page.distance is None else f"distance {page.distance}"]
     near += [f"similarity {page.similarity:.2f}"] if page.similarity is not None else []
     near.append(page.reason)
-    of_both = [texts.get(key_of(row)) for row in (sample.survivor, page)]
-    if of_both[0] is None or of_both[1] is None:
+    kept, copy = (texts.get(key_of(row)) for row in (sample.survivor, page))
+    if kept is None or copy is None:
         told, body = "", tag("p", "The input does not give this page again.", class_="quiet")
     else:
-        found = difference(*(tuple(islice(words(text or "", cut), _MOST_WORDS)) for text in of_both))
+        found = difference_of(kept, copy, cut)
         told, body = f" · {_in_words(found)}", hunks_shown(found)
     heads = tag(
         "div",
