@@ -18,9 +18,9 @@ from tests.scan.inputs.written import with_codec
 from worker.cli.main import main
 from worker.cli.scan import _how_far
 from worker.compose import installed
-from worker.compose.stopping import AskedToStop
 from worker.scan.judging import Done
 from worker.scan.rows import VerdictRow
+from worker.stopping import AskedToStop
 
 PAGES = some_pages(5, 30)
 PLAIN = ("--set", "features.units=characters", "--set", "page.processes=1", "--set", "index.memory_mb=9")

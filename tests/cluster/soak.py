@@ -25,7 +25,7 @@ from tests.cluster.crawl import Crawler, Page
 from tests.cluster.nemesis import around, machine
 from tests.waiting import wait_for
 from worker.broker.server import LocalBroker
-from worker.demo.scrape import is_ready, samples, summed
+from worker.observe.scrape import is_ready, samples, summed
 
 MOST_GROWTH_MIB: Final = 5.0
 SNAPSHOT_SECONDS: Final = 60

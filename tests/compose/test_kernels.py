@@ -1,4 +1,4 @@
-"""What the demo compiles beforehand is all that its workers would compile."""
+"""What is compiled beforehand is all that its workers would compile."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Final
 import pytest
 
 import worker
-from worker.demo.kernels import PARTS
+from worker.compose.kernels import PARTS
 
 ROOT: Final = Path(worker.__file__).parents[1]
 PROGRAM: Final = (
-    "import json, sys; from worker.demo.kernels import main; main(sys.argv[1]); print(json.dumps([*sys.modules]))"
+    "import json, sys; from worker.compose.kernels import main; main(sys.argv[1]); print(json.dumps([*sys.modules]))"
 )
 
 

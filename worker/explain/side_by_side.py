@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
+
+from rich.cells import cell_len
 
 from worker.fingerprint.comparison import Comparison
 from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.measures import BlockLayout, hamming
 from worker.fingerprint.simhash import bit_string
 from worker.fingerprint.sketch import BANDS, SLOTS
+from worker.terminal import aligned
 
 TOP: Final = 20
 """Features, and tokens of a side, that are shown unless all are asked for."""
@@ -36,11 +38,8 @@ def as_text(comparison: Comparison, names: tuple[str, str], *, everything: bool 
 
 def of_records(comparison: Comparison, names: tuple[str, str]) -> str:
     """The same where only the records of the pages are known: no words, no features."""
-    width = max(map(columns, names))
-    heads = [
-        f"{letter}  {padded(name, width)}  {side.tokens} tokens"
-        for letter, name, side in zip("AB", names, (comparison.a, comparison.b), strict=True)
-    ]
+    sides = zip("AB", names, (comparison.a, comparison.b), strict=True)
+    heads = aligned((letter, name, f"{side.tokens} tokens") for letter, name, side in sides)
     return "\n\n".join("\n".join(lines) for lines in (heads, _fingerprints(comparison), _measures(comparison)))
 
 
@@ -66,22 +65,6 @@ def as_object(comparison: Comparison, names: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-def columns(text: str) -> int:
-    """Columns of a terminal that ``text`` takes: two for a wide character, none for a mark on the one before."""
-    return sum(_columns_of(character) for character in text)
-
-
-def padded(text: str, width: int) -> str:
-    """``text`` with spaces behind it up to ``width`` columns."""
-    return text + " " * (width - columns(text))
-
-
-def _columns_of(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
 def _side(side: Explained, name: str) -> dict[str, Any]:
     return {
         "name": name,
@@ -101,12 +84,11 @@ def _side(side: Explained, name: str) -> dict[str, Any]:
 
 
 def _heads(a: Explained, b: Explained, names: tuple[str, str]) -> list[str]:
-    width = max(map(columns, names))
-    return [
-        f"{letter}  {padded(name, width)}  {side.language}, {len(side.words)} tokens, {len(side.features)} features"
-        + (f", {side.bounds}" if side.bounds else "")
-        for letter, name, side in zip("AB", names, (a, b), strict=True)
-    ]
+    rows = []
+    for letter, name, side in zip("AB", names, (a, b), strict=True):
+        told = f"{side.language}, {len(side.words)} tokens, {len(side.features)} features"
+        rows.append((letter, name, f"{told}, {side.bounds}" if side.bounds else told))
+    return aligned(rows)
 
 
 def _tokens(a: Explained, b: Explained, everything: bool) -> list[str]:
@@ -125,11 +107,9 @@ def _features(a: Explained, b: Explained, everything: bool) -> list[str]:
     if not words:
         return ["features with their weights", "   (none)"]
     shown = words if everything else words[:TOP]
-    width = max(columns("features with their weights"), *(columns(word) + 3 for word in shown))
-    lines = [f"{padded('features with their weights', width)}{'A':>10}{'B':>10}"]
-    lines += [
-        f"{padded('   ' + word, width)}{_weight(of_a.get(word)):>10}{_weight(of_b.get(word)):>10}" for word in shown
-    ]
+    rows = [("features with their weights", "A", "B")]
+    rows += [(f"   {word}", _weight(of_a.get(word)), _weight(of_b.get(word))) for word in shown]
+    lines = aligned(rows, right=(1, 2))
     if len(shown) < len(words):
         lines.append(f"   … {len(words) - len(shown)} more: --all shows them")
     return lines
@@ -203,8 +183,7 @@ def _measures(comparison: Comparison) -> list[str]:
         ]
     reason = "" if match is None else f" ({match.reason})"
     rows.append((f"verdict at k = {k}", "near" + reason if match is not None else "not near"))
-    width = max(columns(label) for label, _ in rows)
-    return [f"{padded(label, width)}   {value}" for label, value in rows]
+    return aligned(rows, gap=3)
 
 
 def _blocks(common: tuple[int, ...] | None, comparison: Comparison) -> str:
@@ -220,12 +199,12 @@ def _broken(words: Sequence[str]) -> list[str]:
     rows: list[str] = []
     used = _WIDTH
     for word in words:
-        if used + 1 + columns(word) > _WIDTH:
+        if used + 1 + cell_len(word) > _WIDTH:
             rows.append(word)
-            used = columns(word)
+            used = cell_len(word)
         else:
             rows[-1] += " " + word
-            used += 1 + columns(word)
+            used += 1 + cell_len(word)
     return rows
 
 

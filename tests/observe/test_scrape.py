@@ -8,7 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from worker.demo.scrape import (
+from worker.observe.catalogue import CATALOGUE
+from worker.observe.health import Health, HealthServer
+from worker.observe.scrape import (
     CLAIMED,
     COMMITTED,
     PARTITION_STATE,
@@ -21,8 +23,6 @@ from worker.demo.scrape import (
     scrape,
     share_of,
 )
-from worker.observe.catalogue import CATALOGUE
-from worker.observe.health import Health, HealthServer
 
 
 def showing(exposition: str) -> HealthServer:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from worker.compose.stopping import AskedToStop
+from worker.stopping import AskedToStop
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_whoever_leaves_it_to_others_has_signals_do_what_they_did(asked: AskedTo
 NOWHERE = ["--set", "kafka.bootstrap_servers=127.0.0.1:1"]
 STOPPED_WHILE_IMPORTING = """
 import signal, sys
-from worker.compose.stopping import AskedToStop
+from worker.stopping import AskedToStop
 asked = AskedToStop()
 
 class Stops:

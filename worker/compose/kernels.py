@@ -1,4 +1,4 @@
-"""``python -m worker.demo.kernels index|pages``: compile what the demo's workers run, where numba keeps it for them.
+"""``python -m worker.compose.kernels index|pages``: compile what workers run, where numba keeps it for them.
 
 At its first start each worker, and each of its parsers, would do so by itself, all of them at the same time.
 """

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
-from worker.evaluate.side_by_side import as_object, as_text, columns, padded
+from worker.explain.side_by_side import as_object, as_text
 from worker.fingerprint.comparison import compare
 from worker.fingerprint.fingerprinted import Explained
 from worker.fingerprint.measures import BlockLayout
@@ -85,7 +86,7 @@ def test_measures_and_the_verdict_at_k() -> None:
 def test_the_columns_of_weights_stay_aligned_beside_wide_characters() -> None:
     lines = shown(explained(1, words={"飞碟": 5, "fish": 2.5}), explained(2, words={"飞碟": 4, "naïve": 1}))
     start = next(place for place, line in enumerate(lines) if line.startswith("features"))
-    assert {columns(line) for line in lines[start : start + 4]} == {columns(lines[start])}
+    assert {cell_len(line) for line in lines[start : start + 4]} == {cell_len(lines[start])}
     assert [line.split() for line in lines[start + 1 : start + 4]] == [
         ["飞碟", "5.00", "4.00"],
         ["fish", "2.50", "-"],
@@ -151,12 +152,3 @@ def test_the_object_of_a_side_without_fingerprint_has_nulls() -> None:
     assert read["distance"] is read["reason"] is read["cosine"] is read["a"]["fingerprint"] is None
     assert read["near"] is False
     assert read["a"]["no_fingerprint_because"] == "2 features, 3 are needed"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("", 0), ("fish", 4), ("飞碟", 4), ("51区", 4), ("ｗ", 2), ("e\u0301", 1), ("が", 2), ("a\u200bb", 2)],
-)
-def test_wide_characters_take_two_columns_and_marks_none(text: str, expected: int) -> None:
-    assert columns(text) == expected
-    assert columns(padded(text, 10)) == 10

@@ -1,4 +1,4 @@
-"""The demo's child processes see no settings of ours, keep what they print, and end with their block."""
+"""Child processes see no settings of ours, keep what they print, and end with their block."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.demo.children import DemoProcess
+from worker.compose.processes import ModuleProcess
 
 
 def test_a_child_sees_no_settings_of_ours_and_says_what_it_printed(
@@ -18,7 +18,7 @@ def test_a_child_sees_no_settings_of_ours_and_says_what_it_printed(
     (module_folder / "child_says.py").write_text(
         "import json, os, sys, worker\nprint('found:', json.dumps([dict(os.environ), sys.argv[1:]]))\nsys.exit(3)\n"
     )
-    with DemoProcess("a child", "child_says", ["one"], module_folder) as child:
+    with ModuleProcess("a child", "child_says", ["one"], module_folder) as child:
         assert child._process.wait(60) == 3
     environment, arguments = json.loads(child.find("found: ") or "")
     assert not [name for name in environment if name.startswith("DEDUP_")]
@@ -29,6 +29,6 @@ def test_a_child_sees_no_settings_of_ours_and_says_what_it_printed(
 
 def test_a_child_is_ended_with_its_block(module_folder: Path) -> None:
     (module_folder / "child_waits.py").write_text("import signal\nprint('waiting', flush=True)\nsignal.pause()\n")
-    with DemoProcess("child", "child_waits", [], module_folder) as child:
+    with ModuleProcess("child", "child_waits", [], module_folder) as child:
         assert child.status is None
     assert child.status == -signal.SIGTERM
