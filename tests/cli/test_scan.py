@@ -15,9 +15,9 @@ import pytest
 
 from tests.scan.archives import some_pages, write_jsonl, write_warc
 from tests.scan.inputs.written import with_codec
+from worker.cli import _installed as installed
 from worker.cli.main import main
 from worker.cli.scan import _how_far
-from worker.compose import installed
 from worker.scan.judging import Done
 from worker.scan.rows import VerdictRow
 from worker.stopping import AskedToStop

@@ -237,14 +237,14 @@ def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
         rows = [block._asdict() for block in found]
         print(json.dumps(rows, ensure_ascii=False, indent=2))
         return 0
-    rows = []
+    lines = []
     for block in found:
         text = _printable(block.text)
         shown = text if arguments.everything or len(text) <= _BLOCK_CHARACTERS else text[: _BLOCK_CHARACTERS - 1] + "…"
         unseen = f" <{block.unseen_in}>" if block.unseen_in else ""
         said = (block.dropped_by or (f"from {block.origin}" if block.origin else "kept")) + unseen
-        rows.append((said, shown))
-    print("\n".join(aligned(rows)))
+        lines.append((said, shown))
+    print("\n".join(aligned(lines)))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""``python -m tests.cluster.nemesis --minutes N``: random faults while pages come in; the promises are checked after.
+"""``python -m tools.cluster.nemesis --minutes N``: random faults while pages come in; the promises are checked after.
 
 Rounds of some minutes, each with topics of its own on one broker, or on three (``--brokers 3``): pages are published
 without a break, and every few seconds something happens to a worker, a group or a broker. At a round's end everybody is
@@ -37,12 +37,12 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from crawler_plugin.wire.topics import DAY_MS, INDEX
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
-from tests.cluster.lines import Line, Lines
-from tests.cluster.mishaps import FAULTS, MOST_WORKERS, OF_ONE_BROKER, OF_THREE_BROKERS, Round
 from tests.cluster.outside import traces
 from tests.guarantees import Traces, Violation, check_guarantees
 from tests.oracle import verdicts
 from tests.waiting import wait_for
+from tools.cluster.lines import Line, Lines
+from tools.cluster.mishaps import FAULTS, MOST_WORKERS, OF_ONE_BROKER, OF_THREE_BROKERS, Round
 from worker.broker.cluster import NODES, LocalCluster
 from worker.broker.jars import KAFKA
 from worker.broker.server import LocalBroker
@@ -223,7 +223,7 @@ def command(options: argparse.Namespace) -> str:
     """What must be typed to try it again; folders have other names elsewhere."""
     what = "--moments" if options.moments else f"--minutes {options.minutes:g}"
     what += f" --brokers {options.brokers}" if options.brokers > 1 else ""
-    return f"python -m tests.cluster.nemesis {what} --seed {options.seed}" + (" --docs FOLDER" if options.docs else "")
+    return f"python -m tools.cluster.nemesis {what} --seed {options.seed}" + (" --docs FOLDER" if options.docs else "")
 
 
 def around(file: Path, name: str) -> tuple[str, str]:
@@ -237,7 +237,7 @@ def around(file: Path, name: str) -> tuple[str, str]:
 
 def main(arguments: list[str]) -> int:
     """0 if every promise held."""
-    parser = argparse.ArgumentParser(prog="python -m tests.cluster.nemesis", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.cluster.nemesis", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10, help="how long pages are published under faults")
     parser.add_argument("--moments", action="store_true", help="one worker of three killed, at five moments, instead")
     parser.add_argument("--brokers", type=int, choices=(1, NODES), default=1, help="how many there are")

@@ -1,4 +1,4 @@
-"""``python -m tests.deploy.prometheus_operator --write``: makes deploy/kubernetes' rules for the Prometheus operator.
+"""``python -m tools.deploy.prometheus_operator --write``: makes deploy/kubernetes' rules for the Prometheus operator.
 
 They are deploy/prometheus' own, in the operator's words. Without ``--write`` it only compares.
 """
@@ -15,7 +15,7 @@ import yaml
 DEPLOY: Final = Path(__file__).resolve().parents[2] / "deploy"
 RULES: Final = ("thresholds", "recording", "alerts")
 WRITTEN: Final = """\
-# Made of deploy/prometheus, where changes belong, by python -m tests.deploy.prometheus_operator --write
+# Made of deploy/prometheus, where changes belong, by python -m tools.deploy.prometheus_operator --write
 """
 WITHOUT_NAMESPACE: Final = """\
 # Alerts are by job and have no label namespace, so your Alertmanager needs alertmanagerConfigMatcherStrategy of the
@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> int:
         return 0
     for path in stale:
         print(
-            f"{path.name} is behind deploy/prometheus: run python -m tests.deploy.prometheus_operator --write",
+            f"{path.name} is behind deploy/prometheus: run python -m tools.deploy.prometheus_operator --write",
             file=sys.stderr,
         )
     return 1 if stale else 0

@@ -1,4 +1,4 @@
-"""``python -m tests.crawler_plugin.old_scrapy [pytest's arguments]``: crawls with the oldest Scrapy that is allowed.
+"""``python -m tools.crawls.old_scrapy [pytest's arguments]``: crawls with the oldest Scrapy that is allowed.
 
 In an environment of its own in a temporary folder, which sees all that is installed here but has its own Scrapy.
 """

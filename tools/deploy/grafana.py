@@ -1,4 +1,4 @@
-"""``python -m tests.deploy.grafana --write``: makes the dashboards of deploy/grafana from ``tests.deploy.panels``.
+"""``python -m tools.deploy.grafana --write``: makes the dashboards of deploy/grafana from ``tools.deploy.panels``.
 
 Grafana's JSON is long and says everything twice; here a panel is a line or two. Without ``--write`` it only compares.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from tests.deploy.panels import DASHBOARDS, Dashboard, Panel
+from tools.deploy.panels import DASHBOARDS, Dashboard, Panel
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "deploy" / "grafana" / "dashboards"
 DATASOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
@@ -182,7 +182,7 @@ def main(arguments: list[str]) -> int:
             path.write_text(wanted[path], encoding="utf-8")
         return 0
     for path in stale:
-        print(f"{path.name} is behind its panels: run python -m tests.deploy.grafana --write", file=sys.stderr)
+        print(f"{path.name} is behind its panels: run python -m tools.deploy.grafana --write", file=sys.stderr)
     return 1 if stale else 0
 
 

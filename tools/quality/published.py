@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 FIGURES: Final = Path(__file__).resolve().parents[2] / "docs" / "quality" / "figures.json"
-"""What ``python -m tests.quality --publish`` measured."""
+"""What ``python -m tools.quality --publish`` measured."""
 
 SETS: Final = ("dev", "web")
 PREDICATES: Final = ("simhash", "accurate")

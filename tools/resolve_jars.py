@@ -1,4 +1,4 @@
-"""``python -m tests.broker.resolve_jars > worker/broker/kafka.lock``: pins the jars after a change of ``KAFKA``."""
+"""``python -m tools.resolve_jars > worker/broker/kafka.lock``: pins the jars after a change of ``KAFKA``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m tests.simulation``: play schedules outside pytest, replay one, renew the seeds that catch mutations."""
+"""``python -m tools.simulation``: play schedules outside pytest, replay one, renew the seeds that catch mutations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def violation(seed: int, play: str) -> str | None:
     try:
         PLAYS[play](seed)
     except Violation as broken:
-        return f"{broken}\n  replay: python -m tests.simulation --play {play} --seed {seed}"
+        return f"{broken}\n  replay: python -m tools.simulation --play {play} --seed {seed}"
     return None
 
 
 def main(arguments: list[str]) -> int:
     """0 if every schedule keeps every promise, 1 if one does not; of ``--mutations``, whether all were caught."""
-    parser = argparse.ArgumentParser("python -m tests.simulation", description=__doc__)
+    parser = argparse.ArgumentParser("python -m tools.simulation", description=__doc__)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--seed", type=int, help="play this one schedule")
     what.add_argument("--schedules", type=int, default=2000, help="play so many, from seed 0 on (default: 2000)")

@@ -1,4 +1,4 @@
-"""``python -m tests.quality [--raise | --lower-floors | --publish]``: what is found, called falsely and taken out of
+"""``python -m tools.quality [--raise | --lower-floors | --publish]``: what is found, called falsely and taken out of
 pages, beside its floors.
 
 ``--raise`` writes down what has become better, ``--lower-floors`` also what has become worse. The project's own pages
@@ -14,9 +14,9 @@ import os
 import sys
 from pathlib import Path
 
-from tests import docs
 from tests.labelled import VARIABLE, folders
-from tests.quality import floors, measuring
+from tools import docs
+from tools.quality import floors, measuring
 
 
 def main(arguments: list[str]) -> int:

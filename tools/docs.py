@@ -1,4 +1,4 @@
-"""``python -m tests.docs``: what the README, the handbook and config.yaml repeat from the code is as the code says.
+"""``python -m tools.docs``: what the README, the handbook and config.yaml repeat from the code is as the code says.
 
 ``--write`` brings them up to date: config.yaml as a whole, and on the pages what stands between
 ``<!-- NAME:begin -->`` and ``<!-- NAME:end -->``.
@@ -18,7 +18,7 @@ from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import STATS
 from crawler_plugin.wire.topics import topic_specs
 from tests.deploy import plays
-from tests.quality import published
+from tools.quality import published
 from worker.cli.main import COMMANDS, PROGRAM
 from worker.config.catalogue import Entry, catalogue, sections
 from worker.config.show import by_section, scalar
@@ -184,7 +184,7 @@ def main(arguments: list[str]) -> int:
             path.write_text(wanted[path], encoding="utf-8")
         return 0
     for path in stale:
-        print(f"{path.relative_to(ROOT)} is behind the code: run python -m tests.docs --write", file=sys.stderr)
+        print(f"{path.relative_to(ROOT)} is behind the code: run python -m tools.docs --write", file=sys.stderr)
     return 1 if stale else 0
 
 

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from tests.quality import failures, rows
-from tests.quality.extraction import Extraction
+from tools.quality import failures, rows
+from tools.quality.extraction import Extraction
 from worker.evaluate.evaluation import Evaluation, evaluate
 from worker.evaluate.kept import Parsers
 from worker.evaluate.labels.labelled import Document, Field, Labelled, Pair

@@ -21,9 +21,9 @@ from crawler_plugin.wire.errors import Unavailable
 from tests.cluster import hostile
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import invented
-from tests.cluster.lines import Line
 from tests.cluster.shifted_clock import ShiftedClock
 from tests.open_transactions import open_transactions
+from tools.cluster.lines import Line
 from worker.broker.server import LocalBroker
 
 MOST_WORKERS: Final = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.crawler_plugin.old_scrapy import FEW, main, oldest_scrapy
+from tools.crawls.old_scrapy import FEW, main, oldest_scrapy
 
 
 def test_the_oldest_scrapy_is_the_lower_bound_of_the_project() -> None:

@@ -1,6 +1,6 @@
 """Crawls of the site with traps and of the honest one, with feedback and without.
 
-``python -m tests.crawler_plugin.feedback.trap_crawl --out docs/how-to/learn.md`` renews the table of that page, with
+``python -m tools.crawls.trap_crawl --out docs/how-to/learn.md`` renews the table of that page, with
 five seeds; it takes some minutes of an idle machine.
 """
 
@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 
 import scrapy
 
-from tests.cluster.nemesis import around, machine
 from tests.crawler_plugin.crawling import Crawl, Ended
-from tests.crawler_plugin.feedback.trap_site import TrapSite, serve_traps
+from tools.cluster.nemesis import around, machine
+from tools.crawls.trap_site import TrapSite, serve_traps
 
 CONFIG: Final = {"features": {"units": "characters"}, "page": {"processes": 1}}
 FIFO: Final = {"SCHEDULER_DISK_QUEUE": "PickleFifoDiskQueue", "SCHEDULER_MEMORY_QUEUE": "FifoMemoryQueue"}
@@ -112,14 +112,14 @@ def compare(folder: Path) -> tuple[list[str], bool]:
 
 def main(arguments: list[str]) -> int:
     """0 if all that is promised holds."""
-    parser = argparse.ArgumentParser(prog="python -m tests.crawler_plugin.feedback.trap_crawl", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.crawls.trap_crawl", description=__doc__)
     parser.add_argument("--out", type=Path, help="put the tables into this file, too, between its markers")
     options = parser.parse_args(arguments)
     if options.out:
         around(options.out, "traps")  # fails now, not after the crawls
     with tempfile.TemporaryDirectory(prefix="trap-crawl-") as folder:
         lines, is_good = compare(Path(folder))
-    command = "python -m tests.crawler_plugin.feedback.trap_crawl"
+    command = "python -m tools.crawls.trap_crawl"
     text = "\n".join([f"`{command}`: {machine()}, Scrapy {scrapy.__version__}.", "", *lines]) + "\n"
     print(text)
     if options.out:

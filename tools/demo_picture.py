@@ -1,4 +1,4 @@
-"""``python -m tests.demo_picture``: runs the demo and draws its result as docs/images/demo.svg for the README."""
+"""``python -m tools.demo_picture``: runs the demo and draws its result as docs/images/demo.svg for the README."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from crawler_plugin.wire.errors import PageError
-from tests.quality import own_pages
-from tests.quality.extraction import extractions
-from tests.quality.rows import as_rows
+from tools.quality import own_pages
+from tools.quality.extraction import extractions
+from tools.quality.rows import as_rows
 from worker.cli.evaluate import method
 from worker.compose.parts import recipe
 from worker.config import Settings

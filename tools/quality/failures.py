@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tests.quality.extraction import Extraction
+from tools.quality.extraction import Extraction
 from worker.evaluate.evaluation import Evaluation
 from worker.evaluate.labels.labelled import META, Pair
 from worker.fingerprint.fingerprinter import Fingerprinter
@@ -111,7 +111,7 @@ def as_page(failed: Mapping[str, Sequence[Failing]], worst: Sequence[Extraction]
     """The page, as Markdown."""
     parts = [
         "# Where it fails",
-        "Written by `python -m tests.quality --publish`. Verdicts are those of `near.predicate=accurate` on HTML, by "
+        "Written by `python -m tools.quality --publish`. Verdicts are those of `near.predicate=accurate` on HTML, by "
         f"default settings. A text is taken out *badly* where the F1 of its tokens is below {WELL}; the *same* text is "
         "taken out of both pages where they are equal after normalising. The example of a class is its first "
         "pair of pages that are no example yet.",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawler_plugin.long_crawl import crawl_in_three_runs
+from tools.crawls.long_crawl import crawl_in_three_runs
 
 pytestmark = pytest.mark.cluster
 

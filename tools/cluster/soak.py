@@ -1,6 +1,6 @@
 """Whether a worker's memory is what it says: small pages at a steady rate for half an hour, and its memory meanwhile.
 
-Run with ``python -m tests.cluster.soak --minutes 30``. A real worker, with snapshots each minute, takes pages of a real
+Run with ``python -m tools.cluster.soak --minutes 30``. A real worker, with snapshots each minute, takes pages of a real
 broker that are all different. After a while to warm up, its resident memory (that of the worker's own process, without
 the parsers') may grow only by what ``dedup_index_bytes`` grows. Then come copies only, and nothing may grow at all. The
 exit code is 1 if anything grew by more than 5 MiB more.
@@ -22,8 +22,8 @@ from typing import Final, NamedTuple
 from crawler_plugin.wire.messages import PageMeta
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, Page
-from tests.cluster.nemesis import around, machine
 from tests.waiting import wait_for
+from tools.cluster.nemesis import around, machine
 from worker.broker.server import LocalBroker
 from worker.observe.scrape import is_ready, samples, summed
 
@@ -155,7 +155,7 @@ def report(looks: dict[str, list[Look]]) -> tuple[list[str], bool]:
 
 def main(arguments: list[str]) -> int:
     """0 if nothing grew that may not grow."""
-    parser = argparse.ArgumentParser(prog="python -m tests.cluster.soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.cluster.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30, help="of pages that are all different, after warming up")
     parser.add_argument("--warm-up", type=float, default=5, help="minutes of the same before")
     parser.add_argument("--copies", type=float, default=5, help="minutes of copies after; the first is not counted")
@@ -190,7 +190,7 @@ def main(arguments: list[str]) -> int:
             crawler.stop()
     lines, good = report(soak.looks)
     asked = f"--minutes {options.minutes:g} --warm-up {options.warm_up:g} --copies {options.copies:g}"
-    title = f"`python -m tests.cluster.soak {asked} --rate {options.rate:g}`: {machine()}."
+    title = f"`python -m tools.cluster.soak {asked} --rate {options.rate:g}`: {machine()}."
     text = "\n".join([title, "", *lines]) + "\n"
     print(text)
     if options.out:

@@ -1,4 +1,4 @@
-"""``python -m tests.crawler_plugin.long_crawl``: a crawl that is interrupted while its broker comes and goes.
+"""``python -m tools.crawls.long_crawl``: a crawl that is interrupted while its broker comes and goes.
 
 One crawl in three runs with one spool in one ``JOBDIR``; shares are of the pages that the site has served:
 
@@ -35,9 +35,9 @@ from pathlib import Path
 from typing import Final
 
 from crawler_plugin.spool.file import Spool
-from tests.cluster.nemesis import around, machine
 from tests.crawler_plugin.crawling import Crawl, Ended, Record, Site, make_topic, numbered, records, serve, to_kafka
 from tests.waiting import wait_for
+from tools.cluster.nemesis import around, machine
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
 
@@ -166,7 +166,7 @@ def _left(spool: Path) -> int:
 
 def main(arguments: list[str]) -> int:
     """0 if every page is on the topic."""
-    parser = argparse.ArgumentParser(prog="python -m tests.crawler_plugin.long_crawl", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.crawls.long_crawl", description=__doc__)
     parser.add_argument("--pages", type=int, default=5_000)
     parser.add_argument("--away", type=float, default=30.0, help="seconds for which the broker is away, twice")
     parser.add_argument("--out", type=Path, help="put the table into this file, too, between its markers")
@@ -175,7 +175,7 @@ def main(arguments: list[str]) -> int:
         around(options.out, "crawl")  # fails now, not after the crawl
     with tempfile.TemporaryDirectory(prefix="long-crawl-") as folder:
         account = crawl_in_three_runs(Path(folder), options.pages, options.away)
-    command = f"python -m tests.crawler_plugin.long_crawl --pages {options.pages} --away {options.away:g}"
+    command = f"python -m tools.crawls.long_crawl --pages {options.pages} --away {options.away:g}"
     text = "\n".join([f"`{command}`: {machine()}.", "", *account.table()]) + "\n"
     print(text)
     if options.out:

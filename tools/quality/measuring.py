@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, get_args
 
-from tests.quality import failures, floors
-from tests.quality.extraction import Extraction, extractions
-from tests.quality.rows import as_rows
+from tools.quality import failures, floors
+from tools.quality.extraction import Extraction, extractions
+from tools.quality.rows import as_rows
 from worker.cli.evaluate import METHODS, method, parsers, write
 from worker.compose.parts import recipe
 from worker.config import Settings
