@@ -19,9 +19,9 @@ from benchmarks import report
 from benchmarks.crawl_spider import SPARES
 from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.broker.server import LocalBroker
+from worker.compose.processes import ModuleProcess
 from worker.compose.topology import specs
 from worker.config import Settings
-from worker.demo.children import DemoProcess
 from worker.sizing.scaling import at_broker
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import create_topics
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         flags = [word for pair in overrides for word in ("--set", pair)]
         paced = {"DOWNLOAD_DELAY": 1 / PACED, "RANDOMIZE_DOWNLOAD_DELAY": False, **to_kafka}
         waits = paced | {"DEDUP_AWAIT": PATIENCE_S, "DEDUP_DROP": True}
-        with DemoProcess("worker", "worker", flags, folder):
+        with ModuleProcess("worker", "worker", flags, folder):
             alternate(folder, 200, 1, {"warm": waits})
             slow = alternate(folder, arguments.paced_pages, arguments.runs, {"without": paced, "with": waits})
         kinds: dict[str, dict[str, Any]] = {"without": {}, "sparing": {SPARES: True}, "with": to_kafka}
@@ -109,7 +109,7 @@ def alternate(folder: Path, pages: int, runs: int, kinds: Mapping[str, Mapping[s
     """Crawls of all kinds, one after the other, so many times; a run that comes first is the last one the next time."""
     found: dict[str, list[Rate]] = {name: [] for name in kinds}
     names = list(kinds)
-    with DemoProcess("site", "benchmarks.crawled_site", [str(pages)], folder) as site:
+    with ModuleProcess("site", "benchmarks.crawled_site", [str(pages)], folder) as site:
         port = _said(site, "port ")
         for _ in range(runs):
             for name in names:
@@ -122,11 +122,11 @@ def crawl(folder: Path, start: str, settings: Mapping[str, Any]) -> Rate:
     """One crawl in a process of its own."""
     common = {"LOG_LEVEL": "INFO", "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "TELNETCONSOLE_ENABLED": False}
     told = json.dumps(common | dict(settings))
-    with DemoProcess("crawl", "benchmarks.crawl_spider", [start, told], folder) as spider:
+    with ModuleProcess("crawl", "benchmarks.crawl_spider", [start, told], folder) as spider:
         return Rate(**json.loads(_said(spider, "rate ")))
 
 
-def _said(process: DemoProcess, start: str) -> str:
+def _said(process: ModuleProcess, start: str) -> str:
     """The rest of the line that begins so.
 
     Raises:

@@ -33,12 +33,11 @@ from crawler_plugin.wire.topics import VERDICTS, group_names
 from worker.broker.configuration import AMPLE_HEAP_MB
 from worker.broker.server import LocalBroker
 from worker.compose import parts
+from worker.compose.processes import ModuleProcess, addresses_of, see_that_it_runs
 from worker.compose.step import policy
 from worker.compose.topology import specs
 from worker.config import Settings, load_settings
-from worker.demo.children import DemoProcess
-from worker.demo.scrape import is_ready
-from worker.demo.watching import addresses_of, see_that_it_runs
+from worker.observe.scrape import is_ready
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import OutputReader
 from worker.stream.kafka.publish import publish_pages
@@ -131,7 +130,7 @@ class _Crew:
     """Workers, a crawl that goes on, and a reader of what is committed."""
 
     def __init__(self, settings: Settings, overrides: list[str], entries: int, folder: Path) -> None:
-        self.workers: dict[str, DemoProcess] = {}
+        self.workers: dict[str, ModuleProcess] = {}
         self._settings = settings
         self._overrides = overrides
         self._entries = entries
@@ -146,7 +145,7 @@ class _Crew:
         name = str(next(self._numbers))
         given = [*self._overrides, f"kafka.instance_id={name}", "metrics.port=0", "page.processes=1"]
         arguments = [part for pair in given for part in ("--set", pair)]
-        self.workers[name] = DemoProcess(f"worker {name}", "worker", arguments, self._folder)
+        self.workers[name] = ModuleProcess(f"worker {name}", "worker", arguments, self._folder)
 
     def bury(self, name: str) -> None:
         """Forget a worker that was killed."""

@@ -17,10 +17,9 @@ from benchmarks.index_topic import MILLION
 from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.messages import Answer, Batch, PageMeta, decode
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
+from worker.compose.processes import ModuleProcess, see_that_it_runs, wait_until_ready
 from worker.compose.worker import kafka_log
 from worker.config import Settings
-from worker.demo.children import DemoProcess
-from worker.demo.watching import see_that_it_runs, wait_until_ready
 from worker.sizing.scaling import bind
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.publish import publish_pages
@@ -118,7 +117,7 @@ def measure_handover(settings: Settings, folder: Path, first_core: Sequence[int]
         log.close(settings.shutdown.seconds)
 
 
-def _wait_until_half_is_taken(log: Log, begin: int, workers: Sequence[DemoProcess], shards: int) -> int:
+def _wait_until_half_is_taken(log: Log, begin: int, workers: Sequence[ModuleProcess], shards: int) -> int:
     """Until another worker than the one that answers at first has done so for half of the shards.
 
     Returns the broker's clock then, in milliseconds since 1970 UTC.
@@ -211,7 +210,7 @@ def _serve_last(pid: int) -> None:
         Path(f"/proc/{pid}/autogroup").write_text(str(_NICENESS))
 
 
-def _worker(settings: Settings, folder: Path, number: int) -> DemoProcess:
+def _worker(settings: Settings, folder: Path, number: int) -> ModuleProcess:
     given = {"kafka.bootstrap_servers": settings.kafka.bootstrap_servers, "metrics.port": 0, "page.processes": 1}
     arguments = [part for key, value in given.items() for part in ("--set", f"{key}={value}")]
-    return DemoProcess(f"worker {number}", "worker", arguments, folder)
+    return ModuleProcess(f"worker {number}", "worker", arguments, folder)

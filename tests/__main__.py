@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from worker.demo.kernels import PARTS
+from worker.compose.kernels import PARTS
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
@@ -24,7 +24,7 @@ CHECKS: Final = {
     "format": [sys.executable, "-m", "ruff", "format", "--no-cache", "--check", "."],
     "types": [sys.executable, "-m", "mypy"],
     "imports": [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"],
-    "docs": [sys.executable, "-m", "tests.docs"],
+    "docs": [sys.executable, "-m", "tools.docs"],
 }
 
 
@@ -35,9 +35,9 @@ def main(arguments: list[str]) -> int:
     them would read all modules as text.
     """
     os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(sys.prefix) / "kernels"))
-    for package in ("worker", "crawler_plugin", "tests"):
+    for package in ("worker", "crawler_plugin", "tests", "tools"):
         compileall.compile_dir(ROOT / package, quiet=2)
-    kernels = [subprocess.Popen([sys.executable, "-m", "worker.demo.kernels", part], cwd=ROOT) for part in PARTS]
+    kernels = [subprocess.Popen([sys.executable, "-m", "worker.compose.kernels", part], cwd=ROOT) for part in PARTS]
     failed = [name for name, command in CHECKS.items() if not passes(name, command)]
     failed += [f"kernels of {part}" for part, process in zip(PARTS, kernels, strict=True) if process.wait()]
     if failed:

@@ -52,6 +52,13 @@ def logging_as_before() -> Iterator[None]:
         logger.handlers[:] = handlers
 
 
+@pytest.fixture
+def module_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of modules that a child process can run."""
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def labelled_sets() -> list[Path]:
     """The folders of labelled pages that ``DEDUP_TEST_DATA`` names; the test is skipped where it is not set."""

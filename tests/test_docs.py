@@ -25,8 +25,8 @@ from crawler_plugin.stats import FINISH_REASONS
 from crawler_plugin.wire import errors
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, JobMark, SurvivorFinding, Verdict, dead_letter_headers
-from tests import docs
-from tests.docs import HANDBOOK, PAGES, PARTS, README, ROOT
+from tools import docs
+from tools.docs import HANDBOOK, PAGES, PARTS, README, ROOT
 from worker import __version__
 from worker.cli.main import COMMANDS, main
 from worker.config.catalogue import catalogue, sections

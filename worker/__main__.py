@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from worker.compose.stopping import AskedToStop
+from worker.stopping import AskedToStop
 
 
 def run() -> int:

@@ -9,7 +9,7 @@ from typing import Final
 
 import jgo
 
-from tests.broker.resolve_jars import LOG4J
+from tools.resolve_jars import LOG4J
 
 BEFORE_LOG4J_2: Final = "3."
 """Kafka 3 logs by log4j 1, whose classes are then these that hand on to log4j 2: its settings hold for all versions."""

@@ -14,7 +14,7 @@ import jgo.constants
 import pytest
 
 from crawler_plugin.wire.errors import Unavailable, UsageError
-from tests.broker.resolve_jars import LOG4J
+from tools.resolve_jars import LOG4J
 from worker.broker import jars
 from worker.broker.jars import Jar, classpath, pinned_jars
 

@@ -331,8 +331,8 @@ def test_lines_that_stand_in_a_script_are_shown_with_their_origin(
     (tmp_path / "page").write_text(f"<p>Bienvenidos</p>{linked}", encoding="utf-8")
     assert run("--blocks", str(tmp_path / "page")) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "embedded           Bienvenidos",
-        f"from JSON-LD       {body}",
+        "embedded      Bienvenidos",
+        f"from JSON-LD  {body}",
     ]
 
 

@@ -16,12 +16,12 @@ import pytest
 from crawler_plugin.wire.outcomes import Verdict
 from tests.scan.archives import some_pages, write_jsonl, write_warc
 from tests.scan.inputs.written import with_codec
+from worker.cli import _installed as installed
 from worker.cli.main import main
 from worker.cli.scan import _how_far
-from worker.compose import installed
-from worker.compose.stopping import AskedToStop
 from worker.results.rows import read_line
 from worker.scan.judging import Done
+from worker.stopping import AskedToStop
 
 PAGES = some_pages(5, 30)
 PLAIN = ("--set", "features.units=characters", "--set", "page.processes=1", "--set", "index.memory_mb=9")

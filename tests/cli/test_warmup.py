@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from worker.cli.main import main
-from worker.demo.kernels import PARTS
+from worker.compose.kernels import PARTS
 
 
 def warm_up(**environment: str) -> subprocess.CompletedProcess[str]:
@@ -43,7 +43,7 @@ def test_the_folder_is_filled_once(tmp_path: Path) -> None:
     assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.nbc")} == files
     for part in PARTS:
         subprocess.run(
-            [sys.executable, "-m", "worker.demo.kernels", part],
+            [sys.executable, "-m", "worker.compose.kernels", part],
             env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
             timeout=300,
             check=True,

@@ -259,7 +259,7 @@ def test_an_owner_killed_with_its_offsets_pending(cluster: Cluster) -> None:
 
 @pytest.mark.data
 def test_three_workers_on_real_pages_one_killed_and_one_added(cluster: Cluster, real_pages: list[Page]) -> None:
-    """In the middle; of more pages, and at five moments: ``python -m tests.cluster.nemesis --moments``."""
+    """In the middle; of more pages, and at five moments: ``python -m tools.cluster.nemesis --moments``."""
     some = random.Random(1).sample(real_pages, 300)
     pages = list(islice(revisited(some, seed=1), 400))
     three = [running(cluster.start_worker()) for _ in range(3)]

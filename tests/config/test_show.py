@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.config.giving import LOGIN, PASSWORD, loaded, refusal, written
-from tests.docs import default_yaml
+from tools.docs import default_yaml
 from worker.config import Settings, load_settings
 from worker.config.section import REDACTED
 from worker.config.show import effective_yaml
@@ -77,5 +77,5 @@ def test_printed_settings_read_back_are_the_same_settings(
 
 
 def test_the_config_file_of_the_repository_holds_every_setting_with_its_default() -> None:
-    assert (ROOT / "config.yaml").read_text(encoding="utf-8") == default_yaml(), "run python -m tests.docs --write"
+    assert (ROOT / "config.yaml").read_text(encoding="utf-8") == default_yaml(), "run python -m tools.docs --write"
     assert load_settings(config=ROOT / "config.yaml", overrides=[], environ={}) == Settings()

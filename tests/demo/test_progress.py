@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from worker.demo.progress import Progress, Stations
-from worker.demo.scrape import (
+from worker.observe.scrape import (
     WorkerShare,
 )
 

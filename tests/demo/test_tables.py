@@ -9,10 +9,10 @@ from rich.console import Console
 from crawler_plugin.wire.outcomes import Verdict
 from tests.demo.test_expected_counts import FIRST_VISITS, judged, reckoned
 from worker.demo import tables
-from worker.demo.scrape import (
+from worker.demo.site import PageKind, SitePage
+from worker.observe.scrape import (
     WorkerShare,
 )
-from worker.demo.site import PageKind, SitePage
 
 
 def test_examples_are_of_every_kind_and_show_where_two_texts_part() -> None:

@@ -9,8 +9,8 @@ import pytest
 from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.topics import topic_specs
+from worker.compose.processes import ModuleProcess
 from worker.config import KafkaSettings
-from worker.demo.children import DemoProcess
 from worker.demo.progress import Stations
 from worker.demo.server import SiteServer
 from worker.demo.watching import Watching
@@ -29,8 +29,8 @@ def test_a_worker_that_ends_and_a_crawl_that_stands_still_are_told_with_what_the
     (module_folder / "child_fails.py").write_text("raise SystemExit('scheme mismatch')\n")
     with (
         SiteServer() as site,
-        DemoProcess("spider", "child_waits", [], module_folder) as spider,
-        DemoProcess("worker 1", "child_fails", [], module_folder) as failing,
+        ModuleProcess("spider", "child_waits", [], module_folder) as spider,
+        ModuleProcess("worker 1", "child_fails", [], module_folder) as failing,
         Watching(options, topic_prefix, site, spider, []) as without_worker,
         Watching(options, topic_prefix, site, spider, [failing]) as with_worker,
     ):

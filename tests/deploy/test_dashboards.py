@@ -18,12 +18,12 @@ import matplotlib.image
 import pytest
 
 from tests.cluster.cluster import Cluster
-from tests.deploy import grafana
-from tests.deploy.panels import DASHBOARDS, PARSERS, Dashboard
 from tests.deploy.test_rules import EXPOSED, RECORDED
 from tests.deploy.test_runbook import CODE
 from tests.deploy.watched import CRAWLS, HOSTS, TRAP, watched_crawl
 from tests.observe.prometheus import DEPLOY, Prometheus, needs_prometheus
+from tools.deploy import grafana
+from tools.deploy.panels import DASHBOARDS, PARSERS, Dashboard
 from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT
 from worker.observe.catalogue import STAGE_SECONDS
 from worker.pool.stopwatch import PIPES, START

@@ -19,7 +19,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.deploy import prometheus_operator
+from tools.deploy import prometheus_operator
 from worker.cli.main import COMMANDS
 from worker.compose.machine import MachineMemory, index_memory
 from worker.config import Settings, load_settings

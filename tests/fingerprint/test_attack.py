@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.fingerprint.attacker import Attacker
-from tests.quality.own_pages import originals
+from tools.quality.own_pages import originals
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.key import Key
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear

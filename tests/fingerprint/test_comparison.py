@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.evaluate.test_side_by_side import explained
+from tests.results.explain.test_side_by_side import explained
 from worker.fingerprint.comparison import compare
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.measures import BlockLayout

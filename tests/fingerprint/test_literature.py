@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from tests.docs import ROOT
+from tools.docs import ROOT
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.hashing import WORD_BITS, hash_words
 from worker.fingerprint.measures import alike, hamming, share_of_equal_bits

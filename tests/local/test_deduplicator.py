@@ -17,11 +17,11 @@ import pytest
 from benchmarks import worst_pages
 from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.messages import Claim
-from tests.docs import HANDBOOK
 from tests.local.crashes import CRAWL, SETTINGS, TEXT, settings
 from tests.local.crawled import WORDS, about
 from tests.test_docs import fences
 from tests.test_imports import ROOT
+from tools.docs import HANDBOOK
 from worker.local import Deduplicator, FetchedPage, Verdict
 from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.shard.memory_limit import OverMemoryLimit

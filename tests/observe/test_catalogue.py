@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.docs import metrics_table
 from tests.observe.exposed import INFO, OPENMETRICS, families
+from tools.docs import metrics_table
 from worker.observe.catalogue import CATALOGUE, Kind, Metric
 from worker.observe.metrics import Metrics
 

@@ -211,6 +211,14 @@ def filled(pool: Pool, body: bytes) -> int:
     return count
 
 
+def test_of_more_pages_than_there_is_room_for_each_comes_back_with_its_key(shared_pool: Pool) -> None:
+    pages = [(number, b"die" if number == 7 else b"length " + b"x" * number, META) for number in range(1, 60)]
+    found = dict(shared_pool.each(pages))
+    assert found.pop(7).reason == "parser-crashed"
+    assert found == {number: number for number, _, _ in pages if number != 7}
+    assert list(shared_pool.each([])) == []
+
+
 def test_of_large_pages_a_child_is_given_fewer_ahead(impatient_pool: Pool) -> None:
     large = b"length " + b"x" * (SMALL_BYTES // 8)
     assert filled(impatient_pool, large) == LARGE_PAGES_AHEAD + 1, "one more waits in line"

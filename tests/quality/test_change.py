@@ -15,7 +15,7 @@ import pytest
 
 from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Claim
 from tests.labelled import VARIABLE
-from tests.quality import floors
+from tools.quality import floors
 from worker.compose.parts import recipe
 from worker.config import Settings
 from worker.fingerprint.fingerprinted import Fingerprinted

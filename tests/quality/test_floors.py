@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.labelled import VARIABLE
-from tests.quality import extraction, floors, own_pages
-from tests.quality.floors import LABELLED, OWN, Figures, Name
-from tests.quality.measuring import FIGURES
+from tools.quality import extraction, floors, own_pages
+from tools.quality.floors import LABELLED, OWN, Figures, Name
+from tools.quality.measuring import FIGURES
 from worker.cli.evaluate import method, parsers
 from worker.compose.parts import recipe
 from worker.config import Settings
@@ -24,7 +24,7 @@ from worker.evaluate.scores import false_positives, recall
 from worker.page.words.normalise import normalise
 from worker.page.words.segment import characters_and_words
 
-MOVE = "find out why, or accept it with python -m tests.quality --lower-floors"
+MOVE = "find out why, or accept it with python -m tools.quality --lower-floors"
 
 ALL: Name = ("web", "html", "all", "accurate")
 CLASS: Name = ("web", "html", "class copy-amp-version", "accurate")

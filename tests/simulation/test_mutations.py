@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation.__main__ import violation
 from tests.simulation.mutations.mutation import Mutation
 from tests.simulation.mutations.table import BY_A_TEST, SEARCHED, TABLE, all_mutations, first_seeds, notice, row
+from tools.simulation import violation
 
 PROMISES = (*(f"J{number}" for number in range(1, 11)), "a worker refused to go on", "the world does not come to rest")
 """How what is noticed begins: a mutation that only stumbles over its own code proves nothing."""

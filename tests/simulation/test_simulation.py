@@ -13,7 +13,6 @@ from crawler_plugin.wire.messages import Claim
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import ANSWERS, DAY_MS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.columns import answer_of, claims_of, void_of
-from tests.simulation.__main__ import main, violation
 from tests.simulation.checks import check, everything, recorded
 from tests.simulation.crawl import TEXTS, Shown
 from tests.simulation.gap import Gap
@@ -22,6 +21,7 @@ from tests.simulation.mutations.mutation import replaced
 from tests.simulation.options import SCHEDULES
 from tests.simulation.schedule import ACCURATE, HOLDERS, SMALL, TITLED, Schedule
 from tests.simulation.succession import Succession
+from tools.simulation import main, violation
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import TEMPLATE, ScopedNear
 from worker.stream import log_follower as follower_module
@@ -251,7 +251,7 @@ def test_a_violation_says_how_to_replay_it(capsys: pytest.CaptureFixture[str]) -
         assert main(["--schedules", "20"]) == 1
         shown = capsys.readouterr().out
         line = next(line for line in shown.splitlines() if "replay: " in line)
-        arguments = line.partition("python -m tests.simulation ")[2].split()
+        arguments = line.partition("python -m tools.simulation ")[2].split()
         assert main(arguments) == 1
     assert main(arguments) == 0
     assert "1 schedules, 0 with a violation" in capsys.readouterr().out

@@ -3,7 +3,7 @@
 ``kafka.lock`` holds what ``jgo.resolve()`` makes of ``kafka_2.13``, a line a jar, plus the binding that lets Kafka log
 through log4j. Fetching by that list instead of resolving anew spares the first start 14 of 21 seconds, and a torn or
 foreign jar is found, since jgo writes in place and only warns of a wrong checksum. After a change of ``KAFKA``:
-``python -m tests.broker.resolve_jars > worker/broker/kafka.lock``.
+``python -m tools.resolve_jars > worker/broker/kafka.lock``.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from worker.broker.cluster import NODES, LocalCluster
 from worker.broker.configuration import DEFAULT_HEAP_MB
 from worker.broker.folder import default_data_dir
 from worker.broker.server import LocalBroker
-from worker.compose.stopping import unwound_by
+from worker.stopping import unwound_by
 
 if TYPE_CHECKING:
     from worker.config import Settings

@@ -11,8 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from crawler_plugin.wire.errors import CheckFailed, UsageError
-from worker.compose.stopping import unwound_by
+from rich.console import Console
+
+from crawler_plugin.wire.errors import CheckFailed
+from worker.cli._installed import require
+from worker.stopping import unwound_by
 
 WORKERS: Final = 2
 MOST_WORKERS: Final = 8
@@ -47,10 +50,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Any]) -> int:
         UsageError: the demo extra is not installed.
         Unavailable: broker, spider or worker does not start, or stands still.
     """
-    try:
-        from rich.console import Console
-    except ImportError as error:
-        raise UsageError("the demo needs its extra: pip install 'crawl-dedup[demo]'") from error
+    require("demo", "the demo runs a spider and a broker")
     from worker.demo.run import Demo
 
     console = Console(highlight=False)

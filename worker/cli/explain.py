@@ -17,7 +17,7 @@ from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.urls import canonical_url, id_or_url, url_of_id
 from worker.cli._output_file import path_here
 from worker.compose.parts import near, recipe
-from worker.evaluate.side_by_side import as_object, as_text, of_records
+from worker.compose.step import parsed
 from worker.fingerprint.causes import causes
 from worker.fingerprint.comparison import compare
 from worker.fingerprint.conditions import rules
@@ -27,12 +27,13 @@ from worker.fingerprint.hashing import MAX_BITS, MIN_BITS, WORD_BITS
 from worker.fingerprint.measures import BlockLayout
 from worker.page.extract import blocks_of
 from worker.page.main_text.content import PageBlock
-from worker.pool.process_pool import ProcessPool
 from worker.results.explain.explanation_page import Explanation, explanation_page
 from worker.results.explain.lines import cause_lines, difference_lines, rule_lines
 from worker.results.explain.objects import cause_object, rule_objects
+from worker.results.explain.side_by_side import as_object, as_text, of_records
 from worker.results.report.difference import difference_of
 from worker.results.report.words import cut_by
+from worker.terminal import aligned
 
 if TYPE_CHECKING:
     from worker.config import PageSettings, Settings
@@ -42,7 +43,6 @@ _NAME_CHARACTERS: Final = 40
 _LAST: Final = 100_000
 _TELL_SECONDS: Final = 1.0
 _BLOCK_CHARACTERS: Final = 100
-_WAIT_SECONDS: Final = 1.0
 _MOVES: Final = {
     "parser-timeout": "give a smaller page, or more time in page.timeout_seconds",
     "parser-memory": "give a smaller page, or more memory in page.memory_mb",
@@ -238,12 +238,14 @@ def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
         rows = [block._asdict() for block in found]
         print(json.dumps(rows, ensure_ascii=False, indent=2))
         return 0
+    lines = []
     for block in found:
         text = _printable(block.text)
         shown = text if arguments.everything or len(text) <= _BLOCK_CHARACTERS else text[: _BLOCK_CHARACTERS - 1] + "…"
         unseen = f" <{block.unseen_in}>" if block.unseen_in else ""
         said = (block.dropped_by or (f"from {block.origin}" if block.origin else "kept")) + unseen
-        print(f"{said:17}  {shown}")
+        lines.append((said, shown))
+    print("\n".join(aligned(lines)))
     return 0
 
 
@@ -337,21 +339,7 @@ def _answers(
     if all(side.typed for side in sides):
         read = task()
         return {number: read(side.body, side.meta) for number, side in enumerate(sides)}
-    found: dict[int, T | PageError] = {}
-    pool: ProcessPool[int, T] = ProcessPool(
-        task,
-        result,
-        processes=1,
-        timeout_seconds=page.timeout_seconds,
-        memory_bytes=page.memory_mb * 1024 * 1024,
-        result_bytes=page.memory_mb * 1024 * 1024,
-    )
-    with pool:
-        for number, side in enumerate(sides):
-            pool.submit(number, side.body, side.meta)
-        while pool.outstanding:
-            found |= pool.results(_WAIT_SECONDS)
-    return found
+    return dict(parsed(task, result, page, ((number, side.body, side.meta) for number, side in enumerate(sides))))
 
 
 def _or_refuse(side: Side, outcome: bytes | PageError) -> Explained:

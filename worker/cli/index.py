@@ -22,6 +22,7 @@ from worker.operations.inspect import ShardReport, inspect
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import compare_topics, create_topics
 from worker.stream.preflight import check_topics
+from worker.terminal import aligned
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -177,10 +178,7 @@ def _urls(file: Path | None) -> list[str]:
 
 def table(reports: Sequence[ShardReport]) -> Iterator[str]:
     """A line a shard, aligned, and one for all of them."""
-    rows = [_HEADS, *map(_cells, reports)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+    yield from aligned([_HEADS, *map(_cells, reports)], right=range(len(_HEADS)))
     entries = sum(report.entries for report in reports)
     size = sum(report.bytes for report in reports)
     yield f"together {entries:,} entries, {in_units(size)} on the topic"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from crawler_plugin.wire.errors import UNEXPECTED, Stop, UsageError
 from worker import __version__
-from worker.compose.stopping import AskedToStop
 from worker.observe.log_lines import log_to_stderr
+from worker.stopping import AskedToStop
 
 if TYPE_CHECKING:
     from worker.config import Loaded, Settings

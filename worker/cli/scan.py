@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
+from worker.cli._installed import require
 from worker.cli._output_file import name_given, path_here
-from worker.compose.installed import require
 from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
-from worker.compose.stopping import AskedToStop
 from worker.index.layout import Layout
+from worker.stopping import AskedToStop
 from worker.stream.shard.memory_limit import expected_bytes
+from worker.terminal import aligned
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -288,17 +289,16 @@ def _lines(found: dict[str, Any], folder: Path) -> Iterator[str]:
     """What people are told in the end."""
     pages = found["pages"]
     yield f"{pages:,} pages"
-    for kind, count in found["verdicts"].items():
-        yield f"  {count:>12,}  {count / max(1, pages):6.1%}  {kind}"
+    rows = [(f"{count:,}", f"{count / max(1, pages):.1%}", kind) for kind, count in found["verdicts"].items()]
     for name, what in (
         ("dead_pages", "of them dead"),
         ("dead_letters", "records that no page could be read from"),
         ("passed_over", "records passed over"),
     ):
-        for reason, count in found[name].items():
-            yield f"  {count:>12,}           {what}: {reason}"
+        rows += [(f"{count:,}", "", f"{what}: {reason}") for reason, count in found[name].items()]
     if dead := _dead(found):
-        yield f"  {dead:>12,}           dead letters in all, of these pages and records: dead-letters.jsonl names each"
+        rows.append((f"{dead:,}", "", "dead letters in all, of these pages and records: dead-letters.jsonl names each"))
+    yield from (f"  {line}" for line in aligned(rows, right=(0, 1)))
     yield f"all is in {folder}: " + ", ".join(sorted(file.name for file in folder.iterdir()))
 
 

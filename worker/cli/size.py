@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,7 @@ from worker.fingerprint.sketch import BANDS, SKETCH_BYTES
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.index.layout import Layout
 from worker.sizing.needs import LOAD, PAGES_A_SECOND_AND_CORE, PEAK, WITHOUT_COPIES, WORKER_BYTES, Crawl, Growth
+from worker.terminal import aligned
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -173,22 +174,25 @@ def report(distinct: int, settings: Settings, growth: Growth | None, sample: int
         (f"{distinct:,} signatures of 64 bits", distinct * SIGNATURE_BYTES),
         (f"in {TABLES_IN_LITERATURE} tables", distinct * SIGNATURE_BYTES * TABLES_IN_LITERATURE),
     ]
-    lines = ["The literature's arithmetic (signatures alone: no URL, no order, no time), computed"]
-    lines += [f"  {label:44}{in_units(size):>12}" for label, size in literature]
-    lines += [
+    of_an_entry = [(label, str(size)) for label, size in _of_an_entry(settings)]
+    lines = [
+        "The literature's arithmetic (signatures alone: no URL, no order, no time), computed",
+        *_figures((label, in_units(size)) for label, size in literature),
         "",
         f"This index, predicate {settings.near.predicate}, layout {layout.value}, bytes an entry before it is packed, "
         "computed from its columns' types",
+        *_figures([*of_an_entry, ("together", str(total)), (f"{distinct:,} entries", in_units(distinct * total))]),
     ]
-    lines += [f"  {label:44}{size:>12}" for label, size in _of_an_entry(settings)]
-    lines += [f"  {'together':44}{total:>12}", f"  {f'{distinct:,} entries':44}{in_units(distinct * total):>12}"]
     if growth is not None:
+        measured_figures = (
+            ("bytes an entry, of the later half of them", f"{growth.entry:.1f}"),
+            ("a shard besides, however few it has", in_units(growth.empty)),
+            (f"{distinct:,} entries in {shards} shards", in_units(growth.of(distinct, shards))),
+        )
         lines += [
             "",
             f"This index, measured: {sample:,} random entries stored, packed, with the space kept to grow",
-            f"  {'bytes an entry, of the later half of them':44}{growth.entry:>12.1f}",
-            f"  {'a shard besides, however few it has':44}{in_units(growth.empty):>12}",
-            f"  {f'{distinct:,} entries in {shards} shards':44}{in_units(growth.of(distinct, shards)):>12}",
+            *_figures(measured_figures),
         ]
     lines += ["", "URLs come on top; they are kept compressed. Memory divides by the number of workers."]
     return "\n".join(lines)
@@ -218,8 +222,11 @@ def plan(crawl: Crawl, settings: Settings) -> Iterator[str]:
         (f"on the brokers: {days:g} days (topics.retention_days), copies: {copies}", in_units(crawl.log_bytes)),
         (f"on the brokers: the index, for good, copies: {copies}", in_units(crawl.index_topic_bytes)),
     )
-    for label, value in rows:
-        yield f"  {label:64}{value:>12}"
+    yield from _figures(rows)
+
+
+def _figures(rows: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"  {line}" for line in aligned(rows, right=(1,))]
 
 
 def in_units(size: float) -> str:

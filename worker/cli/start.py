@@ -10,9 +10,9 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from worker.compose.stopping import AskedToStop
 from worker.observe.compile_progress import compiling
 from worker.observe.health import HealthServer, Starting
+from worker.stopping import AskedToStop
 from worker.stream.kafka.connection import client_options
 
 if TYPE_CHECKING:

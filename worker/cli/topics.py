@@ -21,6 +21,7 @@ from worker.stream.kafka.topic_admin import (
     create_topics,
     delete_topics,
 )
+from worker.terminal import aligned
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -109,10 +110,7 @@ def table(
     for spec in wanted:
         state = _state(spec.name, differences, created=created, altered=altered)
         rows.append((spec.name, str(spec.partitions), spec.config["cleanup.policy"], state))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    return "\n".join(aligned(rows))
 
 
 def next_moves(differences: Sequence[Difference]) -> Iterator[str]:

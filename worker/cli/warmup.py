@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from crawler_plugin.wire.errors import UsageError
-from worker.demo.kernels import OF_PAGES
+from worker.compose.kernels import OF_PAGES
 
 if TYPE_CHECKING:
     from worker.config import Settings

@@ -14,13 +14,13 @@ from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 from worker.compose import parts
 from worker.compose.machine import give_back_freed_memory, memory_for_index, parsers
 from worker.compose.step import fingerprinters, policy
-from worker.compose.stopping import AskedToStop
 from worker.compose.topology import specs
 from worker.config import Settings
 from worker.fingerprint.scheme import Scheme
 from worker.observe.events import EventLog
 from worker.observe.health import HealthServer
 from worker.observe.metrics import Info, Metrics
+from worker.stopping import AskedToStop
 from worker.stream.kafka.connection import Options, client_options
 from worker.stream.kafka.log import KafkaLog
 from worker.stream.kafka.topic_admin import compare_topics

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 from worker.demo.expected_counts import OUTCOMES
-from worker.demo.scrape import WorkerShare
+from worker.observe.scrape import WorkerShare
 
 if TYPE_CHECKING:
     from rich.console import Console

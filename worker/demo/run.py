@@ -24,16 +24,16 @@ from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.topics import topic_specs
 from worker.broker.server import LocalBroker
+from worker.compose.kernels import PARTS
+from worker.compose.processes import ModuleProcess, addresses_of, wait_until_ready
 from worker.config import KafkaSettings, Settings, TopicSettings
 from worker.demo import tables
-from worker.demo.children import DemoProcess
 from worker.demo.expected_counts import UNIQUE, Counts, ExpectedCounts
-from worker.demo.kernels import PARTS
 from worker.demo.progress import Progress
-from worker.demo.scrape import WorkerShare
 from worker.demo.server import SiteServer
 from worker.demo.site import PageKind, SitePage
-from worker.demo.watching import Watching, addresses_of, wait_until_ready
+from worker.demo.watching import Watching
+from worker.observe.scrape import WorkerShare
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.output_reader import PageCount, read_outputs
 from worker.stream.kafka.topic_admin import create_topics
@@ -95,13 +95,13 @@ class Demo:
     def _rule(self, title: str) -> None:
         self.console.rule(title, align="left")
 
-    def _kernels(self, running: ExitStack) -> list[DemoProcess]:
+    def _kernels(self, running: ExitStack) -> list[ModuleProcess]:
         return [
-            running.enter_context(DemoProcess(f"kernels of {part}", "worker.demo.kernels", [part], self.folder))
+            running.enter_context(ModuleProcess(f"kernels of {part}", "worker.compose.kernels", [part], self.folder))
             for part in PARTS
         ]
 
-    def _wait_for(self, kernels: Sequence[DemoProcess]) -> None:
+    def _wait_for(self, kernels: Sequence[ModuleProcess]) -> None:
         """However long it takes: only a worker that stands still is a reason to give up."""
         if any(child.status is None for child in kernels):
             self.console.print("compiling what workers run for this CPU, which is done once")
@@ -122,7 +122,7 @@ class Demo:
         self.console.print(", ".join(f"{spec.name} ({spec.partitions})" for spec in specs), soft_wrap=True)
         return options
 
-    def _worker(self, number: int, servers: str) -> DemoProcess:
+    def _worker(self, number: int, servers: str) -> ModuleProcess:
         settings = {
             "kafka.bootstrap_servers": servers,
             "kafka.group": PREFIX.rstrip("."),
@@ -132,19 +132,21 @@ class Demo:
         }
         arguments = [argument for key, value in settings.items() for argument in ("--set", f"{key}={value}")]
         self.console.print(f"worker {number}: python -m worker {' '.join(arguments)}", markup=False, soft_wrap=True)
-        return DemoProcess(f"worker {number}", "worker", arguments, self.folder)
+        return ModuleProcess(f"worker {number}", "worker", arguments, self.folder)
 
-    def _spider(self, site: SiteServer, servers: str) -> DemoProcess:
+    def _spider(self, site: SiteServer, servers: str) -> ModuleProcess:
         pages, start = len(site.site.pages), site.site.start
         self.console.print(f"site: {start} and a copier, {pages} pages; spider: ADDONS = crawler_plugin.Addon")
-        return DemoProcess("spider", "worker.demo.spider", [start, servers, PREFIX, str(self._stats_file)], self.folder)
+        return ModuleProcess(
+            "spider", "worker.demo.spider", [start, servers, PREFIX, str(self._stats_file)], self.folder
+        )
 
     @property
     def _stats_file(self) -> Path:
         return self.folder / "stats.json"
 
     def _watched(
-        self, options: dict[str, Any], site: SiteServer, spider: DemoProcess, workers: Sequence[DemoProcess]
+        self, options: dict[str, Any], site: SiteServer, spider: ModuleProcess, workers: Sequence[ModuleProcess]
     ) -> tuple[ExpectedCounts, Watching]:
         """Wait until everything that was published is committed, and read it once more from the beginning."""
         with (
@@ -166,12 +168,12 @@ class Demo:
 
     def _show(self, expected: ExpectedCounts, seconds: float, shares: Mapping[str, WorkerShare]) -> None:
         from worker.compose import parts  # only now: what these import is compiled where that was never done
-        from worker.evaluate.side_by_side import as_text
         from worker.fingerprint.comparison import compare
         from worker.fingerprint.fingerprinted import Explained
         from worker.fingerprint.fingerprinter import Fingerprinter
         from worker.fingerprint.measures import BlockLayout
         from worker.page.extract import Extracted
+        from worker.results.explain.side_by_side import as_text
 
         fingerprinter = Fingerprinter(parts.recipe(Settings()))
 
@@ -198,7 +200,7 @@ class Demo:
             )
             self.console.print(as_text(both, (page.url, original.url)), markup=False, soft_wrap=True)
 
-    def _stay(self, addresses: Sequence[str], workers: Sequence[DemoProcess]) -> None:
+    def _stay(self, addresses: Sequence[str], workers: Sequence[ModuleProcess]) -> None:
         """Let everything run until Ctrl-C or SIGTERM, which are the ways to end this and no failure."""
         self.console.print(f"logs: {self.folder}", soft_wrap=True)
         for address in addresses:

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from crawler_plugin.wire.outcomes import Verdict
 from worker.demo.expected_counts import DEAD, DUPLICATE, OUTCOMES, REFETCH, UNIQUE, ExpectedCounts
-from worker.demo.scrape import WorkerShare
 from worker.demo.site import PageKind, SitePage
+from worker.observe.scrape import WorkerShare
 
 EXAMPLES: Final = (
     PageKind.REPOST,

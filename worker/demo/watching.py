@@ -10,67 +10,16 @@ from typing import Final, Self
 from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS
-from worker.demo.children import DemoProcess
+from worker.compose.processes import METRICS, ModuleProcess, see_that_it_runs
 from worker.demo.expected_counts import DEAD
 from worker.demo.progress import Stations
-from worker.demo.scrape import CLAIMED, Sample, WorkerShare, are_shared_out, is_ready, samples, share_of, summed
 from worker.demo.server import SiteServer
+from worker.observe.scrape import CLAIMED, Sample, WorkerShare, samples, share_of, summed
 from worker.stream.kafka.connection import Options
 from worker.stream.kafka.output_reader import OutputReader, PageCount
 from worker.verdict import decide
 
-METRICS: Final = "metrics: "
-"""What a worker prints before the address of its metrics."""
-
 _LOOK_SECONDS: Final = 0.2
-
-
-def wait_until_ready(workers: Sequence[DemoProcess], shards: int, partitions: int, patience: float) -> None:
-    """Come back when the workers have shared pages and index out, so that what follows is work and no start-up.
-
-    The first worker owns all of it for a moment, and is ready; the wait goes on until each worker has its share.
-
-    Args:
-        shards: all that there are, and ``partitions`` those of pages.
-        patience: seconds.
-
-    Raises:
-        Unavailable: a worker has ended, or they are not that far after ``patience`` seconds.
-    """
-    deadline = time.monotonic() + patience
-    while not _are_ready(workers, shards, partitions):
-        for worker in workers:
-            see_that_it_runs(worker)
-        if time.monotonic() > deadline:
-            ends = "\n".join(f"{worker.name}:\n{worker.last_lines()}" for worker in workers)
-            raise Unavailable(
-                f"the workers have not shared out pages and index after {patience:g} s; the ends of their outputs:\n"
-                f"{ends}\nTry again when the machine is less busy"
-            )
-        time.sleep(_LOOK_SECONDS)
-
-
-def addresses_of(workers: Sequence[DemoProcess]) -> list[str]:
-    """Where the workers show their metrics, of those that have said so."""
-    return [address for worker in workers if (address := worker.find(METRICS)) is not None]
-
-
-def see_that_it_runs(worker: DemoProcess) -> None:
-    """Raises ``Unavailable`` with the end of its output if it does not."""
-    if worker.status is not None:
-        raise Unavailable(
-            f"{worker.name} ended with exit status {worker.status}; the end of its output:\n"
-            f"{worker.last_lines()}\nTry again once that is mended"
-        )
-
-
-def _are_ready(workers: Sequence[DemoProcess], shards: int, partitions: int) -> bool:
-    addresses = addresses_of(workers)
-    return (
-        len(addresses) == len(workers)
-        and all(map(is_ready, addresses))
-        and are_shared_out([share_of(samples(address)) for address in addresses], shards, partitions)
-    )
 
 
 class Watching:
@@ -82,7 +31,7 @@ class Watching:
     """
 
     def __init__(
-        self, options: Options, prefix: str, site: SiteServer, spider: DemoProcess, workers: Sequence[DemoProcess]
+        self, options: Options, prefix: str, site: SiteServer, spider: ModuleProcess, workers: Sequence[ModuleProcess]
     ) -> None:
         self._site = site
         self._spider = spider

@@ -17,7 +17,6 @@ from worker.page.extract import Extracted
 from worker.page.words.normalise import normalise
 from worker.pool.process_pool import ProcessPool
 
-_WAIT_SECONDS: Final = 1.0
 _WARM_UP: Final = "first words, in which dictionaries are read and machine code is made 第一次分词会加载词典"
 
 
@@ -92,24 +91,18 @@ def collect(
         memory_bytes=parsers.memory_bytes,
         result_bytes=parsers.memory_bytes,
     )
-
-    def take(wait: float) -> None:
-        for key, result in pool.results(wait):
+    meta = META[compared]
+    pages = (
+        (key, document.body.encode("utf-8", "replace"), meta.at(document.url or f"document:{key}"))
+        for key, document in documents.items()
+    )
+    with pool:
+        for key, result in pool.each(pages):
             if isinstance(result, PageError):
                 unreadable[key] = result
             else:
                 extraction, tokens, by_method = result
                 kept[key] = Kept(extraction, tokens, dict(zip(names, by_method, strict=True)))
-
-    meta = META[compared]
-    with pool:
-        for key, document in documents.items():
-            while not pool.capacity:
-                take(_WAIT_SECONDS)
-            body = document.body.encode("utf-8", "replace")
-            pool.submit(key, body, meta.at(document.url or f"document:{key}"))
-        while pool.outstanding:
-            take(_WAIT_SECONDS)
     return Collection(kept, unreadable)
 
 

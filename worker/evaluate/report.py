@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePath
@@ -13,6 +12,7 @@ from typing import Any, Final
 from worker.evaluate.evaluation import Evaluation, Result
 from worker.evaluate.labels.labelled import Label
 from worker.evaluate.scores import EDITED, OVERALL, Counts, Group, Share, false_positives, recall
+from worker.terminal import aligned
 
 _NOTHING: Final = "–"
 
@@ -27,9 +27,8 @@ class Table:
 
     def as_text(self) -> str:
         """Columns aligned for a terminal."""
-        lines = [self.head, *self.rows]
-        widths = [max(map(_columns, column)) for column in zip(*lines, strict=True)]
-        return "\n".join([self.title, *("  " + _aligned(line, widths).rstrip() for line in lines)])
+        lines = aligned([self.head, *self.rows], right=range(1, len(self.head)))
+        return "\n".join([self.title, *(f"  {line}" for line in lines)])
 
     def as_markdown(self) -> str:
         """A table under its title."""
@@ -165,17 +164,6 @@ def _figure(share: Share) -> str:
     if not share.of:
         return _NOTHING
     return f"{share.value:.4f}" if share.of >= 1000 else f"{share.value:.3f}"
-
-
-def _aligned(line: Iterable[str], widths: Sequence[int]) -> str:
-    first, *others = zip(line, widths, strict=True)
-    cells = [first[0] + " " * (first[1] - _columns(first[0]))]
-    cells += [" " * (width - _columns(cell)) + cell for cell, width in others]
-    return "  ".join(cells)
-
-
-def _columns(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def as_markdown(evaluation: Evaluation, machine: str, pictures: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ import pickle
 import selectors
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, Self, TypeVar, get_args, get_origin
 
@@ -222,6 +222,19 @@ class ProcessPool(Generic[K, T]):
                 done, self._done = self._done, []
                 self._collected += len(done)
                 return done
+
+    def each(self, pages: Iterable[tuple[K, bytes, PageMeta]]) -> Iterator[tuple[K, T | PageError]]:
+        """Hand all of these over, as there is room, and yield each with its key when it is done, in any order.
+
+        Raises:
+            Stop, Unavailable: as ``results``.
+        """
+        for key, body, meta in pages:
+            while not self.capacity:
+                yield from self.results(LOOK_SECONDS)
+            self.submit(key, body, meta)
+        while self.outstanding:
+            yield from self.results(LOOK_SECONDS)
 
     def close(self) -> None:
         """Kill all children; pages without a result are forgotten."""

@@ -10,9 +10,9 @@ from typing import Final, Protocol
 from crawler_plugin.wire.errors import PageError
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import Verdict
+from worker.compose.step import parsed
 from worker.config import Settings
 from worker.page.extract import Extractor, extract, from_text
-from worker.pool.process_pool import ProcessPool
 from worker.results.report.samples import TextKey, key_of
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
 
@@ -20,7 +20,6 @@ MOST_BYTES: Final = 1 << 30
 """Of an archive, as it is stored: it is read from its beginning, and a report should not take as long as its scan."""
 _MOST_CHARACTERS: Final = 200_000
 """Of a text: more than is compared, and little enough for a hundred of them."""
-_WAIT_SECONDS: Final = 1.0
 
 
 class Rereadable(Protocol):
@@ -82,40 +81,22 @@ class TextsAgain:
             UsageError, Unavailable: an archive is not there any more, or cannot be read on.
         """
         page = self._settings.page
-        wanted = set(map(key_of, rows))
-        found: dict[TextKey, str] = {}
-        factory: Callable[[], MainText] = partial(MainText, page.extractor, page.max_bytes)
-        pool: ProcessPool[TextKey, str] = ProcessPool(
-            factory,
-            str,
-            processes=1,
-            timeout_seconds=page.timeout_seconds,
-            memory_bytes=page.memory_mb * 1024 * 1024,
-            result_bytes=page.memory_mb * 1024 * 1024,
-        )
-        with pool:
-            for archive in self._archives:
-                if any(file.startswith(archive.name) for file, _ in wanted):
-                    self._read(archive, wanted, pool, found)
-            while pool.outstanding:
-                _take(pool, found, _WAIT_SECONDS)
-        return found
+        task: Callable[[], MainText] = partial(MainText, page.extractor, page.max_bytes)
+        outcomes = parsed(task, str, page, self._pages(set(map(key_of, rows))))
+        return {key: text for key, text in outcomes if not isinstance(text, PageError)}
 
-    def _read(
-        self, archive: Rereadable, wanted: set[TextKey], pool: ProcessPool[TextKey, str], found: dict[TextKey, str]
-    ) -> None:
-        """Hand the wanted pages of an archive to the pool."""
+    def _pages(self, wanted: set[TextKey]) -> Iterator[tuple[TextKey, bytes, PageMeta]]:
+        for archive in self._archives:
+            if any(file.startswith(archive.name) for file, _ in wanted):
+                yield from self._pages_of(archive, wanted)
+
+    def _pages_of(self, archive: Rereadable, wanted: set[TextKey]) -> Iterator[tuple[TextKey, bytes, PageMeta]]:
+        """The wanted pages of an archive, which are wanted no more then."""
         for record in archive.records():
             if not isinstance(record, BrokenRecord) and tuple(record.place) in wanted:
                 key = (record.place.file, record.place.offset)
                 wanted.remove(key)
                 sent = record.page.record(record.place.offset, 0)
-                while not pool.capacity:
-                    _take(pool, found, _WAIT_SECONDS)
-                pool.submit(key, sent.value or b"", PageMeta.from_headers(sent.headers))
+                yield key, sent.value or b"", PageMeta.from_headers(sent.headers)
             if not wanted or archive.bytes_read > self._most_bytes:
                 return
-
-
-def _take(pool: ProcessPool[TextKey, str], found: dict[TextKey, str], wait: float) -> None:
-    found |= {key: text for key, text in pool.results(wait) if not isinstance(text, PageError)}

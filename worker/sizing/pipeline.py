@@ -34,6 +34,7 @@ from worker.stream.preflight import limits
 from worker.stream.runner import Runner
 from worker.stream.watchdog import Watch
 from worker.stream.worker import Worker
+from worker.terminal import aligned
 from worker.verdict.decide import Decision
 
 
@@ -135,8 +136,8 @@ def run_lines(done: PipelineRun) -> Iterator[str]:
         f"{done.process:.2f} s CPU in the worker, {done.parsers:.2f} s in its parsers"
     )
     yield f"{done.pages_a_second_and_core:.0f} pages a second and core, {os.cpu_count()} cores here"
-    for name, share in done.shares().items():
-        yield f"  {share:6.1%}  {name}"
+    shares = aligned(((f"{share:.1%}", name) for name, share in done.shares().items()), right=(0,))
+    yield from (f"  {line}" for line in shares)
 
 
 def _warm_up(pool: ProcessPool[Source, Fingerprinted], processes: int) -> None:

@@ -25,15 +25,15 @@ from typing import Final
 from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.messages import PageMeta
 from worker.broker.server import LocalBroker
+from worker.compose.processes import ModuleProcess, addresses_of, see_that_it_runs, wait_until_ready
 from worker.compose.topology import specs
 from worker.config import Settings
-from worker.demo.children import DemoProcess
-from worker.demo.scrape import COMMITTED, samples, scrape
-from worker.demo.watching import addresses_of, see_that_it_runs, wait_until_ready
+from worker.observe.scrape import COMMITTED, samples, scrape
 from worker.sizing.pages import Page
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.publish import publish_pages
 from worker.stream.kafka.topic_admin import create_topics
+from worker.terminal import aligned
 
 WARM_UP_PAGES: Final = 400
 READY_SECONDS: Final = 180.0
@@ -153,16 +153,23 @@ def scaling_lines(runs: Sequence[Scaling]) -> Iterator[str]:
     first = middle[counts[0]]
     cores = len(os.sched_getaffinity(0))
     yield f"{first.pages} pages, {cores} cores here; workers have one each, and the broker no others than theirs"
-    yield (
-        f"{'workers':>7} {'pages/s':>8} {'ratio':>6} {'pages/CPU s':>12} {'ratio':>6} {'loops':>8} {'parsers':>8} "
-        f"{'broker':>8} {'busy':>6} {'index+protocol':>15}"
-    )
-    for run in middle.values():
-        yield (
-            f"{run.workers:>7} {run.pages_a_second:>8.0f} {run.pages_a_second / first.pages_a_second:>6.2f} "
-            f"{run.pages_a_cpu_second:>12.0f} {run.pages_a_cpu_second / first.pages_a_cpu_second:>6.2f} "
-            f"{run.loops:>6.1f} s {run.parsers:>6.1f} s {run.broker:>6.1f} s {run.busy:>6.0%} {run.protocol:>15.1%}"
+    head = "workers", "pages/s", "ratio", "pages/CPU s", "ratio", "loops", "parsers", "broker", "busy", "index+protocol"
+    rows = [
+        (
+            f"{run.workers}",
+            f"{run.pages_a_second:.0f}",
+            f"{run.pages_a_second / first.pages_a_second:.2f}",
+            f"{run.pages_a_cpu_second:.0f}",
+            f"{run.pages_a_cpu_second / first.pages_a_cpu_second:.2f}",
+            f"{run.loops:.1f} s",
+            f"{run.parsers:.1f} s",
+            f"{run.broker:.1f} s",
+            f"{run.busy:.0%}",
+            f"{run.protocol:.1%}",
         )
+        for run in middle.values()
+    ]
+    yield from aligned([head, *rows], right=range(len(head)))
     yield "loops, parsers, broker: CPU seconds; busy: share of the time in which the parsers had pages to parse"
 
 
@@ -170,10 +177,10 @@ def _middle(runs: Sequence[Scaling]) -> Scaling:
     return sorted(runs, key=lambda run: run.pages_a_second)[len(runs) // 2]
 
 
-def _worker(number: int, folder: Path) -> DemoProcess:
+def _worker(number: int, folder: Path) -> ModuleProcess:
     overrides = ("metrics.port=0", "page.processes=1")
     arguments = [argument for pair in overrides for argument in ("--set", pair)]
-    return DemoProcess(f"worker {number + 1}", "worker", ["--config", "config.yaml", *arguments], folder)
+    return ModuleProcess(f"worker {number + 1}", "worker", ["--config", "config.yaml", *arguments], folder)
 
 
 def bind(pid: int, cores: Sequence[int]) -> None:
@@ -183,7 +190,7 @@ def bind(pid: int, cores: Sequence[int]) -> None:
             os.sched_setaffinity(int(thread.name), cores)
 
 
-def _wait_until_committed(workers: Sequence[DemoProcess], pages: int) -> None:
+def _wait_until_committed(workers: Sequence[ModuleProcess], pages: int) -> None:
     addresses = addresses_of(workers)
     moved, last = time.monotonic(), -1
     while (committed := scrape(addresses)[COMMITTED]) < pages:
@@ -200,7 +207,7 @@ def _wait_until_committed(workers: Sequence[DemoProcess], pages: int) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def _spent(workers: Sequence[DemoProcess], broker: LocalBroker) -> Spent:
+def _spent(workers: Sequence[ModuleProcess], broker: LocalBroker) -> Spent:
     parsers = [pid for worker in workers for pid in _parsers_of(worker.pid)]
     steps: dict[str, float] = {}
     for address in addresses_of(workers):

@@ -19,8 +19,8 @@ from crawler_plugin.feedback.state_file import FILE, read_groups
 from crawler_plugin.feedback.url_groups import UrlGroups
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.crawler_plugin.crawling import to_kafka
-from tests.crawler_plugin.feedback.trap_crawl import crawl_traps
-from tests.crawler_plugin.feedback.trap_site import TrapSite
+from tools.crawls.trap_crawl import crawl_traps
+from tools.crawls.trap_site import TrapSite
 
 TRAP = "https://a.example/calendar/{}"
 NEWS = "https://a.example/news/{}"

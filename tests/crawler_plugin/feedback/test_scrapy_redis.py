@@ -13,9 +13,9 @@ import pytest
 import redis
 
 from crawler_plugin.feedback.middleware import BEHIND
-from tests.crawler_plugin.feedback.trap_crawl import crawl_traps
-from tests.crawler_plugin.feedback.trap_site import TrapSite
 from tests.waiting import wait_for
+from tools.crawls.trap_crawl import crawl_traps
+from tools.crawls.trap_site import TrapSite
 from worker.broker.ports import free_port
 
 needs_redis = pytest.mark.skipif(

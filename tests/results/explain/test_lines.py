@@ -26,7 +26,7 @@ def test_causes_are_listed_and_of_many_the_first() -> None:
     places = tuple(MovedPlaces("B", (f"word{n}", ""), (n,), ()) for n in range(30))
     causes = Causes(False, bits, places, (3,), 30, (3,))
     lines = cause_lines(causes)
-    assert "   bit 17      +3.00     -1.50   harbour -2.00" in lines
+    assert "   bit 17   +3.00   -1.50   harbour -2.00" in lines
     assert "B  word7 ¶   slots 7   bands -" in lines
     assert any("band 3: of bigrams" in line for line in lines)
     assert lines[-1] == "   … 10 more: --all shows them"
@@ -43,4 +43,4 @@ def test_the_first_rule_that_holds_is_said_to_decide() -> None:
         "rule sketch: holds, and decides",
         "rule third: holds, too",
     ]
-    assert "   no   at least 2   1" in lines
+    assert "   no    at least 2   1" in lines

@@ -88,8 +88,8 @@ has counted beside it, while commands break off, and `titled-succession` is the 
 `gap` logs, blocks and consumed offsets are lost, and a repair goes on. J1 to J10 are the promises, as
 `tests/guarantees.py` and `tests/simulation/` number them.
 
-`python -m tests.simulation --play small --seed 5` plays one schedule again. This file is renewed by
-`python -m tests.simulation --mutations --out docs/mutations.md`.
+`python -m tools.simulation --play small --seed 5` plays one schedule again. This file is renewed by
+`python -m tools.simulation --mutations --out docs/mutations.md`.
 
 | Mutation | What it loses | Noticed by |
 |---|---|---|

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
-from worker.evaluate.side_by_side import TOP, columns, padded
 from worker.fingerprint.causes import Causes, MovedPlaces
 from worker.fingerprint.conditions import NearRule
 from worker.fingerprint.sketch import BANDS, SLOTS
+from worker.results.explain.side_by_side import TOP
 from worker.results.report.difference import Run, TextDifference, how_much
+from worker.terminal import aligned
 
 SHOWN: Final = (
     "the texts are shown with other pictures or numbers, so that nothing of one is like anything of the other"
@@ -36,11 +38,11 @@ def cause_lines(causes: Causes | None, *, everything: bool = False) -> list[str]
     if causes.shown:
         return [f"what moved them: {SHOWN}"]
     lines = ["bits that differ, their votes in A and B, and the features that moved them"]
+    rows = []
     for bit in causes.bits:
         by = ", ".join(f"{share.feature} {share.change:+.2f}" for share in bit.by)
-        lines.append(f"   bit {bit.bit:<3} {bit.a:>+9.2f} {bit.b:>+9.2f}   {by}")
-    if not causes.bits:
-        lines.append("   (none)")
+        rows.append((f"bit {bit.bit}", f"{bit.a:+.2f}", f"{bit.b:+.2f}", by))
+    lines += [f"   {line}" for line in aligned(rows, right=(1, 2), gap=3)] or ["   (none)"]
     return [*lines, "", *_places(causes, everything)]
 
 
@@ -48,15 +50,13 @@ def rule_lines(rules: Sequence[NearRule]) -> list[str]:
     """Each rule with its conditions, and the first that holds."""
     decided = next((rule.name for rule in rules if rule.holds), None)
     asked = [condition for rule in rules for condition in rule.conditions]
-    width = max(columns(condition.asks) for condition in asked)
+    rows = [("yes" if condition.holds else "no", condition.asks, condition.found) for condition in asked]
+    shown = iter(aligned(rows, gap=3))
     lines = []
     for rule in rules:
         told = "holds, and decides" if rule.name == decided else "holds, too" if rule.holds else "does not hold"
         lines.append(f"rule {rule.name}: {told}")
-        lines += [
-            f"   {'yes' if condition.holds else 'no ':3}  {padded(condition.asks, width)}   {condition.found}"
-            for condition in rule.conditions
-        ]
+        lines += [f"   {line}" for line in islice(shown, len(rule.conditions))]
     return lines
 
 

@@ -1,0 +1,369 @@
+"""What happens to workers, groups, the broker and the topics in a round of the nemesis."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from kafka import KafkaAdminClient, errors
+from kafka.admin import MemberToRemove
+
+from crawler_plugin.wire.errors import Unavailable
+from tests.cluster import hostile
+from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.crawl import invented
+from tests.cluster.shifted_clock import ShiftedClock
+from tests.open_transactions import open_transactions
+from tools.cluster.lines import Line
+from worker.broker.server import LocalBroker
+
+MOST_WORKERS: Final = 4
+OUTAGE_SECONDS: Final = 120.0
+"""So long after the broker was killed a worker may end because it found none."""
+SILENT_SECONDS: Final = 5.0
+"""A worker that is awake answers sooner, and its loop goes round sooner, unless a broker was away."""
+EXCUSED_SECONDS: Final = 30.0
+"""For so long after a broker was away, or the worker was stopped, it may be silent."""
+LISTEN_SECONDS: Final = 1.0
+
+
+@dataclass
+class Round:
+    """One round: a cluster to which things happen. ``happened`` counts faults by name.
+
+    ``restarted`` counts the workers that ended with 3, found no broker, and were started again as a supervisor does.
+    """
+
+    cluster: Cluster
+    brokers: Sequence[LocalBroker]
+    chance: random.Random
+    happened: Counter[str] = field(default_factory=Counter)
+    asleep: dict[int, float] = field(default_factory=dict)
+    clocks: list[ShiftedClock] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    restarted: int = 0
+    outage: float = -OUTAGE_SECONDS
+    lines: Sequence[Line] = ()
+    line_of: dict[int, Line] = field(default_factory=dict)
+    cut_until: dict[Line, float] = field(default_factory=dict)
+    broken_lines: set[Line] = field(default_factory=set)
+    silences: list[float] = field(default_factory=lambda: [0.0])
+    listened: float = 0.0
+    woken: dict[int, float] = field(default_factory=dict)
+
+    def start(self) -> WorkerProcess:
+        """Another worker, with a clock of its own that is right as yet, and a line of its own while there are some."""
+        clock = ShiftedClock(self.cluster.folder / f"clock-{len(self.clocks)}")
+        self.clocks.append(clock)
+        taken = {self.line_of[worker.process.pid] for worker in self.workers if worker.process.pid in self.line_of}
+        line = next((line for line in self.lines if line not in taken and not line.is_cut), None)
+        more = [] if line is None else [f"kafka.bootstrap_servers={line.bootstrap}"]
+        worker = self.cluster.start_worker(*more, clock=clock)
+        if line is not None:
+            self.line_of[worker.process.pid] = line
+        return worker
+
+    @property
+    def workers(self) -> list[WorkerProcess]:
+        """Those that live."""
+        return [worker for worker in self.cluster.workers if worker.alive]
+
+    def awake(self) -> list[WorkerProcess]:
+        """Those that live and are not stopped."""
+        return [worker for worker in self.workers if worker.process.pid not in self.asleep]
+
+    def fault(self) -> None:
+        """Let one thing happen, of those that can."""
+        possible = [(weight, act) for weight, act in FAULTS if self._is_possible(act)]
+        ((_, act),) = self.chance.choices(possible, [weight for weight, _ in possible])
+        if act(self):
+            self.happened[act.__name__] += 1
+
+    def _is_possible(self, act: Callable[[Round], bool]) -> bool:
+        if act in OF_THREE_BROKERS + OF_ONE_BROKER:
+            return (act in OF_THREE_BROKERS) == (len(self.brokers) > 1)
+        return act is not leave or len(self.awake()) > 1
+
+    def look(self) -> None:
+        """Wake who has slept enough; see that somebody works, and that nobody has ended by itself."""
+        now = time.monotonic()
+        for worker in self.workers:
+            if self.asleep.get(worker.process.pid, now + 1) <= now:
+                self.wake(worker)
+        for line in [line for line, until in self.cut_until.items() if until <= now]:
+            self.mend(line)
+        while len(self.awake()) < 1:
+            self.start()
+        self.watch()
+        self.listen()
+
+    def listen(self) -> None:
+        """A worker that is silent for long, and is neither asleep nor without a broker, is a problem."""
+        now = time.monotonic()
+        if now - self.listened < LISTEN_SECONDS or now - self.outage < EXCUSED_SECONDS:
+            return
+        for worker in self.awake():
+            is_cut = self.line_of.get(worker.process.pid) in self.broken_lines
+            if is_cut or now - self.woken.get(worker.process.pid, -EXCUSED_SECONDS) < EXCUSED_SECONDS:
+                continue
+            self.silences.append(worker.silence(SILENT_SECONDS))
+            if self.silences[-1] >= SILENT_SECONDS and worker.alive:
+                self.problems.append(f"a worker was silent for {self.silences[-1]:.1f} s: {worker.said()[-1500:]}")
+        self.listened = time.monotonic()
+
+    def watch(self) -> None:
+        """A worker that ended by itself is a problem whatever the topics say, unless the broker was away."""
+        for worker in [worker for worker in self.cluster.workers if worker.process.poll() not in (None, 0, -9)]:
+            if self.may_end_with(worker.process.poll()):
+                self.cluster.workers.remove(worker)
+                self.start()
+                self.restarted += 1
+                continue
+            self.problems.append(f"a worker ended with {worker.process.poll()}: {worker.said()[-1500:]}")
+            self.cluster.workers.remove(worker)
+
+    def may_end_with(self, code: object) -> bool:
+        """Whether it is what a worker ends with that found no broker, and one was away not long ago."""
+        return code == Unavailable.exit_code and time.monotonic() - self.outage < OUTAGE_SECONDS
+
+    def wake(self, worker: WorkerProcess) -> None:
+        """Let it go on."""
+        worker.wake()
+        self.asleep.pop(worker.process.pid, None)
+        self.woken[worker.process.pid] = time.monotonic()
+
+    def mend(self, line: Line) -> None:
+        """Let what is sent on it arrive again."""
+        line.mend(drop=self.chance.random() < 0.5)
+        del self.cut_until[line]
+
+    def recover(self) -> None:
+        """Everybody awake, all lines whole, and at least one at work."""
+        for worker in self.workers:
+            self.wake(worker)
+        for line in list(self.cut_until):
+            self.mend(line)
+        self.look()
+
+
+def kill(world: Round) -> bool:
+    """kill -9 of a worker; another is started."""
+    if not world.workers:
+        return False
+    world.chance.choice(world.workers).kill()
+    world.start()
+    return True
+
+
+def both_holders(world: Round) -> bool:
+    """kill -9 of two workers at once, which hold some shards together where those have two holders; two are started."""
+    if len(world.workers) < 2:
+        return False
+    for worker in world.chance.sample(world.workers, 2):
+        worker.kill()
+    world.start()
+    world.start()
+    return True
+
+
+def kill_in_a_transaction(world: Round) -> bool:
+    """kill -9 of a worker whose transaction is open; another is started."""
+    admin = KafkaAdminClient(**world.cluster.options)
+    try:
+        for _ in range(30):
+            if not world.awake():
+                return False
+            worker = world.chance.choice(world.awake())
+            worker.pause()
+            writer = next((line for line in worker.said().splitlines() if " runs, scheme " in line), "")
+            name = f"{world.cluster.settings.kafka.group}-{writer.partition('worker ')[2].partition(' ')[0]}"
+            if writer and open_transactions(admin, name):
+                worker.kill()
+                world.start()
+                return True
+            worker.wake()
+            time.sleep(0.05)
+    finally:
+        admin.close()
+    return False
+
+
+def pause(world: Round) -> bool:
+    """SIGSTOP past the session timeout, SIGCONT later."""
+    return _stop(world, 8, 20)
+
+
+def nap(world: Round) -> bool:
+    """SIGSTOP for less than the session timeout."""
+    return _stop(world, 0.5, 5)
+
+
+def _stop(world: Round, least: float, most: float) -> bool:
+    if not world.awake():
+        return False
+    worker = world.chance.choice(world.awake())
+    worker.pause()
+    world.asleep[worker.process.pid] = time.monotonic() + world.chance.uniform(least, most)
+    return True
+
+
+def cut(world: Round) -> bool:
+    """The line between a worker and the broker is cut; later what was sent on it arrives, or its connections end."""
+    whole = [world.line_of[worker.process.pid] for worker in world.awake() if worker.process.pid in world.line_of]
+    whole = [line for line in whole if not line.is_cut]
+    if not whole:
+        return False
+    line = world.chance.choice(whole)
+    line.cut()
+    world.broken_lines.add(line)
+    world.cut_until[line] = time.monotonic() + world.chance.uniform(0.5, 20)
+    return True
+
+
+def join(world: Round) -> bool:
+    """One more worker."""
+    if len(world.workers) >= MOST_WORKERS:
+        return False
+    world.start()
+    return True
+
+
+def leave(world: Round) -> bool:
+    """SIGTERM to a worker, which must drain and end with 0, or with 3 where a broker was just away."""
+    running = [worker for worker in world.awake() if "worker is running" in worker.said()]
+    if len(running) < 2:
+        return False
+    worker = world.chance.choice(running)
+    try:
+        code: int | str = worker.stop()
+    except subprocess.TimeoutExpired:
+        code = "nothing within a minute"
+    if code != 0 and not world.may_end_with(code):
+        world.problems.append(f"a worker that was told to stop ended with {code}: {worker.said()[-1500:]}")
+    return True
+
+
+def evict(world: Round) -> bool:
+    """A member, or all, are put out of one of the groups by the broker."""
+    admin = KafkaAdminClient(**world.cluster.options)
+    try:
+        group = f"{world.cluster.settings.kafka.group}-{world.chance.choice(('pages', 'shards'))}"
+        found = [member["member_id"] for member in admin.describe_groups([group])[group]["members"]]
+        gone = found if world.chance.random() < 0.3 else found[:1]
+        if not gone:
+            return False
+        admin.remove_group_members(group, [MemberToRemove(member_id=member) for member in gone])
+    except errors.KafkaError:
+        return False  # the group is rebalancing, or has changed meanwhile
+    finally:
+        admin.close()
+    return True
+
+
+def broker_killed(world: Round) -> bool:
+    """kill -9 of a broker; it comes back on the same data."""
+    return _kill_brokers(world, 1)
+
+
+def two_brokers_killed(world: Round) -> bool:
+    """kill -9 of two brokers of three at once, so that nothing can be written; they come back on the same data."""
+    return _kill_brokers(world, 2)
+
+
+def _kill_brokers(world: Round, number: int) -> bool:
+    killed = world.chance.sample(world.brokers, number)
+    for broker in killed:
+        broker.kill()
+    time.sleep(world.chance.uniform(0, 4))
+    with ThreadPoolExecutor(number) as pool:  # of two each may wait for the other
+        list(pool.map(LocalBroker.start, killed))
+    world.outage = time.monotonic()
+    return True
+
+
+def broker_frozen(world: Round) -> bool:
+    """SIGSTOP of a broker of three, past its session, and SIGCONT: it wakes and leads nothing any more."""
+    frozen = world.chance.choice(world.brokers)
+    assert frozen.pid is not None
+    os.kill(frozen.pid, signal.SIGSTOP)
+    try:
+        time.sleep(world.chance.uniform(3, 10))
+    finally:
+        os.kill(frozen.pid, signal.SIGCONT)
+    world.outage = time.monotonic()
+    return True
+
+
+def clock_jump(world: Round) -> bool:
+    """The clock of one worker, or of all, jumps by up to a month, ahead or back."""
+    jumping = world.clocks if world.chance.random() < 0.3 else [world.chance.choice(world.clocks)]
+    for clock in jumping:
+        clock.shift(world.chance.choice((-1, 1)) * world.chance.choice((2, 600, 5400, 86400, 30 * 86400)))
+    return True
+
+
+def bomb(world: Round) -> bool:
+    """64 MiB of one letter in a compressed batch on `pages`, good pages before and behind it."""
+    return _publish_among_good_ones(world, lambda partition, number: [hostile.bomb(partition, number)])
+
+
+def wide_headers(world: Round) -> bool:
+    """A page with 2 MiB of headers that fits `pages` compressed and no output, good pages before and behind it."""
+    return _publish_among_good_ones(world, lambda partition, number: [hostile.wide(partition, number)])
+
+
+def hostile_strings(world: Round) -> bool:
+    """URLs, marks, entities and titles that took ages once, as pages, good pages before and behind them."""
+    return _publish_among_good_ones(world, hostile.strings)
+
+
+def _publish_among_good_ones(world: Round, make: Callable[[int, int], list[hostile.Sent]]) -> bool:
+    if world.cluster.settings.near.ttl_days is not None:
+        return False  # what cannot be read has no fetch time: the broker's would expire the pages of weeks ago
+    number = world.happened.total()
+    partition = world.chance.randrange(world.cluster.settings.topics.partitions)
+    good = [hostile.page(partition, page) for page in islice(invented(10_000 + number), 4)]
+    codec = world.chance.choice(hostile.CODECS)
+    records = [*good[:2], *make(partition, number), *good[2:]]
+    hostile.send(world.cluster.bootstrap, world.cluster.prefix, records, codec)
+    return True
+
+
+def foreign_records(world: Round) -> bool:
+    """Garbage, torn and flipped records, and whole ones of another scheme, on all three of the workers' own topics."""
+    hostile.send(world.cluster.bootstrap, world.cluster.prefix, hostile.foreign(world.chance))
+    return True
+
+
+FAULTS: Final[list[tuple[float, Callable[[Round], bool]]]] = [
+    (4, kill),
+    (2, both_holders),
+    (3, kill_in_a_transaction),
+    (3, pause),
+    (2, nap),
+    (3, cut),
+    (4, join),
+    (3, leave),
+    (3, evict),
+    (2, broker_killed),
+    (1, two_brokers_killed),
+    (2, broker_frozen),
+    (3, clock_jump),
+    (2, bomb),
+    (2, wide_headers),
+    (3, hostile_strings),
+    (2, foreign_records),
+]
+OF_THREE_BROKERS: Final = (two_brokers_killed, broker_frozen)
+"""Faults that are no use with one broker."""
+OF_ONE_BROKER: Final = (cut,)
+"""Faults of the lines to it, which lead to no other."""

@@ -1,0 +1,132 @@
+"""Crawls of the site with traps and of the honest one, with feedback and without.
+
+``python -m tools.crawls.trap_crawl --out docs/how-to/learn.md`` renews the table of that page, with
+five seeds; it takes some minutes of an idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import scrapy
+
+from tests.crawler_plugin.crawling import Crawl, Ended
+from tools.cluster.nemesis import around, machine
+from tools.crawls.trap_site import TrapSite, serve_traps
+
+CONFIG: Final = {"features": {"units": "characters"}, "page": {"processes": 1}}
+FIFO: Final = {"SCHEDULER_DISK_QUEUE": "PickleFifoDiskQueue", "SCHEDULER_MEMORY_QUEUE": "FifoMemoryQueue"}
+BREADTH_FIRST: Final = {name: f"scrapy.squeues.{queue}" for name, queue in FIFO.items()} | {"DEPTH_PRIORITY": 1}
+"""As Scrapy's documentation says."""
+MOST_S: Final = 900.0
+SEEDS: Final = range(5)
+BUDGET: Final = 2_000
+ARTICLES: Final = 50
+"""A section of the site with traps: 2,206 honest pages."""
+HONEST_ARTICLES: Final = 113
+"""A section of the honest one: 5,001 pages."""
+
+
+class Crawled(NamedTuple):
+    """A crawl that is over, and the paths that it asked for, the first of its budget."""
+
+    site: TrapSite
+    asked: list[str]
+    ended: Ended
+
+    @property
+    def contents(self) -> set[str]:
+        """All that it has seen."""
+        return {shown.content for path in self.asked if (shown := self.site.shown(path)) is not None}
+
+    @property
+    def copies(self) -> float:
+        """The share of its pages that show what an earlier one showed."""
+        return 1 - len(self.contents) / len(self.asked)
+
+    def lost(self) -> dict[str, float]:
+        """Of each honest template the share of its pages that was not asked for."""
+        pages: dict[str, list[bool]] = defaultdict(list)
+        asked = set(self.asked)
+        for path, shown in self.site.honest_pages.items():
+            assert shown.honest is not None
+            pages[shown.honest].append(path not in asked)
+        return {template: sum(missed) / len(missed) for template, missed in pages.items()}
+
+
+def crawl_traps(folder: Path, site: TrapSite, budget: int = 0, **settings: Any) -> Crawled:
+    """Crawl it breadth first, at most so many pages (0: to its end), judging pages in the crawl's process."""
+    (folder / "dedup.yaml").write_text(json.dumps(CONFIG), encoding="utf-8")
+    site.asked.clear()
+    told = {
+        "DEDUP_MODE": "local",
+        "DEDUP_CONFIG": str(folder / "dedup.yaml"),
+        "DEDUP_CAPTURE": True,
+        "CLOSESPIDER_PAGECOUNT": budget,
+        "LOG_LEVEL": "INFO",
+        **BREADTH_FIRST,
+    }
+    with serve_traps(site):
+        ended = Crawl(folder, "follow", site.url("/"), told | settings).end(MOST_S)
+    assert ended.returncode == 0, ended.log
+    return Crawled(site, site.asked[:budget] if budget else site.asked[:], ended)
+
+
+def compare(folder: Path) -> tuple[list[str], bool]:
+    """The table in Markdown, and whether all that is promised holds."""
+    lines = [
+        f"| Seed | First {BUDGET:,} pages: unique without feedback | with it | times as many |",
+        "|---:|---:|---:|---:|",
+    ]
+    is_good = True
+    for seed in SEEDS:
+        site = TrapSite(ARTICLES, seed)
+        plain = crawl_traps(folder, site, BUDGET)
+        learned = crawl_traps(folder, site, BUDGET, DEDUP_FEEDBACK=True, DEDUP_FEEDBACK_SEED=seed)
+        times = len(learned.contents) / len(plain.contents)
+        is_good &= times >= 2 and plain.copies >= 0.65
+        lines.append(
+            f"| {seed} | {len(plain.contents):,} ({plain.copies:.0%} copies) | {len(learned.contents):,} "
+            f"({learned.copies:.0%}) | {times:.2f} |"
+        )
+    ends: dict[str, Any] = {"DEDUP_FEEDBACK": True, "DEDUP_FEEDBACK_ACTION": "drop"}
+    lines += ["", "| To its end, `drop` | Honest pages | of these lost | Templates that lost any | Requests in all |"]
+    lines.append("|---|---:|---:|---:|---:|")
+    for name, site in (("with traps", TrapSite(ARTICLES)), ("honest", TrapSite(HONEST_ARTICLES, has_traps=False))):
+        crawled = crawl_traps(folder, site, **ends)
+        lost = crawled.lost()
+        missed = len(site.honest_pages.keys() - set(crawled.asked))
+        is_good &= max(lost.values()) <= (0.01 if site.has_traps else 0)
+        lines.append(
+            f"| {name} | {len(site.honest_pages):,} | {missed} | {sum(map(bool, lost.values()))} of {len(lost)} | "
+            f"{len(crawled.asked):,} |"
+        )
+    return lines, is_good
+
+
+def main(arguments: list[str]) -> int:
+    """0 if all that is promised holds."""
+    parser = argparse.ArgumentParser(prog="python -m tools.crawls.trap_crawl", description=__doc__)
+    parser.add_argument("--out", type=Path, help="put the tables into this file, too, between its markers")
+    options = parser.parse_args(arguments)
+    if options.out:
+        around(options.out, "traps")  # fails now, not after the crawls
+    with tempfile.TemporaryDirectory(prefix="trap-crawl-") as folder:
+        lines, is_good = compare(Path(folder))
+    command = "python -m tools.crawls.trap_crawl"
+    text = "\n".join([f"`{command}`: {machine()}, Scrapy {scrapy.__version__}.", "", *lines]) + "\n"
+    print(text)
+    if options.out:
+        before, after = around(options.out, "traps")
+        options.out.write_text(before + text + after, encoding="utf-8")
+    return 0 if is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
