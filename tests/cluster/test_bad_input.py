@@ -11,12 +11,10 @@ from typing import Any, Final
 
 import pytest
 from confluent_kafka import Message, Producer
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.structs import OffsetAndMetadata
-from msgspec import structs
 
-from crawler_plugin.wire.messages import Block, Claim, PageMeta, encode, text_headers
+from crawler_plugin.wire.messages import Claim, PageMeta, encode, text_headers
 from crawler_plugin.wire.outcomes import VerdictRecord
 from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
@@ -104,26 +102,6 @@ def test_a_broker_that_is_away_is_waited_for_and_one_that_is_lost_ends_the_worke
 # pages
 
 
-def test_a_page_of_the_year_9999_makes_nothing_be_forgotten(cluster: Cluster) -> None:
-    worker = cluster.start_worker("near.ttl_days=0.05")
-    for number, meta in enumerate([{}, {"fetched": 253_402_300_799_000}, {"fetched": 0}, {}]):
-        page, body = article(number % 3)
-        cluster.publish([(structs.replace(page, url=f"{page.url}/{number}", **meta), body)])
-        cluster.wait_until_committed()
-    verdicts = [
-        VerdictRecord.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)
-    ]
-    found = {record.url: record.duplicate_of for record in verdicts}
-    first = "http://good.example/0/0"
-    assert found == {
-        first: None,
-        "http://good.example/1/1": None,
-        "http://good.example/2/2": None,
-        "http://good.example/0/3": first,
-    }
-    assert worker.alive
-
-
 # the topics
 
 
@@ -138,16 +116,13 @@ def alter(cluster: Cluster, topic: str, **config: str) -> None:
 
 def test_topics_that_are_missing_or_otherwise_than_agreed_end_the_worker(cluster: Cluster, broker: str) -> None:
     nowhere = cluster.start_worker(f"topics.prefix={cluster.prefix}nowhere.")
-    more = cluster.start_worker("topics.partitions=3")
-    ended(nowhere, 3, "nowhere.pages: missing", "python -m worker topics create")
-    ended(more, 4, "pages: partitions should be 3, is 2")
     alter(cluster, INDEX, cleanup_policy="delete")
-    policy = cluster.start_worker()
-    ended(policy, 4, "index: cleanup.policy should be compact, is delete", "--alter-config")
-    alter(cluster, INDEX, cleanup_policy="compact")
     alter(cluster, PAGES, message_timestamp_type="CreateTime")
-    stamps = cluster.start_worker()
-    ended(stamps, 4, "pages: message.timestamp.type should be LogAppendTime, is CreateTime", "--alter-config")
+    altered = cluster.start_worker()
+    ended(nowhere, 3, "nowhere.pages: missing", "python -m worker topics create")
+    policy = "index: cleanup.policy should be compact, is delete"
+    stamps = "pages: message.timestamp.type should be LogAppendTime, is CreateTime"
+    ended(altered, 4, policy, stamps, "--alter-config")
 
 
 # records
@@ -403,40 +378,6 @@ def in_transaction(cluster: Cluster, topic: str, value: bytes) -> None:
     producer.begin_transaction()
     producer.produce(cluster.prefix + topic, value=value, partition=0)
     producer.commit_transaction(30)
-
-
-def test_a_block_of_another_scheme_on_the_index_is_refused(cluster: Cluster, foreign: Foreign) -> None:
-    columns: dict[str, Any] = dict.fromkeys(
-        ("batch", "place", "fingerprint", "bare", "text_hash", "tokens", "url_hash", "fetched"), b""
-    )
-    block = Block(
-        scheme=SCHEME,
-        writer=b"w",
-        shard=0,
-        after=-1,
-        to=0,
-        answers_offset=0,
-        watermark=0,
-        claimed_up_to=(),
-        floor=-1,
-        count=0,
-        clocks=(),
-        urls=(),
-        **columns,
-    )
-    foreign.send(INDEX, encode(block))
-    ended(cluster.start_worker(), 4, INDEX, SCHEME.hex(), r"topics\.generation")
-
-
-def test_offsets_that_another_program_committed_are_refused(cluster: Cluster) -> None:
-    consumer: Any = KafkaConsumer(
-        **cluster.options, group_id=f"{cluster.settings.kafka.group}-pages", enable_auto_commit=False
-    )
-    here = TopicPartition(cluster.prefix + PAGES, 0)
-    consumer.assign([here])
-    consumer.commit({here: OffsetAndMetadata(0, "theirs", -1)})
-    consumer.close()
-    ended(cluster.start_worker(), 4, "theirs", r"kafka\.group")
 
 
 # parsers

@@ -15,7 +15,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from crawler_plugin.wire.topics import ALL, FINDINGS, FINGERPRINTS, INDEX, INDEX_STANDBY, JOBS
-from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
 from tests.cluster.shifted_clock import ShiftedClock
@@ -24,7 +24,7 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.cluster
 
-SMALL: Final = ("topics.partitions=2", "topics.shards=2")
+SMALL: Final = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
 STARTED: Final = "worker is running"
 AHEAD: Final = 1.5 * 60 * 60
 BEHIND: Final = -30 * 24 * 60 * 60

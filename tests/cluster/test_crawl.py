@@ -105,8 +105,8 @@ def test_a_small_site_by_fingerprints_alone_within_each_host(broker: str, topic_
 
 @pytest.mark.data
 def test_real_pages(labelled_sets: list[Path], broker: str, topic_prefix: str, tmp_path: Path) -> None:
-    sample = some_of_each(labelled_sets, 240)
-    assert len(sample) >= 200
+    sample = some_of_each(labelled_sets, 120)
+    assert len(sample) >= 100
     paths = {f"/{number}": body for number, (_, body) in enumerate(sample)}
     with Cluster(broker, topic_prefix, tmp_path) as cluster, serve(Site(paths)) as site:
         crawl_three_times(cluster, site)

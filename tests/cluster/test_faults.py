@@ -107,16 +107,6 @@ def offsets_are_pending(cluster: Cluster) -> bool:
     return False
 
 
-def test_a_worker_that_is_killed_and_one_that_comes_in_its_place(cluster: Cluster) -> None:
-    first = cluster.start_worker()
-    with crawl(cluster):
-        commit(cluster, 60)
-        first.kill()
-        cluster.start_worker()
-        commit(cluster, 120)
-    check(cluster)
-
-
 def test_a_worker_that_is_paused_past_its_session_and_wakes_up(cluster: Cluster) -> None:
     sleeper = running(cluster.start_worker())
     with asking(cluster) as admin, crawl(cluster):
@@ -187,18 +177,6 @@ def test_shards_that_are_restored_while_their_topic_is_compacted(
         left = read(broker, cluster.prefix + INDEX)
         written = {record.partition: record.offset + 1 for record in left}
         assert len(left) < sum(written.values()), "nothing was compacted, so nothing was tried"
-
-
-def test_every_page_delivered_twice(cluster: Cluster) -> None:
-    cluster.start_worker()
-    pages = list(islice(invented(seed=1), 200))
-    cluster.publish(pages)
-    cluster.publish(pages)
-    found = check(cluster)
-    assert len(found.pages) == 400
-    times = Counter(record.url for record in found.verdicts)
-    once_more = {record.url for record in found.verdicts if record.verdict != "unique"}
-    assert once_more == times.keys(), "a page that came again was unique again"
 
 
 @pytest.mark.long

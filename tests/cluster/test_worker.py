@@ -12,9 +12,9 @@ from typing import Final
 import pytest
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.messages import PageMeta, text_headers
+from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.topics import DEDUPLICATED, VERDICTS
-from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
@@ -22,7 +22,7 @@ from worker.stream.kafka.output_reader import OutputReader
 
 pytestmark = pytest.mark.cluster
 
-SMALL: Final = ("topics.partitions=2", "topics.shards=2")
+SMALL: Final = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
 HTML: Final = "text/html; charset=utf-8"
 STARTED: Final = "worker is running"
 CLAIMING: Final = r"pages partition (\d+): claiming"
@@ -122,22 +122,6 @@ def owned(worker: WorkerProcess) -> set[int]:
         else:
             mine.add(int(number))
     return mine
-
-
-def test_in_mode_drop_duplicates_are_left_out_and_nothing_else(cluster: Cluster) -> None:
-    cluster.start_worker("output.mode=drop")
-    cluster.publish(articles(0, 30))
-    cluster.publish(articles(0, 30))
-    cluster.wait_until_committed()
-    found = check_guarantees(traces(cluster.bootstrap, cluster.prefix, output="drop"))
-    verdicts = sorted(record.verdict for record in found.values() if record)
-    assert verdicts == ["duplicate"] * 20 + ["refetch"] * 20 + ["unique"] * 20
-    passed = [
-        text_headers(record.headers)["dedup-verdict"]
-        for record in read(cluster.bootstrap, cluster.prefix + DEDUPLICATED)
-    ]
-    assert sorted(passed) == ["refetch"] * 20 + ["unique"] * 20
-    assert cluster.stop() == [0]
 
 
 def test_in_mode_verdicts_no_page_is_copied_and_the_topic_for_copies_is_neither_made_nor_needed(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -23,8 +24,11 @@ from tests.scan.archives import some_pages, write_jsonl
 from tests.scan.inputs.row_files import row_files
 from tests.scan.inputs.warc.odd_archives import odd_archives
 from tests.test_imports import ROOT
+from worker.compose.step import fingerprinters
 from worker.config import Settings
+from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.local import Deduplicator
+from worker.local.in_process import InProcess
 from worker.report.report import write_report
 from worker.scan import judging
 from worker.scan.checkpoint import Checkpoint
@@ -41,6 +45,16 @@ PAGES: Final = some_pages(11, 120)
 def settings(processes: int = 1) -> Settings:
     plain = {"features": {"units": "characters"}, "page": {"processes": processes}, "index": {"memory_mb": 0}}
     return Settings.model_validate(plain)
+
+
+@pytest.fixture(autouse=True)
+def pages_of_one_process_are_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process of its own takes each scan seconds to start: those of two, and those of commands, are tried with it."""
+
+    def readers(chosen: Settings, made: Recipe, processes: int) -> AbstractContextManager[Any]:
+        return fingerprinters(chosen, made, processes) if processes > 1 else nullcontext(InProcess(Fingerprinter(made)))
+
+    monkeypatch.setattr("worker.local.deduplicator.fingerprinters", readers)
 
 
 class Killed(Exception):
@@ -134,7 +148,7 @@ def test_the_summary_adds_up(whole: Path) -> None:
     assert found["seconds"] > 0 < found["pages_per_second"]
 
 
-@pytest.mark.parametrize("at", [1, 40, 80, 81, 119])
+@pytest.mark.parametrize("at", [1, 40, 80, 81])
 def test_killed_at_any_page_and_resumed_it_leaves_the_same_files(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path, archives: tuple[Path, Path], at: int
 ) -> None:
@@ -169,14 +183,14 @@ def test_what_titles_told_is_known_wherever_a_scan_was_interrupted(
     chosen: dict[str, Any] = {"base": state} if keeps else {"old": (first,)}
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert run(task(whole, second, **chosen)) is not None
-    for at in (1, 3, 7, 12, 20):
+    for at in (1, 7, 12):
 
         def die(done: Done, at: int = at) -> None:
             if done.pages == at:
                 raise Killed
 
         with pytest.raises(Killed):
-            run(task(out, second, **chosen), resume=True, tell=die, processes=1 + at % 3)
+            run(task(out, second, **chosen), resume=True, tell=die, processes=1 + (at == 7))
     assert run(task(out, second, **chosen), resume=True) is not None
     assert files(out) == files(whole)
     assert sum(row.verdict == "unique" for row in rows(whole)) == len(pages) - 20
@@ -213,7 +227,7 @@ def test_odd_archives_are_gone_on_with_at_any_record(monkeypatch: pytest.MonkeyP
     assert (whole / "unique" / "in" / "a.wacz" / "length-trillion.warc.gz").exists()
 
 
-@pytest.mark.parametrize("at", [1, 17, 40])
+@pytest.mark.parametrize("at", [1, 17])
 def test_odd_files_of_rows_are_gone_on_with_at_any_record(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: int
 ) -> None:
