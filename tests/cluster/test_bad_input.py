@@ -11,13 +11,12 @@ from typing import Any, Final
 
 import pytest
 from confluent_kafka import Message, Producer
-from kafka import KafkaAdminClient, KafkaProducer
-from kafka.admin import ConfigResource, ConfigResourceType
+from kafka import KafkaProducer
 
 from crawler_plugin.wire.messages import Claim, PageMeta, encode, text_headers
 from crawler_plugin.wire.outcomes import VerdictRecord
 from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
+from tests.cluster.cluster import SMALL, Cluster, WorkerProcess, alter, running
 from tests.cluster.outside import read, traces
 from tests.columns import answer_of, batch_of
 from tests.guarantees import check_guarantees
@@ -27,17 +26,8 @@ from worker.broker.server import LocalBroker
 
 pytestmark = pytest.mark.cluster
 
-SMALL: Final = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
 HTML: Final = "text/html; charset=utf-8"
-STARTED: Final = "worker is running"
 Page = tuple[PageMeta, bytes]
-
-
-@pytest.fixture
-def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
-    """Two partitions and two shards, and no worker yet."""
-    with Cluster(broker, topic_prefix, tmp_path, SMALL) as made:
-        yield made
 
 
 def article(number: int, host: str = "good.example") -> Page:
@@ -56,12 +46,6 @@ def ended(worker: WorkerProcess, code: int, *patterns: str) -> None:
     assert error, said[-3000:]
     for pattern in patterns:
         assert re.search(pattern, error[0]), error[0]
-
-
-def running(worker: WorkerProcess) -> WorkerProcess:
-    wait_for(lambda: STARTED in worker.said() or not worker.alive, "a worker to run")
-    assert worker.alive, worker.said()[-3000:]
-    return worker
 
 
 # the broker
@@ -103,15 +87,6 @@ def test_a_broker_that_is_away_is_waited_for_and_one_that_is_lost_ends_the_worke
 
 
 # the topics
-
-
-def alter(cluster: Cluster, topic: str, **config: str) -> None:
-    admin = KafkaAdminClient(**cluster.options)
-    try:
-        named = {name.replace("_", "."): value for name, value in config.items()}
-        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, cluster.prefix + topic, named)])
-    finally:
-        admin.close()
 
 
 def test_topics_that_are_missing_or_otherwise_than_agreed_end_the_worker(cluster: Cluster, broker: str) -> None:

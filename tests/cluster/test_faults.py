@@ -19,7 +19,7 @@ from kafka.structs import OffsetAndMetadata
 
 from crawler_plugin.wire.outcomes import VerdictRecord
 from crawler_plugin.wire.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess, asking
+from tests.cluster.cluster import NO_DICTIONARY, Cluster, asking, running
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
 from tests.cluster.outside import committed_ends, last_ends, read, traces
 from tests.guarantees import Traces, check_guarantees
@@ -30,7 +30,6 @@ from worker.broker.server import LocalBroker
 pytestmark = pytest.mark.cluster
 
 PAGES_A_SECOND: Final = 60
-STARTED: Final = "worker is running"
 FOUND: Final = {"unique", "duplicate", "refetch", None}
 """What a crawl of made pages must bring to be worth a test; None are dead letters."""
 
@@ -54,13 +53,6 @@ def commit(cluster: Cluster, pages: int) -> None:
     """Wait until so many more pages are committed."""
     goal = sum(cluster.consumed().values()) + pages
     wait_for(lambda: sum(cluster.consumed().values()) >= goal, f"{goal} pages to be committed")
-
-
-def running(worker: WorkerProcess) -> WorkerProcess:
-    """Wait until it says that it runs."""
-    wait_for(lambda: STARTED in worker.said() or not worker.alive, "a worker to run")
-    assert worker.alive, worker.said()[-2000:]
-    return worker
 
 
 def check(cluster: Cluster, *, ttl: int | None = None) -> Traces:

@@ -13,10 +13,9 @@ from kafka import KafkaProducer
 
 from crawler_plugin.wire.messages import Batch, Claim, decode, encode
 from crawler_plugin.wire.topics import FINGERPRINTS, PAGES
-from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.cluster import SMALL, Cluster, WorkerProcess, running
 from tests.cluster.crawl import Page, invented
 from tests.cluster.outside import read, traces
-from tests.cluster.test_bad_input import SMALL, running
 from tests.columns import batch_of
 from tests.waiting import wait_for
 

@@ -11,7 +11,7 @@ import pytest
 from kafka import KafkaAdminClient
 
 from crawler_plugin.wire.topics import PAGES, group_names
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
+from tests.cluster.cluster import NO_DICTIONARY, STARTED, Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import committed_ends, traces
 from tests.guarantees import check_guarantees
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.cluster
 PAGES_A_SECOND: Final = 60
 SESSION: Final = ("kafka.session_timeout_seconds=25",)
 """Long enough for what must happen before it is over."""
-STARTED: Final = "worker is running"
 
 
 class Crew:

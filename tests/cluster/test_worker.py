@@ -14,7 +14,7 @@ import pytest
 from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.topics import DEDUPLICATED, VERDICTS
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
+from tests.cluster.cluster import SMALL, STARTED, Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
@@ -22,19 +22,10 @@ from worker.stream.kafka.output_reader import OutputReader
 
 pytestmark = pytest.mark.cluster
 
-SMALL: Final = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
 HTML: Final = "text/html; charset=utf-8"
-STARTED: Final = "worker is running"
 CLAIMING: Final = r"pages partition (\d+): claiming"
 LOST: Final = r"pages partition (\d+): lost"
 Page = tuple[PageMeta, bytes]
-
-
-@pytest.fixture
-def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
-    """Two partitions and two shards, and no worker yet."""
-    with Cluster(broker, topic_prefix, tmp_path, SMALL) as made:
-        yield made
 
 
 def articles(first: int, count: int, words: int = 60) -> Iterator[Page]:

@@ -42,13 +42,6 @@ def test_no_verdict_on_pages_with_fetch_times_depends_on_the_machine_s_clock(tmp
     assert sum(verdict.kind == "unique" for verdict in seen) > kept > 10
 
 
-def test_a_page_of_the_year_9999_makes_nothing_be_forgotten() -> None:
-    with Deduplicator(config=settings(ttl_days=30)) as local:
-        assert local.judge("http://a.example/", text=TEXT, fetched=BEGUN).kind == "unique"
-        assert local.judge("http://b.example/", text="another text altogether", fetched=YEAR_9999).kind == "unique"
-        assert local.judge("http://c.example/", text=TEXT, fetched=BEGUN).kind == "duplicate"
-
-
 def test_a_page_without_a_fetch_time_is_dated_by_the_clock_that_was_given() -> None:
     moments = iter((1e9, 1e9 + 0.9 * 86_400, 1e9 + 1.8 * 86_400, 1e9 + 2.7 * 86_400))
     with Deduplicator(config=settings(ttl_days=2), clock=lambda: next(moments)) as local:
