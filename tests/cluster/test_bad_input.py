@@ -13,12 +13,11 @@ import pytest
 from confluent_kafka import Message, Producer
 from kafka import KafkaProducer
 
-from crawler_plugin.wire.messages import Claim, PageMeta, encode, text_headers
+from crawler_plugin.wire.messages import Claim, PageMeta, text_headers
 from crawler_plugin.wire.outcomes import VerdictRecord
-from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
 from tests.cluster.cluster import SMALL, Cluster, WorkerProcess, alter, running
 from tests.cluster.outside import read, traces
-from tests.columns import answer_of, batch_of
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
 from worker.broker.ports import free_port
@@ -293,66 +292,7 @@ def test_pages_that_unpack_to_more_than_memory_cost_only_themselves(cluster: Clu
 
 
 SCHEME: Final = b"foreign!"
-TORN: Final = encode(batch_of([], SCHEME))[2:]
 CLAIM: Final = Claim(partition=0, offset=10**6, clock=0, url="http://foreign/", fingerprint=0)
-
-
-@pytest.mark.long
-def test_foreign_records_on_the_logs_and_the_index_are_passed_over_with_a_warning(
-    cluster: Cluster, foreign: Foreign
-) -> None:
-    def intrude() -> None:
-        for topic in (FINGERPRINTS, ANSWERS, INDEX):
-            foreign.send(topic, b"")
-            foreign.send(topic, b"foreign " * 100)
-            foreign.send(topic, TORN)
-            foreign.send(topic, b"x", headers=[(NotUtf8("name"), b"value")])
-            foreign.send(topic, None)
-        for topic in (FINGERPRINTS, ANSWERS):
-            foreign.send(topic, b"foreign", key=None)
-            in_transaction(cluster, topic, b"foreign")
-        foreign.send(FINGERPRINTS, encode(batch_of([CLAIM], SCHEME)))
-        foreign.send(ANSWERS, encode(answer_of(scheme=SCHEME)))
-
-    worker = running(cluster.start_worker())
-    cluster.publish(article(number) for number in range(10))
-    wait_for(cluster.committed, "the first pages to be committed")
-    intrude()
-    cluster.publish(article(number) for number in range(10, 20))
-    cluster.wait_until_committed()
-    assert worker.stop() == 0
-    said = worker.said()
-    for topic in (FINGERPRINTS, ANSWERS):
-        assert len(re.findall(rf"offset \d+ of {topic} is not ours and was passed over", said)) >= 6
-    assert "is void: a worker with other settings runs on these topics" in said
-
-    # A shard is rebuilt in spite of what stands between its blocks.
-    intrude()
-    worker = running(cluster.start_worker())
-    cluster.publish(article(number) for number in range(20))
-    cluster.wait_until_committed()
-    assert worker.stop() == 0
-    assert re.search(rf"offset \d+ of {INDEX} is not ours and was passed over", worker.said())
-    found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
-    assert sorted(record.verdict for record in found.values() if record) == ["refetch"] * 20 + ["unique"] * 20
-
-    # And with other settings a worker does not even begin.
-    ended(cluster.start_worker("near.k=2"), 4, r"near\.k is 2 here and 3 there", r"topics\.generation")
-    ended(
-        cluster.start_worker("segment.hmm=true", "features.weights=log-tf"),
-        4,
-        "hmm",
-        "weights is log-tf here and tf there",
-    )
-
-
-def in_transaction(cluster: Cluster, topic: str, value: bytes) -> None:
-    """With the marker at its end, an offset without a record."""
-    producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": f"{cluster.prefix}{topic}"})
-    producer.init_transactions(30)
-    producer.begin_transaction()
-    producer.produce(cluster.prefix + topic, value=value, partition=0)
-    producer.commit_transaction(30)
 
 
 # parsers

@@ -119,22 +119,6 @@ def test_while_a_worker_is_paused_and_another_dies_pages_of_the_living_get_their
 
 
 @pytest.mark.long
-def test_both_holders_of_shards_that_die_at_once(crew: Crew) -> None:
-    cluster = crew.cluster
-    names = [crew.start() for _ in range(3)]
-    crew.wait()
-    with Crawler(cluster.options, cluster.prefix, invented(seed=2), a_second=PAGES_A_SECOND) as crawler:
-        crew.commit_beyond(set(range(cluster.settings.topics.partitions)))
-        for name in names[:2]:
-            crew.named[name].kill()
-        crew.start()
-        crew.start()
-        crew.commit_beyond(set(range(cluster.settings.topics.partitions)))
-        crawler.stop()
-    check(cluster)
-
-
-@pytest.mark.long
 def test_the_number_of_holders_is_changed_while_a_crawl_goes_on(crew: Crew) -> None:
     """One worker after the other is started anew with the other value."""
     cluster = crew.cluster

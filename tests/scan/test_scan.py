@@ -10,7 +10,6 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -24,11 +23,8 @@ from tests.scan.archives import some_pages, write_jsonl
 from tests.scan.inputs.row_files import row_files
 from tests.scan.inputs.warc.odd_archives import odd_archives
 from tests.test_imports import ROOT
-from worker.compose.step import fingerprinters
 from worker.config import Settings
-from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.local import Deduplicator
-from worker.local.in_process import InProcess
 from worker.report.report import write_report
 from worker.scan import judging
 from worker.scan.checkpoint import Checkpoint
@@ -39,6 +35,7 @@ from worker.scan.rows import VerdictRow
 from worker.scan.scan import Task, begun, scan
 from worker.scan.summary import OF_TIME
 
+pytestmark = pytest.mark.usefixtures("read_here")
 PAGES: Final = some_pages(11, 120)
 
 
@@ -47,18 +44,18 @@ def settings(processes: int = 1) -> Settings:
     return Settings.model_validate(plain)
 
 
-@pytest.fixture(autouse=True)
-def pages_of_one_process_are_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process of its own takes each scan seconds to start: those of two, and those of commands, are tried with it."""
-
-    def readers(chosen: Settings, made: Recipe, processes: int) -> AbstractContextManager[Any]:
-        return fingerprinters(chosen, made, processes) if processes > 1 else nullcontext(InProcess(Fingerprinter(made)))
-
-    monkeypatch.setattr("worker.local.deduplicator.fingerprinters", readers)
-
-
 class Killed(Exception):
     """The process ends here."""
+
+
+def killed_at(page: int) -> Callable[[Done], None]:
+    """Ends a scan once it has told of so many pages."""
+
+    def told(done: Done) -> None:
+        if done.pages == page:
+            raise Killed
+
+    return told
 
 
 def task(folder: Path, *new: Path, old: tuple[Path, ...] = (), **more: Any) -> Task:
@@ -154,13 +151,9 @@ def test_killed_at_any_page_and_resumed_it_leaves_the_same_files(
 ) -> None:
     monkeypatch.setattr(judging, "CHECKPOINT_SECONDS", 0.0)
 
-    def die(done: Done) -> None:
-        if done.pages == at:
-            raise Killed
-
     out = tmp_path / "out"
     with pytest.raises(Killed):
-        run(task(out, *archives, write=True), tell=die)
+        run(task(out, *archives, write=True), tell=killed_at(at))
     assert run(task(out, *archives, write=True), resume=True, processes=1 + (at == 40)) is not None
     assert files(out) == files(whole)
 
@@ -184,13 +177,8 @@ def test_what_titles_told_is_known_wherever_a_scan_was_interrupted(
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert run(task(whole, second, **chosen)) is not None
     for at in (1, 7, 12):
-
-        def die(done: Done, at: int = at) -> None:
-            if done.pages == at:
-                raise Killed
-
         with pytest.raises(Killed):
-            run(task(out, second, **chosen), resume=True, tell=die, processes=1 + (at == 7))
+            run(task(out, second, **chosen), resume=True, tell=killed_at(at), processes=1 + (at == 7))
     assert run(task(out, second, **chosen), resume=True) is not None
     assert files(out) == files(whole)
     assert sum(row.verdict == "unique" for row in rows(whole)) == len(pages) - 20
@@ -210,14 +198,10 @@ def test_odd_archives_are_gone_on_with_at_any_record(monkeypatch: pytest.MonkeyP
         wacz.writestr("archive/page.warc", "<p>an error page</p>")
     (inputs / "a.mhtml").write_text("MIME-Version: 1.0\nContent-Type: text/html\n\n<p>a page that was saved</p>")
 
-    def die(done: Done) -> None:
-        if done.pages == at:
-            raise Killed
-
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert run(task(whole, inputs, write=True)) is not None
     with pytest.raises(Killed):
-        run(task(out, inputs, write=True), tell=die)
+        run(task(out, inputs, write=True), tell=killed_at(at))
     assert run(task(out, inputs, write=True), resume=True) is not None
     assert files(out) == files(whole)
     expected = [one for one in odd_archives() if one.name in chosen]
@@ -240,14 +224,10 @@ def test_odd_files_of_rows_are_gone_on_with_at_any_record(
         (inputs / one.name).write_bytes(one.content)
     (inputs / ".hidden").touch()
 
-    def die(done: Done) -> None:
-        if done.pages == at:
-            raise Killed
-
     whole, out = tmp_path / "whole", tmp_path / "out"
     found = run(task(whole, inputs, write=True))
     with pytest.raises(Killed):
-        run(task(out, inputs, write=True), tell=die)
+        run(task(out, inputs, write=True), tell=killed_at(at))
     assert run(task(out, inputs, write=True), resume=True) is not None
     assert files(out) == files(whole)
     assert found is not None and found["pages"] == len(rows(whole)) == sum(one.pages for one in odd)

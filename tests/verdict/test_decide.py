@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -254,6 +255,17 @@ def test_how_alike_two_pages_are_is_a_share_or_not_known(
 @pytest.mark.parametrize(("change", "told"), [(None, None), (Change("none"), None), (Change("changed", 1 / 3), 0.3333)])
 def test_how_much_is_new_is_told_to_four_places_where_it_is_known(change: Change | None, told: float | None) -> None:
     assert Decision((BATCH, 0), claim("a", 0), "unique", "first", change=change).changed == told
+
+
+@pytest.mark.parametrize(
+    ("outcome", "original", "told"),
+    [("duplicate", True, True), ("duplicate", False, False), ("refetch", True, False), ("duplicate", None, False)],
+)
+def test_a_duplicate_of_a_suspect_is_suspect_and_nothing_else_is(
+    outcome: Any, original: bool | None, told: bool
+) -> None:
+    survivor = None if original is None else msgspec.structs.replace(hit(0, (3, 2), "a"), suspect=original)
+    assert Decision((BATCH, 0), claim("b", 0), outcome, "hamming", survivor).suspect is told
 
 
 SKETCHES = [b"", *(bytes([number]) * (SKETCH_BYTES - 1) + b"\x3f" for number in (1, 3, 0x55)), bytes(30) + b"\x02\x80"]
