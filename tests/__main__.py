@@ -6,8 +6,10 @@ import compileall
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from tempfile import TemporaryFile
+from typing import BinaryIO, Final
 
 from worker.compose.kernels import PARTS
 
@@ -17,6 +19,7 @@ SIDE_BY_SIDE: Final = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"
 """Three on two cores: a quarter of its time a test waits for a broker, a process or the end of a session. In the order
 of their names, which puts the longest files first (cli, cluster): no process ends long after the others."""
 
+KERNELS: Final = {f"kernels of {part}": [sys.executable, "-m", "worker.compose.kernels", part] for part in PARTS}
 CHECKS: Final = {
     # Without a cache: which group an import belongs to depends on the folders beside it, and ruff remembers a file's
     # verdict until the file itself changes.
@@ -29,7 +32,8 @@ CHECKS: Final = {
 
 
 def main(arguments: list[str]) -> int:
-    """0 if every check passes, else 1. While the other checks are made, what tests run is compiled beside them.
+    """0 if every check passes, else 1. All but pytest are made side by side, and what tests run is compiled beside
+    them.
 
     Hundreds of processes are started by the tests. Where Python writes no bytecode (PYTHONDONTWRITEBYTECODE), each of
     them would read all modules as text.
@@ -37,20 +41,29 @@ def main(arguments: list[str]) -> int:
     os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(sys.prefix) / "kernels"))
     for package in ("worker", "crawler_plugin", "tests", "tools"):
         compileall.compile_dir(ROOT / package, quiet=2)
-    kernels = [subprocess.Popen([sys.executable, "-m", "worker.compose.kernels", part], cwd=ROOT) for part in PARTS]
-    failed = [name for name, command in CHECKS.items() if not passes(name, command)]
-    failed += [f"kernels of {part}" for part, process in zip(PARTS, kernels, strict=True) if process.wait()]
+    with ExitStack() as files:
+        begun = [(name, *begin(command, files)) for name, command in (KERNELS | CHECKS).items()]
+        failed = [name for name, process, said in begun if not passes(name, process, said)]
     if failed:
         print(f"== failed: {', '.join(failed)}", flush=True)
     # Last, and nothing printed after it: its summary is the end of the output.
-    all_tests_pass = passes("tests", [sys.executable, "-m", "pytest", *SIDE_BY_SIDE, *arguments])
-    return 0 if all_tests_pass and not failed else 1
+    print("== tests", flush=True)
+    tests = subprocess.run([sys.executable, "-m", "pytest", *SIDE_BY_SIDE, *arguments], cwd=ROOT, check=False)
+    return 0 if tests.returncode == 0 and not failed else 1
 
 
-def passes(name: str, command: list[str]) -> bool:
-    """Make one check; it prints what it finds."""
-    print(f"== {name}", flush=True)
-    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+def begin(command: list[str], files: ExitStack) -> tuple[subprocess.Popen[bytes], BinaryIO]:
+    """Start one check; all that it says goes to a file."""
+    said = files.enter_context(TemporaryFile())  # noqa: SIM115
+    return subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=subprocess.STDOUT), said
+
+
+def passes(name: str, process: subprocess.Popen[bytes], said: BinaryIO) -> bool:
+    """Wait for a check, and print what it has found."""
+    code = process.wait()
+    said.seek(0)
+    print(f"== {name}\n{said.read().decode()}", end="", flush=True)
+    return code == 0
 
 
 if __name__ == "__main__":

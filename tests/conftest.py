@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import hypothesis
 import pytest
@@ -14,6 +15,11 @@ import pytest
 from tests.labelled import URL_TESTS, VARIABLE, folders, some_of_each, standards_in
 from worker.broker.jars import KAFKA
 from worker.sizing.pages import Page
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+    from worker.fingerprint.fingerprinter import Recipe
+    from worker.stream.partition.fingerprint_pool import PageReaders
 
 pytest_plugins = ["tests.kafka_fixtures", "tests.simulation.options"]
 
@@ -84,6 +90,21 @@ def standards() -> Path:
 def real_pages(labelled_sets: list[Path]) -> list[Page]:
     """2,200 pages of the open web and of documentation, as many of each folder as of the others."""
     return some_of_each(labelled_sets, 2200)
+
+
+@pytest.fixture
+def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one process is to read pages, it is that of the test: another one takes seconds to start."""
+    from worker.compose.step import fingerprinters
+    from worker.fingerprint.fingerprinter import Fingerprinter
+    from worker.local.in_process import InProcess
+
+    def readers(settings: Settings, made: Recipe, processes: int) -> AbstractContextManager[PageReaders]:
+        if processes > 1:
+            return fingerprinters(settings, made, processes)
+        return nullcontext(InProcess(Fingerprinter(made)))
+
+    monkeypatch.setattr("worker.local.deduplicator.fingerprinters", readers)
 
 
 @pytest.hookimpl(wrapper=True)

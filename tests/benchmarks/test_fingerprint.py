@@ -9,10 +9,8 @@ from random import Random
 
 import pytest
 
-from benchmarks import fingerprint
 from benchmarks.__main__ import main
-from benchmarks.fingerprint import FingerprintSpeed, Task, extractors, line_of, markup_of, measure, texts_of
-from crawler_plugin.wire.errors import UsageError
+from benchmarks.fingerprint import FingerprintSpeed, Task, extractors, line_of, measure, texts_of
 
 CHINESE = "".join(f"飞碟{number}号、" for number in range(250))
 ENGLISH = " ".join(Random(number).randbytes(3).hex() for number in range(500))
@@ -34,15 +32,6 @@ def folder(tmp_path: Path) -> Path:
 
 def test_texts_are_those_of_the_right_size_by_language(folder: Path) -> None:
     assert texts_of(folder) == {"zh": [CHINESE], "en": [ENGLISH]}
-
-
-def test_a_folder_without_texts_is_named_with_what_it_must_hold(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"docs\.jsonl\.xz is not there: give --docs"):
-        texts_of(tmp_path)
-    with lzma.open(tmp_path / "docs.jsonl.xz", "wt") as lines:
-        lines.write(json.dumps({"lang": "en", "text": "too short"}) + "\n")
-    with pytest.raises(UsageError, match="no text of 3000 to 5000 bytes"):
-        texts_of(tmp_path)
 
 
 def test_contenders_take_turns_and_the_first_is_the_measure_of_the_others() -> None:
@@ -73,15 +62,6 @@ def test_texts_that_a_contender_raises_at_are_left_out_for_it_alone_and_counted(
     assert (ours.left_out, theirs.left_out) == (0, 1)
     assert "1 texts left out" in line_of(theirs)
     assert "left out" not in line_of(ours)
-
-
-def test_markup_is_taken_evenly_from_the_pages_that_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fingerprint, "MOST", 2)
-    with lzma.open(tmp_path / "docs.jsonl.xz", "wt") as lines:
-        for number in range(5):
-            document = {"url": f"http://a.example/{number}", "html": f"<p>page {number}" if number else None}
-            lines.write(json.dumps(document) + "\n")
-    assert markup_of(tmp_path) == {"html": ["<p>page 1", "<p>page 3"]}
 
 
 def test_extractors_take_a_page_as_it_stands() -> None:

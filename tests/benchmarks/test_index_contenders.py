@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import index, index_codes, index_contenders
-from benchmarks.index_contenders import CONTENDERS, DictOfLists, Faiss, ThisIndex
+from benchmarks.index_contenders import CONTENDERS
 from crawler_plugin.wire.errors import UsageError
 
 
@@ -25,16 +25,6 @@ def test_every_contender_finds_what_is_within_three_bits_and_nothing_else(
     assert 0.4 < truth.mean() < 0.9
     assert contender.finds(codes.asked).tolist() == truth.tolist()
     assert filling.adds > 0
-
-
-def test_a_peer_that_is_not_installed_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: Faiss) -> None:
-        raise ImportError("no module named faiss")
-
-    monkeypatch.setattr(Faiss, "__init__", fails)
-    here, absent = index_contenders.chosen(["faiss-cpu", "dicts of lists"])
-    assert here == [ThisIndex, DictOfLists]
-    assert absent == ["faiss-cpu is not installed and not measured; to have it: pip install faiss-cpu"]
 
 
 def test_an_unknown_peer_is_refused_with_the_names_of_those_there_are() -> None:

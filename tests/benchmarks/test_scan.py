@@ -9,13 +9,11 @@ from random import Random
 
 import pytest
 
-from benchmarks import scan_report
 from benchmarks.__main__ import main
 from benchmarks.planted_texts import STRENGTHS, FoundPairs, PlantedTexts, original_of, score, strength_of
 from benchmarks.process_tree import run_command
 from benchmarks.scan import plant
 from benchmarks.scan_peers import throw_out_by_datasketch
-from crawler_plugin.wire.errors import UsageError
 from worker.config import load_settings
 from worker.local import Deduplicator
 
@@ -77,15 +75,6 @@ def test_recall_counts_pairs_and_false_what_is_no_copy_of_what_stayed() -> None:
         assert (found.false, set(found.recall.values())) == (len(wrong), {0.0}), wrong
 
 
-def test_a_folder_without_text_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"docs\.jsonl\.xz is not there"):
-        PlantedTexts(tmp_path, SIZES)
-    with lzma.open(tmp_path / "docs.jsonl.xz", "wt") as lines:
-        lines.write(json.dumps({"lang": "en", "kind": "page", "text": "too little"}) + "\n")
-    with pytest.raises(UsageError, match="hardly any text"):
-        PlantedTexts(tmp_path, SIZES)
-
-
 def test_a_command_is_measured_with_its_children_and_stopped_when_its_time_is_over(tmp_path: Path) -> None:
     child = "x = b'x' * (64 << 20); [hash(str(n)) for n in range(1_500_000)]"
     took = run_command(["bash", "-c", f'python3 -c "{child}"; true'], tmp_path / "log", 60)
@@ -124,28 +113,3 @@ def test_the_command_finds_what_is_planted_and_nothing_else(
     assert "**Small run**" in out.read_text()
     assert main([*command, "--sizes", "0"]) == 2
     assert main([*command, "--contenders", "scan,sort"]) == 2
-
-
-def test_parts_that_are_measured_one_by_one_stand_on_one_page(tmp_path: Path) -> None:
-    day = {"day": "2026-11-23"}
-    late = {"part": "peers", "name": "datasketch", "size": 1_000_000, "most_minutes": 5, "ended": False, **day}
-    absent = {"part": "peers", "name": "text-dedup-minhash", "size": 1_000_000, "why_not": "no such package", **day}
-    judge = {"part": "judge", "name": "HTML pages", "size": 1_000_000, "judged": 10, **day}
-    judge |= {"p50": 1.0, "p99": 2.0, "p50_cpu": 0.5, "p99_cpu": 1.5}
-    took = {"wall": 300.0, "cpu": 290.0, "peak_mib": 10.0}
-    scan_report.write(tmp_path / "scan.md", [absent, late | took, judge], [])
-    page = tmp_path.joinpath("scan.md").read_text()
-    assert page.index("## Beside other packages") < page.index("## Page by page")
-    assert "more than 5" in page
-    assert "not run: no such package" in page
-    assert "Small run" not in page
-
-
-def test_what_is_not_run_and_why_sizes_are_smaller_stands_on_the_page(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "scan.md"
-    command = ["scan", "--docs", str(folder), "--part", "peers", "--contenders", "datasketch", "--out", str(out)]
-    assert main([*command, "--sizes", "1000", "--not-run", "it takes a day", "--note", "Others used the cores."]) == 0
-    page = out.read_text()
-    assert "| datasketch, MinHash LSH | 1,000 | not run: it takes a day |" in page
-    assert page.strip().endswith("Others used the cores.")
-    assert "Small run" not in page

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,15 +92,6 @@ def test_data_and_cluster_id_survive_an_end_in_order_and_a_kill(
     assert read(servers) == [b"one", b"two", b"three"]
 
 
-def test_data_survives_a_start_on_another_port(tmp_path: Path) -> None:
-    with LocalBroker(data_dir=tmp_path / "data") as first:
-        make_topic(first.bootstrap_servers)
-        write(first.bootstrap_servers, b"one")
-    with LocalBroker(data_dir=tmp_path / "data") as second:
-        assert second.bootstrap_servers != first.bootstrap_servers
-        assert read(second.bootstrap_servers) == [b"one"]
-
-
 def test_starting_a_running_broker_changes_nothing(running: LocalBroker) -> None:
     pid = running.pid
     running.start()
@@ -148,13 +137,6 @@ def test_after_a_refusal_the_folder_is_free_for_the_next_start(tmp_path: Path, b
         LocalBroker(data_dir=tmp_path / "data", port=taken).start()
     with LocalBroker(data_dir=tmp_path / "data") as second_try:
         assert second_try.is_running
-
-
-def test_a_broker_that_was_killed_from_outside_is_reported_with_the_way_it_ended(own_broker: LocalBroker) -> None:
-    own_broker.start()
-    assert own_broker.pid is not None
-    os.kill(own_broker.pid, signal.SIGKILL)
-    assert "killed by SIGKILL" in str(own_broker.wait())
 
 
 def test_a_start_that_kafka_gives_up_on_ends_with_its_own_words(own_broker: LocalBroker, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError
 
 from tests.waiting import wait_for
+from worker.cli.main import main
 
 pytestmark = pytest.mark.cluster
 
@@ -84,7 +85,7 @@ def test_a_signal_while_it_starts_ends_it_with_exit_code_0_too(tmp_path: Path) -
     data = tmp_path / "data"
     with subprocess.Popen(command("--port", 0, "--data-dir", data), stdout=subprocess.PIPE, text=True) as process:
         wait_for(lambda: jvms_of(data), "the JVM to run")
-        process.terminate()
+        process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert output == ""
@@ -110,33 +111,6 @@ def test_when_kafka_dies_by_itself_it_exits_3_with_the_way_it_ended(tmp_path: Pa
     assert process.returncode == 3
     assert "killed by SIGKILL" in errors
     assert f"{data / 'broker.log'}; start it again" in errors
-
-
-def test_a_busy_port_exits_3(tmp_path: Path, broker: str) -> None:
-    taken = broker.rpartition(":")[2]
-    ended = run("--port", taken, "--data-dir", tmp_path / "data")
-    assert ended.returncode == 3
-    assert ended.stdout == ""
-    assert f"port {taken} of 127.0.0.1 is taken" in ended.stderr
-
-
-def test_a_second_broker_on_the_same_folder_exits_3_and_names_the_first_until_sigint(
-    tmp_path: Path,
-) -> None:
-    data = tmp_path / "data"
-    with started(*command("--port", 0, "--data-dir", data)) as (first, port):
-        second = run("--port", 0, "--data-dir", data)
-        assert second.returncode == 3
-        assert f"already runs on {data} (process on 127.0.0.1:{port})" in second.stderr
-        assert first.poll() is None
-        ends_in_order(first, data, signal.SIGINT)
-
-
-def test_a_folder_that_cannot_be_written_exits_2(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    ended = run("--port", 0, "--data-dir", tmp_path / "file")
-    assert ended.returncode == 2
-    assert "give another --data-dir" in ended.stderr
 
 
 def test_a_full_disk_ends_it_with_exit_code_3_and_says_so(tmp_path: Path) -> None:
@@ -171,14 +145,6 @@ def test_a_full_disk_ends_it_with_exit_code_3_and_says_so(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "arguments", [("--port", "65536"), ("--port", "-1"), ("--port", "x"), ("--heap-mb", "12"), ("--heap-mb", "")]
 )
-def test_arguments_that_mean_nothing_exit_2(arguments: tuple[str, str]) -> None:
-    ended = run(*arguments)
-    assert ended.returncode == 2
-    assert arguments[0] in ended.stderr
-
-
-def test_no_home_for_the_jars_exits_2_and_names_a_way_out(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    ended = run("--port", 0, "--data-dir", tmp_path / "data", M2_REPO=str(tmp_path / "file" / "repository"))
-    assert ended.returncode == 2
-    assert "M2_REPO" in ended.stderr
+def test_arguments_that_mean_nothing_exit_2(arguments: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["broker", *arguments]) == 2
+    assert arguments[0] in capsys.readouterr().err

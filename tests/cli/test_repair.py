@@ -13,14 +13,13 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import MemberToRemove
 
-from crawler_plugin.wire.errors import CheckFailed, Refused, UsageError
+from crawler_plugin.wire.errors import Refused, UsageError
 from crawler_plugin.wire.messages import text_headers
-from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, INDEX, PAGES
+from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, PAGES
 from tests.cluster.cluster import NO_DICTIONARY, Cluster
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
-from tests.waiting import wait_for
 from worker.cli import repair as command
 
 pytestmark = pytest.mark.cluster
@@ -58,73 +57,6 @@ def let_sessions_end(cluster: Cluster) -> None:
             admin.remove_group_members(group, [MemberToRemove(member_id=member) for member in gone])
     finally:
         admin.close()
-
-
-@pytest.mark.long
-def test_a_gap_is_listed_accepted_and_left_behind(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    never_flushed = ("index.flush_seconds=80000", "index.flush_entries=1000000", "kafka.session_timeout_seconds=300")
-    pages = list(islice(invented(seed=1), 240))
-    cluster.start_worker()
-    cluster.publish(pages[:80])
-    cluster.wait_until_committed()
-    assert cluster.stop() == [0]
-    assert repair(cluster) == 0
-    assert "nothing to repair" in capsys.readouterr().out
-    first_lost = read(cluster.bootstrap, cluster.prefix + FINGERPRINTS)[-1].offset + 1
-
-    killed = cluster.start_worker(*never_flushed)
-    cluster.publish(pages[80:160])
-    cluster.wait_until_committed()
-    killed.kill()
-    committed = traces(cluster.bootstrap, cluster.prefix)
-    let_logs_pass(cluster)
-
-    with pytest.raises(Refused, match="stop all of them"):
-        repair(cluster, "--accept-gap")
-    let_sessions_end(cluster)
-
-    refused = cluster.start_worker()
-    assert refused.process.wait(timeout=120) == 4
-    assert "repair --accept-gap" in refused.said()
-    cluster.workers.remove(refused)
-
-    before = read(cluster.bootstrap, cluster.prefix + INDEX), cluster.consumed()
-    capsys.readouterr()
-    with pytest.raises(CheckFailed, match="repair --accept-gap"):
-        repair(cluster)
-    listed = capsys.readouterr().out
-    last = committed.log[-1][0]
-    assert f"batches {first_lost} to {last}" in listed
-    assert f"shard 1: survivors of batches {first_lost} to {last}" in listed
-    assert (read(cluster.bootstrap, cluster.prefix + INDEX), cluster.consumed()) == before
-
-    def accepted() -> bool:
-        try:
-            return repair(cluster, "--accept-gap") == 0
-        except Refused as error:
-            assert "are running" in str(error)
-            return False
-
-    wait_for(accepted, "the refused worker to leave its groups")
-    assert "go on behind the gap" in capsys.readouterr().out
-    assert repair(cluster) == 0
-    assert "nothing to repair" in capsys.readouterr().out
-
-    cluster.start_worker()
-    cluster.publish(pages)
-    cluster.wait_until_committed()
-    after = traces(cluster.bootstrap, cluster.prefix)
-    times = Counter(record.source for record in after.verdicts) + Counter(after.dead)
-    assert times.keys() == after.pages
-    assert set(times.values()) == {1}
-    # What stands in blocks is still compared with; what was decided after them is not. A page without a fingerprint is
-    # left out: two texts of one URL could then not be told apart here.
-    unique = [record for record in committed.verdicts if record.verdict == "unique" and record.fingerprint]
-    kept = {(record.url, record.fingerprint) for record in unique if record.order[0] < first_lost}
-    lost = {(record.url, record.fingerprint) for record in unique if record.order[0] >= first_lost}
-    again = {(r.url, r.fingerprint): r.verdict for r in after.verdicts if r not in committed.verdicts}
-    assert {again[page] for page in kept} <= {"refetch", "duplicate"}
-    assert "unique" in {again[page] for page in lost}
 
 
 def test_a_page_that_nobody_has_claimed_is_passed_over(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

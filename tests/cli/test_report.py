@@ -11,6 +11,7 @@ from tests.results.groups.scanned import crawled, written
 from tests.results.report.reports import Parsed
 from worker.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("read_here")
 SETTINGS = [
     word for name in ("features.units=characters", "index.memory_mb=0", "page.processes=1") for word in ("--set", name)
 ]

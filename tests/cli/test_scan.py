@@ -7,7 +7,6 @@ import json
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +22,7 @@ from worker.results.rows import read_line
 from worker.scan.judging import Done
 from worker.stopping import AskedToStop
 
+pytestmark = pytest.mark.usefixtures("read_here")
 PAGES = some_pages(5, 30)
 PLAIN = ("--set", "features.units=characters", "--set", "page.processes=1", "--set", "index.memory_mb=9")
 
@@ -246,15 +246,6 @@ def test_without_the_extra_the_command_that_installs_it_is_named(
 )
 def test_how_far_it_is_stands_in_a_line(done: Done, seconds: float, size: int | None, told: str) -> None:
     assert _how_far(done, Done(), seconds, size) == told
-
-
-def test_the_summary_is_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    archive = write_warc(PAGES, tmp_path / "a.warc.gz")
-    assert main(["scan", str(archive), "--out", str(tmp_path / "out"), "--no-report", *PLAIN]) == 0
-    found: dict[str, Any] = json.loads((tmp_path / "out" / "summary.json").read_text())
-    printed = capsys.readouterr().out.split()
-    for kind, count in found["verdicts"].items():
-        assert printed[printed.index(kind) - 2] == str(count)
 
 
 def test_pages_that_stay_and_cannot_be_written_are_no_success(

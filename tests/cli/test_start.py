@@ -73,11 +73,3 @@ def test_without_the_crc32c_wheel_it_ends_with_2_and_says_what_to_install(tmp_pa
     assert ended.stderr.startswith("worker: error: the crc32c wheel is missing")
     assert "pip install 'kafka-python[crc32c]'" in ended.stderr
     assert ended.stdout == ""
-
-
-@pytest.mark.parametrize("override", ["near.k=9", "kafka.patience_seconds=0", "commit.pages=0"])
-def test_a_setting_that_is_not_allowed_ends_it_with_2(override: str) -> None:
-    ended = worker("--set", override)
-    assert ended.returncode == 2
-    assert override.partition("=")[0] in ended.stderr
-    assert "Traceback" not in ended.stderr

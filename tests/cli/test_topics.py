@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +10,6 @@ import pytest
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from crawler_plugin.wire.topics import topic_specs
-from worker.broker.ports import free_port
 from worker.cli import topics
 from worker.config import KafkaSettings, Settings, TopicSettings
 from worker.stream.kafka.connection import client_options
@@ -117,25 +114,3 @@ def test_a_log_of_two_partitions_has_no_setting_that_would_make_it_right(
 def test_check_does_not_alter(run: Run) -> None:
     with pytest.raises(UsageError, match="topics create --alter-config"):
         run("check", "--alter-config")
-
-
-def test_as_a_process_it_takes_settings_and_gives_exit_codes(broker: str, topic_prefix: str) -> None:
-    def process(action: str, servers: str) -> subprocess.CompletedProcess[str]:
-        settings = [f"--set=kafka.bootstrap_servers={servers}", f"--set=topics.prefix={topic_prefix}"]
-        return subprocess.run(
-            [sys.executable, "-m", "worker", "topics", action, *settings],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    checked = process("check", broker)
-    assert checked.returncode == 1
-    assert "python -m worker topics create" in checked.stderr
-    assert process("create", broker).returncode == 0
-    assert process("check", broker).returncode == 0
-    away = process("check", f"127.0.0.1:{free_port()}")
-    assert away.returncode == 3
-    assert "kafka.bootstrap_servers" in away.stderr
-    assert away.stdout == ""

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, errors
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS, group_names
@@ -33,7 +34,9 @@ ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION
 """What a broker says of a partition shortly after it was made, or after a start."""
 NO_DICTIONARY = "features.units=characters"
 """Processes that read pages start in half the time with it, since they load no words of Chinese."""
+SMALL = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
 PROGRAM = (sys.executable, "-m", "worker")
+STARTED = "worker is running"
 OUTPUTS = (VERDICTS, DEDUPLICATED, DEAD_LETTERS)
 """What workers write in transactions."""
 
@@ -91,6 +94,13 @@ class WorkerProcess:
     def said(self) -> str:
         """All that it printed."""
         return self.log.read_text(errors="replace")
+
+
+def running(worker: WorkerProcess) -> WorkerProcess:
+    """Wait until it says that it runs."""
+    wait_for(lambda: STARTED in worker.said() or not worker.alive, "a worker to run")
+    assert worker.alive, worker.said()[-3000:]
+    return worker
 
 
 @dataclass
@@ -221,3 +231,10 @@ def asking(cluster: Cluster) -> Iterator[Any]:
         yield admin
     finally:
         admin.close()
+
+
+def alter(cluster: Cluster, topic: str, **config: str) -> None:
+    """Give a topic another configuration than the settings say; ``_`` stands for a dot in its names."""
+    named = {name.replace("_", "."): value for name, value in config.items()}
+    with asking(cluster) as admin:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, cluster.prefix + topic, named)])

@@ -11,17 +11,13 @@ from typing import Any, Final
 
 import pytest
 from confluent_kafka import Message, Producer
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.structs import OffsetAndMetadata
-from msgspec import structs
+from kafka import KafkaProducer
 
-from crawler_plugin.wire.messages import Block, Claim, PageMeta, encode, text_headers
+from crawler_plugin.wire.messages import Claim, PageMeta, text_headers
 from crawler_plugin.wire.outcomes import Verdict
-from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
+from tests.cluster.cluster import SMALL, Cluster, WorkerProcess, alter, running
 from tests.cluster.outside import read, traces
-from tests.columns import answer_of, batch_of
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
 from worker.broker.ports import free_port
@@ -29,17 +25,8 @@ from worker.broker.server import LocalBroker
 
 pytestmark = pytest.mark.cluster
 
-SMALL: Final = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
 HTML: Final = "text/html; charset=utf-8"
-STARTED: Final = "worker is running"
 Page = tuple[PageMeta, bytes]
-
-
-@pytest.fixture
-def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
-    """Two partitions and two shards, and no worker yet."""
-    with Cluster(broker, topic_prefix, tmp_path, SMALL) as made:
-        yield made
 
 
 def article(number: int, host: str = "good.example") -> Page:
@@ -58,12 +45,6 @@ def ended(worker: WorkerProcess, code: int, *patterns: str) -> None:
     assert error, said[-3000:]
     for pattern in patterns:
         assert re.search(pattern, error[0]), error[0]
-
-
-def running(worker: WorkerProcess) -> WorkerProcess:
-    wait_for(lambda: STARTED in worker.said() or not worker.alive, "a worker to run")
-    assert worker.alive, worker.said()[-3000:]
-    return worker
 
 
 # the broker
@@ -104,48 +85,18 @@ def test_a_broker_that_is_away_is_waited_for_and_one_that_is_lost_ends_the_worke
 # pages
 
 
-def test_a_page_of_the_year_9999_makes_nothing_be_forgotten(cluster: Cluster) -> None:
-    worker = cluster.start_worker("near.ttl_days=0.05")
-    for number, meta in enumerate([{}, {"fetched": 253_402_300_799_000}, {"fetched": 0}, {}]):
-        page, body = article(number % 3)
-        cluster.publish([(structs.replace(page, url=f"{page.url}/{number}", **meta), body)])
-        cluster.wait_until_committed()
-    verdicts = [Verdict.decode(record.value or b"") for record in read(cluster.bootstrap, cluster.prefix + VERDICTS)]
-    found = {record.url: record.duplicate_of for record in verdicts}
-    first = "http://good.example/0/0"
-    assert found == {
-        first: None,
-        "http://good.example/1/1": None,
-        "http://good.example/2/2": None,
-        "http://good.example/0/3": first,
-    }
-    assert worker.alive
-
-
 # the topics
-
-
-def alter(cluster: Cluster, topic: str, **config: str) -> None:
-    admin = KafkaAdminClient(**cluster.options)
-    try:
-        named = {name.replace("_", "."): value for name, value in config.items()}
-        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, cluster.prefix + topic, named)])
-    finally:
-        admin.close()
 
 
 def test_topics_that_are_missing_or_otherwise_than_agreed_end_the_worker(cluster: Cluster, broker: str) -> None:
     nowhere = cluster.start_worker(f"topics.prefix={cluster.prefix}nowhere.")
-    more = cluster.start_worker("topics.partitions=3")
-    ended(nowhere, 3, "nowhere.pages: missing", "python -m worker topics create")
-    ended(more, 4, "pages: partitions should be 3, is 2")
     alter(cluster, INDEX, cleanup_policy="delete")
-    policy = cluster.start_worker()
-    ended(policy, 4, "index: cleanup.policy should be compact, is delete", "--alter-config")
-    alter(cluster, INDEX, cleanup_policy="compact")
     alter(cluster, PAGES, message_timestamp_type="CreateTime")
-    stamps = cluster.start_worker()
-    ended(stamps, 4, "pages: message.timestamp.type should be LogAppendTime, is CreateTime", "--alter-config")
+    altered = cluster.start_worker()
+    ended(nowhere, 3, "nowhere.pages: missing", "python -m worker topics create")
+    policy = "index: cleanup.policy should be compact, is delete"
+    stamps = "pages: message.timestamp.type should be LogAppendTime, is CreateTime"
+    ended(altered, 4, policy, stamps, "--alter-config")
 
 
 # records
@@ -341,100 +292,7 @@ def test_pages_that_unpack_to_more_than_memory_cost_only_themselves(cluster: Clu
 
 
 SCHEME: Final = b"foreign!"
-TORN: Final = encode(batch_of([], SCHEME))[2:]
 CLAIM: Final = Claim(partition=0, offset=10**6, clock=0, url="http://foreign/", fingerprint=0)
-
-
-@pytest.mark.long
-def test_foreign_records_on_the_logs_and_the_index_are_passed_over_with_a_warning(
-    cluster: Cluster, foreign: Foreign
-) -> None:
-    def intrude() -> None:
-        for topic in (FINGERPRINTS, ANSWERS, INDEX):
-            foreign.send(topic, b"")
-            foreign.send(topic, b"foreign " * 100)
-            foreign.send(topic, TORN)
-            foreign.send(topic, b"x", headers=[(NotUtf8("name"), b"value")])
-            foreign.send(topic, None)
-        for topic in (FINGERPRINTS, ANSWERS):
-            foreign.send(topic, b"foreign", key=None)
-            in_transaction(cluster, topic, b"foreign")
-        foreign.send(FINGERPRINTS, encode(batch_of([CLAIM], SCHEME)))
-        foreign.send(ANSWERS, encode(answer_of(scheme=SCHEME)))
-
-    worker = running(cluster.start_worker())
-    cluster.publish(article(number) for number in range(10))
-    wait_for(cluster.committed, "the first pages to be committed")
-    intrude()
-    cluster.publish(article(number) for number in range(10, 20))
-    cluster.wait_until_committed()
-    assert worker.stop() == 0
-    said = worker.said()
-    for topic in (FINGERPRINTS, ANSWERS):
-        assert len(re.findall(rf"offset \d+ of {topic} is not ours and was passed over", said)) >= 6
-    assert "is void: a worker with other settings runs on these topics" in said
-
-    # A shard is rebuilt in spite of what stands between its blocks.
-    intrude()
-    worker = running(cluster.start_worker())
-    cluster.publish(article(number) for number in range(20))
-    cluster.wait_until_committed()
-    assert worker.stop() == 0
-    assert re.search(rf"offset \d+ of {INDEX} is not ours and was passed over", worker.said())
-    found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
-    assert sorted(record.verdict for record in found.values() if record) == ["refetch"] * 20 + ["unique"] * 20
-
-    # And with other settings a worker does not even begin.
-    ended(cluster.start_worker("near.k=2"), 4, r"near\.k is 2 here and 3 there", r"topics\.generation")
-    ended(
-        cluster.start_worker("segment.hmm=true", "features.weights=log-tf"),
-        4,
-        "hmm",
-        "weights is log-tf here and tf there",
-    )
-
-
-def in_transaction(cluster: Cluster, topic: str, value: bytes) -> None:
-    """With the marker at its end, an offset without a record."""
-    producer = Producer({"bootstrap.servers": cluster.bootstrap, "transactional.id": f"{cluster.prefix}{topic}"})
-    producer.init_transactions(30)
-    producer.begin_transaction()
-    producer.produce(cluster.prefix + topic, value=value, partition=0)
-    producer.commit_transaction(30)
-
-
-def test_a_block_of_another_scheme_on_the_index_is_refused(cluster: Cluster, foreign: Foreign) -> None:
-    columns: dict[str, Any] = dict.fromkeys(
-        ("batch", "place", "fingerprint", "bare", "text_hash", "tokens", "url_hash", "fetched"), b""
-    )
-    block = Block(
-        scheme=SCHEME,
-        writer=b"w",
-        shard=0,
-        after=-1,
-        to=0,
-        answers_offset=0,
-        watermark=0,
-        claimed_up_to=(),
-        floor=-1,
-        count=0,
-        clocks=(),
-        urls=(),
-        **columns,
-    )
-    foreign.send(INDEX, encode(block))
-    ended(cluster.start_worker(), 4, INDEX, SCHEME.hex(), r"topics\.generation")
-
-
-def test_offsets_that_another_program_committed_are_refused(cluster: Cluster) -> None:
-    consumer: Any = KafkaConsumer(
-        **cluster.options, group_id=f"{cluster.settings.kafka.group}-pages", enable_auto_commit=False
-    )
-    here = TopicPartition(cluster.prefix + PAGES, 0)
-    consumer.assign([here])
-    consumer.commit({here: OffsetAndMetadata(0, "theirs", -1)})
-    consumer.close()
-    ended(cluster.start_worker(), 4, "theirs", r"kafka\.group")
 
 
 # parsers

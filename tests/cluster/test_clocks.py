@@ -5,17 +5,14 @@ from __future__ import annotations
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 import pytest
-from kafka import KafkaAdminClient
-from kafka.admin import ConfigResource, ConfigResourceType
 
 from crawler_plugin.wire.topics import ALL, FINDINGS, FINGERPRINTS, INDEX, INDEX_STANDBY, JOBS
-from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.cluster import Cluster, WorkerProcess, alter, running
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
 from tests.cluster.shifted_clock import ShiftedClock
@@ -24,33 +21,10 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.cluster
 
-SMALL: Final = ("topics.partitions=2", "topics.shards=2")
-STARTED: Final = "worker is running"
 AHEAD: Final = 1.5 * 60 * 60
 BEHIND: Final = -30 * 24 * 60 * 60
 MINUTES: Final = 10 * 60 * 1000
 """More than a test takes, in milliseconds, and less than the clocks are wrong by."""
-
-
-@pytest.fixture
-def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
-    with Cluster(broker, topic_prefix, tmp_path, SMALL) as made:
-        yield made
-
-
-def alter(cluster: Cluster, topic: str, **config: str) -> None:
-    admin = KafkaAdminClient(**cluster.options)
-    try:
-        named = {name.replace("_", "."): value for name, value in config.items()}
-        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, cluster.prefix + topic, named)])
-    finally:
-        admin.close()
-
-
-def running(worker: WorkerProcess) -> WorkerProcess:
-    wait_for(lambda: STARTED in worker.said() or not worker.alive, "a worker to run")
-    assert worker.alive, worker.said()[-3000:]
-    return worker
 
 
 def readiness(worker: WorkerProcess) -> str:

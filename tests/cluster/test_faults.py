@@ -19,7 +19,7 @@ from kafka.structs import OffsetAndMetadata
 
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess, asking
+from tests.cluster.cluster import NO_DICTIONARY, Cluster, asking, running
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
 from tests.cluster.outside import committed_ends, last_ends, read, traces
 from tests.guarantees import Traces, check_guarantees
@@ -30,7 +30,6 @@ from worker.broker.server import LocalBroker
 pytestmark = pytest.mark.cluster
 
 PAGES_A_SECOND: Final = 60
-STARTED: Final = "worker is running"
 FOUND: Final = {"unique", "duplicate", "refetch", None}
 """What a crawl of made pages must bring to be worth a test; None are dead letters."""
 
@@ -54,13 +53,6 @@ def commit(cluster: Cluster, pages: int) -> None:
     """Wait until so many more pages are committed."""
     goal = sum(cluster.consumed().values()) + pages
     wait_for(lambda: sum(cluster.consumed().values()) >= goal, f"{goal} pages to be committed")
-
-
-def running(worker: WorkerProcess) -> WorkerProcess:
-    """Wait until it says that it runs."""
-    wait_for(lambda: STARTED in worker.said() or not worker.alive, "a worker to run")
-    assert worker.alive, worker.said()[-2000:]
-    return worker
 
 
 def check(cluster: Cluster, *, ttl: int | None = None) -> Traces:
@@ -105,16 +97,6 @@ def offsets_are_pending(cluster: Cluster) -> bool:
     finally:
         consumer.close(autocommit=False)
     return False
-
-
-def test_a_worker_that_is_killed_and_one_that_comes_in_its_place(cluster: Cluster) -> None:
-    first = cluster.start_worker()
-    with crawl(cluster):
-        commit(cluster, 60)
-        first.kill()
-        cluster.start_worker()
-        commit(cluster, 120)
-    check(cluster)
 
 
 def test_a_worker_that_is_paused_past_its_session_and_wakes_up(cluster: Cluster) -> None:
@@ -187,18 +169,6 @@ def test_shards_that_are_restored_while_their_topic_is_compacted(
         left = read(broker, cluster.prefix + INDEX)
         written = {record.partition: record.offset + 1 for record in left}
         assert len(left) < sum(written.values()), "nothing was compacted, so nothing was tried"
-
-
-def test_every_page_delivered_twice(cluster: Cluster) -> None:
-    cluster.start_worker()
-    pages = list(islice(invented(seed=1), 200))
-    cluster.publish(pages)
-    cluster.publish(pages)
-    found = check(cluster)
-    assert len(found.pages) == 400
-    times = Counter(record.url for record in found.verdicts)
-    once_more = {record.url for record in found.verdicts if record.verdict != "unique"}
-    assert once_more == times.keys(), "a page that came again was unique again"
 
 
 @pytest.mark.long

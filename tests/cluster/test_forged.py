@@ -7,23 +7,19 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Final
 
 import pytest
 from kafka import KafkaProducer
 
 from crawler_plugin.wire.messages import Batch, Claim, decode, encode
 from crawler_plugin.wire.topics import FINGERPRINTS, PAGES
-from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.cluster import SMALL, Cluster, WorkerProcess, running
 from tests.cluster.crawl import Page, invented
 from tests.cluster.outside import read, traces
-from tests.cluster.test_bad_input import running
 from tests.columns import batch_of
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.cluster
-
-SMALL: Final = ("topics.partitions=2", "topics.shards=2")
 
 
 def command(cluster: Cluster, *words: str) -> subprocess.CompletedProcess[str]:

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -18,7 +17,7 @@ from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import PAGES, VERDICTS
 from tests.cli.test_repair import let_logs_pass, let_sessions_end
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
+from tests.cluster.cluster import SMALL, Cluster, WorkerProcess
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read
 from tests.cluster.test_forged import forge
@@ -38,16 +37,9 @@ pytestmark = pytest.mark.cluster
 
 __all__ = ["guarded_broker"]
 
-SMALL: Final = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
 SHOWN: Final = "127.0.0.1:9464"
 BROKER: Final = catalogue()["kafka.bootstrap_servers"].environment
 Ended = subprocess.CompletedProcess[str]
-
-
-@pytest.fixture
-def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
-    with Cluster(broker, topic_prefix, tmp_path, SMALL) as made:
-        yield made
 
 
 class FiveCommands:

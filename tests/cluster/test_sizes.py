@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,9 +12,9 @@ from kafka import KafkaProducer
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, OUTPUT_MARGIN_BYTES, PAGES, VERDICTS
-from tests.cluster.cluster import Cluster
+from tests.cluster.cluster import SMALL, Cluster, alter, running
 from tests.cluster.outside import read, traces
-from tests.cluster.test_bad_input import HTML, SMALL, alter, article, dead_letters, ended, of, running
+from tests.cluster.test_bad_input import HTML, article, dead_letters, ended, of
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
 
@@ -23,13 +23,6 @@ pytestmark = pytest.mark.cluster
 MIB: Final = 1 << 20
 LARGE: Final = b"<p>" + b"word " * (7 * MIB // 5)
 """7 MiB that gzip makes small, so that the broker takes it with any headers."""
-
-
-@pytest.fixture
-def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
-    """Two partitions and two shards, and no worker yet."""
-    with Cluster(broker, topic_prefix, tmp_path, SMALL) as made:
-        yield made
 
 
 def squeeze(cluster: Cluster, body: bytes, headers: list[tuple[str, bytes | None]], partition: int) -> str:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.cluster import Cluster
 from tests.cluster.outside import traces
-from tests.cluster.test_worker import SMALL, articles
+from tests.cluster.test_worker import articles
 from tests.guarantees import check_guarantees
 
 pytestmark = pytest.mark.cluster
-
-
-@pytest.fixture
-def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
-    """Two partitions and two shards, and no worker yet."""
-    with Cluster(broker, topic_prefix, tmp_path, SMALL) as made:
-        yield made
 
 
 def restored(said: str) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ import pytest
 from kafka import KafkaAdminClient
 
 from crawler_plugin.wire.topics import PAGES, group_names
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
+from tests.cluster.cluster import NO_DICTIONARY, STARTED, Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import committed_ends, traces
 from tests.guarantees import check_guarantees
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.cluster
 PAGES_A_SECOND: Final = 60
 SESSION: Final = ("kafka.session_timeout_seconds=25",)
 """Long enough for what must happen before it is over."""
-STARTED: Final = "worker is running"
 
 
 class Crew:
@@ -117,22 +116,6 @@ def test_while_a_worker_is_paused_and_another_dies_pages_of_the_living_get_their
         crawler.stop()
     check(cluster)
     assert [crew.named[name].stop() for name in (names[0], names[2])] == [0, 0]
-
-
-@pytest.mark.long
-def test_both_holders_of_shards_that_die_at_once(crew: Crew) -> None:
-    cluster = crew.cluster
-    names = [crew.start() for _ in range(3)]
-    crew.wait()
-    with Crawler(cluster.options, cluster.prefix, invented(seed=2), a_second=PAGES_A_SECOND) as crawler:
-        crew.commit_beyond(set(range(cluster.settings.topics.partitions)))
-        for name in names[:2]:
-            crew.named[name].kill()
-        crew.start()
-        crew.start()
-        crew.commit_beyond(set(range(cluster.settings.topics.partitions)))
-        crawler.stop()
-    check(cluster)
 
 
 @pytest.mark.long

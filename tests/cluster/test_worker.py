@@ -12,9 +12,9 @@ from typing import Final
 import pytest
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.messages import PageMeta, text_headers
+from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.topics import DEDUPLICATED, VERDICTS
-from tests.cluster.cluster import Cluster, WorkerProcess
+from tests.cluster.cluster import SMALL, STARTED, Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
 from tests.waiting import wait_for
@@ -22,19 +22,10 @@ from worker.stream.kafka.output_reader import OutputReader
 
 pytestmark = pytest.mark.cluster
 
-SMALL: Final = ("topics.partitions=2", "topics.shards=2")
 HTML: Final = "text/html; charset=utf-8"
-STARTED: Final = "worker is running"
 CLAIMING: Final = r"pages partition (\d+): claiming"
 LOST: Final = r"pages partition (\d+): lost"
 Page = tuple[PageMeta, bytes]
-
-
-@pytest.fixture
-def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
-    """Two partitions and two shards, and no worker yet."""
-    with Cluster(broker, topic_prefix, tmp_path, SMALL) as made:
-        yield made
 
 
 def articles(first: int, count: int, words: int = 60) -> Iterator[Page]:
@@ -124,22 +115,6 @@ def owned(worker: WorkerProcess) -> set[int]:
     return mine
 
 
-def test_in_mode_drop_duplicates_are_left_out_and_nothing_else(cluster: Cluster) -> None:
-    cluster.start_worker("output.mode=drop")
-    cluster.publish(articles(0, 30))
-    cluster.publish(articles(0, 30))
-    cluster.wait_until_committed()
-    found = check_guarantees(traces(cluster.bootstrap, cluster.prefix, output="drop"))
-    verdicts = sorted(record.verdict for record in found.values() if record)
-    assert verdicts == ["duplicate"] * 20 + ["refetch"] * 20 + ["unique"] * 20
-    passed = [
-        text_headers(record.headers)["dedup-verdict"]
-        for record in read(cluster.bootstrap, cluster.prefix + DEDUPLICATED)
-    ]
-    assert sorted(passed) == ["refetch"] * 20 + ["unique"] * 20
-    assert cluster.stop() == [0]
-
-
 def test_in_mode_verdicts_no_page_is_copied_and_the_topic_for_copies_is_neither_made_nor_needed(
     broker: str, topic_prefix: str, tmp_path: Path
 ) -> None:
@@ -158,40 +133,3 @@ def test_in_mode_verdicts_no_page_is_copied_and_the_topic_for_copies_is_neither_
         copying = cluster.start_worker("output.mode=tag")
         assert copying.process.wait(timeout=60) == 3
         assert re.search(rf"{topic_prefix}deduplicated: missing\. .*topics create", copying.said())
-
-
-@pytest.mark.long
-def test_a_worker_with_a_name_comes_back_to_its_partitions_and_moves_nobody_elses(cluster: Cluster) -> None:
-    one = cluster.start_worker("kafka.instance_id=one", "kafka.session_timeout_seconds=20")
-    says(one, CLAIMING, times=2)
-    other = cluster.start_worker("kafka.instance_id=other", "kafka.session_timeout_seconds=20")
-    says(other, CLAIMING)
-    wait_for(lambda: len(owned(one)) == len(owned(other)) == 1, "each to own one partition")
-    before, mine = len(re.findall(LOST, one.said())), owned(other)
-
-    for kill in (False, True):
-        if kill:
-            other.kill()
-        else:
-            assert other.stop() == 0
-        other = cluster.start_worker("kafka.instance_id=other", "kafka.session_timeout_seconds=20")
-        says(other, CLAIMING)
-        assert owned(other) == mine
-        cluster.publish(articles(0, 20))
-        cluster.wait_until_committed()
-    assert len(re.findall(LOST, one.said())) == before, "the one that stayed noticed nothing"
-
-    # Under a name that is in use, the newcomer takes over and the old one ends with a message.
-    namesake = cluster.start_worker("kafka.instance_id=other", "kafka.session_timeout_seconds=20")
-    says(namesake, CLAIMING)
-    cluster.workers.remove(other)
-    for first in range(100, 1000, 50):
-        if not other.alive:
-            break
-        cluster.publish(articles(first, 50))
-        cluster.wait_until_committed()
-    wait_for(lambda: not other.alive, "the one that was replaced to end", 30)
-    assert other.process.returncode == 2, other.said()[-2000:]
-    assert re.search(r"worker: error: another worker has joined .* kafka\.instance_id", other.said())
-    check_guarantees(traces(cluster.bootstrap, cluster.prefix))
-    assert cluster.stop() == [0, 0]

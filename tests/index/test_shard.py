@@ -15,7 +15,6 @@ from tests.index.worlds import (
     TINY,
     answers_of,
     asking,
-    clustered,
     columns_of,
     earliest_by_definition,
     every_engine,
@@ -28,7 +27,7 @@ from tests.index.worlds import (
 from worker.index.engine import Engine, SketchRule, TableSizes
 from worker.index.entries import Entries, Survivor
 from worker.index.layout import Layout
-from worker.index.queries import Found, Queries
+from worker.index.queries import Queries
 from worker.index.shard import Shard
 
 every_layout = pytest.mark.parametrize("layout", Layout)
@@ -105,26 +104,6 @@ def test_how_far_two_sketches_agree_is_told_where_both_pages_have_one(engine: En
 
 
 @every_engine
-def test_bare_pages_are_near_by_equal_text_only(engine: Engine | None) -> None:
-    shard = Shard(engine=engine)
-    shard.store(
-        [
-            page(None, order=(1, 0), text_hash=7),
-            page(0, order=(1, 1), text_hash=8),
-            page(None, order=(2, 0), text_hash=7),
-            page(None, order=(2, 1), text_hash=7 | 1 << 40),
-        ]
-    )
-    asked = [page(None, text_hash=text) for text in (7, 8, 6, 7 | 1 << 40)] + [page(0, text_hash=7)]
-    found = shard.earliest_near(asking(asked))
-    assert found.batches.tolist() == [1, -1, -1, 2, 1]
-    assert found.places.tolist() == [0, -1, -1, 1, 1]
-    assert [found.distance_of(query) for query in found.hits()] == [None, None, 0]
-    assert [found.reason(query) for query in found.hits()] == ["exact-text", "exact-text", "hamming"]
-    assert shard.earliest_near(asking(asked), expired_up_to=1).batches.tolist() == [2, -1, -1, 2, -1]
-
-
-@every_engine
 def test_bare_pages_without_a_token_are_found_by_their_bytes(engine: Engine | None) -> None:
     shard = Shard(engine=engine)
     shard.store([page(None, order=(1, number), text_hash=7 + number)._replace(tokens=number) for number in (0, 1)])
@@ -135,34 +114,6 @@ def test_bare_pages_without_a_token_are_found_by_their_bytes(engine: Engine | No
         (1, "exact-text"),
         (2, "exact-text"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("fingerprint", "text_hash", "reason"),
-    [(5, 1, "exact-text"), (5, 2, "hamming"), (4, 1, "hamming"), (4, 2, "hamming")],
-)
-def test_equal_text_is_said_only_of_equal_fingerprints(fingerprint: int, text_hash: int, reason: str) -> None:
-    shard = Shard()
-    shard.store([page(5, text_hash=1)])
-    assert shard.earliest_near(asking([page(fingerprint, text_hash=text_hash)])).reason(0) == reason
-
-
-@every_engine
-def test_loading_at_once_and_storing_one_by_one_give_the_same_shard(engine: Engine | None) -> None:
-    chance = np.random.default_rng(3)
-    entries = columns_of(clustered(chance, 1500), a_batch=7)
-    asked = chance.permutation(entries.fingerprint)[:400]
-    loaded, stored = Shard(engine=engine), Shard(engine=engine)
-    loaded.load(entries)
-    for survivor in entries:
-        stored.store([survivor])
-    queries = Queries(asked, np.zeros(len(asked), np.bool_), asked)
-
-    def columns(found: Found) -> list[list[int]]:
-        return [found.batches.tolist(), found.places.tolist(), found.slots.tolist(), found.distances.tolist()]
-
-    assert columns(loaded.earliest_near(queries)) == columns(stored.earliest_near(queries))
-    assert list(loaded.entries()) == list(stored.entries()) == list(entries)
 
 
 @pytest.mark.parametrize(
@@ -190,16 +141,6 @@ def test_what_was_stored_once_cannot_come_again_after_it_expired() -> None:
         shard.store(survivors_of([1], 3))
     shard.store(survivors_of([1], 4))
     assert look_up(shard, [page(1)]) == [((4, 0), "https://example.org/4/0", 0, "exact-text")]
-
-
-def test_an_empty_shard_finds_nothing() -> None:
-    shard = Shard()
-    assert look_up(shard, [page(0), page(None)]) == [None, None]
-    assert len(shard.earliest_near(asking([]))) == 0
-    assert shard.expire(10) == 0
-    assert len(shard.entries()) == 0
-    shard.store([])
-    assert len(shard) == 0
 
 
 def test_entries_handed_out_do_not_change_when_the_shard_does() -> None:

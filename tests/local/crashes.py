@@ -21,7 +21,9 @@ from tests.local.crawled import crawl, network
 from worker.config import Settings
 from worker.local import Deduplicator, FetchedPage
 
-SETTINGS: Final = Settings.model_validate({"features": {"units": "characters"}, "index": {"memory_mb": 0}})
+SETTINGS: Final = Settings.model_validate(
+    {"features": {"units": "characters"}, "page": {"processes": 1}, "index": {"memory_mb": 0}}
+)
 BEFORE: Final = 66
 """Pages in the state that is rewritten, one a block."""
 JUDGED: Final = 5

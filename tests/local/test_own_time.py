@@ -9,22 +9,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from tests.local.crawled import BEGUN, HOUR, about, crawl
 from worker.config import Settings
 from worker.local import Deduplicator, FetchedPage, Verdict
 
+pytestmark = pytest.mark.usefixtures("read_here")
 TEXT: Final = "Saucers glide over the old harbour at night, says the master, and nobody knows where they land then"
 YEAR_9999: Final = 253_402_300_799_000
 PAGES: Final = [replace(page, fetched=BEGUN + number * HOUR) for number, (page, _) in enumerate(crawl(2, 120))]
 
 
 def settings(**near: Any) -> Settings:
-    plain = {"features": {"units": "characters"}, "page": {"processes": 2}, "index": {"memory_mb": 0}}
+    plain = {"features": {"units": "characters"}, "page": {"processes": 1}, "index": {"memory_mb": 0}}
     return Settings.model_validate(plain | {"near": near})
 
 
 def verdicts(state: Path, clock: Callable[[], float], pages: list[FetchedPage]) -> list[Verdict]:
-    """Half of the pages are read by processes, and half of them after the state was opened again."""
+    """Half of the pages are read together, and half of them after the state was opened again."""
     with Deduplicator(state, settings(ttl_days=1), clock=clock) as local:
         found = [verdict for _, verdict in local.judge_all(pages[:60])]
     with Deduplicator(state, settings(ttl_days=1), clock=clock) as local:
@@ -40,13 +43,6 @@ def test_no_verdict_on_pages_with_fetch_times_depends_on_the_machine_s_clock(tmp
     with Deduplicator(config=settings()) as for_ever:
         kept = sum(for_ever.judge(page.url, page.body, text=page.text).verdict == "unique" for page in pages)
     assert sum(verdict.verdict == "unique" for verdict in seen) > kept > 10
-
-
-def test_a_page_of_the_year_9999_makes_nothing_be_forgotten() -> None:
-    with Deduplicator(config=settings(ttl_days=30)) as local:
-        assert local.judge("http://a.example/", text=TEXT, fetched=BEGUN).verdict == "unique"
-        assert local.judge("http://b.example/", text="another text altogether", fetched=YEAR_9999).verdict == "unique"
-        assert local.judge("http://c.example/", text=TEXT, fetched=BEGUN).verdict == "duplicate"
 
 
 def test_a_page_without_a_fetch_time_is_dated_by_the_clock_that_was_given() -> None:

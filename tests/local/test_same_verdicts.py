@@ -40,6 +40,9 @@ class Outcome(NamedTuple):
     fingerprint: str | None
 
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
+
 class Workers(Stage):
     """One worker over the logs, one partition of pages, one shard; it reads real pages."""
 

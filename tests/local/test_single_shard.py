@@ -92,18 +92,6 @@ def test_the_sealed_blocks_hold_all_pages_and_go_on_from_each_other() -> None:
     assert judged(again, B, claim("d", 0b1111110)) == ["duplicate", "duplicate"]
 
 
-@pytest.mark.parametrize("restored", [False, True])
-def test_a_page_expires_by_the_pages_that_came_after_it(restored: bool) -> None:
-    rules = replace(POLICY, ttl=10)
-    shard = single(rules)
-    between = [claim("b", 0b11111, clock) for clock in range(101, 112)]
-    assert judged(shard, claim("a", 0, 100), *between) == ["unique", "unique", *["refetch"] * 10]
-    if restored:
-        shard.seal()
-        shard = single(rules, list(shard.sealed))
-    assert judged(shard, claim("c", 0, 111), claim("d", 0b11111, 111)) == ["unique", "duplicate"]
-
-
 def test_a_page_of_the_far_future_moves_the_log_s_time_by_a_tenth_of_the_ttl() -> None:
     shard = single(replace(POLICY, ttl=10))
     pages = [claim("a", 0, 100), claim("b", 0b11111, 1 << 50), claim("c", 0, 100), claim("d", 0b11111, 1 << 50)]

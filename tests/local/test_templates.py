@@ -179,12 +179,6 @@ def alone() -> list[tuple[str, str | None]]:
     return [(verdict.verdict, verdict.duplicate_of) for verdict in verdicts]
 
 
-def test_of_a_network_s_shops_at_most_three_pages_each_are_lost(alone: list[tuple[str, str | None]]) -> None:
-    assert len(PAGES) == 300
-    for site in range(2):
-        assert sum(kind == "unique" for kind, _ in alone[site::2]) >= 147
-
-
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_verdicts_are_the_same_for_any_number_of_processes(alone: list[tuple[str, str | None]], processes: int) -> None:
     with Deduplicator(config=settings_of(page={"processes": processes})) as local:

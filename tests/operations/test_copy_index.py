@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from crawler_plugin.wire.errors import Refused
-from crawler_plugin.wire.messages import VERSIONS, Answer, Batch, Claim
+from crawler_plugin.wire.messages import VERSIONS, Answer, Batch
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX, PAGES, VERDICTS
 from tests.operations.generations import Beside, different, every_page, written
@@ -19,8 +19,7 @@ from tests.operations.test_repair import repair
 from tests.simulation.checks import check_rebuilt, everything
 from tests.simulation.place import BrokeOff, TwinPlace
 from tests.simulation.schedule import Share
-from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, LOSE_BLOCKS, Page, batch
-from tests.stream.script import write as append
+from tests.stream.script import ANSWER, CLAIM, COMMIT, FLUSH, LOSE_BLOCKS, Page
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import DOUBTED, TEMPLATE, ScopedNear
 from worker.index.blocks import cover, pack_orders
@@ -28,9 +27,7 @@ from worker.index.entries import Survivor
 from worker.operations import copy_index
 from worker.operations.copy_index import Copied, copy, drained, refuse_used
 from worker.operations.inspect import read_shard
-from worker.stream.barrier import Barred
 from worker.stream.policy import Note
-from worker.stream.preflight import check_scheme
 from worker.verdict.decide import home_shard
 
 A, B, C, D, E, F = different(*"abcdef")
@@ -158,23 +155,6 @@ def test_what_an_earlier_program_left_is_copied_once_it_stands_in_blocks(monkeyp
     assert [line.split()[1] for line in new.verdicts()] == ["duplicate", "duplicate", "unique"]
 
 
-def test_pages_are_judged_on_as_they_would_have_been() -> None:
-    plain, old = Beside(""), Beside("")
-    for stage in (plain, old):
-        stage.play(A, again(A), B, COMMIT, C, COMMIT, FLUSH)
-    old.away()
-    new = another(old, shards=3)
-    go(old, new)
-    script = (again(C), D, again(B), COMMIT, again(D), E, COMMIT)
-    plain.play(*script)
-    new.back(*script)
-    assert new.verdicts() == plain.verdicts()[4:]
-    assert written(old, new) == every_page(old)
-    new.play(FLUSH).away()
-    new.back(again(E), COMMIT)
-    assert new.verdicts()[-1] == "http://e.example/again duplicate http://e.example/"
-
-
 def test_a_forgotten_url_is_compared_with_no_more() -> None:
     old = Beside("").play(A, B, COMMIT, FLUSH).away()
     new = another(old)
@@ -182,16 +162,6 @@ def test_a_forgotten_url_is_compared_with_no_more() -> None:
     assert result.forgotten == {A.url}
     new.back(again(A), again(B), COMMIT)
     assert new.verdicts() == ["http://a.example/again unique", "http://b.example/again duplicate http://b.example/"]
-
-
-def test_the_old_workers_refuse_afterwards_and_the_new_ones_are_whole() -> None:
-    old = Beside("").play(A, COMMIT, FLUSH).away()
-    new = another(old)
-    go(old, new)
-    with pytest.raises(Refused, match="given to topics\\.generation='b'"):
-        old.back(COMMIT)
-    new.back()
-    check_scheme(new.worker.log, new.policy)
 
 
 def test_blocks_that_a_copied_index_has_lost_are_listed_by_a_repair_and_left_behind() -> None:
@@ -231,37 +201,6 @@ def test_a_generation_that_only_counted_goes_on_counting() -> None:
 
 class Enough(Exception):
     """The copy ends here."""
-
-
-@pytest.mark.parametrize("writes", range(7))
-def test_a_copy_that_broke_off_is_refused_by_workers_and_by_another_copy(
-    monkeypatch: pytest.MonkeyPatch, writes: int
-) -> None:
-    old = Beside("").play(*different(*"abcdefgh"), COMMIT, FLUSH).away()
-    new = another(old, flush_entries=1, shards=2)
-    honest = copy_index._writes
-
-    def torn(*arguments: Any) -> Any:
-        for number, write in enumerate(honest(*arguments)):
-            if number == writes + 1:
-                raise Enough
-            yield write
-
-    with monkeypatch.context() as patch:
-        patch.setattr(copy_index, "_writes", torn)
-        with pytest.raises(Enough):
-            go(old, new)
-    with pytest.raises(Refused, match="topics delete"):
-        go(old, new)
-    new.back()
-    with pytest.raises(Refused, match="a copy broke off"):
-        check_scheme(new.worker.log, new.policy)
-    new.away()
-    new.world.committed.clear()
-    with pytest.raises(Refused):
-        new.back(Page("http://x.example/", 1), COMMIT)
-    old.back(COMMIT)
-    assert written(old) == every_page(old), "the old generation goes on as if nothing had been"
 
 
 def test_workers_that_ran_before_a_copy_that_broke_off_judge_nothing_by_the_half_of_it() -> None:
@@ -367,24 +306,6 @@ def test_what_expires_does_so_an_hour_late_at_most() -> None:
     late = [again(B)._replace(fetched=31 * HOUR), again(C)._replace(fetched=31 * HOUR)]
     new.back(late[0], COMMIT, late[1], COMMIT)
     assert [line.split()[1] for line in new.verdicts()] == ["duplicate", "duplicate"]
-
-
-def test_behind_a_forged_claim_the_copied_index_goes_on_with_every_page_once() -> None:
-    old = Beside("", partitions=1).play(A, COMMIT, B)
-    old.claim()
-    place = append(old.world, batch(Claim(partition=0, offset=2**62, clock=0, url="http://forged/"), writer=b"forger"))
-    old.play(C)
-    with pytest.raises(Barred, match=f"record {place} of fingerprints"):
-        old.play(COMMIT)
-    old.worker.commit()
-    old.world.settle_down()
-    old.play(FLUSH).away()
-    new = another(old, shards=3)
-    assert go(old, new).entries == 2
-    new.take_over()
-    new.play(again(A), again(C), COMMIT)
-    assert written(old, new) == every_page(old)
-    assert [line.split()[1] for line in (*old.verdicts(), *new.verdicts())] == ["unique"] * 3 + ["duplicate"] * 2
 
 
 def test_suspects_are_copied_with_their_new_orders() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import count
 from typing import Final, Self
@@ -10,18 +9,14 @@ from typing import Final, Self
 import pytest
 
 from crawler_plugin.wire.errors import Refused, Unavailable
-from crawler_plugin.wire.messages import Headers
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
-from tests.simulation.memory_log import MemoryLog, World
+from tests.simulation.memory_log import World
 from tests.simulation.place import TwinPlace
-from tests.stream.script import ANSWER, COMMIT, FLUSH, LOSE_BLOCKS, Page, Stage, claim, policy
-from worker.index.blocks import cover
-from worker.operations.inspect import read_shard
+from tests.stream.script import ANSWER, COMMIT, FLUSH, LOSE_BLOCKS, Page, Stage, policy
 from worker.operations.repair import Plan, Survey, carry_out, plan, refuse_superseded, survey
 from worker.stream.log import Committed
 from worker.stream.policy import Note
 from worker.stream.worker import Worker
-from worker.verdict.decide import home_shard
 
 LOGS: Final = (FINGERPRINTS, ANSWERS)
 
@@ -103,45 +98,11 @@ def test_nor_one_whose_last_answers_were_given_twice() -> None:
     assert stage.back(A2)[-1] == "http://a2.example/ duplicate http://a.example/"
 
 
-def test_without_a_block_in_the_logs_all_shards_go_on_alike_at_their_end() -> None:
-    stage = Away().play(A, COMMIT, FLUSH, B, COMMIT, C, ANSWER).away().forget()
-    with pytest.raises(Refused, match="repair --accept-gap"):
-        stage.back()
-    stage.away()
-    planned = repair(stage)
-    assert planned.annulled == range(1, 3)
-    assert [bridge.holes for bridge in planned.bridges] == [((0, 2),), ((0, 2),)]
-    assert [block.claimed_up_to for bridge in planned.bridges for block in bridge.blocks] == [((0, 1),), ((0, 1),)]
-    assert [(move.committed.offset, list(move.skipped)) for move in planned.moves] == [(2, [])]
-    # a is in a block, b was committed and is lost, c was claimed and not committed: its turn comes again.
-    assert stage.back(A2, B2, C2)[2:] == [
-        "http://c.example/ unique",
-        "http://a2.example/ duplicate http://a.example/",
-        "http://b2.example/ unique",
-        "http://c2.example/ duplicate http://c.example/",
-    ]
-
-
 def test_pages_that_a_block_knows_as_claimed_and_nobody_has_committed_are_left_out_and_listed() -> None:
     stage = Away().play(A, COMMIT, B, C, ANSWER, FLUSH, D, ANSWER).away().forget()
     planned = repair(stage)
     assert [list(move.skipped) for move in planned.moves] == [[1, 2]]
     assert stage.back(E) == ["http://a.example/ unique", "http://d.example/ unique", "http://e.example/ unique"]
-
-
-def test_a_shard_whose_blocks_were_lost_goes_on_at_the_oldest_state_that_another_one_tells() -> None:
-    stage = Away().play(A, COMMIT, FLUSH, B, COMMIT, FLUSH, C, COMMIT, FLUSH, D, COMMIT).away()
-    stage.world.topics[INDEX, 0].records.clear()
-    stage.forget(2, 3)
-    planned = repair(stage)
-    assert [(bridge.shard, bridge.holes) for bridge in planned.bridges] == [(0, ((-1, 1),))]
-    assert not planned.moves
-    verdicts = stage.back(*(Page(f"{page.url}copy", page.fingerprint) for page in (A, B, C, D)))
-    kept = [line.split()[1] for line in verdicts[4:]]
-    assert kept[2:] == ["duplicate", "duplicate"], "c and d were replayed from the logs"
-    in_lost_shard = [home_shard(claim(0, page.bits), 2) == 0 for page in (A, B)]
-    assert kept[:2] == ["unique" if lost else "duplicate" for lost in in_lost_shard]
-    assert set(in_lost_shard) == {True, False}
 
 
 def test_intact_blocks_above_a_lost_one_are_kept() -> None:
@@ -186,19 +147,6 @@ def test_pages_that_passed_their_retention_unread_are_left_out_and_listed() -> N
     assert [(move.committed.offset, list(move.skipped)) for move in planned.moves] == [(3, [1, 2])]
     assert planned.bridges == ()
     assert stage.back() == ["http://a.example/ unique", "http://d.example/ unique"]
-
-
-@pytest.mark.parametrize("worker_came", [False, True])
-def test_consumed_offsets_that_the_broker_forgot_are_found_again_in_the_outputs(worker_came: bool) -> None:
-    stage = Away().play(A, B, COMMIT, FLUSH, C, ANSWER).away()
-    stage.world.committed.clear()
-    if worker_came:
-        with pytest.raises(Refused, match="was claimed before"):
-            stage.back()
-        stage.away()
-    planned = repair(stage)
-    assert [move.committed.offset for move in planned.moves] == [2]
-    assert stage.back(D) == [f"http://{name}.example/ unique" for name in "abcd"]
 
 
 def test_a_crawl_that_has_not_begun_needs_no_repair() -> None:
@@ -270,26 +218,3 @@ def test_blocks_of_other_settings_are_not_repaired() -> None:
     stage = Away().play(A, COMMIT, FLUSH).away()
     with pytest.raises(Refused, match="other settings"):
         survey(TwinPlace(stage.world), policy(scheme=b"another1"), range(1))
-
-
-def end_of_cover(world: World, shard: int) -> tuple[object, ...]:
-    """Where the blocks of a shard end, without what is its own."""
-    block = cover(read_shard(MemoryLog(world, "look"), shard).blocks).last
-    assert block is not None
-    return block.to, block.answers_offset, block.watermark, block.claimed_up_to
-
-
-def test_a_repair_that_ends_halfway_is_made_whole_by_another() -> None:
-    stage = Away().play(A, COMMIT, FLUSH, B, COMMIT, C, ANSWER).away().forget()
-    _, planned = look(stage)
-
-    class Dies(TwinPlace):
-        def write(self, records: Iterable[tuple[str, int, bytes, bytes, Headers]]) -> None:
-            super().write(list(records)[:1])
-            raise Unavailable("in the middle")
-
-    with pytest.raises(Unavailable):
-        carry_out(Dies(stage.world), planned, stage.policy, lambda: b"first")
-    assert [bridge.shard for bridge in repair(stage).bridges] == [1]
-    assert end_of_cover(stage.world, 0) == end_of_cover(stage.world, 1)
-    assert stage.back(C2)[2:] == ["http://c.example/ unique", "http://c2.example/ duplicate http://c.example/"]

@@ -13,7 +13,7 @@ from crawler_plugin.wire.topics import DEAD_LETTERS, FINGERPRINTS
 from tests.operations.test_repair import Away, pages
 from tests.simulation.checks import everything
 from tests.simulation.place import TwinPlace, committed
-from tests.stream.script import ANSWER, COMMIT, CRASH, batch, claim, write
+from tests.stream.script import COMMIT, batch, claim, write
 from worker.operations.skip import Spot, skip
 from worker.stream.log import Record
 
@@ -107,16 +107,6 @@ def test_a_page_that_was_skipped_is_not_even_read() -> None:
     stage.play(COMMIT)
     assert started == [2]
     assert [source for source, *_ in stage.dead()] == ["0:1"]
-
-
-def test_who_comes_after_a_crash_commits_it_too() -> None:
-    stage = Killed()
-    stage.deadly = frozenset([(0, 1)])
-    stage.play(A, COMMIT, B, C).dies().skip(1)
-    stage.take_over()
-    stage.play(ANSWER, CRASH, COMMIT)
-    assert [source for source, *_ in stage.dead()] == ["0:1"]
-    assert committed(stage.world) == {(0, offset): 1 for offset in range(3)}
 
 
 def test_only_the_next_page_that_nobody_has_claimed_can_be_skipped() -> None:

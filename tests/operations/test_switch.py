@@ -8,7 +8,7 @@ import pytest
 
 from crawler_plugin.wire.errors import Refused
 from tests.operations.generations import Beside, different, every_page, written
-from tests.stream.script import ANSWER, CLAIM, COMMIT, CRASH, FLUSH, REBALANCE, REDELIVER, UNACKNOWLEDGED, Page
+from tests.stream.script import COMMIT, Page
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.operations.switch import plan_switch, switch
@@ -41,49 +41,6 @@ def test_a_generation_that_counts_judges_by_its_own_rule_and_passes_no_page_on()
     assert [line.split()[1] for line in new.verdicts()] == ["unique", "duplicate"]
     assert written(new) == {}
     assert written(old) == every_page(old)
-
-
-@pytest.mark.parametrize("mishap", [(), (CRASH,), (REBALANCE,), (REDELIVER,), (UNACKNOWLEDGED,)], ids=str)
-def test_over_both_each_page_is_written_once(mishap: tuple[Any, ...]) -> None:
-    old, new = pair(commit_pages=2)
-    old.play(A, B, COMMIT)
-    new.play(COMMIT)
-    old.play(A2, DEAD, C, D, COMMIT, FLUSH).away()
-    new.away()
-    new.publish(E)
-    assert go(old, new) == [6]
-    new.back(*mishap, COMMIT, F, *mishap, COMMIT, output="tag")
-    assert written(old, new) == every_page(old)
-    assert [line.split()[1] for line in new.verdicts()].count("duplicate") == 1
-    assert new.world.committed[0].metadata.count(" ") == 2, "the border is forgotten behind it"
-
-
-@pytest.mark.parametrize("halfway", [CLAIM, ANSWER])
-def test_what_the_old_one_had_claimed_and_not_committed_is_written_by_the_new_one(halfway: Any) -> None:
-    old, new = pair()
-    old.play(A, COMMIT, B, DEAD, halfway).away()
-    new.away()
-    assert go(old, new) == [1]
-    new.back(COMMIT, output="drop")
-    assert written(old, new) == every_page(old)
-
-
-def test_a_switch_that_broke_off_is_made_whole_by_another_and_nobody_writes_meanwhile() -> None:
-    old, new = pair()
-    old.play(A, B, COMMIT).away()
-    new.away()
-    passings = plan_switch(old.generation, new.generation, [0])
-    old.generation.groups.commit({0: passings[0].old})
-    for stage in (old, new):
-        with pytest.raises(Refused):
-            stage.back(COMMIT, output="tag")
-        stage.away()
-    assert go(old, new) == [2]
-    before = dict(old.world.committed), dict(new.world.committed)
-    assert go(old, new) == [2], "run again, it changes nothing"
-    assert before == (old.world.committed, new.world.committed)
-    new.back(C, COMMIT, output="tag")
-    assert written(old, new) == every_page(old)
 
 
 def test_the_old_one_may_count_on_and_take_the_outputs_back() -> None:

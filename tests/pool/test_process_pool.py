@@ -25,16 +25,6 @@ from worker.pool.process_pool import LARGE_PAGES_AHEAD, PAGES_AHEAD, SMALL_BYTES
 from worker.pool.stopwatch import PIPES, START
 
 
-def test_each_page_gets_its_result(shared_pool: Pool) -> None:
-    bodies = [b"length " + b"x" * (n * 37 % 5000) for n in range(2000)]
-    assert run(shared_pool, bodies) == [n * 37 % 5000 for n in range(2000)]
-
-
-def test_the_metadata_arrives_as_it_was(shared_pool: Pool) -> None:
-    meta = PageMeta(url="https://网页.example/", fetched=2**53, form="text", spider="s")
-    assert run(shared_pool, [b"meta"], meta) == [meta]
-
-
 def test_bodies_and_results_larger_than_any_pipe_pass(shared_pool: Pool) -> None:
     orders = [b"length " + b"x" * (8 * MIB), b"large 3000000", b"length " + b"y" * (5 * MIB), b"large 0"]
     assert run(shared_pool, orders) == [8 * MIB, b"x" * 3000000, 5 * MIB, b""]
@@ -123,20 +113,6 @@ def test_a_child_is_given_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "NUMBA_CACHE_DIR" in names
     assert not [name for name in names if name.startswith(("DEDUP", "AWS", "DATABASE"))]
     assert not [name for name in opened if "socket" in name]
-
-
-def test_many_bad_pages_at_once_cost_themselves_only(impatient_pool: Pool) -> None:
-    bodies = [b"die", b"loop", b"length x", b"eat 200000000", b"raise", b"segfault", b"length xy", b"loop"]
-    assert reasons(run(impatient_pool, bodies)) == [
-        "parser-crashed",
-        "parser-timeout",
-        1,
-        "parser-memory",
-        "parser-raised",
-        "parser-crashed",
-        2,
-        "parser-timeout",
-    ]
 
 
 def test_a_child_killed_from_outside_costs_no_page(shared_pool: Pool) -> None:

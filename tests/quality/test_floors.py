@@ -38,8 +38,13 @@ def hold(name: str, measured: dict[Name, Figures]) -> None:
     assert not missed, "\n".join([*missed, MOVE])
 
 
-def test_the_project_s_own_pages_are_judged_as_well_as_ever() -> None:
-    hold(OWN, floors.measure_own())
+@pytest.fixture(scope="module")
+def own() -> dict[Name, Figures]:
+    return floors.measure_own()
+
+
+def test_the_project_s_own_pages_are_judged_as_well_as_ever(own: dict[Name, Figures]) -> None:
+    hold(OWN, own)
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.data(name)) for name in LABELLED])
@@ -50,12 +55,11 @@ def test_the_labelled_pages_are_judged_as_well_as_ever(name: str, labelled_sets:
     hold(name, floors.measure(name, folder))
 
 
-def test_what_has_a_floor_is_what_an_evaluation_says(tmp_path: Path) -> None:
+def test_what_has_a_floor_is_what_an_evaluation_says(own: dict[Name, Figures], tmp_path: Path) -> None:
     own_pages.write(tmp_path)
     settings = Settings()
     methods = [method(predicate, settings) for predicate in floors.PREDICATES]
     labelled = read_labelled(tmp_path, tmp_path, "html")
-    measured = floors.measure(OWN, tmp_path)
     for result in evaluate(labelled, recipe(settings), methods, parsers(settings, 1)).results:
         for group in result.counts:
             if group[0] not in (*floors.DIMENSIONS, "overall") or group[1] == "edited":
@@ -64,7 +68,7 @@ def test_what_has_a_floor_is_what_an_evaluation_says(tmp_path: Path) -> None:
             near, other = recall(result.counts, group), false_positives(result.counts, group)
             expected = {"found": near.hits, "of": near.of} if near.of else {}
             expected |= {"false": other.hits, "others": other.of} if other.of else {}
-            assert measured[OWN, "html", shown, result.method.name] == expected
+            assert own[OWN, "html", shown, result.method.name] == expected
 
 
 def test_each_set_has_floors_by_predicate_field_class_and_language() -> None:

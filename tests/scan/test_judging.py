@@ -18,6 +18,7 @@ from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.judging import Done, Judging
 
+pytestmark = pytest.mark.usefixtures("read_here")
 PAGES = some_pages(3, 20)
 PLAN = ScanPlan(archives=[], against=0, fields={}, base=None, base_digest="", keeps=False, clock=0.0)
 

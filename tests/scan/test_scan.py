@@ -36,6 +36,7 @@ from worker.scan.judging import Done
 from worker.scan.scan import Task, begun, scan
 from worker.scan.summary import OF_TIME
 
+pytestmark = pytest.mark.usefixtures("read_here")
 PAGES: Final = some_pages(11, 120)
 
 
@@ -46,6 +47,16 @@ def settings(processes: int = 1) -> Settings:
 
 class Killed(Exception):
     """The process ends here."""
+
+
+def killed_at(page: int) -> Callable[[Done], None]:
+    """Ends a scan once it has told of so many pages."""
+
+    def told(done: Done) -> None:
+        if done.pages == page:
+            raise Killed
+
+    return told
 
 
 def task(folder: Path, *new: Path, old: tuple[Path, ...] = (), **more: Any) -> Task:
@@ -135,19 +146,15 @@ def test_the_summary_adds_up(whole: Path) -> None:
     assert found["seconds"] > 0 < found["pages_per_second"]
 
 
-@pytest.mark.parametrize("at", [1, 40, 80, 81, 119])
+@pytest.mark.parametrize("at", [1, 40, 80, 81])
 def test_killed_at_any_page_and_resumed_it_leaves_the_same_files(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path, archives: tuple[Path, Path], at: int
 ) -> None:
     monkeypatch.setattr(judging, "CHECKPOINT_SECONDS", 0.0)
 
-    def die(done: Done) -> None:
-        if done.pages == at:
-            raise Killed
-
     out = tmp_path / "out"
     with pytest.raises(Killed):
-        run(task(out, *archives, write=True), tell=die)
+        run(task(out, *archives, write=True), tell=killed_at(at))
     assert run(task(out, *archives, write=True), resume=True, processes=1 + (at == 40)) is not None
     assert files(out) == files(whole)
 
@@ -170,14 +177,9 @@ def test_what_titles_told_is_known_wherever_a_scan_was_interrupted(
     chosen: dict[str, Any] = {"base": state} if keeps else {"old": (first,)}
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert run(task(whole, second, **chosen)) is not None
-    for at in (1, 3, 7, 12, 20):
-
-        def die(done: Done, at: int = at) -> None:
-            if done.pages == at:
-                raise Killed
-
+    for at in (1, 7, 12):
         with pytest.raises(Killed):
-            run(task(out, second, **chosen), resume=True, tell=die, processes=1 + at % 3)
+            run(task(out, second, **chosen), resume=True, tell=killed_at(at), processes=1 + (at == 7))
     assert run(task(out, second, **chosen), resume=True) is not None
     assert files(out) == files(whole)
     assert sum(row.verdict == "unique" for row in rows(whole)) == len(pages) - 20
@@ -197,14 +199,10 @@ def test_odd_archives_are_gone_on_with_at_any_record(monkeypatch: pytest.MonkeyP
         wacz.writestr("archive/page.warc", "<p>an error page</p>")
     (inputs / "a.mhtml").write_text("MIME-Version: 1.0\nContent-Type: text/html\n\n<p>a page that was saved</p>")
 
-    def die(done: Done) -> None:
-        if done.pages == at:
-            raise Killed
-
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert run(task(whole, inputs, write=True)) is not None
     with pytest.raises(Killed):
-        run(task(out, inputs, write=True), tell=die)
+        run(task(out, inputs, write=True), tell=killed_at(at))
     assert run(task(out, inputs, write=True), resume=True) is not None
     assert files(out) == files(whole)
     expected = [one for one in odd_archives() if one.name in chosen]
@@ -214,7 +212,7 @@ def test_odd_archives_are_gone_on_with_at_any_record(monkeypatch: pytest.MonkeyP
     assert (whole / "unique" / "in" / "a.wacz" / "length-trillion.warc.gz").exists()
 
 
-@pytest.mark.parametrize("at", [1, 17, 40])
+@pytest.mark.parametrize("at", [1, 17])
 def test_odd_files_of_rows_are_gone_on_with_at_any_record(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: int
 ) -> None:
@@ -227,14 +225,10 @@ def test_odd_files_of_rows_are_gone_on_with_at_any_record(
         (inputs / one.name).write_bytes(one.content)
     (inputs / ".hidden").touch()
 
-    def die(done: Done) -> None:
-        if done.pages == at:
-            raise Killed
-
     whole, out = tmp_path / "whole", tmp_path / "out"
     found = run(task(whole, inputs, write=True))
     with pytest.raises(Killed):
-        run(task(out, inputs, write=True), tell=die)
+        run(task(out, inputs, write=True), tell=killed_at(at))
     assert run(task(out, inputs, write=True), resume=True) is not None
     assert files(out) == files(whole)
     assert found is not None and found["pages"] == len(rows(whole)) == sum(one.pages for one in odd)

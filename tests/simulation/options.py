@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-SCHEDULES: Final = 400
+SCHEDULES: Final = 300
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

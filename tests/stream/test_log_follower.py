@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any, Final
 
 import pytest
@@ -216,15 +215,6 @@ def test_answers_may_differ_in_url_or_distance_alone_since_the_survivor_is_the_s
     assert at.on() == [0]
 
 
-def test_shards_that_disagree_on_void_claims_stop_the_worker() -> None:
-    at = Following()
-    write(at.world, batch(claim(0)))
-    write(at.world, answer(0, 0, void=[0]))
-    write(at.world, answer(0, 1))
-    with pytest.raises(Refused, match="disagree on which claims of batch 0 are void"):
-        at.on()
-
-
 # what is passed over
 
 
@@ -256,22 +246,6 @@ def test_a_log_that_another_scheme_began_is_not_ours() -> None:
     write(at.world, batch(claim(0), scheme=b"another8"))
     with pytest.raises(Refused, match="written with other settings"):
         at.on()
-
-
-def test_a_batch_of_a_later_program_is_never_passed_over() -> None:
-    at = Following()
-    write(at.world, batch(claim(0)))
-    later = bytearray(encode(batch(claim(1))))
-    later[2] += 1
-    write(at.world, bytes(later), FINGERPRINTS)
-    write(at.world, batch(claim(2)))
-    for number, shard in product((0, 2), range(2)):
-        write(at.world, answer(number, shard))
-    assert at.on() == [0]
-    barrier = at.follower.barred
-    assert barrier is not None
-    assert at.follower.place.batch == barrier.offset == 1
-    assert "upgrade this worker" in str(barrier.refusal())
 
 
 def test_an_answer_of_a_later_program_is_never_passed_over() -> None:
@@ -322,17 +296,6 @@ def test_the_place_is_the_first_undecided_batch_and_the_answers_to_it() -> None:
     write(at.world, answer(0, 1))
     assert at.on() == [0]
     assert at.follower.place == ReplayPoint(1, 2)
-
-
-def test_an_answer_that_comes_after_a_batch_is_complete_does_not_move_its_replay_point() -> None:
-    at = Following()
-    write(at.world, batch(claim(0)))
-    write(at.world, answer(0, 0))
-    write(at.world, answer(0, 1))
-    write(at.world, answer(0, 1, writer=b"zombie"))
-    at.on()
-    assert at.told.decided[0].before == ReplayPoint(0, 0)
-    assert at.told.decided[0].after == ReplayPoint(1, 2)
 
 
 @given(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.messages import Claim, Hit, encode
@@ -13,12 +11,6 @@ from tests.stream.script import policy
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.stream.policy import CLAIM_BYTES, MAX_URL_BYTES, NOTHING, Note, ReplayPoint, within
-
-
-@given(st.integers(0, 2**62), st.integers(0, 2**62))
-def test_a_replay_point_comes_back_from_its_metadata(batch: int, answers_offset: int) -> None:
-    point = ReplayPoint(batch, answers_offset)
-    assert Note.from_metadata(point.to_metadata(), "here") == Note(point)
 
 
 def test_metadata_is_pinned_since_it_outlives_the_program() -> None:

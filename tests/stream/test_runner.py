@@ -85,11 +85,6 @@ def scripted() -> Scripted:
     return Scripted()
 
 
-def test_a_pass_makes_all_steps_once_in_their_order(scripted: Scripted) -> None:
-    scripted.runner().one_pass()
-    assert scripted.order() == STEPS
-
-
 def test_each_step_is_timed_under_its_name(scripted: Scripted) -> None:
     scripted.runner().one_pass()
     stages = [given["given"] for given in scripted.said("stage")]
@@ -293,12 +288,6 @@ def test_what_the_listener_raises_ends_nothing(scripted: Scripted) -> None:
 
 def fail() -> None:
     raise ZeroDivisionError
-
-
-def test_what_the_watch_finds_ends_the_worker(scripted: Scripted) -> None:
-    scripted.on["check"] = away
-    with pytest.raises(Unavailable):
-        scripted.runner().run()
 
 
 def away() -> None:

@@ -39,21 +39,6 @@ def test_the_standby_answers_what_was_left_unanswered_for_long_enough() -> None:
     pair.check()
 
 
-def test_whoever_was_killed_keeps_no_verdict_of_others_waiting() -> None:
-    pair = Pair()
-    pair.assign({0: OTHER}, PAGES)
-    pair.play(COMMIT)
-    pair.kill(ONE)
-    pair.play(A, CLAIM)
-    pair.wait(HEDGE)
-    pair.play(COMMIT, D, CLAIM)
-    pair.wait(HEDGE)
-    pair.play(COMMIT)
-    assert pair.verdicts() == ["http://a/ unique", "http://d/ duplicate http://a/"]
-    assert pair.answers() == [(0, OTHER), (1, OTHER)]
-    pair.check()
-
-
 def test_batches_that_have_gathered_do_not_wait_one_after_the_other() -> None:
     pair = Pair(partitions=2)
     pair.assign({0: ONE, 1: OTHER}, PAGES)
@@ -82,22 +67,6 @@ def test_an_answer_to_an_earlier_batch_is_a_sign_of_life() -> None:
     assert pair.other.answer() == 0, "the second batch has waited as long, but its holder works"
     pair.wait(HEDGE)
     assert pair.other.answer() == 1
-
-
-@pytest.mark.parametrize("hedge", [0.0, HEDGE, float("inf")])
-def test_verdicts_are_the_same_whenever_a_standby_answers(hedge: float) -> None:
-    pair = Pair(hedge=hedge).play(A, B, COMMIT, D, C, COMMIT)
-    pair.swap()
-    pair.play(A, FLUSH, D._replace(url="http://e/"), COMMIT)
-    assert pair.verdicts() == [
-        "http://a/ unique",
-        "http://b/ unique",
-        "http://d/ duplicate http://a/",
-        "http://c/ unique",
-        "http://a/ refetch http://a/",
-        "http://e/ duplicate http://a/",
-    ]
-    pair.check()
 
 
 # blocks
@@ -134,49 +103,6 @@ def test_who_becomes_active_reads_its_predecessors_last_block_before_it_writes()
     assert pair.blocks() == [(-1, 0, ONE)]
     pair.play(B, ANSWER, FLUSH)
     assert pair.blocks() == [(-1, 0, ONE), (0, 1, OTHER)]
-
-
-def test_what_filled_several_blocks_meanwhile_is_written_in_blocks_with_headers_of_their_own() -> None:
-    pair = Pair(flush_entries=1).play(A, ANSWER, B, ANSWER, C, ANSWER)
-    pair.kill(ONE)
-    pair.world.limbo.clear()
-    pair.give({Role.ACTIVE: OTHER})
-    pair.follow_index()
-    for _ in range(3):
-        pair.play(FLUSH)
-    assert pair.blocks() == [(-1, 0, OTHER), (0, 1, OTHER), (1, 2, OTHER)]
-
-
-def test_a_block_that_was_in_flight_when_its_writer_was_demoted_and_got_lost_is_written_by_whoever_is_active() -> None:
-    pair = Pair().play(A, ANSWER)
-    pair.follow_index()
-    pair.one.flush(seal=True)
-    pair.swap()
-    (send,) = pair.on_their_way(INDEX)
-    pair.world.land(send, lost=True)
-    pair.one.flush()
-    assert pair.on_their_way(INDEX) == []
-    pair.give({Role.ACTIVE: ONE, Role.STANDBY: OTHER})
-    pair.follow_index()
-    pair.play(FLUSH)
-    assert pair.blocks() == [(-1, 0, ONE)]
-    pair.world.land_late(send)
-    pair.follow_index()
-    pair.play(B, COMMIT, FLUSH)
-    assert pair.blocks() == [(-1, 0, ONE), (-1, 0, ONE), (0, 1, ONE)]
-    pair.check()
-
-
-def test_two_that_take_themselves_for_active_write_the_same_and_no_hole_is_left() -> None:
-    pair = Pair()
-    pair.assign({0: OTHER}, PAGES)
-    pair.play(A, ANSWER)
-    pair.deaf.add(ONE)
-    pair.swap()
-    pair.follow_index()
-    pair.play(FLUSH, B, ANSWER, FLUSH, COMMIT)
-    assert pair.blocks() == [(-1, 0, ONE), (-1, 0, OTHER), (0, 1, ONE), (0, 1, OTHER)]
-    pair.check()
 
 
 class OnMachines(Pair):

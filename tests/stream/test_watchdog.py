@@ -187,15 +187,3 @@ def test_a_reader_that_moves_on_slowly_is_no_reason_to_end() -> None:
 
 def test_an_idle_worker_at_the_end_of_its_logs_is_no_reason_to_end(watched: Watched) -> None:
     watched.at(*[float(second) for second in range(0, 1000, 10)])
-
-
-def test_patience_with_a_reader_is_counted_anew_when_it_has_moved() -> None:
-    stage = Stage().play(Page("http://a/"), COMMIT)
-    watched = Watched(stage)
-    for round_begins in (0.0, 1000.0):
-        watched.at(round_begins)
-        stage.play(Page(f"http://{round_begins}/"))
-        stage.gather()
-        stage.land(FINGERPRINTS)
-        watched.at(round_begins + 10, round_begins + PATIENCE)
-        stage.play(COMMIT)

@@ -11,9 +11,7 @@ from weakref import ref
 import pytest
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.messages import Batch, decode
-from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
-from tests.columns import claims_of
+from crawler_plugin.wire.topics import INDEX, PAGES
 from tests.simulation.memory_log import MemoryLog, in_memory
 from tests.stream.script import (
     ANSWER,
@@ -33,7 +31,7 @@ from tests.stream.script import (
 )
 from worker.stream.log import RECORD_BYTES
 from worker.stream.policy import OutputMode
-from worker.stream.states import PartitionState, ShardState
+from worker.stream.states import PartitionState
 
 A, B, C = Page("http://a/", 0b000), Page("http://b/", 0b001), Page("http://c/", 0b111)
 D = Page("http://d/", 0b111000)
@@ -117,64 +115,7 @@ def test_what_goes_out_may_change_from_one_start_to_the_next_and_each_page_has_i
     assert passed == [b"http://a/", b"http://a/", b"http://d/"]
 
 
-def test_drop_leaves_out_duplicates_and_still_says_their_verdict() -> None:
-    stage = Stage(output="drop").play(A, B, C, A_AGAIN, COMMIT, FLUSH)
-    assert stage.verdicts() == VERDICTS
-    passed = [record.key for record in stage.world.topics["deduplicated", 0].records]
-    assert passed == [b"http://a/", b"http://c/", b"http://a/"]
-    stage.check()
-
-
 # answers
-
-
-def test_a_shard_answers_only_the_first_undecided_batch() -> None:
-    stage = Stage().play(A, CLAIM)
-    stage.take_over()  # a second writer, so that a second batch can follow the first
-    stage.play(B, CLAIM)
-    assert stage.world.topics[FINGERPRINTS, 0].end == 2
-    for _ in range(3):
-        stage.worker.read()
-        stage.worker.answer()
-    assert len([send for send in stage.on_their_way(ANSWERS) if send.sender == "w2"]) == 2
-    stage.land(ANSWERS)
-    stage.worker.read()
-    stage.worker.decide()
-    stage.worker.answer()
-    assert len([send for send in stage.on_their_way(ANSWERS) if send.sender == "w2"]) == 2
-    stage.play(COMMIT).check()
-
-
-def test_an_answer_whose_send_failed_is_given_again() -> None:
-    stage = Stage(shards=1).play(A, CLAIM)
-    worker = stage.worker
-    worker.read()
-    assert worker.answer() == 1
-    assert worker.answer() == 0
-    stage.world.land(stage.on_their_way(ANSWERS)[0], lost=True)
-    assert worker.answer() == 1
-    assert worker.answer() == 0
-    stage.play(COMMIT).check()
-
-
-def test_a_shard_that_is_restored_answers_only_what_its_earlier_owner_left_unanswered() -> None:
-    stage = Stage(shards=1).play(A, ANSWER)
-    answers = stage.world.topics[ANSWERS, 0].end
-    stage.play(CRASH)
-    for _ in range(4):
-        for step in ("poll", "take_up", "read", "claim", "answer", "decide"):
-            getattr(stage.worker, step)()
-    assert not stage.on_their_way(ANSWERS)
-    stage.play(COMMIT)
-    assert stage.world.topics[ANSWERS, 0].end == answers
-    stage.play(B, COMMIT)
-    assert stage.world.topics[ANSWERS, 0].end == answers + 1
-
-
-def test_two_owners_of_a_shard_may_both_answer() -> None:
-    stage = Stage(shards=1).play(A, COMMIT, TAKE_OVER, B, COMMIT)
-    assert stage.world.topics[ANSWERS, 0].end == 3
-    stage.check()
 
 
 # followers
@@ -227,20 +168,6 @@ def test_a_follower_whose_roles_are_lost_is_closed() -> None:
 # what is lost
 
 
-def test_claims_of_a_lost_partition_are_dropped_and_the_others_sent_again() -> None:
-    stage = Stage(partitions=2).play(A._replace(partition=0), B._replace(partition=1))
-    worker = stage.worker
-    stage.gather()
-    assert sorted(claim.partition for claim in worker.claimer.claims) == [0, 1]
-    stage.assign({1: "w1"}, PAGES)
-    worker.poll()
-    assert [claim.partition for claim in worker.claimer.claims] == [1]
-    stage.world.land(stage.on_their_way(FINGERPRINTS)[0], lost=True)
-    worker.claim()
-    (send,) = stage.on_their_way(FINGERPRINTS)
-    assert [claim.url for claim in claims_of(decode(Batch, send.value))] == ["http://b/"]
-
-
 def test_a_worker_whose_only_claims_are_lost_is_free_to_claim_again() -> None:
     stage = Stage().play(A)
     worker = stage.worker
@@ -249,14 +176,6 @@ def test_a_worker_whose_only_claims_are_lost_is_free_to_claim_again() -> None:
     stage.assign({}, PAGES)
     worker.poll()
     assert worker.claimer.idle
-
-
-def test_pages_of_a_lost_partition_are_not_committed() -> None:
-    stage = Stage().play(A, ANSWER)
-    stage.assign({}, PAGES)
-    stage.worker.poll()
-    assert not stage.worker.commit()
-    assert stage.world.transactions == []
 
 
 def test_a_lost_shard_answers_no_more() -> None:
@@ -289,34 +208,6 @@ def test_full_hands_hold_every_partition_back_until_something_is_committed() -> 
     stage.play(COMMIT)
     assert in_memory(worker.log).pages().held == frozenset()
     assert stage.verdicts() == VERDICTS[:3]
-
-
-def test_at_most_one_batch_is_in_flight_and_the_next_one_gathers_meanwhile() -> None:
-    stage = Stage().play(A, CLAIM, B, C, CLAIM, CLAIM)
-    assert stage.world.topics[FINGERPRINTS, 0].end == 1
-    stage.play(COMMIT)
-    assert stage.world.topics[FINGERPRINTS, 0].end == 2
-
-
-def test_a_batch_is_cut_at_the_largest_size() -> None:
-    stage = Stage(claims_a_batch=2).play(A, B, C, A_AGAIN, Page("http://e/", 0b110000), COMMIT)
-    assert stage.world.topics[FINGERPRINTS, 0].end == 3
-    stage.check()
-
-
-def test_a_shard_begins_to_answer_when_it_has_read_what_earlier_owners_said() -> None:
-    stage = Stage(shards=1).play(A, COMMIT, CRASH)
-    worker = stage.worker
-    worker.poll()
-    worker.take_up()
-    worker.take_up()
-    states = [worker.shards[0].state]
-    worker.answer()
-    states.append(worker.shards[0].state)
-    worker.read()
-    worker.answer()
-    states.append(worker.shards[0].state)
-    assert states == [ShardState.REPLAYING, ShardState.REPLAYING, ShardState.ANSWERING]
 
 
 QUESTIONS_OF_A_START = 15

@@ -46,11 +46,6 @@ def test_a_url_that_was_never_seen_has_no_earlier_text() -> None:
     assert changes([claim("a", ONE)]) == [Change("none")]
 
 
-def test_nothing_is_said_where_nobody_looks() -> None:
-    (decision,) = decide(BATCH, Claims.of([claim("a", ONE)]), [answer_of()], NEAR)
-    assert decision.change is None
-
-
 def test_nothing_is_said_of_a_page_that_could_not_be_read() -> None:
     assert changes([claim("a", ONE, dead="parser-raised")], answer_of(seen=[Seen(0, (3, 1), 9, 40)])) == [None]
 
@@ -67,15 +62,6 @@ def test_without_sketches_it_is_not_known_how_much_is_new() -> None:
     ]
 
 
-def test_of_the_survivors_that_the_shards_name_the_latest_counts() -> None:
-    answers = [
-        answer_of(seen=[Seen(0, (3, 9), 100, 40)], shard=0),
-        answer_of(seen=[Seen(0, (4, 2), 100, SAME_TEXT)], shard=1),
-        answer_of(seen=[Seen(0, (4, 1), 100, 40)], shard=2),
-    ]
-    assert changes([claim("a", ONE)], *answers) == [Change("same", 0.0, (4, 2))]
-
-
 def test_a_survivor_of_this_batch_is_later_than_all_stored_ones() -> None:
     seen = answer_of(seen=[Seen(place, (3, 1), 100, SAME_TEXT) for place in (0, 1, 2)])
     assert changes([claim("a", ONE), claim("a", OTHER), claim("a", OTHER)], seen) == [
@@ -88,10 +74,6 @@ def test_a_survivor_of_this_batch_is_later_than_all_stored_ones() -> None:
 def test_a_copy_of_another_page_leaves_no_text_to_be_compared_with() -> None:
     # b's text is that of a, so b is no survivor, and the next fetch of b has nothing before it.
     assert changes([claim("a", ONE), claim("b", ONE), claim("b", OTHER)])[2] == Change("none")
-
-
-def test_the_same_url_in_another_scope_is_another_page() -> None:
-    assert changes([claim("a", ONE, scope=1), claim("a", ONE, scope=2)])[1] == Change("none")
 
 
 @pytest.mark.parametrize("new", [0, 10, 30, 60, 100])

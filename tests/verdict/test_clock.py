@@ -87,11 +87,6 @@ def claims(*clocks: int, dead: str | None = None) -> Claims:
     )
 
 
-def test_without_claims_the_watermark_stands_still() -> None:
-    assert watermark_after(NO_WATERMARK, claims()) == NO_WATERMARK
-    assert watermark_after(7, claims()) == 7
-
-
 def test_the_watermark_is_the_largest_clock_and_never_goes_back() -> None:
     assert watermark_after(NO_WATERMARK, claims(3, 9, 5)) == 9
     assert watermark_after(20, claims(3, 9)) == 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,6 +20,7 @@ from tests.verdict.definition import decisions_by_definition
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import SKETCH_BYTES
+from worker.verdict.change import Change
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision, decide, home_shard
 
@@ -66,22 +68,6 @@ def judged(claims: Sequence[Claim], *answers: Answer) -> list[str]:
     return said(decided(claims, *answers))
 
 
-def test_a_page_near_to_nothing_is_unique() -> None:
-    assert judged([claim("a", 0b0), claim("b", 0b111)]) == ["0 unique first", "1 unique first"]
-
-
-def test_a_page_of_too_few_features_is_unique_and_says_so() -> None:
-    assert judged([claim("a", None, text=1), claim("b", None, text=2)]) == [
-        "0 unique no-features",
-        "1 unique no-features",
-    ]
-
-
-def test_a_decision_has_the_order_of_its_claim() -> None:
-    decisions = decided([claim("a", 0b0), claim("b", 0b111)])
-    assert [decision.order for decision in decisions] == [(BATCH, 0), (BATCH, 1)]
-
-
 @pytest.mark.parametrize("swapped", [False, True])
 def test_of_the_survivors_that_the_shards_name_the_earliest_counts(swapped: bool) -> None:
     answers = [answer(hit(0, (3, 9), "late"), shard=0), answer(hit(0, (3, 2), "early"), shard=1)]
@@ -125,30 +111,6 @@ def test_a_duplicate_never_names_a_duplicate() -> None:
     ]
 
 
-def test_a_stored_survivor_is_earlier_than_any_of_this_batch() -> None:
-    claims = [claim("a", 0b00), claim("b", 0b01)]
-    assert judged(claims, answer(hit(1, (6, 5), "stored")))[1] == "1 duplicate hamming stored (6, 5)"
-
-
-def test_of_two_survivors_in_the_batch_the_first_is_named() -> None:
-    claims = [claim("a", 0b00), claim("b", 0b11), claim("c", 0b01)]
-    assert judged(claims)[2] == "2 duplicate hamming a (7, 0)"
-
-
-def test_the_same_url_makes_it_a_refetch() -> None:
-    assert judged([claim("a", 0b0)], answer(hit(0, (3, 2), "a"))) == ["0 refetch same-url a (3, 2)"]
-
-
-def test_a_refetch_inside_one_batch() -> None:
-    assert judged([claim("a", 0b0), claim("a", 0b1)]) == ["0 unique first", "1 refetch same-url a (7, 0)"]
-
-
-def test_a_refetch_keeps_the_distance_to_the_page_as_it_was() -> None:
-    (decision,) = decided([claim("a", 0b0)], answer(hit(0, (3, 2), "a", distance=1)))
-    assert decision.original is not None
-    assert decision.original.distance == 1
-
-
 def test_only_the_earliest_survivor_says_whether_it_is_a_refetch() -> None:
     other_first = answer(hit(0, (3, 2), "other"), shard=0), answer(hit(0, (4, 0), "a"), shard=1)
     assert judged([claim("a", 0b0)], *other_first) == ["0 duplicate hamming other (3, 2)"]
@@ -160,10 +122,6 @@ def test_a_refetch_is_no_survivor() -> None:
     # The new text of a is near to c, but the index keeps the old one.
     claims = [claim("a", 0b01), claim("c", 0b11)]
     assert judged(claims, answer(hit(0, (3, 2), "a"))) == ["0 refetch same-url a (3, 2)", "1 unique first"]
-
-
-def test_a_page_that_changed_its_text_altogether_survives_beside_its_earlier_self() -> None:
-    assert judged([claim("a", 0b0), claim("a", 0b111)]) == ["0 unique first", "1 unique first"]
 
 
 def test_pages_without_fingerprint_meet_by_their_text() -> None:
@@ -184,10 +142,6 @@ def test_a_void_claim_gets_no_decision_and_is_no_survivor() -> None:
 def test_a_dead_claim_keeps_its_reason_and_is_no_survivor() -> None:
     dead = claim("a", 0b0, dead="parser-timeout: after 5 s")
     assert judged([dead, claim("b", 0b0)]) == ["0 dead parser-timeout: after 5 s", "1 unique first"]
-
-
-def test_a_dead_claim_that_is_void_gets_no_decision_either() -> None:
-    assert judged([claim("a", None, dead="parser-raised")], answer(void=[0])) == []
 
 
 def test_shards_that_disagree_on_void_claims_stop_the_worker() -> None:
@@ -264,6 +218,54 @@ def test_survivors_are_dealt_to_the_shards_that_they_live_in() -> None:
     found = decide(BATCH, Claims.of(asked), [answer()], NEAR)
     dealt = {shard: found.survivors(shard, 3).tolist() for shard in range(3)}
     assert dealt == {shard: [n for n in range(20) if home_shard(asked[n], 3) == shard] for shard in range(3)}
+
+
+def test_copies_are_told_by_the_shard_of_their_survivor() -> None:
+    stored = [
+        answer(hit(0, (3, 2), "a"), hit(2, (3, 4), "c")),
+        answer(hit(1, (2, 9), "b"), hit(3, (4, 1), "d"), shard=1),
+    ]
+    asked = [claim(str(number), 0b111 << 3 * number) for number in range(5)] + [claim("copy", 0b111 << 12)]
+    found = decide(BATCH, Claims.of(asked), stored, NEAR)
+    here = [(5, (BATCH, 4), "4")]
+    by_home = [here if home_shard(asked[4], 2) == shard else [] for shard in range(2)]
+    assert list(found.copies(0, 2)) == [(0, (3, 2), "a"), (2, (3, 4), "c"), *by_home[0]]
+    assert list(found.copies(1, 2)) == [(1, (2, 9), "b"), (3, (4, 1), "d"), *by_home[1]]
+
+
+@pytest.mark.parametrize(
+    ("reason", "agreement", "told"),
+    [
+        ("hamming", None, None),
+        ("hamming", 0, 0.0),
+        ("sketch", 80, 0.5),
+        ("sketch", 128, 1.0),
+        ("exact-text", None, 1.0),
+        ("exact-bytes", 3, 1.0),
+    ],
+)
+def test_how_alike_two_pages_are_is_a_share_or_not_known(
+    reason: str, agreement: int | None, told: float | None
+) -> None:
+    original = msgspec.structs.replace(hit(0, (3, 2), "a", reason=reason), agreement=agreement)
+    assert Decision((BATCH, 0), claim("b", 0), "duplicate", reason, original).similarity == told
+    assert Decision((BATCH, 0), claim("b", 0), "unique", "first").similarity is None
+
+
+@pytest.mark.parametrize(("change", "told"), [(None, None), (Change("none"), None), (Change("changed", 1 / 3), 0.3333)])
+def test_how_much_is_new_is_told_to_four_places_where_it_is_known(change: Change | None, told: float | None) -> None:
+    assert Decision((BATCH, 0), claim("a", 0), "unique", "first", change=change).changed == told
+
+
+@pytest.mark.parametrize(
+    ("outcome", "original", "told"),
+    [("duplicate", True, True), ("duplicate", False, False), ("refetch", True, False), ("duplicate", None, False)],
+)
+def test_a_duplicate_of_a_suspect_is_suspect_and_nothing_else_is(
+    outcome: Any, original: bool | None, told: bool
+) -> None:
+    survivor = None if original is None else msgspec.structs.replace(hit(0, (3, 2), "a"), suspect=original)
+    assert Decision((BATCH, 0), claim("b", 0), outcome, "hamming", survivor).suspect is told
 
 
 SKETCHES = [b"", *(bytes([number]) * (SKETCH_BYTES - 1) + b"\x3f" for number in (1, 3, 0x55)), bytes(30) + b"\x02\x80"]

@@ -37,7 +37,7 @@ def test_nothing_but_content_says_where_a_page_lives() -> None:
     assert home_shard(one, 8) == home_shard(two, 8)
 
 
-@pytest.mark.parametrize("shards", [1, 2, 3, 7, 8, 64])
+@pytest.mark.parametrize("shards", [2, 7, 64])
 @pytest.mark.parametrize("kind", ["random", "counting", "high bits only"])
 def test_every_shard_gets_its_share(kind: str, shards: int) -> None:
     chance = random.Random(1)

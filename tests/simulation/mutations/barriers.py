@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from tests.simulation.mutations.mutation import Mutation, replaced
+from tests.simulation.mutations.mutation import Mutation, in_place_of, replaced
 from worker.operations import copy_index
 from worker.stream import barrier
 from worker.stream.log_follower import Follower
@@ -18,16 +18,12 @@ def claims_beyond_the_end_of_pages_are_decided(stack: ExitStack) -> None:
     stack.enter_context(replaced(barrier, "beyond", lambda *arguments: None))
 
 
-def what_follows_a_barrier_is_decided(stack: ExitStack) -> None:
+@in_place_of(Follower, "_take_batch")
+def what_follows_a_barrier_is_decided(honest: Any, self: Any, record: Any) -> None:
     """Only the record itself is left out, by those that find it impossible: who looks later may find it possible."""
-    honest = Follower._take_batch
-
-    def take_batch(self: Any, record: Any) -> None:
-        found, self.barrier = self.barrier, None
-        honest(self, record)
-        self.barrier = found
-
-    stack.enter_context(replaced(Follower, "_take_batch", take_batch))
+    found, self.barrier = self.barrier, None
+    honest(self, record)
+    self.barrier = found
 
 
 def place_behind_a_barrier(stack: ExitStack) -> None:
@@ -39,15 +35,12 @@ def place_behind_a_barrier(stack: ExitStack) -> None:
     stack.enter_context(replaced(Follower, "place", property(place)))
 
 
-def ends_as_soon_as_one_follower_is_at_a_barrier(stack: ExitStack) -> None:
+@in_place_of(Worker, "_end_at_a_barrier")
+def ends_as_soon_as_one_follower_is_at_a_barrier(_: Any, self: Any) -> None:
     """What the worker owns besides stands before it: nobody decides and commits that, however often workers start."""
-
-    def end_at_a_barrier(self: Any) -> None:
-        for follower in self.followers:
-            if follower.barred is not None:
-                raise follower.barred.refusal()
-
-    stack.enter_context(replaced(Worker, "_end_at_a_barrier", end_at_a_barrier))
+    for follower in self.followers:
+        if follower.barred is not None:
+            raise follower.barred.refusal()
 
 
 def copy_waits_for_what_is_never_decided(stack: ExitStack) -> None:

@@ -3,65 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
-from tests.simulation.mutations.mutation import Mutation, replaced
+from tests.simulation.mutations.mutation import Mutation, in_place_of
 from tests.simulation.plain_index import PlainFound, PlainIndex
 from worker.stream.shard.live import LiveShard
 from worker.verdict import change
 from worker.verdict.claims import Claims
 
 
-def earlier_texts_of_the_same_batch_forgotten(stack: ExitStack) -> None:
+@in_place_of(change, "_latest_here")
+def earlier_texts_of_the_same_batch_forgotten(_: Any, claims: Claims, unique: Any) -> Any:
     """Only what the index holds counts as a page's earlier text: one of the same batch is compared with none."""
-
-    def latest_here(claims: Claims, unique: Any) -> Any:
-        return np.full(len(claims), -1, np.int64)
-
-    stack.enter_context(replaced(change, "_latest_here", latest_here))
+    return np.full(len(claims), -1, np.int64)
 
 
-def every_fetch_for_the_latest_survivor(stack: ExitStack) -> None:
+@in_place_of(change, "_latest_here")
+def every_fetch_for_the_latest_survivor(honest: Any, claims: Claims, unique: Any) -> Any:
     """A page is compared with the last fetch of its URL in the batch, which may be a copy that is kept nowhere."""
-    honest = change._latest_here
-
-    def latest_here(claims: Claims, unique: Any) -> Any:
-        return honest(claims, np.ones_like(unique))
-
-    stack.enter_context(replaced(change, "_latest_here", latest_here))
+    return honest(claims, np.ones_like(unique))
 
 
-def earliest_text_for_latest(stack: ExitStack) -> None:
+@in_place_of(PlainIndex, "latest_of")
+def earliest_text_for_latest(
+    honest: Any, self: PlainIndex, url: Callable[[int], str], hashes: Any, queries: Any, expired_up_to: int = -1
+) -> PlainFound:
     """The first text of a URL instead of the last one: a page that came back to it is called the same."""
-
-    def latest_of(
-        self: PlainIndex, url: Callable[[int], str], hashes: Any, queries: Any, expired_up_to: int = -1
-    ) -> PlainFound:
-        survivors = self.survivors
-        try:
-            self.survivors = survivors[::-1]
-            found = honest(self, url, hashes, queries, expired_up_to)
-        finally:
-            self.survivors = survivors
-        last = len(survivors) - 1
-        by_query = {query: (last - slot, earlier, match) for query, (slot, earlier, match) in found.found.items()}
-        return PlainFound(by_query, len(queries))
-
-    honest = PlainIndex.latest_of
-    stack.enter_context(replaced(PlainIndex, "latest_of", latest_of))
+    survivors = self.survivors
+    try:
+        self.survivors = survivors[::-1]
+        found = honest(self, url, hashes, queries, expired_up_to)
+    finally:
+        self.survivors = survivors
+    last = len(survivors) - 1
+    by_query = {query: (last - slot, earlier, match) for query, (slot, earlier, match) in found.found.items()}
+    return PlainFound(by_query, len(queries))
 
 
-def expired_texts_told_of(stack: ExitStack) -> None:
+@in_place_of(LiveShard, "_seen")
+def expired_texts_told_of(honest: Any, self: LiveShard, pending: Any, asked: Any, expired: int) -> Any:
     """What has expired counts as a page's earlier text for as long as it lies in memory."""
-    honest = LiveShard._seen
-
-    def seen(self: LiveShard, pending: Any, asked: Any, expired: int) -> Any:
-        return honest(self, pending, asked, -1)
-
-    stack.enter_context(replaced(LiveShard, "_seen", seen))
+    return honest(self, pending, asked, -1)
 
 
 OF_CHANGES: tuple[Mutation, ...] = (

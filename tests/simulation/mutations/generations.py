@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS
-from tests.simulation.mutations.mutation import Mutation, replaced
+from tests.simulation.mutations.mutation import Mutation, in_place_of, replaced
 from worker.operations import copy_index, switch
 from worker.operations.repair import State
 from worker.stream.log import Committed
@@ -15,15 +15,11 @@ from worker.stream.partition.owned import OwnedPartition
 from worker.stream.policy import NOTHING, Note, ReplayPoint
 
 
-def copied_marker_with_its_first_clock(stack: ExitStack) -> None:
+@in_place_of(copy_index._Marker, "take")
+def copied_marker_with_its_first_clock(honest: Any, self: Any, survivor: Any, clock: int) -> None:
     """All of a marker expires with the first of it."""
-    honest = copy_index._Marker.take
-
-    def take(self: Any, survivor: Any, clock: int) -> None:
-        honest(self, survivor, clock)
-        self.last_clock = self.first_clock
-
-    stack.enter_context(replaced(copy_index._Marker, "take", take))
+    honest(self, survivor, clock)
+    self.last_clock = self.first_clock
 
 
 def _copied_state(stack: ExitStack, **changes: Any) -> None:
@@ -88,21 +84,18 @@ def copy_into_what_was_used(stack: ExitStack) -> None:
     stack.enter_context(replaced(copy_index, "copy", copy))
 
 
-def copy_does_not_tell_the_old_generation(stack: ExitStack) -> None:
+@in_place_of(copy_index, "copy")
+def copy_does_not_tell_the_old_generation(honest: Any, source: Any, *rest: Any) -> Any:
     """Its workers, started again, go on with the pages that the new one writes, too."""
-    honest = copy_index.copy
 
-    def copy(source: Any, *rest: Any) -> Any:
-        class Deaf:
-            def __getattr__(self, name: str) -> Any:
-                return getattr(source, name)
+    class Deaf:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(source, name)
 
-            def commit(self, offsets: Any) -> None:
-                return None
+        def commit(self, offsets: Any) -> None:
+            return None
 
-        return honest(Deaf(), *rest)
-
-    stack.enter_context(replaced(copy_index, "copy", copy))
+    return honest(Deaf(), *rest)
 
 
 def copy_keeps_the_old_replay_point(stack: ExitStack) -> None:
@@ -136,79 +129,56 @@ def copy_or_switch_beside_running_workers(stack: ExitStack) -> None:
     stack.enter_context(replaced(switch, "refuse_running", lambda generation: None))
 
 
-def switch_where_the_new_one_stands(stack: ExitStack) -> None:
+@in_place_of(switch, "_passing")
+def switch_where_the_new_one_stands(honest: Any, old: Any, new: Any, partition: int) -> Any:
     """The border is what the new generation has consumed: what the old one wrote behind it is written twice."""
-    honest = switch._passing
-
-    def passing(old: Any, new: Any, partition: int) -> Any:
-        found = honest(old, new, partition)
-        begun, note = switch.consumed(new, partition)
-        committed = Committed(begun.offset, Note(note.point, begun.offset).to_metadata())
-        return dataclasses.replace(found, border=begun.offset, behind=0, new=committed)
-
-    stack.enter_context(replaced(switch, "_passing", passing))
+    found = honest(old, new, partition)
+    begun, note = switch.consumed(new, partition)
+    committed = Committed(begun.offset, Note(note.point, begun.offset).to_metadata())
+    return dataclasses.replace(found, border=begun.offset, behind=0, new=committed)
 
 
-def switch_does_not_tell_the_old_generation(stack: ExitStack) -> None:
+@in_place_of(switch, "switch")
+def switch_does_not_tell_the_old_generation(_: Any, old: Any, new: Any, passings: Any) -> None:
     """Started again, its workers go on writing."""
-
-    def telling_the_new_one_alone(old: Any, new: Any, passings: Any) -> None:
-        new.groups.commit({passing.partition: passing.new for passing in passings})
-
-    stack.enter_context(replaced(switch, "switch", telling_the_new_one_alone))
+    new.groups.commit({passing.partition: passing.new for passing in passings})
 
 
-def switch_to_one_that_has_gone_too_far(stack: ExitStack) -> None:
+@in_place_of(switch, "_passing")
+def switch_to_one_that_has_gone_too_far(honest: Any, old: Any, new: Any, partition: int) -> Any:
     """What the new one has counted beyond the border is in no output."""
-    honest = switch._passing
-
-    def passing(old: Any, new: Any, partition: int) -> Any:
-        (ended, old_note), (begun, new_note) = (switch.consumed(each, partition) for each in (old, new))
-        if begun.offset <= ended.offset:
-            return honest(old, new, partition)
-        told = Committed(ended.offset, old_note._replace(successor=new.name).to_metadata())
-        given = Committed(begun.offset, Note(new_note.point, ended.offset).to_metadata())
-        return switch.Passing(partition, ended.offset, 0, told, given)
-
-    stack.enter_context(replaced(switch, "_passing", passing))
+    (ended, old_note), (begun, new_note) = (switch.consumed(each, partition) for each in (old, new))
+    if begun.offset <= ended.offset:
+        return honest(old, new, partition)
+    told = Committed(ended.offset, old_note._replace(successor=new.name).to_metadata())
+    given = Committed(begun.offset, Note(new_note.point, ended.offset).to_metadata())
+    return switch.Passing(partition, ended.offset, 0, told, given)
 
 
-def border_is_forgotten_at_the_first_commit(stack: ExitStack) -> None:
+@in_place_of(OwnedPartition, "commit_point")
+def border_is_forgotten_at_the_first_commit(honest: Any, self: OwnedPartition, count: int, place: Any) -> Any:
     """Taken up again below the border, the rest up to it is written a second time."""
-    honest = OwnedPartition.commit_point
-
-    def commit_point(self: OwnedPartition, count: int, place: Any) -> Committed:
-        committed = honest(self, count, place)
-        note = Note.from_metadata(committed.metadata, "mutation")
-        return committed._replace(metadata=note._replace(written_from=0).to_metadata())
-
-    stack.enter_context(replaced(OwnedPartition, "commit_point", commit_point))
+    committed = honest(self, count, place)
+    note = Note.from_metadata(committed.metadata, "mutation")
+    return committed._replace(metadata=note._replace(written_from=0).to_metadata())
 
 
-def page_at_the_border_is_counted(stack: ExitStack) -> None:
+@in_place_of(OwnedPartition, "locate")
+def page_at_the_border_is_counted(honest: Any, self: OwnedPartition, log: Any) -> Any:
     """The first page that only the new generation can write is not written."""
-    honest = OwnedPartition.locate
-
-    def locate(self: OwnedPartition, log: Any) -> Any:
-        point = honest(self, log)
-        if self.written_from not in (0, NOTHING):
-            self.written_from += 1
-        return point
-
-    stack.enter_context(replaced(OwnedPartition, "locate", locate))
+    point = honest(self, log)
+    if self.written_from not in (0, NOTHING):
+        self.written_from += 1
+    return point
 
 
-def border_is_not_read_again(stack: ExitStack) -> None:
+@in_place_of(OwnedPartition, "locate")
+def border_is_not_read_again(honest: Any, self: OwnedPartition, log: Any) -> Any:
     """Who takes a partition up below the border writes from where it takes it up."""
-    honest = OwnedPartition.locate
-
-    def locate(self: OwnedPartition, log: Any) -> Any:
-        point = honest(self, log)
-        if not self.counts:
-            self.written_from = 0
-        return point
-
-    stack.enter_context(replaced(OwnedPartition, "locate", locate))
+    point = honest(self, log)
+    if not self.counts:
+        self.written_from = 0
+    return point
 
 
 def workers_do_not_look_who_writes(stack: ExitStack) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 from typing import Any
 
 Mutation = Callable[[ExitStack], None]
@@ -22,3 +23,17 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
         yield
     finally:
         setattr(owner, name, before)
+
+
+def in_place_of(owner: Any, name: str) -> Callable[[Callable[..., Any]], Mutation]:
+    """The function below stands in the place of ``owner.name``, and is given that one before all other arguments."""
+
+    def of_rule(rule: Callable[..., Any]) -> Mutation:
+        @wraps(rule)
+        def mutation(stack: ExitStack) -> None:
+            honest = owner.__dict__[name]
+            stack.enter_context(replaced(owner, name, lambda *given, **named: rule(honest, *given, **named)))
+
+        return mutation
+
+    return of_rule

@@ -13,7 +13,7 @@ import numpy as np
 from crawler_plugin.wire.messages import Answer, decode, encode
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from tests.simulation.memory_log import MemoryPages
-from tests.simulation.mutations.mutation import Mutation, replaced
+from tests.simulation.mutations.mutation import Mutation, in_place_of, replaced
 from tests.simulation.plain_index import PlainFound, PlainIndex, records_of
 from worker.fingerprint.near import SimHashNear
 from worker.index import blocks as index_blocks
@@ -29,59 +29,46 @@ from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision
 
 
-def answers_before_earlier_batches_are_decided(stack: ExitStack) -> None:
+@in_place_of(OwnedShard, "answer")
+def answers_before_earlier_batches_are_decided(_: Any, self: OwnedShard, follower: Follower) -> None:
     """A shard answers whatever it has read: survivors of the batches between are missed."""
-
-    def answer(self: OwnedShard, follower: Follower) -> None:
-        if self.live is None or follower.answers_reader.position < self.answer_from:
-            return
-        asked = self.__dict__.setdefault("all_asked", set())
-        for pending in follower.pending:
-            if pending.offset not in asked and self.number not in follower.answers.get(pending.offset, {}):
-                asked.add(pending.offset)
-                self.log.append(ANSWERS, 0, None, encode(self.live.answer(pending)))
-
-    stack.enter_context(replaced(OwnedShard, "answer", answer))
+    if self.live is None or follower.answers_reader.position < self.answer_from:
+        return
+    asked = self.__dict__.setdefault("all_asked", set())
+    for pending in follower.pending:
+        if pending.offset not in asked and self.number not in follower.answers.get(pending.offset, {}):
+            asked.add(pending.offset)
+            self.log.append(ANSWERS, 0, None, encode(self.live.answer(pending)))
 
 
-def nearest_for_earliest(stack: ExitStack) -> None:
+@in_place_of(PlainIndex, "earliest_near")
+def nearest_for_earliest(_: Any, self: PlainIndex, queries: Any, expired_up_to: int = -1) -> PlainFound:
     """The nearest survivor instead of the earliest: a page names another one after a refetch, or after expiry."""
-
-    def earliest_near(self: PlainIndex, queries: Any, expired_up_to: int = -1) -> PlainFound:
-        found = {}
-        for number, query in enumerate(records_of(queries)):
-            near = [
-                (match.distance or 0, slot, survivor, match)
-                for slot, survivor in enumerate(self.survivors)
-                if survivor.order[0] > expired_up_to and (match := self.near(query, survivor))
-            ]
-            if near:
-                found[number] = min(near)[1:]
-        return PlainFound(found, len(queries))
-
-    stack.enter_context(replaced(PlainIndex, "earliest_near", earliest_near))
+    found = {}
+    for number, query in enumerate(records_of(queries)):
+        near = [
+            (match.distance or 0, slot, survivor, match)
+            for slot, survivor in enumerate(self.survivors)
+            if survivor.order[0] > expired_up_to and (match := self.near(query, survivor))
+        ]
+        if near:
+            found[number] = min(near)[1:]
+    return PlainFound(found, len(queries))
 
 
-def less_than_for_at_most(stack: ExitStack) -> None:
+@in_place_of(PlainIndex, "earliest_near")
+def less_than_for_at_most(honest: Any, self: PlainIndex, queries: Any, expired_up_to: int = -1) -> Any:
     """A shard that finds distances below k only: the pages at exactly k survive twice."""
-    honest = PlainIndex.earliest_near
-
-    def earliest_near(self: PlainIndex, queries: Any, expired_up_to: int = -1) -> PlainFound:
-        scoped: Any = self.near
-        narrow = PlainIndex(SimHashNear(scoped.near.k - 1))
-        narrow.survivors = self.survivors
-        return honest(narrow, queries, expired_up_to)
-
-    stack.enter_context(replaced(PlainIndex, "earliest_near", earliest_near))
+    scoped: Any = self.near
+    narrow = PlainIndex(SimHashNear(scoped.near.k - 1))
+    narrow.survivors = self.survivors
+    return honest(narrow, queries, expired_up_to)
 
 
-def redelivered_page_judged_anew(stack: ExitStack) -> None:
+@in_place_of(live, "void_claims")
+def redelivered_page_judged_anew(_: Any, partition: Any, offset: Any, claimed: Any) -> Any:
     """No claim is void: a page that a second owner claims again is judged, and committed, a second time."""
-
-    def void_claims(partition: Any, offset: Any, claimed: Any) -> Any:
-        return np.zeros(len(offset), np.bool_)
-
-    stack.enter_context(replaced(live, "void_claims", void_claims))
+    return np.zeros(len(offset), np.bool_)
 
 
 def identity_by_url_and_fetch_time(stack: ExitStack) -> None:
@@ -111,34 +98,27 @@ def identity_by_url_and_fetch_time(stack: ExitStack) -> None:
     stack.enter_context(replaced(LiveShard, "on_decided", decided_by_identity))
 
 
-def dead_letters_decided_outside_the_log(stack: ExitStack) -> None:
+@in_place_of(OwnedPartition, "ready_claims")
+def dead_letters_decided_outside_the_log(honest: Any, self: OwnedPartition, most: int) -> list[Any]:
     """A page that cannot be read is committed by its owner alone: an earlier owner may have claimed it alive."""
-    honest = OwnedPartition.ready_claims
-
-    def ready_claims(self: OwnedPartition, most: int) -> list[Any]:
-        alive = []
-        for claim in honest(self, most):
-            if claim.dead is None:
-                alive.append(claim)
-            else:
-                due = Due(Decision((0, 0), claim, "dead", claim.dead), self.committed_point)
-                self.decisions.append(due)
-                self.claimed_up_to = max(self.claimed_up_to, claim.offset)
-        return alive
-
-    stack.enter_context(replaced(OwnedPartition, "ready_claims", ready_claims))
+    alive = []
+    for claim in honest(self, most):
+        if claim.dead is None:
+            alive.append(claim)
+        else:
+            due = Due(Decision((0, 0), claim, "dead", claim.dead), self.committed_point)
+            self.decisions.append(due)
+            self.claimed_up_to = max(self.claimed_up_to, claim.offset)
+    return alive
 
 
-def claims_out_of_order(stack: ExitStack) -> None:
+@in_place_of(OwnedPartition, "ready_claims")
+def claims_out_of_order(_: Any, self: OwnedPartition, most: int) -> list[Any]:
     """Whatever is fingerprinted is claimed at once: a slower page before it finds itself void."""
-
-    def ready_claims(self: OwnedPartition, most: int) -> list[Any]:
-        ready = [self.claims.pop(offset) for offset in list(self.waiting) if offset in self.claims][:most]
-        taken = {claim.offset for claim in ready}
-        self.waiting = type(self.waiting)(offset for offset in self.waiting if offset not in taken)
-        return ready
-
-    stack.enter_context(replaced(OwnedPartition, "ready_claims", ready_claims))
+    ready = [self.claims.pop(offset) for offset in list(self.waiting) if offset in self.claims][:most]
+    taken = {claim.offset for claim in ready}
+    self.waiting = type(self.waiting)(offset for offset in self.waiting if offset not in taken)
+    return ready
 
 
 def highest_to_instead_of_the_cover(stack: ExitStack) -> None:
@@ -168,40 +148,29 @@ def highest_to_instead_of_the_cover(stack: ExitStack) -> None:
     stack.enter_context(replaced(restore, "cover", cover))
 
 
-def blocks_overwritten_under_one_key(stack: ExitStack) -> None:
+@in_place_of(block_writer.BlockWriter, "_send")
+def blocks_overwritten_under_one_key(_: Any, self: block_writer.BlockWriter, block: Any) -> None:
     """The key is where the block begins: a shorter block of a second owner removes a longer one."""
-
-    def send(self: block_writer.BlockWriter, block: Any) -> None:
-        key = block.after.to_bytes(8, "big", signed=True)
-        self.block_keys[key] = block.to
-        ticket = self.log.append(INDEX, self.shard.number, key, encode(block))
-        self.flight = block_writer.Flight(key, block, ticket)
-
-    stack.enter_context(replaced(block_writer.BlockWriter, "_send", send))
+    key = block.after.to_bytes(8, "big", signed=True)
+    self.block_keys[key] = block.to
+    ticket = self.log.append(INDEX, self.shard.number, key, encode(block))
+    self.flight = block_writer.Flight(key, block, ticket)
 
 
-def tombstone_before_its_floor_is_acknowledged(stack: ExitStack) -> None:
+@in_place_of(block_writer.BlockWriter, "_bury")
+def tombstone_before_its_floor_is_acknowledged(honest: Any, self: block_writer.BlockWriter) -> None:
     """Blocks are buried by the floor in memory: after a crash nothing on the topic says where the cover begins."""
-    honest = block_writer.BlockWriter._bury
-
-    def bury(self: block_writer.BlockWriter) -> None:
-        self.floor = max(self.floor, self.shard.standing.expired_up_to(self.shard.policy.ttl))
-        honest(self)
-
-    stack.enter_context(replaced(block_writer.BlockWriter, "_bury", bury))
+    self.floor = max(self.floor, self.shard.standing.expired_up_to(self.shard.policy.ttl))
+    honest(self)
 
 
-def tombstones_for_blocks_without_live_entries(stack: ExitStack) -> None:
+@in_place_of(block_writer.BlockWriter, "_acknowledge")
+def tombstones_for_blocks_without_live_entries(honest: Any, self: block_writer.BlockWriter) -> None:
     """A block without entries is buried although it lies above the floor: the cover has a hole there."""
-    honest = block_writer.BlockWriter._acknowledge
-
-    def acknowledge(self: block_writer.BlockWriter) -> None:
-        flight = self.flight
-        honest(self)
-        if flight is not None and flight.ticket.state is Sent.DONE and flight.block.count == 0:
-            self.burials[flight.key] = self.log.append(INDEX, self.shard.number, flight.key, None)
-
-    stack.enter_context(replaced(block_writer.BlockWriter, "_acknowledge", acknowledge))
+    flight = self.flight
+    honest(self)
+    if flight is not None and flight.ticket.state is Sent.DONE and flight.block.count == 0:
+        self.burials[flight.key] = self.log.append(INDEX, self.shard.number, flight.key, None)
 
 
 def _header_as_of_sending(stack: ExitStack, **taken: Callable[[LiveShard], Any]) -> None:
@@ -235,77 +204,56 @@ def header_with_the_workers_own_floor(stack: ExitStack) -> None:
     _header_as_of_sending(stack, floor=floor)
 
 
-def restore_up_to_an_end_taken_at_its_start(stack: ExitStack) -> None:
+@in_place_of(restore.Restoration, "step")
+def restore_up_to_an_end_taken_at_its_start(_: Any, self: restore.Restoration) -> bool:
     """A block that lands while the restore reads is not seen: the logs need not reach back to the one before it."""
-
-    def step(self: restore.Restoration) -> bool:
-        if self._end is None:
-            self._end = self.log.bounds(INDEX, self.number).end
-        for record in self.reader.read():
-            if record.offset < self._end:
-                self._take(record)
-        return self.reader.position >= self._end
-
-    stack.enter_context(replaced(restore.Restoration, "step", step))
+    if self._end is None:
+        self._end = self.log.bounds(INDEX, self.number).end
+    for record in self.reader.read():
+        if record.offset < self._end:
+            self._take(record)
+    return self.reader.position >= self._end
 
 
-def fresh_partition_claims_without_a_first_commit(stack: ExitStack) -> None:
+@in_place_of(OwnedPartition, "_first_commit")
+def fresh_partition_claims_without_a_first_commit(_: Any, self: OwnedPartition, log: Any) -> Committed:
     """The successor finds claims but no commit: it takes the ends anew and waits for verdicts that were given."""
-
-    def first_commit(self: OwnedPartition, log: Any) -> Committed:
-        answers_offset = log.bounds(ANSWERS, 0).end
-        batch = log.bounds(FINGERPRINTS, 0).end
-        return Committed(log.bounds(PAGES, self.number).begin, ReplayPoint(batch, answers_offset).to_metadata())
-
-    stack.enter_context(replaced(OwnedPartition, "_first_commit", first_commit))
+    answers_offset = log.bounds(ANSWERS, 0).end
+    batch = log.bounds(FINGERPRINTS, 0).end
+    return Committed(log.bounds(PAGES, self.number).begin, ReplayPoint(batch, answers_offset).to_metadata())
 
 
-def offset_metadata_a_batch_late(stack: ExitStack) -> None:
+@in_place_of(OwnedPartition, "commit_point")
+def offset_metadata_a_batch_late(honest: Any, self: OwnedPartition, count: int, place: ReplayPoint) -> Committed:
     """The replay point after the batch that holds the next decision: the successor never sees that decision."""
-    honest = OwnedPartition.commit_point
-
-    def commit_point(self: OwnedPartition, count: int, place: ReplayPoint) -> Committed:
-        committed = honest(self, count, place)
-        batch, answers_offset = Note.from_metadata(committed.metadata, "mutation").point
-        return Committed(committed.offset, ReplayPoint(batch + 1, answers_offset).to_metadata())
-
-    stack.enter_context(replaced(OwnedPartition, "commit_point", commit_point))
+    committed = honest(self, count, place)
+    batch, answers_offset = Note.from_metadata(committed.metadata, "mutation").point
+    return Committed(committed.offset, ReplayPoint(batch + 1, answers_offset).to_metadata())
 
 
-def last_answer_instead_of_first(stack: ExitStack) -> None:
+@in_place_of(Follower, "_take_answer")
+def last_answer_instead_of_first(honest: Any, self: Follower, record: Any) -> None:
     """Answers are equal, whoever gives them, so verdicts are the same; but the answers offset depends on when a worker
     looked.
     """
-    honest = Follower._take_answer
-
-    def take_answer(self: Follower, record: Any) -> None:
-        honest(self, record)
-        answer = decode(Answer, record.value)
-        of_batch = self.answers.get(answer.batch, {})
-        if answer.shard in of_batch:
-            of_batch[answer.shard] = (answer, record.offset)
-
-    stack.enter_context(replaced(Follower, "_take_answer", take_answer))
+    honest(self, record)
+    answer = decode(Answer, record.value)
+    of_batch = self.answers.get(answer.batch, {})
+    if answer.shard in of_batch:
+        of_batch[answer.shard] = (answer, record.offset)
 
 
-def no_pairs_inside_a_batch(stack: ExitStack) -> None:
+@in_place_of(decide_module, "earliest_in_batch")
+def no_pairs_inside_a_batch(_: Any, pages: Any, asked: Any, near: Any) -> Any:
     """Only stored survivors are compared with: two copies in one batch both survive."""
-
-    def near_to_none(pages: Any, asked: Any, near: Any) -> Any:
-        return np.full(len(pages), -1, np.int64)
-
-    stack.enter_context(replaced(decide_module, "earliest_in_batch", near_to_none))
+    return np.full(len(pages), -1, np.int64)
 
 
-def expiry_by_a_local_clock(stack: ExitStack) -> None:
+@in_place_of(Standing, "expired_up_to")
+def expiry_by_a_local_clock(honest: Any, self: Standing, ttl: int | None) -> Any:
     """A shard expires by what its worker takes the time to be, here a little more at each look."""
-    honest = Standing.expired_up_to
-
-    def expired_up_to(self: Standing, ttl: int | None) -> int:
-        self.__dict__["drift"] = self.__dict__.get("drift", 0) + 1
-        return honest(self, None if ttl is None else max(0, ttl - self.__dict__["drift"] % 7))
-
-    stack.enter_context(replaced(Standing, "expired_up_to", expired_up_to))
+    self.__dict__["drift"] = self.__dict__.get("drift", 0) + 1
+    return honest(self, None if ttl is None else max(0, ttl - self.__dict__["drift"] % 7))
 
 
 def commit_by_an_evicted_member(stack: ExitStack) -> None:
@@ -313,49 +261,38 @@ def commit_by_an_evicted_member(stack: ExitStack) -> None:
     stack.enter_context(replaced(Membership, "evicted", False))
 
 
-def consumed_offset_as_of_an_earlier_question(stack: ExitStack) -> None:
+@in_place_of(MemoryPages, "committed")
+def consumed_offset_as_of_an_earlier_question(honest: Any, self: MemoryPages, partition: int) -> Committed | None:
     """An owner that comes back begins where it began the first time: what another has committed is committed twice.
 
     kafka-python does so with the answer to a question that timed out.
     """
-    honest = MemoryPages.committed
-
-    def committed(self: MemoryPages, partition: int) -> Committed | None:
-        late = self.__dict__.setdefault("late", {})
-        now = honest(self, partition)
-        then: Committed | None = late.get(partition, now)
-        late[partition] = now
-        return then or now
-
-    stack.enter_context(replaced(MemoryPages, "committed", committed))
+    late = self.__dict__.setdefault("late", {})
+    now = honest(self, partition)
+    then: Committed | None = late.get(partition, now)
+    late[partition] = now
+    return then or now
 
 
-def fingerprints_end_taken_before_answers_end(stack: ExitStack) -> None:
+@in_place_of(OwnedPartition, "_first_commit")
+def fingerprints_end_taken_before_answers_end(_: Any, self: OwnedPartition, log: Any) -> Committed:
     """An answer that lands between the two lies before the answers offset although its batch is at or after b: the
     owner waits.
     """
-
-    def first_commit(self: OwnedPartition, log: Any) -> Committed:
-        batch = log.bounds(FINGERPRINTS, 0).end
-        answers_offset = log.bounds(ANSWERS, 0).end
-        first = Committed(log.bounds(PAGES, self.number).begin, ReplayPoint(batch, answers_offset).to_metadata())
-        log.pages().commit({self.number: first})
-        return first
-
-    stack.enter_context(replaced(OwnedPartition, "_first_commit", first_commit))
+    batch = log.bounds(FINGERPRINTS, 0).end
+    answers_offset = log.bounds(ANSWERS, 0).end
+    first = Committed(log.bounds(PAGES, self.number).begin, ReplayPoint(batch, answers_offset).to_metadata())
+    log.pages().commit({self.number: first})
+    return first
 
 
-def bands_ignored_by_one_shard(stack: ExitStack) -> None:
+@in_place_of(LiveShard, "answer")
+def bands_ignored_by_one_shard(honest: Any, self: LiveShard, pending: Any) -> Any:
     """One shard looks up fingerprints only: what it holds is not found by its sketch."""
-    honest = LiveShard.answer
-
-    def answer(self: LiveShard, pending: Any) -> Any:
-        if self.number:
-            return honest(self, pending)
-        claims = [msgspec.structs.replace(claim, bands=b"") for claim in pending.claims]
-        return honest(self, type(pending)(pending.offset, pending.writer, Claims.of(claims)))
-
-    stack.enter_context(replaced(LiveShard, "answer", answer))
+    if self.number:
+        return honest(self, pending)
+    claims = [msgspec.structs.replace(claim, bands=b"") for claim in pending.claims]
+    return honest(self, type(pending)(pending.offset, pending.writer, Claims.of(claims)))
 
 
 def tokens_not_carried_in_a_block(stack: ExitStack) -> None:
@@ -378,20 +315,16 @@ def sketches_not_carried_in_a_block(stack: ExitStack) -> None:
     stack.enter_context(replaced(live, "pack", pack))
 
 
-def hits_of_another_scope(stack: ExitStack) -> None:
+@in_place_of(LiveShard, "answer")
+def hits_of_another_scope(honest: Any, self: LiveShard, pending: Any) -> Any:
     """A shard answers with the earliest near survivor of any scope: pages of two sites are called duplicates."""
-    honest = LiveShard.answer
-
-    def answer(self: LiveShard, pending: Any) -> Any:
-        index: Any = self.index
-        scoped = index.near
-        index.near = scoped.near
-        try:
-            return honest(self, pending)
-        finally:
-            index.near = scoped
-
-    stack.enter_context(replaced(LiveShard, "answer", answer))
+    index: Any = self.index
+    scoped = index.near
+    index.near = scoped.near
+    try:
+        return honest(self, pending)
+    finally:
+        index.near = scoped
 
 
 MUTATIONS: tuple[Mutation, ...] = (

@@ -10,7 +10,7 @@ import msgspec
 
 from crawler_plugin.wire.messages import encode
 from crawler_plugin.wire.topics import INDEX
-from tests.simulation.mutations.mutation import Mutation, replaced
+from tests.simulation.mutations.mutation import Mutation, in_place_of, replaced
 from worker.operations import repair
 from worker.stream.policy import BRIDGE_HEADER
 
@@ -43,14 +43,10 @@ def bridge_that_reads_all_answers(stack: ExitStack) -> None:
     _bridges(stack, answers_offset=0)
 
 
-def bridge_over_intact_blocks(stack: ExitStack) -> None:
+@in_place_of(repair, "_bridge")
+def bridge_over_intact_blocks(honest: Any, shard: Any, state: Any, policy: Any) -> Any:
     """One bridge from the cover's end to the state: what intact blocks between hold is lost."""
-    honest = repair._bridge
-
-    def bridge(shard: Any, state: Any, policy: Any) -> Any:
-        return honest(dataclasses.replace(shard, damaged=()), state, policy)
-
-    stack.enter_context(replaced(repair, "_bridge", bridge))
+    return honest(dataclasses.replace(shard, damaged=()), state, policy)
 
 
 def bridge_at_which_a_restore_may_end(stack: ExitStack) -> None:
@@ -60,16 +56,12 @@ def bridge_at_which_a_restore_may_end(stack: ExitStack) -> None:
     stack.enter_context(replaced(repair, "NEVER_THERE", 0))
 
 
-def repair_goes_on_at_the_newest_state(stack: ExitStack) -> None:
+@in_place_of(repair, "plan")
+def repair_goes_on_at_the_newest_state(honest: Any, survey: Any, policy: Any) -> Any:
     """More batches than need be are passed over; what was decided in them is lost."""
-    honest = repair.plan
-
-    def plan(survey: Any, policy: Any) -> Any:
-        newest = survey.readable[-1:]
-        states = [state for state in survey.states if state in newest or state not in survey.readable]
-        return honest(dataclasses.replace(survey, states=tuple(states)), policy)
-
-    stack.enter_context(replaced(repair, "plan", plan))
+    newest = survey.readable[-1:]
+    states = [state for state in survey.states if state in newest or state not in survey.readable]
+    return honest(dataclasses.replace(survey, states=tuple(states)), policy)
 
 
 def repair_moves_no_consumed_offset(stack: ExitStack) -> None:
@@ -82,70 +74,56 @@ def repair_lists_no_skipped_page(stack: ExitStack) -> None:
     stack.enter_context(replaced(repair, "_skipped", lambda partition, offset: range(0)))
 
 
-def forgotten_offset_is_the_first_page(stack: ExitStack) -> None:
+@in_place_of(repair, "_partition_place")
+def forgotten_offset_is_the_first_page(honest: Any, place: Any, *rest: Any) -> Any:
     """The outputs are not asked where the group was: everything is committed a second time."""
-    honest = repair._partition_place
 
-    def partition_place(place: Any, *rest: Any) -> Any:
-        class Silent:
-            def __getattr__(self, name: str) -> Any:
-                return getattr(place, name)
+    class Silent:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(place, name)
 
-            def committed_up_to(self, partition: int) -> int:
-                return -1
+        def committed_up_to(self, partition: int) -> int:
+            return -1
 
-        return honest(Silent(), *rest)
-
-    stack.enter_context(replaced(repair, "_partition_place", partition_place))
+    return honest(Silent(), *rest)
 
 
-def annulled_claims_are_committed_up_to_the_last_state(stack: ExitStack) -> None:
+@in_place_of(repair, "_annul")
+def annulled_claims_are_committed_up_to_the_last_state(honest: Any, survey: Any, policy: Any) -> Any:
     """With no readable state the claimed offsets are those of the last one: what was committed since is claimed and
     committed again.
     """
-    honest = repair._annul
-
-    def annul(survey: Any, policy: Any) -> Any:
-        last = survey.states[-1] if survey.states else repair.BEGINNING
-        partitions = tuple(
-            dataclasses.replace(place, offset=min(place.offset, last.knows(place.partition) + 1))
-            for place in survey.partitions
-        )
-        return honest(dataclasses.replace(survey, partitions=partitions), policy)
-
-    stack.enter_context(replaced(repair, "_annul", annul))
+    last = survey.states[-1] if survey.states else repair.BEGINNING
+    partitions = tuple(
+        dataclasses.replace(place, offset=min(place.offset, last.knows(place.partition) + 1))
+        for place in survey.partitions
+    )
+    return honest(dataclasses.replace(survey, partitions=partitions), policy)
 
 
-def annulled_claims_are_not_made_again(stack: ExitStack) -> None:
+@in_place_of(repair, "_annul")
+def annulled_claims_are_not_made_again(honest: Any, survey: Any, policy: Any) -> Any:
     """With no readable state all pages up to the end of the partition are taken as claimed: they are left out."""
-    honest = repair._annul
-
-    def annul(survey: Any, policy: Any) -> Any:
-        planned = honest(survey, policy)
-        ends = {place.partition: place.pages.end for place in survey.partitions}
-        moves = tuple(
-            dataclasses.replace(move, committed=move.committed._replace(offset=ends[move.partition]))
-            for move in planned.moves
-        )
-        return dataclasses.replace(planned, moves=moves)
-
-    stack.enter_context(replaced(repair, "_annul", annul))
+    planned = honest(survey, policy)
+    ends = {place.partition: place.pages.end for place in survey.partitions}
+    moves = tuple(
+        dataclasses.replace(move, committed=move.committed._replace(offset=ends[move.partition]))
+        for move in planned.moves
+    )
+    return dataclasses.replace(planned, moves=moves)
 
 
-def bridges_before_consumed_offsets(stack: ExitStack) -> None:
+@in_place_of(repair, "carry_out")
+def bridges_before_consumed_offsets(_: Any, place: Any, planned: Any, policy: Any, new_key: Any) -> None:
     """A repair that ends between the two cannot be made whole: the shards are mended, the partitions never are."""
-
-    def carry_out(place: Any, planned: Any, policy: Any, new_key: Any) -> None:
-        place.write(
-            [
-                (INDEX, bridge.shard, new_key(), encode(block), [(BRIDGE_HEADER, b"1")])
-                for bridge in planned.bridges
-                for block in bridge.blocks
-            ]
-        )
-        place.commit({move.partition: move.committed for move in planned.moves})
-
-    stack.enter_context(replaced(repair, "carry_out", carry_out))
+    place.write(
+        [
+            (INDEX, bridge.shard, new_key(), encode(block), [(BRIDGE_HEADER, b"1")])
+            for bridge in planned.bridges
+            for block in bridge.blocks
+        ]
+    )
+    place.commit({move.partition: move.committed for move in planned.moves})
 
 
 OF_REPAIRS: tuple[Mutation, ...] = (

@@ -10,116 +10,88 @@ import msgspec
 
 from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.topics import INDEX
-from tests.simulation.mutations.mutation import Mutation, replaced
+from tests.simulation.mutations.mutation import Mutation, in_place_of, replaced
 from worker.stream.shard import restore, snapshot_file, snapshots
 from worker.stream.shard.live import Frozen, LiveShard
 from worker.stream.shard.restore import Restoration
 from worker.stream.shard.snapshots import SnapshotWriter
 
 
-def snapshot_shares_hw_with_the_live_shard(stack: ExitStack) -> None:
+@in_place_of(LiveShard, "frozen")
+def snapshot_shares_hw_with_the_live_shard(honest: Any, self: LiveShard) -> Any:
     """What is claimed while the snapshot waits to be written is claimed in it, too, at a batch that is too early."""
-    honest = LiveShard.frozen
-
-    def frozen(self: LiveShard) -> Frozen | None:
-        found = honest(self)
-        if found is not None:
-            found.standing.claimed_up_to = self.standing.claimed_up_to
-        return found
-
-    stack.enter_context(replaced(LiveShard, "frozen", frozen))
+    found = honest(self)
+    if found is not None:
+        found.standing.claimed_up_to = self.standing.claimed_up_to
+    return found
 
 
-def snapshot_with_the_floor_of_the_state(stack: ExitStack) -> None:
+@in_place_of(Frozen, "as_block")
+def snapshot_with_the_floor_of_the_state(honest: Any, self: Frozen, number: int, policy: Any, floor: int) -> Any:
     """A floor that only memory knows: blocks below it are buried, and the topic does not say where its cover begins."""
-    honest = Frozen.as_block
-
-    def as_block(self: Frozen, number: int, policy: Any, floor: int) -> Any:
-        return honest(self, number, policy, self.standing.floor)
-
-    stack.enter_context(replaced(Frozen, "as_block", as_block))
+    return honest(self, number, policy, self.standing.floor)
 
 
-def snapshot_before_its_blocks_are_acknowledged(stack: ExitStack) -> None:
+@in_place_of(SnapshotWriter, "step")
+def snapshot_before_its_blocks_are_acknowledged(
+    honest: Any, self: SnapshotWriter, shard: LiveShard, block_writer: Any
+) -> None:
     """Written as soon as it is taken: blocks of an owner that goes on from it leave a hole on the topic."""
-    honest = SnapshotWriter.step
-
-    def step(self: SnapshotWriter, shard: LiveShard, block_writer: Any) -> None:
-        before = block_writer.replay_point
-        block_writer.replay_point = shard.replay_point
-        honest(self, shard, block_writer)
-        block_writer.replay_point = before
-
-    stack.enter_context(replaced(SnapshotWriter, "step", step))
+    before = block_writer.replay_point
+    block_writer.replay_point = shard.replay_point
+    honest(self, shard, block_writer)
+    block_writer.replay_point = before
 
 
-def snapshot_position_as_of_its_writing(stack: ExitStack) -> None:
+@in_place_of(SnapshotWriter, "step")
+def snapshot_position_as_of_its_writing(honest: Any, self: SnapshotWriter, shard: LiveShard, block_writer: Any) -> None:
     """Where the topic ends when the file is written: the blocks that landed meanwhile are not read by a restore."""
-    honest = SnapshotWriter.step
-
-    def step(self: SnapshotWriter, shard: LiveShard, block_writer: Any) -> None:
-        if self._captured is not None:
-            self._captured = self._captured[0], self.log.bounds(INDEX, shard.number).end
-        honest(self, shard, block_writer)
-
-    stack.enter_context(replaced(SnapshotWriter, "step", step))
+    if self._captured is not None:
+        self._captured = self._captured[0], self.log.bounds(INDEX, shard.number).end
+    honest(self, shard, block_writer)
 
 
-def snapshot_entries_as_of_its_writing(stack: ExitStack) -> None:
+@in_place_of(LiveShard, "frozen")
+def snapshot_entries_as_of_its_writing(honest: Any, self: LiveShard) -> Frozen | None:
     """Entries that are not copied when it is taken: survivors of later batches are in it."""
-    honest = LiveShard.frozen
+    found = honest(self)
+    if found is None:
+        return None
 
-    def frozen(self: LiveShard) -> Frozen | None:
-        found = honest(self)
-        if found is None:
+    standing = found.standing
+
+    class Later(Frozen):
+        @property
+        def entries(later: Any) -> Any:
+            return self.index.entries(standing.floor)
+
+        @entries.setter
+        def entries(later: Any, value: Any) -> None:
             return None
 
-        standing = found.standing
-
-        class Later(Frozen):
-            @property
-            def entries(later: Any) -> Any:
-                return self.index.entries(standing.floor)
-
-            @entries.setter
-            def entries(later: Any, value: Any) -> None:
-                return None
-
-        return Later(standing, found.entries)
-
-    stack.enter_context(replaced(LiveShard, "frozen", frozen))
+    return Later(standing, found.entries)
 
 
-def snapshot_without_clocks(stack: ExitStack) -> None:
+@in_place_of(Frozen, "as_block")
+def snapshot_without_clocks(honest: Any, self: Frozen, number: int, policy: Any, floor: int) -> Any:
     """What was restored from it never expires."""
-    honest = Frozen.as_block
-
-    def as_block(self: Frozen, number: int, policy: Any, floor: int) -> Any:
-        return msgspec.structs.replace(honest(self, number, policy, floor), clocks=())
-
-    stack.enter_context(replaced(Frozen, "as_block", as_block))
+    return msgspec.structs.replace(honest(self, number, policy, floor), clocks=())
 
 
-def snapshot_with_the_position_of_the_last_answer_read(stack: ExitStack) -> None:
+@in_place_of(SnapshotWriter, "_write")
+def snapshot_with_the_position_of_the_last_answer_read(
+    honest: Any, self: SnapshotWriter, shard: LiveShard, frozen: Frozen, *rest: Any
+) -> Any:
     """The answers offset as of writing: a restored shard waits for answers that lie before it."""
-    honest = SnapshotWriter._write
-
-    def write(self: SnapshotWriter, shard: LiveShard, frozen: Frozen, *rest: Any) -> Any:
-        standing = dataclasses.replace(frozen.standing, answers_offset=shard.standing.answers_offset)
-        return honest(self, shard, Frozen(standing, frozen.entries), *rest)
-
-    stack.enter_context(replaced(SnapshotWriter, "_write", write))
+    standing = dataclasses.replace(frozen.standing, answers_offset=shard.standing.answers_offset)
+    return honest(self, shard, Frozen(standing, frozen.entries), *rest)
 
 
-def snapshot_whose_known_blocks_are_forgotten(stack: ExitStack) -> None:
+@in_place_of(Restoration, "_begin")
+def snapshot_whose_known_blocks_are_forgotten(honest: Any, self: Restoration) -> None:
     """A restore knows only the blocks that it has read: those before the snapshot are never buried."""
-    honest = Restoration._begin
-
-    def begin(self: Restoration) -> None:
-        honest(self)
-        self.block_keys = {}
-
-    stack.enter_context(replaced(Restoration, "_begin", begin))
+    honest(self)
+    self.block_keys = {}
 
 
 def blocks_of_other_owners_are_not_learnt_of(stack: ExitStack) -> None:
@@ -127,15 +99,11 @@ def blocks_of_other_owners_are_not_learnt_of(stack: ExitStack) -> None:
     stack.enter_context(replaced(snapshots, "landed", lambda *arguments: {}))
 
 
-def snapshot_of_another_log_is_used(stack: ExitStack) -> None:
+@in_place_of(snapshots, "_why_not")
+def snapshot_of_another_log_is_used(honest: Any, head: Any, shard: int, log: Any, policy: Any) -> Any:
     """The record that it ends at is not compared: where topics were made anew, it holds survivors of the old ones."""
-    honest = snapshots._why_not
-
-    def why_not(head: Any, shard: int, log: Any, policy: Any) -> str | None:
-        mark = snapshots.mark_of(log, head.block.to)
-        return honest(msgspec.structs.replace(head, mark=mark), shard, log, policy)
-
-    stack.enter_context(replaced(snapshots, "_why_not", why_not))
+    mark = snapshots.mark_of(log, head.block.to)
+    return honest(msgspec.structs.replace(head, mark=mark), shard, log, policy)
 
 
 def snapshot_with_a_gap_ends_the_worker(stack: ExitStack) -> None:

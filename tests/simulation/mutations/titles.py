@@ -7,11 +7,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from tests.simulation.mutations.mutation import Mutation, replaced
+from tests.simulation.mutations.mutation import Mutation, in_place_of, replaced
 from tests.simulation.plain_index import PlainFound, PlainIndex
 from worker.fingerprint.scoped import ANNOUNCED, DOUBTED, TEMPLATE
 from worker.index import blocks as index_blocks
-from worker.index.entries import Entries, Survivor
+from worker.index.entries import Survivor
 from worker.operations import copy_index
 from worker.stream import log_follower
 from worker.stream.log_follower import Follower
@@ -77,24 +77,16 @@ def marks_made_by_who_decides(stack: ExitStack) -> None:
     stack.enter_context(replaced(log_follower, "Claims", MarkedClaims))
 
 
-def restored_survivor_loses_its_doubt(stack: ExitStack) -> None:
+@in_place_of(index_blocks, "unpack")
+def restored_survivor_loses_its_doubt(honest: Any, block: Any) -> Any:
     """A block's column is left where it is: after a restore all texts are their pages' own."""
-    honest = index_blocks.unpack
-
-    def unpack(block: Any) -> Entries:
-        return dataclasses.replace(honest(block), doubt=None)
-
-    stack.enter_context(replaced(index_blocks, "unpack", unpack))
+    return dataclasses.replace(honest(block), doubt=None)
 
 
-def copied_survivor_loses_its_title(stack: ExitStack) -> None:
+@in_place_of(copy_index._Marker, "take")
+def copied_survivor_loses_its_title(honest: Any, self: Any, survivor: Survivor, clock: int) -> None:
     """A copy of the index makes its survivors anew from what it knows of them: title and doubt are forgotten."""
-    honest = copy_index._Marker.take
-
-    def take(self: Any, survivor: Survivor, clock: int) -> None:
-        honest(self, survivor._replace(title=0, doubt=ANNOUNCED), clock)
-
-    stack.enter_context(replaced(copy_index._Marker, "take", take))
+    honest(self, survivor._replace(title=0, doubt=ANNOUNCED), clock)
 
 
 OF_TITLES: tuple[Mutation, ...] = (

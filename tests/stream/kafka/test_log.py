@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import Producer
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
@@ -124,44 +121,6 @@ def test_the_end_of_a_foreign_transaction_does_not_hold_up_a_reader(world: Kafka
     reader = member.log.reader(topic, 0, 0)
     assert len(world.read_to_end(member, reader, topic)) == 1
     assert reader.position == 2
-
-
-def test_a_compression_that_this_python_cannot_read_is_named_with_what_to_install(
-    world: KafkaUnderTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "snappy", None)  # as if it were not installed
-    bootstrap = world.options["bootstrap_servers"][0]
-    foreign = Producer({"bootstrap.servers": bootstrap, "compression.type": "snappy"})
-    for topic in (FINGERPRINTS, PAGES):
-        foreign.produce(world.prefix + topic, value=b"x" * 1000, partition=0)
-    assert foreign.flush(30) == 0
-    member = world.started(0)
-    reader = member.log.reader(FINGERPRINTS, 0, 0)
-
-    def reads(read: Callable[[], object]) -> bool:
-        return bool(read())
-
-    for read in (reader.read, member.poll):
-        with pytest.raises(UsageError, match="pip install python-snappy"):
-            world.until("it reads", partial(reads, read))
-
-
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_a_record_that_unpacks_to_more_than_is_read_costs_only_itself(world: KafkaUnderTest, codec: str) -> None:
-    settings = {"compression.type": codec, "message.max.bytes": 10**9, "batch.size": 10**9, "linger.ms": 500}
-    foreign = Producer({"bootstrap.servers": world.options["bootstrap_servers"][0], **settings})
-    bomb = b"x" * (34 << 20)
-    for topic in (PAGES, FINGERPRINTS):
-        for value in (b"before", bomb, b"between", bomb, b"after"):
-            foreign.produce(world.prefix + topic, value=value, partition=0)
-    assert foreign.flush(60) == 0
-    member = world.started(0)
-    assert world.delivered(member, 0, 5) == [0, 1, 2, 3, 4]
-    read = world.read_to_end(member, member.log.reader(FINGERPRINTS, 0, 0), FINGERPRINTS)
-    for records in (member.records, read):
-        assert [record.value for record in records] == [b"before", b"", b"between", b"", b"after"]
-        assert [record.oversize > len(bomb) for record in records] == [False, True, False, True, False]
-        assert all(record.timestamp and record.unreadable is None for record in records)
 
 
 def test_a_reader_that_comes_after_retention_is_refused(world: KafkaUnderTest) -> None:

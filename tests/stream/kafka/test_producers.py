@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka import KafkaAdminClient, KafkaProducer
+from kafka import KafkaAdminClient
 
 from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, PAGES, topic_specs
@@ -175,45 +175,3 @@ def test_transactions_that_all_fail_end_the_worker_when_patience_is_over(world: 
     fail()
     with pytest.raises(Unavailable, match=f"the last {LEAST_FAILURES} transactions failed, .* TypeError"):
         log.failing()
-
-
-def test_the_broker_takes_a_transaction_of_an_evicted_member_which_is_why_the_worker_refuses_it(
-    world: KafkaUnderTest,
-) -> None:
-    member = world.started()
-    world.cut_off(member)
-    membership = member.log.pages().membership()
-    assert membership.evicted
-    ticket = member.log.transact([output(0, b"page")], {0: Committed(3, "")}, membership)
-    assert world.ended(ticket) == [Sent.DONE]
-
-
-def test_a_page_of_the_largest_size_and_its_headers_fit_into_a_transaction(world: KafkaUnderTest) -> None:
-    member = world.started(0)
-    largest = largest_page(world)
-    ticket = member.log.transact(
-        [output(0, b"x" * largest)._replace(headers=[("dedup-duplicate-of", b"u" * 5000)])],
-        {0: Committed(1, "")},
-        member.log.pages().membership(),
-    )
-    assert world.ended(ticket) == [Sent.DONE]
-    (seen,) = world.outputs(DEDUPLICATED, 0)
-    assert len(seen.value or b"") == largest
-
-
-def largest_page(world: KafkaUnderTest) -> int:
-    """Bytes of the largest value that ``pages`` takes, without key and headers."""
-    fits, too_large = MAX_BYTES - 1000, MAX_BYTES
-    producer: Any = KafkaProducer(**world.options, max_request_size=2 * MAX_BYTES)
-    while too_large - fits > 1:
-        size = (fits + too_large) // 2
-        try:
-            producer.send(world.prefix + PAGES, value=b"x" * size, partition=1).get(timeout=30)
-        except Exception:
-            too_large = size
-            producer.close(timeout=0)
-            producer = KafkaProducer(**world.options, max_request_size=2 * MAX_BYTES)
-        else:
-            fits = size
-    producer.close()
-    return fits

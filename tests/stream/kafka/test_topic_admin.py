@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 
 from crawler_plugin.wire.errors import UsageError
@@ -51,47 +50,6 @@ def test_only_the_missing_topic_is_made(options: dict[str, object], specs: tuple
     assert create_topics(options, specs, 1) == [specs[0].name]
 
 
-@pytest.mark.parametrize(
-    ("topic", "what", "made", "wanted"),
-    [
-        ("pages", "message.timestamp.type", "CreateTime", "LogAppendTime"),
-        ("index", "message.timestamp.type", "CreateTime", "LogAppendTime"),
-        ("verdicts", "message.timestamp.type", "CreateTime", "LogAppendTime"),
-        ("index", "cleanup.policy", "delete", "compact"),
-        ("index", "cleanup.policy", "compact,delete", "compact"),
-        ("fingerprints", "cleanup.policy", "compact", "delete"),
-        ("answers", "retention.ms", "1000000", "604800000"),
-        ("verdicts", "retention.bytes", "1000000", "-1"),
-        ("verdicts", "max.message.bytes", "1048588", "8388608"),
-    ],
-)
-def test_a_setting_that_differs_is_named_and_left_until_it_is_altered(
-    options: dict[str, object], specs: tuple[TopicSpec, ...], topic: str, what: str, made: str, wanted: str
-) -> None:
-    create_topics(options, changed(specs, topic, **{what.replace(".", "_"): made}), 1)
-    expected = [Difference(next(spec.name for spec in specs if spec.topic == topic), what, wanted, made)]
-    assert create_topics(options, specs, 1) == []
-    assert compare_topics(options, specs) == expected
-    assert alter_configs(options, expected) == expected
-    assert compare_topics(options, specs) == []
-
-
-def test_partitions_that_differ_are_named_and_never_altered(options: dict[str, object], topic_prefix: str) -> None:
-    create_topics(options, topic_specs(prefix=topic_prefix, partitions=2, shards=2), 1)
-    wanted = topic_specs(prefix=topic_prefix, partitions=3, shards=4)
-    differences = compare_topics(options, wanted)
-    assert {(difference.topic, difference.what, difference.wanted, difference.found) for difference in differences} == {
-        (topic_prefix + "pages", "partitions", "3", "2"),
-        (topic_prefix + "deduplicated", "partitions", "3", "2"),
-        (topic_prefix + "verdicts", "partitions", "3", "2"),
-        (topic_prefix + "dead-letters", "partitions", "3", "2"),
-        (topic_prefix + "index", "partitions", "4", "2"),
-    }
-    assert alter_configs(options, differences) == []
-    assert create_topics(options, wanted, 1) == []
-    assert compare_topics(options, wanted) == differences
-
-
 def test_settings_that_a_spec_does_not_name_are_the_operators(
     options: dict[str, object], specs: tuple[TopicSpec, ...]
 ) -> None:
@@ -124,15 +82,6 @@ def test_a_setting_that_the_broker_does_not_take_is_an_error(
     nonsense = Difference(specs[0].name, "cleanup.policy", "shred", "delete")
     with pytest.raises(UsageError, match="does not set"):
         alter_configs(options, [nonsense])
-
-
-def test_pages_get_the_brokers_time(broker: str, options: dict[str, object], specs: tuple[TopicSpec, ...]) -> None:
-    create_topics(options, specs, 1)
-    producer = KafkaProducer(bootstrap_servers=broker)
-    far_away = 4_070_908_800_000  # the year 2099
-    written = producer.send(specs[0].name, b"page", timestamp_ms=far_away)
-    assert 0 < written.get(timeout=30).timestamp < far_away
-    producer.close()
 
 
 def test_a_topic_is_usable_as_soon_as_it_is_made(

@@ -9,14 +9,13 @@ import pytest
 
 from crawler_plugin.wire.messages import Hit, PageMeta, text_headers
 from crawler_plugin.wire.outcomes import Verdict
-from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, PAGES, VERDICTS
+from crawler_plugin.wire.topics import DEAD_LETTERS, DEDUPLICATED, PAGES, VERDICTS
 from tests.simulation.memory_log import in_memory
 from tests.simulation.schedule import SCHEME
 from tests.stream.script import (
     ANSWER,
     COMMIT,
     CRASH,
-    TAKE_OVER,
     Page,
     Stage,
     claim,
@@ -278,16 +277,6 @@ def test_an_evicted_member_commits_nothing() -> None:
     assert stage.worker.committer.idle
 
 
-def test_who_is_evicted_without_knowing_is_refused_by_the_broker() -> None:
-    stage = Stage().play(A, ANSWER, TAKE_OVER)
-    old = stage.workers["w1"]
-    assert old.commit()
-    stage.world.settle_down()
-    assert output_ends(stage) == [0, 0]
-    stage.play(COMMIT)
-    assert stage.verdicts() == ["http://a/ unique"]
-
-
 def test_after_an_aborted_transaction_its_partitions_are_taken_up_anew_and_committed_once() -> None:
     stage = Stage().play(A, ANSWER)
     before = stage.worker.partitions[0]
@@ -297,15 +286,6 @@ def test_after_an_aborted_transaction_its_partitions_are_taken_up_anew_and_commi
     assert stage.observer.told["commit_failed"] == [(1,)]
     stage.play(COMMIT)
     assert stage.verdicts() == ["http://a/ unique"]
-
-
-def test_a_transaction_that_went_through_without_a_word_is_not_repeated() -> None:
-    stage = Stage().play(A, B, ANSWER)
-    stage.unacknowledged()
-    assert stage.observer.times("committed") == 0
-    stage.play(COMMIT)
-    assert stage.verdicts() == ["http://a/ unique", "http://b/ unique"]
-    stage.check()
 
 
 def test_a_transaction_whose_end_is_open_is_waited_for() -> None:
@@ -369,17 +349,6 @@ def test_a_quiet_partition_commits_the_same_offset_with_a_newer_replay_point() -
     assert stage.world.committed[0] == (1, "1 2 4")
     assert output_ends(stage) == [1, 1]
     assert stage.worker.commit(refresh=True) is False, "nothing is newer now"
-
-
-def test_a_quiet_partition_that_was_refreshed_outlives_the_logs() -> None:
-    stage = quiet_partition()
-    stage.worker.commit(refresh=True)
-    stage.world.settle_down()
-    stage.flush()
-    stage.world.topics[FINGERPRINTS, 0].forget(2)
-    stage.world.topics[ANSWERS, 0].forget(4)
-    stage.play(CRASH, Page("http://late/", 0b000), COMMIT)
-    assert stage.verdicts()[1] == "http://late/ duplicate http://a/"
 
 
 def test_with_something_undecided_a_refresh_points_to_it() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,9 +10,7 @@ import pytest
 from crawler_plugin.wire.errors import PageError
 from crawler_plugin.wire.messages import Claim, Headers, PageMeta
 from crawler_plugin.wire.topics import DAY_MS
-from tests.pool import tasks
 from worker.fingerprint.fingerprinted import Fingerprinted
-from worker.pool.process_pool import PAGES_AHEAD, ProcessPool
 from worker.stream.log import Record
 from worker.stream.partition.fingerprint_pool import FingerprintPool, Source
 from worker.stream.partition.record_sizes import largest_output
@@ -203,47 +201,3 @@ def test_without_pages_under_way_claims_does_not_wait() -> None:
     assert pool.parsing().claims(5.0) == []
     assert pool.now <= 5.0
     assert len(pool.waits) == 1
-
-
-# with real children
-
-
-def by_order() -> Callable[[bytes, PageMeta], Fingerprinted]:
-    """A task that obeys the orders of ``parser_tasks`` and takes what is none for a page."""
-    obey = tasks.obedient()
-
-    def task(body: bytes, meta: PageMeta) -> Fingerprinted:
-        obey(body, meta)
-        return FOUND
-
-    return task
-
-
-@pytest.fixture
-def pool() -> Iterator[ProcessPool[Source, Fingerprinted]]:
-    with ProcessPool[Source, Fingerprinted](
-        by_order, Fingerprinted, processes=2, timeout_seconds=1.0, memory_bytes=64 << 20
-    ) as pool:
-        yield pool
-
-
-def test_a_page_that_crashes_loops_eats_or_raises_costs_only_itself(pool: ProcessPool[Source, Fingerprinted]) -> None:
-    parsing = FingerprintPool(pool, MOST_BYTES)
-    malice = {5: b"segfault", 20: b"loop", 40: b"eat 1000000000", 60: b"raise", 61: b"panic", 80: b"refuse"}
-    count = 3 * 2 * PAGES_AHEAD
-    for offset in range(count):
-        parsing.submit(record(offset, malice.get(offset, b"page")))
-    claims: list[Claim] = []
-    while parsing.busy:
-        claims += parsing.claims(0.05)
-    assert sorted(claim.offset for claim in claims) == list(range(count))
-    dead = {claim.offset: claim.dead.partition(":")[0] for claim in claims if claim.dead is not None}
-    assert dead == {
-        5: "parser-crashed",
-        20: "parser-timeout",
-        40: "parser-memory",
-        60: "parser-raised",
-        61: "parser-raised",
-        80: "not-text",
-    }
-    assert all(claim.fingerprint == FOUND.fingerprint for claim in claims if claim.dead is None)

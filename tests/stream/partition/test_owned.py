@@ -159,24 +159,6 @@ def test_only_pages_above_what_was_claimed_by_anybody_are_claimed() -> None:
     assert [one.offset for one in partition.ready_claims(10)] == [2, 3]
 
 
-def test_a_page_that_somebody_else_claims_meanwhile_is_not_claimed_again() -> None:
-    partition = claiming(0, 1, 2)
-    for offset in range(3):
-        partition.fingerprinted(claim(offset))
-    partition.on_read(pending(0, claim(1)))
-    assert [one.offset for one in partition.ready_claims(10)] == [2]
-
-
-def test_a_page_that_is_not_back_holds_up_the_rest() -> None:
-    partition = claiming(0, 1, 2)
-    partition.fingerprinted(claim(2))
-    partition.fingerprinted(claim(0))
-    assert [one.offset for one in partition.ready_claims(10)] == [0]
-    assert partition.ready_claims(10) == []
-    partition.fingerprinted(claim(1))
-    assert [one.offset for one in partition.ready_claims(10)] == [1, 2]
-
-
 def test_a_dead_page_is_claimed_like_any_other() -> None:
     partition = claiming(0, 1)
     partition.fingerprinted(claim(0, dead="parser-raised"))

@@ -9,13 +9,12 @@ import pytest
 from crawler_plugin.wire.messages import Claim, Order
 from crawler_plugin.wire.outcomes import SurvivorFinding
 from tests.columns import answer_of
-from tests.stream.script import COMMIT, FLUSH, Listener, Page, Stage, claim
+from tests.stream.script import Listener, claim
 from worker.fingerprint.near import SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.stream.shard.hints import LONGEST_URL, MOST_WAITING, Hints
 from worker.verdict.claims import Claims
 from worker.verdict.decide import Decisions, decide
-from worker.verdict.findings import CopyGroups
 
 NEAR = ScopedNear(SimHashNear(1))
 
@@ -128,18 +127,3 @@ def test_copies_that_cannot_be_told_cost_the_rest_of_their_batch_alone(monkeypat
     assert not hints.step()
     assert [url for url, _ in looks.seen] == ["http://0-0.example/", "http://0-2.example/"]
     assert listener.told["failed"] == [("hints",)]
-
-
-def test_a_worker_whose_hints_always_raise_gives_the_verdicts_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    script = (Page("http://a/", 0b000), Page("http://b/", 0b001), FLUSH, Page("http://c/", 0b000), COMMIT, FLUSH)
-    sound = Stage().play(*script)
-
-    def raises(*what: object) -> Sequence[SurvivorFinding]:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(CopyGroups, "survivor", raises)
-    monkeypatch.setattr(CopyGroups, "copy", raises)
-    broken = Stage().play(*script)
-    assert broken.verdicts() == sound.verdicts()
-    assert sum(listener.times("hints_skipped") for listener in broken.observers.values()) == 3
-    assert not any(listener.times("hints_skipped") for listener in sound.observers.values())

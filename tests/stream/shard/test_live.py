@@ -84,14 +84,6 @@ def test_it_names_the_earliest_survivor_that_is_near(new_index: NewIndex) -> Non
     assert (answer.scheme, answer.batch, answer.shard, void_of(answer)) == (SCHEME, 2, 0, [])
 
 
-def test_the_earliest_counts_and_not_the_nearest(new_index: NewIndex) -> None:
-    at = Alone(new_index, k=2)
-    at.feed(claim(0, 0b000))
-    at.feed(claim(1, 0b111))
-    (hit,) = hits_of(at.ask(claim(2, 0b011)))
-    assert (hit.order, hit.distance) == ((0, 0), 2)
-
-
 def test_answering_changes_nothing(new_index: NewIndex) -> None:
     at = Alone(new_index)
     at.feed(claim(0, 0b00))
@@ -99,10 +91,6 @@ def test_answering_changes_nothing(new_index: NewIndex) -> None:
     assert at.ask(claim(1, 0b01), claim(1, 0b01)) == first
     assert void_of(first) == [1]
     assert at.shard.standing.claimed_up_to == {0: 0}
-
-
-def test_pages_of_its_own_batch_are_not_its_concern(new_index: NewIndex) -> None:
-    assert hits_of(Alone(new_index).ask(claim(0, 0b00), claim(1, 0b00))) == []
 
 
 def test_void_and_dead_claims_are_not_looked_up(new_index: NewIndex) -> None:
@@ -120,10 +108,6 @@ def test_a_page_without_fingerprint_is_looked_up_by_its_text(new_index: NewIndex
     assert orders(answer) == {0: (0, 0), 2: (0, 1)}
     assert [hit.distance for hit in hits_of(answer)] == [None, 0]
     assert [hit.reason for hit in hits_of(answer)] == ["exact-text", "hamming"]
-
-
-def test_an_empty_batch_has_an_answer(new_index: NewIndex) -> None:
-    assert hits_of(Alone(new_index).ask()) == []
 
 
 def test_void_and_dead_claims_move_hw_and_the_watermark_too(new_index: NewIndex) -> None:

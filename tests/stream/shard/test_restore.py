@@ -9,7 +9,7 @@ import pytest
 
 from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.messages import Block, decode, encode
-from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX
+from crawler_plugin.wire.topics import INDEX
 from tests.simulation.memory_log import MemoryLog, World
 from tests.simulation.schedule import SCHEME
 from tests.stream.script import (
@@ -127,22 +127,6 @@ def test_the_end_is_asked_for_after_the_last_record_came() -> None:
     assert rebuilding.restoration.progress == 1
 
 
-def test_a_block_that_lands_before_the_end_is_asked_for_is_waited_for() -> None:
-    stage = three_blocks()
-    partition = stage.world.topics[INDEX, 0]
-    last = partition.records.pop()
-    partition.end -= 1
-    rebuilding = Rebuilding(stage.world)
-
-    def lands(member: str) -> None:
-        stage.world.meanwhile = lambda member: None
-        partition.append(0, last.key, last.value, last.headers, 0)
-
-    stage.world.meanwhile = lands
-    assert not rebuilding.restoration.step()
-    assert rebuilding.finish().standing.to == 2
-
-
 def test_records_that_compaction_removed_are_not_waited_for() -> None:
     stage = three_blocks()
     stage.world.topics[INDEX, 0].append(0, b"gone", None, (), 0)
@@ -203,24 +187,6 @@ def test_a_block_above_a_gap_is_dropped_and_told_and_the_logs_are_read_instead()
     assert rebuilding.finish().standing.to == 0
     assert rebuilding.observer.told["restored"] == [(0, 1, 2, 1)]
     stage.play(CRASH, COMMIT, FLUSH).check()
-
-
-def test_a_gap_that_the_logs_do_not_reach_names_the_repair() -> None:
-    stage = three_blocks()
-    del stage.world.topics[INDEX, 0].records[1]
-    stage.world.topics[FINGERPRINTS, 0].forget(3)
-    stage.world.topics[ANSWERS, 0].forget(3)
-    with pytest.raises(Refused, match=r"shard 0 has to read on from batch 1, .*repair --accept-gap"):
-        Rebuilding(stage.world).finish()
-
-
-def test_an_index_that_is_lost_altogether_names_the_repair_once_the_logs_have_begun_later() -> None:
-    stage = three_blocks()
-    stage.world.topics[INDEX, 0].records.clear()
-    assert Rebuilding(stage.world).finish().standing.to == -1
-    stage.world.topics[FINGERPRINTS, 0].forget(1)
-    with pytest.raises(Refused, match="repair --accept-gap"):
-        Rebuilding(stage.world).finish()
 
 
 def test_a_record_that_is_no_block_is_passed_over_and_told() -> None:

@@ -221,16 +221,6 @@ def test_a_snapshot_tells_of_no_floor_that_is_not_on_the_topic(tmp_path: Path) -
     assert stage.rebuilt()[1] == 1, "the cover still has its beginning"
 
 
-def test_one_shard_is_taken_at_a_time(tmp_path: Path) -> None:
-    stage = KeepingStage(tmp_path, shards=2).play(P, Q, R, S, COMMIT, FLUSH)
-    stage.worker.flush(keep=True)
-    assert [number for number in range(2) if stage.folder.file(number).exists()] == [0]
-    assert not stage.flushed()
-    stage.worker.flush()
-    assert [number for number in range(2) if stage.folder.file(number).exists()] == [0, 1]
-    assert stage.flushed()
-
-
 def test_the_next_shard_is_not_taken_before_the_last_one_is_written(tmp_path: Path) -> None:
     later = Later()
     stage = KeepingStage(tmp_path, background=later, shards=2).play(P, CLAIM)

@@ -81,13 +81,6 @@ def test_brotli_is_unpacked(tmp_path: Path) -> None:
     assert page.page.body == b"<p>" + b"words " * 5
 
 
-def test_a_body_that_is_cut_short_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    warc = Warc()
-    warc.add(url(1), gzip.compress(BODY)[:-20], http=[*HTML, ("Content-Encoding", "gzip")])
-    (page,) = pages_of(archive_of(put(tmp_path, "a", warc.content)))
-    assert isinstance(page.page.body, bytes) and page.page.body and BODY.startswith(page.page.body)
-
-
 def test_a_body_that_unpacks_to_more_than_allowed_is_too_large(tmp_path: Path) -> None:
     warc = Warc(packed=True)
     warc.add(url(1), gzip.compress(b"\0" * 50_000_000), http=[*HTML, ("Content-Encoding", "gzip")])
