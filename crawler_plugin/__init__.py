@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from crawler_plugin.addon import Addon
     from crawler_plugin.body import PageBody
-    from crawler_plugin.capture import CaptureMiddleware
-    from crawler_plugin.feedback.middleware import FeedbackMiddleware
-    from crawler_plugin.pipeline import Pipeline
+    from crawler_plugin.components.capture import CaptureMiddleware
+    from crawler_plugin.components.feedback import FeedbackMiddleware
+    from crawler_plugin.components.pipeline import Pipeline
 
 __all__ = ["Addon", "CaptureMiddleware", "FeedbackMiddleware", "PageBody", "Pipeline"]
 
 _HOMES: Final = {
     "Addon": "addon",
     "PageBody": "body",
-    "CaptureMiddleware": "capture",
-    "FeedbackMiddleware": "feedback.middleware",
-    "Pipeline": "pipeline",
+    "CaptureMiddleware": "components.capture",
+    "FeedbackMiddleware": "components.feedback",
+    "Pipeline": "components.pipeline",
 }
 
 

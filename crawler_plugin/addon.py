@@ -9,9 +9,10 @@ from scrapy.pipelines.media import MediaPipeline
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
-from crawler_plugin.capture import BackPressureMiddleware, CaptureMiddleware, FoundItemsMiddleware
-from crawler_plugin.feedback.middleware import FeedbackMiddleware
-from crawler_plugin.pipeline import Pipeline
+from crawler_plugin.components.capture import BackPressureMiddleware, CaptureMiddleware, FoundItemsMiddleware
+from crawler_plugin.components.component import PlacesComponents
+from crawler_plugin.components.feedback import FeedbackMiddleware
+from crawler_plugin.components.pipeline import Pipeline
 from crawler_plugin.refusal import EarlyRefusal
 from crawler_plugin.running import looking_command, only_looks, spare_loaded_modules
 from crawler_plugin.settings import PluginSettings, is_enabled
@@ -30,7 +31,7 @@ FEEDBACK_ORDER: Final = BACK_PRESSURE_ORDER - 5
 """Before a request waits for room, so that one that is not made waits for nothing."""
 
 
-class Addon:
+class Addon(PlacesComponents):
     """Puts the plugin's components in their places, unless the project has given them one itself."""
 
     @classmethod

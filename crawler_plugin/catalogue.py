@@ -1,168 +1,186 @@
-"""The plugin's settings as a list that can be walked: what errors and the handbook's table are made of."""
+"""Every setting of the plugin, declared once: its default, its kind, and the words of the handbook.
+
+From this list settings are read, errors are worded, names that are none are told, and the handbook's table is made.
+"""
 
 from __future__ import annotations
 
-import os
-import ssl
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from crawler_plugin.kinds import (
+    ADDRESS,
+    COMPRESSION,
+    CONNECTION,
+    FIELDS,
+    JOB,
+    MEDIA_TYPES,
+    SERVERS,
+    SHARE,
+    STATUSES,
+    YES_OR_NO,
+    Kind,
+    choice,
+    name,
+    path,
+    seconds,
+    whole_number,
+)
 from crawler_plugin.wire.topics import DEFAULT_PREFIX
 
 PREFIX: Final = "DEDUP_"
-OUR_FIELDS: Final = ("url", "body", "text", "status", "encoding", "content_type", "fetched", "dedup")
-"""What the plugin reads of an item, by our names; ``DEDUP_FIELDS`` maps them to the item's."""
 
 
 class Setting(NamedTuple):
     """One line of the handbook's table."""
 
     default: Any
-    allowed: str
+    kind: Kind
     meaning: str
+
+    @property
+    def allowed(self) -> str:
+        """What may be written."""
+        return self.kind.allowed
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_ENABLED": Setting(
-        True, "True or False", "False switches the whole plugin off; its other settings are not even read then."
+        True, YES_OR_NO, "False switches the whole plugin off; its other settings are not even read then."
     ),
     "DEDUP_MODE": Setting(
         "kafka",
-        "kafka or local",
+        choice("kafka", "local"),
         "`kafka`: pages are published, and workers judge them. `local`: this process judges them itself, without "
         "Kafka, and tells each item the verdict on its page.",
     ),
     "DEDUP_STATE": Setting(
         None,
-        "the path of a folder, in which %(spider)s and %(job)s stand for their names; needs DEDUP_MODE local",
+        path("the path of a folder, in which %(spider)s and %(job)s stand for their names; needs DEDUP_MODE local"),
         "Where `local` keeps what it has judged, for the next crawl. One crawl at a time may use it. By default "
         "`dedup` in `JOBDIR`; without one only the pages of this crawl are compared with each other.",
     ),
     "DEDUP_CONFIG": Setting(
         None,
-        "the path of a file; needs DEDUP_MODE local",
+        path("the path of a file; needs DEDUP_MODE local"),
         "The worker's settings for `local`, as `near.k`. By default they are found [as a worker finds "
         "them](settings.md).",
     ),
     "DEDUP_AWAIT": Setting(
         0.0,
-        "seconds, a number from 0 to 3600",
+        seconds(3600),
         "How long an item waits for the worker's verdict on its page, which it is told in the field `dedup`; None "
         "where it is not there by then. 0: items do not wait. With `DEDUP_MODE` local they always wait.",
     ),
     "DEDUP_GENERATION": Setting(
         "",
-        "text of letters, digits, dots, hyphens and underscores, at most 30 characters",
+        name(30),
         "Of which workers the verdicts are that `DEDUP_AWAIT` waits for: their `topics.generation`.",
     ),
     "DEDUP_DROP": Setting(
         False,
-        "True or False; True needs DEDUP_AWAIT or DEDUP_MODE local",
+        YES_OR_NO.but("True needs DEDUP_AWAIT or DEDUP_MODE local"),
         "Whether items of near-duplicates are dropped (`DropItem`). Those of refetches and of suspect originals pass.",
     ),
     "DEDUP_DROP_REFETCHES": Setting(
         False,
-        "True or False; True needs DEDUP_DROP",
+        YES_OR_NO.but("True needs DEDUP_DROP"),
         "Whether items of refetches are dropped, too: pages near to an earlier one of the same URL.",
     ),
     "DEDUP_FEEDBACK": Setting(
         False,
-        "True or False; True needs the add-on",
+        YES_OR_NO.but("True needs the add-on"),
         "Whether requests are decided by the verdicts on earlier pages of their URL template. With DEDUP_MODE kafka "
         "the workers' verdicts are followed for it, whether items wait for theirs or not.",
     ),
     "DEDUP_FEEDBACK_ACTION": Setting(
         "deprioritise",
-        "deprioritise, sample or drop",
+        choice("deprioritise", "sample", "drop"),
         "What becomes of a request whose template gives only copies: `deprioritise` puts it behind all others, `drop` "
         "drops it, `sample` drops as large a share of them as is surely copies. What explored pages [do not "
         "allow](../how-to/learn.md#what-it-does-to-requests) to be dropped is put behind all others, too.",
     ),
-    "DEDUP_FEEDBACK_MIN": Setting(
-        20, "a whole number from 20 to 1000000", "Verdicts below which nothing is decided by them."
-    ),
+    "DEDUP_FEEDBACK_MIN": Setting(20, whole_number(20, 10**6), "Verdicts below which nothing is decided by them."),
     "DEDUP_FEEDBACK_EXPLORE": Setting(
         0.05,
-        "a number above 0, up to 1",
+        SHARE,
         "Share of such requests that is made all the same, by which the crawl sees that new content has come.",
     ),
     "DEDUP_FEEDBACK_BUDGET": Setting(
         0,
-        "a whole number from 0 to 1000000000",
+        whole_number(0, 10**9),
         "Requests of one template, or of all combinations of two parameters or more at one path, after which further "
         "ones are dropped, whatever they give: against traps whose pages look new. 0: any number.",
     ),
     "DEDUP_FEEDBACK_DRY_RUN": Setting(
-        False, "True or False", "True makes every request, and only counts what would have become of it."
+        False, YES_OR_NO, "True makes every request, and only counts what would have become of it."
     ),
     "DEDUP_FEEDBACK_SEED": Setting(
         0,
-        "a whole number from 0 to 9223372036854775807",
+        whole_number(0, 2**63 - 1),
         "Which requests are explored: with the same number the same ones.",
     ),
     "DEDUP_CAPTURE": Setting(
         False,
-        "True or False; True needs the add-on",
+        YES_OR_NO.but("True needs the add-on"),
         "Whether the response of every callback is published, or judged, whatever the spider yields. What items hold "
         "is not read then.",
     ),
     "DEDUP_CAPTURE_TYPES": Setting(
         "text/*, application/xml, application/*+xml, application/json, application/*+json",
-        "media types in a list or in text with commas; * stands for any letters",
+        MEDIA_TYPES,
         "Responses that are captured, by their header `Content-Type`; those without one if they are text for Scrapy.",
     ),
     "DEDUP_CAPTURE_STATUS": Setting(
         "200-299",
-        "statuses and ranges of them in a list or in text with commas, as in 200-299, 404",
+        STATUSES,
         "Responses that are captured, by their status. A callback gets others than these only if the spider asks for "
         "them (`handle_httpstatus_list`).",
     ),
-    "DEDUP_BOOTSTRAP_SERVERS": Setting(
-        "127.0.0.1:9092", "text such as kafka-1:9092,kafka-2:9092, or a list", "Kafka brokers to start from."
-    ),
+    "DEDUP_BOOTSTRAP_SERVERS": Setting("127.0.0.1:9092", SERVERS, "Kafka brokers to start from."),
     "DEDUP_TOPIC_PREFIX": Setting(
         DEFAULT_PREFIX,
-        "text of letters, digits, dots, hyphens and underscores, at most 200 characters",
+        name(200),
         "Before the topic's name, the worker's `topics.prefix`: pages go to dedup.pages.",
     ),
     "DEDUP_FIELDS": Setting(
         {},
-        f"a mapping from {', '.join(OUR_FIELDS)} to names of item fields, or None for fields not to be read",
+        FIELDS,
         "Where an item has what the plugin reads, if it is called otherwise: `{'body': 'html'}`. The verdict goes to "
         "that of `dedup`; None for it keeps it out of items.",
     ),
     "DEDUP_JOB": Setting(
         None,
-        "text, or None",
+        JOB,
         "Name of the crawl in the header `job`. Without it: the environment's `SCRAPY_JOB` (set by scrapyd), "
         "else the folder name of `JOBDIR`, else the time of the start in UTC.",
     ),
     "DEDUP_BUFFER_BYTES": Setting(
         64 * 1024 * 1024,
-        "a whole number, at least DEDUP_MAX_PAGE_BYTES",
+        whole_number(4096, 1024**5, "a whole number, at least DEDUP_MAX_PAGE_BYTES"),
         "Pages in memory that Kafka has not confirmed yet, in bytes; 1 KiB is added for each. When they are this many, "
         "`DEDUP_ON_FULL` says what happens.",
     ),
     "DEDUP_ON_FULL": Setting(
         "block",
-        "block, spool or fail",
+        choice("block", "spool", "fail"),
         "When they are: `block` makes the crawl wait for Kafka, `spool` writes further pages to the spool, `fail` "
         "closes the crawl with the reason `dedup_full`. Where the one is of no use any more, the next in this order is "
         "taken: block (after `DEDUP_GIVE_UP_SECONDS`), spool (if it takes the page), fail.",
     ),
     "DEDUP_GIVE_UP_SECONDS": Setting(
         300.0,
-        "seconds, a number from 0 to 31536000",
+        seconds(365 * 86400),
         "How long a crawl whose buffer is full waits while Kafka confirms no page at all.",
     ),
     "DEDUP_REQUIRED": Setting(
         False,
-        "True or False",
+        YES_OR_NO,
         "True closes the crawl at its start where the broker, the topic or the right to write to it is missing.",
     ),
     "DEDUP_SPOOL": Setting(
         None,
-        "the path of a file, in which %(spider)s and %(job)s stand for their names, or none",
+        path("the path of a file, in which %(spider)s and %(job)s stand for their names, or none"),
         "Where pages go that Kafka has not confirmed when the crawl ends. The next crawl with the same spool that "
         "publishes to the same topic sends them, or `python -m crawler_plugin.spool FILE`. By default `dedup.spool` in "
         "`JOBDIR`, without one `dedup-%(spider)s.spool` in the working directory; crawls at the same time take "
@@ -171,74 +189,40 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     ),
     "DEDUP_SPOOL_BYTES": Setting(
         1024**3,
-        "a whole number from 0 to 1125899906842624",
+        whole_number(0, 1024**5),
         "How large that file may become. HTML takes a fourth of its size there.",
     ),
     "DEDUP_MAX_PAGE_BYTES": Setting(
         8 * 1024 * 1024 - 16 * 1024,
-        "a whole number from 4096 to 1073741824",
+        whole_number(4096, 1024**3),
         "Largest record: body, URL and headers. Keep it 16 KiB below the worker's `topics.max_message_bytes`.",
     ),
     "DEDUP_OVERSIZE": Setting(
-        "truncate", "truncate or reject", "What becomes of a larger page: its beginning is sent, or nothing."
+        "truncate", choice("truncate", "reject"), "What becomes of a larger page: its beginning is sent, or nothing."
     ),
     "DEDUP_FLUSH_TIMEOUT": Setting(
         30.0,
-        "seconds, a number from 0 to 86400",
+        seconds(86400),
         "How long the end of the crawl waits for confirmations; what is unconfirmed then goes to the spool.",
     ),
     "DEDUP_COMPRESSION": Setting(
         "none",
-        "none, gzip, or snappy, lz4, zstd if their packages are installed",
+        COMPRESSION,
         "How pages are compressed on their way and on the broker. gzip makes HTML several times smaller and costs "
         "about a millisecond a page.",
     ),
     "DEDUP_STATS_PORT": Setting(
         None,
-        "a port from 0 to 65535 (0: any free one), host:port, or None",
+        ADDRESS,
         "Where Prometheus finds what the running crawl counts, as `/metrics`: this port of 127.0.0.1 or of the host "
         "named, or the next free one; the crawl's log says which. Without it nobody listens.",
     ),
     "DEDUP_KAFKA_OPTIONS": Setting(
         {},
-        "a mapping with keys of kafka-python's KafkaProducer for security, proxy and timeouts",
+        CONNECTION,
         "For example `{'security_protocol': 'SASL_SSL', 'sasl_mechanism': 'PLAIN', 'sasl_plain_username': …, "
         "'sasl_plain_password': …, 'ssl_cafile': …}`. The worker's settings `sasl_oauth_…` are taken, too, under the "
         "same names: see [how to log in](../how-to/log-in.md).",
     ),
 }
 """Every setting of the plugin."""
-
-KAFKA_OPTIONS: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "client_id": str,
-    "security_protocol": str,
-    "sasl_mechanism": str,
-    "sasl_plain_username": str,
-    "sasl_plain_password": str,
-    "sasl_kerberos_name": str,
-    "sasl_kerberos_service_name": str,
-    "sasl_kerberos_domain_name": str,
-    "sasl_oauth_token_provider": object,
-    "sasl_oauth_token_file": (str, os.PathLike),
-    "sasl_oauth_token_command": str,
-    "sasl_oauth_token_url": str,
-    "sasl_oauth_client_id": str,
-    "sasl_oauth_client_secret": str,
-    "sasl_oauth_scope": str,
-    "sasl_oauth_cafile": (str, os.PathLike),
-    "sasl_oauth_extensions": str,
-    "ssl_context": ssl.SSLContext,
-    "ssl_check_hostname": bool,
-    "ssl_cafile": (str, os.PathLike),
-    "ssl_certfile": (str, os.PathLike),
-    "ssl_keyfile": (str, os.PathLike),
-    "ssl_password": str,
-    "ssl_ciphers": str,
-    "proxy_url": str,
-    "client_dns_lookup": str,
-    "request_timeout_ms": int,
-    "delivery_timeout_ms": int,
-    "connections_max_idle_ms": int,
-    "metadata_max_age_ms": int,
-}
-"""What may be passed through, and of which type. What delivery rests on (acks, idempotence, retries, sizes) may not."""

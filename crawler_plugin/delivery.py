@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import ABC, abstractmethod
 from datetime import UTC, datetime
@@ -9,14 +10,14 @@ from datetime import UTC, datetime
 from scrapy.crawler import Crawler
 from scrapy.utils.job import job_dir
 
+from crawler_plugin import stats
 from crawler_plugin.crawl_log import CrawlLog
 from crawler_plugin.feedback.learning import Learning
-from crawler_plugin.judging.verdicts import ComingVerdict, FoundItems
 from crawler_plugin.metrics import server
 from crawler_plugin.metrics.declared import CrawlGauges, CrawlNumbers
 from crawler_plugin.record import Origin, PageRecord, cut_to
 from crawler_plugin.settings import PluginSettings
-from crawler_plugin.wanted import Wanted
+from crawler_plugin.verdicts import ComingVerdict, FoundItems
 
 
 class Delivery(ABC):
@@ -26,7 +27,7 @@ class Delivery(ABC):
         self._crawler = crawler
         self._settings = settings
         self._origin: Origin | None = None
-        self.log = CrawlLog(crawler, settings)
+        self.log = CrawlLog(crawler)
         self.items = FoundItems()
         """Which items were found on which captured page."""
         policy = settings.feedback
@@ -63,9 +64,13 @@ class Delivery(ABC):
         if asked is None:
             return
         try:
-            self.log.shows(server.show(asked, self._numbers))
+            self.log.say(logging.INFO, f"metrics of this crawl: http://{server.show(asked, self._numbers)}/metrics")
         except OSError as error:  # a crawl that nobody can look at is better than none
-            self.log.cannot_show(asked, error)
+            self.log.say(
+                logging.ERROR,
+                f"DEDUP_STATS_PORT: nothing can listen on {asked} ({error.strerror or error}), so nobody can watch "
+                "this crawl, which goes on; name a free port, and an address of this machine if any",
+            )
 
     def hide(self) -> None:
         """The crawl has ended."""
@@ -81,25 +86,15 @@ class Delivery(ABC):
         return self._crawler
 
     @property
+    def settings(self) -> PluginSettings:
+        """What the plugin was told."""
+        return self._settings
+
+    @property
     def origin(self) -> Origin:
         """What all pages of this crawl have in common."""
         assert self._origin is not None, "open comes first"
         return self._origin
-
-    @property
-    def captured(self) -> Wanted | None:
-        """Which responses are pages; None: pages come in items."""
-        return self._settings.captured
-
-    @property
-    def drop(self) -> frozenset[str]:
-        """The verdicts whose items are dropped."""
-        return self._settings.drop
-
-    @property
-    def patience(self) -> float | None:
-        """Seconds for which an item waits for the verdict on its page; None: until it comes."""
-        return None if self._settings.mode == "local" else self._settings.patience
 
     @staticmethod
     def now_ms() -> int:
@@ -124,5 +119,10 @@ class Delivery(ABC):
         if page.size <= limit:
             return page
         fitting = cut_to(page, limit) if self._settings.oversize == "truncate" else None
-        self.log.too_large(page, is_cut=fitting is not None)
+        name, what = (stats.OVERSIZE, "not sent") if fitting is None else (stats.TRUNCATED, "cut off there")
+        self.log.skip(
+            name,
+            f"{page.url}: {page.size} bytes are more than DEDUP_MAX_PAGE_BYTES={limit}, the page is {what}. Raise "
+            "that setting (and the worker's topics.max_message_bytes) or change DEDUP_OVERSIZE",
+        )
         return fitting

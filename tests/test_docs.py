@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from crawler_plugin.catalogue import SETTINGS
-from crawler_plugin.feedback.middleware import KEEP_KEY
+from crawler_plugin.components.feedback import KEEP_KEY
 from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import FINISH_REASONS
 from crawler_plugin.wire import errors

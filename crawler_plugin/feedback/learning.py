@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from pathlib import Path
+from typing import Final
 
+from crawler_plugin import stats
 from crawler_plugin.crawl_log import CrawlLog
-from crawler_plugin.feedback.decision import FeedbackPolicy
+from crawler_plugin.feedback.decision import FeedbackPolicy, RequestDecision
 from crawler_plugin.feedback.state_file import FILE, read_groups, write_groups
 from crawler_plugin.feedback.template_memory import TemplateMemory
+
+TOLD_GROUPS: Final = 20
+"""Of which log and stats tell what became of their requests."""
 
 
 class Learning:
@@ -27,7 +34,11 @@ class Learning:
         try:
             self.memory = TemplateMemory(self.policy, read_groups(self._path))
         except (OSError, ValueError) as error:
-            self._log.feedback_not_read(self._path, error)
+            self._log.say(
+                logging.WARNING,
+                f"{self._path.absolute()} cannot be used ({error}): the crawl learns anew which templates give copies. "
+                "The file is written again when the crawl ends",
+            )
 
     def learn(self, url: str, verdict: str) -> None:
         """The page has its verdict. Whatever goes wrong costs what would be learned of it, and nothing else."""
@@ -38,8 +49,14 @@ class Learning:
 
     def failed(self, error: Exception) -> None:
         """A URL could not be learned from, or decided on: it is counted, and said once of each kind."""
-        self._log.feedback_failed(error, is_new=type(error) not in self._failures)
-        self._failures.add(type(error))
+        self._log.count(stats.FEEDBACK_ERRORS)
+        if type(error) not in self._failures:
+            self._failures.add(type(error))
+            self._log.say(
+                logging.ERROR,
+                f"DEDUP_FEEDBACK failed on a URL ({type(error).__name__}: {error}), which is let go; the crawl goes "
+                f"on. {stats.FEEDBACK_ERRORS} counts them; report this",
+            )
 
     def close(self) -> None:
         """Keep it for the next run, and say what became of requests."""
@@ -47,5 +64,29 @@ class Learning:
             try:
                 write_groups(self._path, self.memory)
             except OSError as error:
-                self._log.feedback_not_written(self._path, error)
-        self._log.fed_back(self.memory.decisions(), is_dry_run=self.policy.is_dry_run)
+                self._log.say(
+                    logging.WARNING,
+                    f"{self._path.absolute()} cannot be written ({error.strerror}): if this crawl is resumed, it "
+                    "learns anew which templates give copies. See that its JOBDIR can be written and has room",
+                )
+        self._say_what_became()
+
+    def _say_what_became(self) -> None:
+        would = "would have been " if self.policy.is_dry_run else ""
+        told = self.memory.decisions()
+        for group, counts, decisions in told[:TOLD_GROUPS]:
+            explored = decisions[RequestDecision.EXPLORED]
+            others = decisions - Counter({RequestDecision.EXPLORED: explored})
+            if others:
+                self._log.put(stats.FEEDBACK_BY + group, others.total())
+            became = ", ".join(
+                f"{number} {decision.value.replace('_', ' ')}" for decision, number in others.most_common()
+            )
+            self._log.say(
+                logging.INFO,
+                f"DEDUP_FEEDBACK: {group}: requests {would}{became or 'left out: none'}, {explored} explored; of "
+                f"{counts.verdicts} pages with a verdict {counts.found} were new",
+            )
+        if rest := told[TOLD_GROUPS:]:
+            requests = sum(decisions.total() for _, _, decisions in rest)
+            self._log.say(logging.INFO, f"DEDUP_FEEDBACK: and {requests} requests of {len(rest)} other templates")

@@ -17,12 +17,13 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from crawler_plugin.delivery import Delivery
-from crawler_plugin.judging.verdicts import ComingVerdict, Told, learned_as
+from crawler_plugin.judging.judging_log import JudgingLog
 from crawler_plugin.publishing.budget import PAGE_COST
 from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once
 from crawler_plugin.running import Call, event_loop, outcome
 from crawler_plugin.settings import PluginSettings
+from crawler_plugin.verdicts import ComingVerdict, Told, learned_as
 from crawler_plugin.wire.errors import Stop, UsageError
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import Verdict
@@ -40,6 +41,7 @@ class LocalDelivery(Delivery):
 
     def __init__(self, crawler: Crawler, settings: PluginSettings) -> None:
         super().__init__(crawler, settings)
+        self._says = JudgingLog(self.log)
         self._judge: BackgroundJudge | None = None
         self._call: Call | None = None
         self._under_way = 0
@@ -51,10 +53,10 @@ class LocalDelivery(Delivery):
         settings = self._settings
         state = None if settings.state is None else self._named(settings.state)
         self._call = event_loop()
-        self.log.opens(state)
+        self._says.opens(state)
         with closed_at_once(self._crawler), ThreadPoolExecutor(1, "dedup-state") as opening:
             self._judge = await outcome(opening.submit(_opened, state, settings.config), self._call)
-            self.log.opened(state, self._judge.judged_before)
+            self._says.opened(state, self._judge.judged_before)
             atexit.register(self._flush_at_exit)
 
     async def close(self) -> None:
@@ -66,7 +68,7 @@ class LocalDelivery(Delivery):
             try:
                 await outcome(closing.submit(self._judge.close), self._call)
             except Stop as error:
-                self.log.not_written(error)
+                self._says.not_written(error)
         atexit.unregister(self._flush_at_exit)
 
     async def hand_over(self, page: PageRecord) -> ComingVerdict | None:
@@ -105,12 +107,12 @@ class LocalDelivery(Delivery):
                     turn.callback(None)
         error = future.exception()
         if error is not None:
-            self.log.unjudged(page, error)
+            self._says.unjudged(page, error)
             coming.tell(None)
             return
         verdict = future.result()
         told = _told(verdict)
-        self.log.judged(page, told, f"{verdict.reason}: {verdict.detail}")
+        self._says.judged(page, told, f"{verdict.reason}: {verdict.detail}")
         if self.learning is not None:
             self.learning.learn(page.url, learned_as(told))
         coming.tell(told)
@@ -122,7 +124,7 @@ class LocalDelivery(Delivery):
             try:
                 self._judge.flush()
             except Stop as error:
-                self.log.not_written(error)
+                self._says.not_written(error)
 
 
 def _opened(state: str | None, config: str | None) -> BackgroundJudge:

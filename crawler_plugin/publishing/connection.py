@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition, codec, errors
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition, errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from crawler_plugin.wire.errors import Unavailable, UsageError
 from crawler_plugin.wire.kafka_client.connection import LOGGER, LOGIN_ERRORS, RECONNECT_BACKOFF_MAX_MS, Complaints
+from crawler_plugin.wire.kafka_client.options import DELIVERY_MS, REQUEST_MS
 from crawler_plugin.wire.kafka_client.private import AttentiveClient, leave_at_exit, make_admin
 from crawler_plugin.wire.kafka_client.tokens import TokenProvider
 
@@ -25,21 +26,6 @@ BATCH_OVERHEAD: Final = 512
 """What a batch of one page has besides the page: 61 bytes, some 40 of the record, up to 10 a header. Rounded up."""
 BLOCK_MS: Final = 10_000
 """How long connecting or waiting for metadata may take in one go; nothing else is noticed meanwhile."""
-DELIVERY_MS: Final = 120_000
-"""After so long without an answer kafka-python gives a page back as failed."""
-REQUEST_MS: Final = 30_000
-
-_CODECS: Final[Mapping[str, Callable[[], bool]]] = {
-    "gzip": codec.has_gzip,
-    "snappy": codec.has_snappy,
-    "lz4": codec.has_lz4,
-    "zstd": codec.has_zstd,
-}
-
-
-def codec_is_installed(name: str) -> bool:
-    """Whether kafka-python can compress with it here."""
-    return bool(_CODECS[name]())
 
 
 def producer_options(

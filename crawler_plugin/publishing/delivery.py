@@ -20,6 +20,7 @@ from __future__ import annotations
 import atexit
 import logging
 import time
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -31,25 +32,25 @@ from twisted.internet.defer import Deferred
 
 from crawler_plugin import stats
 from crawler_plugin.delivery import Delivery
-from crawler_plugin.judging.followed import FollowedVerdicts
-from crawler_plugin.judging.verdicts import SPOOLED, TOO_LARGE, ComingVerdict, Told
 from crawler_plugin.metrics.declared import CrawlGauges
-from crawler_plugin.publishing.budget import Budget
 from crawler_plugin.publishing.connection import producer_options
+from crawler_plugin.publishing.followed import FollowedVerdicts
+from crawler_plugin.publishing.full_buffer import FullBuffer
 from crawler_plugin.publishing.outbox import WINDOW_BYTES
 from crawler_plugin.publishing.publisher import Publisher
+from crawler_plugin.publishing.publishing_log import PublishingLog
 from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once, fail
-from crawler_plugin.running import Call, event_loop, is_closing
+from crawler_plugin.running import Call, event_loop
 from crawler_plugin.settings import PluginSettings
-from crawler_plugin.spool.file import Appended, Spool
+from crawler_plugin.spool.file import Spool
 from crawler_plugin.spool.numbered import Opened, open_numbered
 from crawler_plugin.spool.records import Destination
+from crawler_plugin.spool.spool_log import say_opened, say_stored
 from crawler_plugin.spool.storage import Storage
+from crawler_plugin.verdicts import SPOOLED, ComingVerdict, Told, count_told
 from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
 
-CLOSING_LOOK_S: Final = 0.5
-"""How often a crawl that waits for the budget is asked whether it is closing."""
 GRACE_S: Final = 2.0
 """After the flush timeout, for the publisher's thread to come to an end."""
 GATHERED_SHARE: Final = 4
@@ -63,15 +64,13 @@ class KafkaDelivery(Delivery):
 
     def __init__(self, crawler: Crawler, settings: PluginSettings) -> None:
         super().__init__(crawler, settings)
-        self._budget = Budget(settings.buffer_bytes)
+        self._says = PublishingLog(self.log, settings)
+        self._storage = Storage()
+        self._full = FullBuffer(crawler, settings, self.log, self._storage, self._silence)
         self._publisher: Publisher | None = None
         self._verdicts: FollowedVerdicts | None = None
-        self._call: Call | None = None
-        self._storage = Storage()
-        self._looked: Deferred[None] | None = None
-        self._end: Deferred[None] | None = None
-        self._waiting: dict[int, PageRecord] = {}
-        self._is_asked_to_close = False
+        self._looked: Deferred[None] = Deferred()
+        self._end: Deferred[None] = Deferred()
         self._has_lost = False
         self._behind = 0
         self._held_back: list[Deferred[None]] = []
@@ -88,7 +87,8 @@ class KafkaDelivery(Delivery):
         with closed_at_once(self._crawler):
             self._begin(call, await self._open_spool(call))
             if self._settings.required:
-                await self._require()
+                await maybe_deferred_to_future(self._looked)
+                self._refuse_without_kafka()
 
     async def close(self) -> None:
         """Wait for what is unconfirmed, for at most ``DEDUP_FLUSH_TIMEOUT``; what stays so goes to the spool."""
@@ -97,29 +97,30 @@ class KafkaDelivery(Delivery):
             await self._storage.close(lambda: None)
             return
         await self.room()
-        self._end = Deferred()
-        patience = self._settings.flush_timeout if publisher.has_work and not self._is_refused else 0.0
-        timer = call_later(patience + GRACE_S, self._stop_waiting)
-        self._say_how_long(time.monotonic() + patience)
+        is_refused = self._settings.required and publisher.found_wanting is not None
+        patience = self._settings.flush_timeout if publisher.has_work and not is_refused else 0.0
+        timer = call_later(patience + GRACE_S, _fire, self._end)
+        self._say_how_long(publisher, time.monotonic() + patience)
         publisher.finish(patience)
         await maybe_deferred_to_future(self._end)
         timer.cancel()
         if self._verdicts is not None:
             self._verdicts.finish()
         publisher.give_up()
-        self._collect()
+        self._collect(publisher)
         unspooled = publisher.unspooled
         stored = await self._storage.store_all(unspooled)
-        self.log.stored(stored)
+        say_stored(self.log, stored)
         unmarked = publisher.marks.due(at_the_end=True)
         if unmarked and not await self._storage.keep_marks(unmarked, publisher.mark_sent):
-            self.log.unmarked(unmarked)
+            self._says.unmarked(unmarked)
         await self._storage.close(publisher.mark_sent)
-        self._collect()
+        self._collect(publisher)
         atexit.unregister(self._store_at_exit)
         lost = unspooled[stored.pages :]
         self._has_lost = bool(lost)
-        self.log.sum_up(lost, self._storage.spool, most_buffered=self._budget.most, heard=publisher.last_heard)
+        most = self._full.budget.most
+        self._says.sum_up(lost, self._storage.spool, most_buffered=most, heard=publisher.last_heard)
 
     async def hand_over(self, page: PageRecord) -> ComingVerdict | None:
         """Have the page sent, or written to the spool; waits while neither takes it."""
@@ -127,12 +128,9 @@ class KafkaDelivery(Delivery):
         if fitting is None:
             return None
         coming = self._coming()
-        cost = self._budget.cost(fitting.size)
-        if self._budget.take(cost) or await self._find_room(fitting, cost):
-            self._submit(fitting, cost, coming)
-        elif coming is not None:
-            coming.miss(SPOOLED)
-        self.log.published(fitting)
+        cost = self._full.budget.cost(fitting.size)
+        is_taken = self._full.budget.take(cost) or await self._full.find_room(fitting, cost)
+        self._go_on(fitting, cost, coming, is_taken=is_taken)
         return coming
 
     def hand_over_at_once(self, page: PageRecord) -> ComingVerdict | None:
@@ -141,13 +139,12 @@ class KafkaDelivery(Delivery):
         if fitting is None:
             return None
         coming = self._coming()
-        cost = self._budget.cost(fitting.size)
-        if self._budget.take(cost):
-            self._submit(fitting, cost, coming)
-            self.log.published(fitting)
+        cost = self._full.budget.cost(fitting.size)
+        if self._full.budget.take(cost):
+            self._go_on(fitting, cost, coming, is_taken=True)
         else:
             self._behind += 1
-            self._waiting[id(fitting)] = fitting  # from here on: its coroutine begins later
+            self._full.waiting[id(fitting)] = fitting  # from here on: its coroutine begins later
             deferred_from_coro(self._catch_up(fitting, cost, coming))
         return coming
 
@@ -162,20 +159,22 @@ class KafkaDelivery(Delivery):
         """Asked by the thread that serves metrics: each number is read in one step, or under its owner's lock."""
         publisher, spool = self._publisher, self._storage.spool
         return CrawlGauges(
-            waiting_pages=len(self._waiting),
+            waiting_pages=len(self._full.waiting),
             unconfirmed_pages=0 if publisher is None else publisher.unconfirmed,
-            unconfirmed_bytes=self._budget.held,
+            unconfirmed_bytes=self._full.budget.held,
             spool_pages=0 if spool is None else spool.left,
-            silence_seconds=0.0 if publisher is None else publisher.silence,
+            silence_seconds=self._silence(),
         )
+
+    def _silence(self) -> float:
+        return 0.0 if self._publisher is None else self._publisher.silence
+
+    def _coming(self) -> ComingVerdict | None:
+        return ComingVerdict() if self._settings.patience else None
 
     async def _catch_up(self, page: PageRecord, cost: int, coming: ComingVerdict | None) -> None:
         try:
-            if await self._find_room(page, cost):
-                self._submit(page, cost, coming)
-            elif coming is not None:
-                coming.miss(SPOOLED)
-            self.log.published(page)
+            self._go_on(page, cost, coming, is_taken=await self._full.find_room(page, cost))
         finally:
             self._behind -= 1
             if not self._behind:
@@ -183,31 +182,24 @@ class KafkaDelivery(Delivery):
                 for turn in held_back:
                     turn.callback(None)
 
-    def _coming(self) -> ComingVerdict | None:
-        return ComingVerdict() if self._settings.patience else None
-
-    def _submit(self, page: PageRecord, cost: int, coming: ComingVerdict | None) -> None:
-        publisher, verdicts, call = self._publisher, self._verdicts, self._call
-        assert publisher is not None and call is not None, "open comes first"
-        if coming is None or verdicts is None:
-            publisher.submit(page, cost)
-            return
-
-        def arrived(at: tuple[int, int] | None) -> None:
-            if at is None:
-                call(lambda: coming.miss(TOO_LARGE))
-            else:
-                verdicts.arrive(coming, at)
-
-        publisher.submit(page, cost, arrived)
+    def _go_on(self, page: PageRecord, cost: int, coming: ComingVerdict | None, *, is_taken: bool) -> None:
+        """The budget has taken the page, which is sent, or the spool has."""
+        publisher, verdicts = self._publisher, self._verdicts
+        assert publisher is not None, "open comes first"
+        if is_taken:
+            publisher.submit(
+                page, cost, None if coming is None or verdicts is None else partial(verdicts.arrive, coming)
+            )
+        elif coming is not None:
+            coming.miss(SPOOLED)
+        self._says.published(page)
 
     def _hear_verdict(self, coming: ComingVerdict, told: Told) -> None:
-        self.log.heard(told)
+        count_told(self.log, told)
         coming.tell(told)
 
     def _begin(self, call: Call, spool: Spool | None) -> None:
         settings = self._settings
-        self._call = call
         options = producer_options(
             bootstrap_servers=settings.bootstrap_servers,
             max_page_bytes=settings.max_page_bytes,
@@ -223,13 +215,13 @@ class KafkaDelivery(Delivery):
                 call=call,
                 hear=self._hear_verdict if settings.patience else None,
                 learn=None if self.learning is None else self.learning.learn,
-                complain=self.log.unreadable_verdicts,
+                complain=self._says.unreadable_verdicts,
             )
             self._verdicts.start()
-        self._publisher = Publisher(
+        self._publisher = publisher = Publisher(
             options,
             settings.topic,
-            lambda: call(self._hear),
+            lambda: call(lambda: self._hear(publisher)),
             cuts=settings.oversize == "truncate",
             spool=spool,
             jobs=settings.jobs,
@@ -237,8 +229,8 @@ class KafkaDelivery(Delivery):
             gathered_bytes=min(WINDOW_BYTES, settings.buffer_bytes // GATHERED_SHARE),
         )
         if self.origin.job is not None:
-            self._publisher.marks.begin(self.origin.job, self.origin.spider)
-        self._publisher.start()
+            publisher.marks.begin(self.origin.job, self.origin.spider)
+        publisher.start()
         atexit.register(self._store_at_exit)
 
     async def _open_spool(self, call: Call) -> Spool | None:
@@ -261,18 +253,15 @@ class KafkaDelivery(Delivery):
                 f"DEDUP_SPOOL: {path.absolute()} cannot be written ({error.strerror}), and pages that Kafka does "
                 "not confirm would be lost; name a file in a folder that is there and can be written, or write none"
             )
-            if is_by_default:  # the crawl goes on
-                self.log.say(logging.WARNING, problem)
-                return None
-            raise UsageError(problem) from error
-        self.log.found_in(opened)
+            if not is_by_default:
+                raise UsageError(problem) from error
+            self.log.say(logging.WARNING, problem)  # the crawl goes on
+            return None
+        say_opened(self.log, opened)
         return opened.spool
 
-    async def _require(self) -> None:
+    def _refuse_without_kafka(self) -> None:
         assert self._publisher is not None
-        if not self._publisher.has_looked:
-            self._looked = Deferred()
-            await maybe_deferred_to_future(self._looked)
         missing = self._publisher.found_wanting
         if missing is not None:
             kind = type(missing) if isinstance(missing, Stop) else Unavailable
@@ -281,103 +270,46 @@ class KafkaDelivery(Delivery):
                 f"{','.join(self._settings.bootstrap_servers)})"
             )
 
-    @property
-    def _is_refused(self) -> bool:
-        """Whether the crawl was closed at its start."""
-        return self._settings.required and self._publisher is not None and self._publisher.found_wanting is not None
+    def _hear(self, publisher: Publisher) -> None:
+        self._collect(publisher)
+        if publisher.has_looked:
+            _fire(self._looked)
+        if publisher.has_ended:
+            _fire(self._end)
 
-    async def _find_room(self, page: PageRecord, cost: int) -> bool:
-        """Wait for room in the budget and take it; or write the page to the spool, and say False."""
-        assert self._publisher is not None
-        began = time.monotonic()
-        self._waiting[id(page)] = page
-        try:
-            while not await self._store_instead(page):
-                if self._settings.on_full == "fail" or self._has_given_up:
-                    self._close_crawl()
-                turn = self._budget.wait(cost)
-                self._look_after_those_who_wait()
-                if await maybe_deferred_to_future(turn):
-                    return True
-            return False
-        finally:
-            del self._waiting[id(page)]
-            self.log.waited(time.monotonic() - began)
+    def _collect(self, publisher: Publisher) -> None:
+        report = publisher.collect()
+        self._says.collected(report)
+        self._full.budget.give_back(report.freed)
 
-    async def _store_instead(self, page: PageRecord) -> bool:
-        on_full = self._settings.on_full
-        if on_full == "fail" or (on_full == "block" and not self._has_given_up) or self._storage.spool is None:
-            return False
-        trouble = await self._storage.store(page)
-        self.log.stored(Appended(0 if trouble else 1, trouble))
-        return trouble is None
-
-    @property
-    def _has_given_up(self) -> bool:
-        assert self._publisher is not None
-        return self._publisher.silence >= self._settings.give_up_seconds
-
-    def _close_crawl(self) -> None:
-        engine = self._crawler.engine
-        if self._is_asked_to_close or is_closing(self._crawler) or engine is None:
-            return
-        self._is_asked_to_close = True
-        self.log.full()
-        deferred_from_coro(engine.close_spider_async(reason=stats.FULL))
-
-    def _look_after_those_who_wait(self) -> None:
-        """Scrapy closes a spider only when no item is on its way, and says so to nobody before: so it is asked."""
-        if not self._budget.is_waited_for:
-            return
-        if is_closing(self._crawler):
-            self._budget.lift()
-        elif self._has_given_up and not self._is_asked_to_close:
-            self._budget.send_away()
-        else:
-            call_later(CLOSING_LOOK_S, self._look_after_those_who_wait)
-
-    def _hear(self) -> None:
-        assert self._publisher is not None
-        self._collect()
-        if self._looked is not None and not self._looked.called and self._publisher.has_looked:
-            self._looked.callback(None)
-        if self._publisher.has_ended:
-            self._stop_waiting()
-
-    def _stop_waiting(self) -> None:
-        if self._end is not None and not self._end.called:
-            self._end.callback(None)
-
-    def _say_how_long(self, deadline: float) -> None:
-        assert self._publisher is not None and self._end is not None
+    def _say_how_long(self, publisher: Publisher, deadline: float) -> None:
         left = deadline - time.monotonic()
         if self._end.called or left <= 0:
             return
-        if (count := self._publisher.unconfirmed) and left < self._settings.flush_timeout - SAY_S / 2:
-            self.log.waits_at_its_end(count, left, has_spool=self._storage.spool is not None)
-        call_later(SAY_S, self._say_how_long, deadline)
+        if (count := publisher.unconfirmed) and left < self._settings.flush_timeout - SAY_S / 2:
+            self._says.waits_at_its_end(count, left, has_spool=self._storage.spool is not None)
+        call_later(SAY_S, self._say_how_long, publisher, deadline)
 
     def _store_at_exit(self) -> None:
         """The crawl was stopped by force: its event loop is no more, and there is no time for Kafka."""
         assert self._publisher is not None
         self._publisher.give_up()
-        pages = [*self._publisher.unspooled, *self._waiting.values()]
+        pages = [*self._publisher.unspooled, *self._full.waiting.values()]
         stored = self._storage.store_at_exit(pages)
         if self._storage.spool is not None:
             self._storage.spool.keep_marks(self._publisher.marks.due(at_the_end=True))
-        self.log.stopped_by_force(pages, stored, self._storage.spool)
+        self._says.stopped_by_force(pages, stored, self._storage.spool)
 
     def _tell_reason(self) -> None:
-        """After Scrapy's own stats, which were connected before."""
+        """After Scrapy's own stats, which were connected before: let nobody take the crawl for a success."""
         if self._has_lost:
-            self.log.failed()
+            self.log.put("finish_reason", stats.LOST)
 
     def _tell_failure(self) -> None:
         if self._has_lost:
             fail(self._crawler)
 
-    def _collect(self) -> None:
-        assert self._publisher is not None
-        report = self._publisher.collect()
-        self.log.collected(report)
-        self._budget.give_back(report.freed)
+
+def _fire(turn: Deferred[None]) -> None:
+    if not turn.called:
+        turn.callback(None)

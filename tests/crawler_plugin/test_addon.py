@@ -11,7 +11,7 @@ from scrapy.settings import Settings
 
 from crawler_plugin import Addon, CaptureMiddleware, FeedbackMiddleware, Pipeline
 from crawler_plugin.addon import BACK_PRESSURE_ORDER, CAPTURE_ORDER, FEEDBACK_ORDER, PIPELINE_ORDER
-from crawler_plugin.capture import BackPressureMiddleware
+from crawler_plugin.components.capture import BackPressureMiddleware
 from crawler_plugin.refusal import EarlyRefusal
 from tests.crawler_plugin.crawling import Site, crawl, make_topic, numbered, records, serve, to_kafka
 

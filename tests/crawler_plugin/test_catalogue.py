@@ -10,9 +10,11 @@ from kafka import KafkaProducer
 from scrapy.settings import Settings
 
 from crawler_plugin import settings as module
-from crawler_plugin.catalogue import KAFKA_OPTIONS, OUR_FIELDS, PREFIX, SETTINGS
+from crawler_plugin.catalogue import PREFIX, SETTINGS
+from crawler_plugin.kinds import OUR_FIELDS
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.kafka_client.options import KAFKA_OPTIONS
 from crawler_plugin.wire.kafka_client.token_sources import OAUTH_OPTIONS
 
 READ_BEFORE_ALL_OTHERS = {"DEDUP_ENABLED"}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from crawler_plugin import PageBody
-from crawler_plugin.catalogue import OUR_FIELDS
+from crawler_plugin.kinds import OUR_FIELDS
 from crawler_plugin.record import Origin, PageRecord, Unusable, cut_to
 from crawler_plugin.wire.messages import PageMeta
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import redis
 
-from crawler_plugin.feedback.middleware import BEHIND
+from crawler_plugin.components.feedback import BEHIND
 from tests.waiting import wait_for
 from tools.crawls.trap_crawl import crawl_traps
 from tools.crawls.trap_site import TrapSite

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 from kafka import KafkaProducer, errors
 
-from crawler_plugin.catalogue import KAFKA_OPTIONS
 from crawler_plugin.publishing.connection import (
     BATCH_OVERHEAD,
-    codec_is_installed,
     connect,
     is_too_large,
     look_at,
@@ -21,6 +19,7 @@ from crawler_plugin.publishing.connection import (
 )
 from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.kafka_client.connection import LOGGER, Complaints
+from crawler_plugin.wire.kafka_client.options import KAFKA_OPTIONS, codec_is_installed
 from crawler_plugin.wire.kafka_client.private import cut_off
 from crawler_plugin.wire.kafka_client.token_sources import OAUTH_OPTIONS
 from tests.crawler_plugin.crawling import make_topic

@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.test import get_crawler
 
 from crawler_plugin import CaptureMiddleware, FeedbackMiddleware, Pipeline
-from crawler_plugin.capture import BackPressureMiddleware
+from crawler_plugin.components.capture import BackPressureMiddleware
 from crawler_plugin.refusal import Refusal
 from tests.crawler_plugin.crawling import Site, crawl, numbered, serve
 

@@ -18,9 +18,9 @@ from kafka.consumer.fetcher import ConsumerRecord
 from msgspec.structs import replace
 
 from crawler_plugin.feedback.state_file import FILE, read_groups
-from crawler_plugin.judging.followed import MOST_EARLY, FollowedVerdicts
-from crawler_plugin.judging.verdicts import ComingVerdict, Told
+from crawler_plugin.publishing.followed import MOST_EARLY, FollowedVerdicts
 from crawler_plugin.record import Origin
+from crawler_plugin.verdicts import ComingVerdict, Told
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import VERDICTS
 from tests.cluster.cluster import NO_DICTIONARY, Cluster

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from scrapy.exceptions import DropItem
 
 from crawler_plugin import stats
-from crawler_plugin.component import Component
-from crawler_plugin.judging.verdicts import Told
+from crawler_plugin.components.component import Component
 from crawler_plugin.record import PageRecord, Unusable
 from crawler_plugin.refusal import interruptible
+from crawler_plugin.verdicts import LATE, SPOOLED, TOO_LARGE, Told
+
+_MISSING: Final[Mapping[str, str]] = {
+    LATE: "it was not there after DEDUP_AWAIT={:g} seconds: see that workers run and keep up (dedup_lag_seconds), and "
+    "leave some seconds more than their commit.seconds",
+    SPOOLED: "the page is in the spool, and judged when that is sent",
+    TOO_LARGE: "the page is larger than the topic takes",
+}
+"""What it means that an item passes without a verdict."""
 
 
 class Pipeline(Component):
@@ -34,16 +43,21 @@ class Pipeline(Component):
         Raises:
             DropItem: the verdict is one whose items are dropped.
         """
-        if self._delivery.captured is not None:
+        settings = self._delivery.settings
+        if settings.captured is not None:
             self._delivery.log.count(stats.SKIPPED + "captured")
             coming = self._delivery.items.verdict_of(item)
         else:
             page = self._page(item)
             coming = None if page is None else await self._delivery.hand_over(page)
         if coming is not None:
-            told = await coming.wait(self._delivery.patience)
+            told = await coming.wait(None if settings.mode == "local" else settings.patience)
             if told is None and coming.missing is not None:
-                self._delivery.log.without_verdict(item, coming.missing)
+                self._delivery.log.skip(
+                    stats.WITHOUT_VERDICT + coming.missing,
+                    f"a {type(item).__name__} passes without the verdict on its page: "
+                    + _MISSING[coming.missing].format(settings.patience),
+                )
             self._tell(item, told)
         return item
 
@@ -57,7 +71,7 @@ class Pipeline(Component):
             self._delivery.learning.close()
 
     def _tell(self, item: Any, told: Told | None) -> None:
-        if told is not None and told["verdict"] in self._delivery.drop and not told["suspect"]:
+        if told is not None and told["verdict"] in self._delivery.settings.drop and not told["suspect"]:
             self._delivery.log.count(stats.DROPPED + told["reason"])
             raise DropItem(f"near-duplicate of {told['duplicate_of']} ({told['reason']})", log_level="DEBUG")
         field = self._delivery.origin.fields.get("dedup")
@@ -98,5 +112,12 @@ class Pipeline(Component):
                 f"goes without it. Correct the value, or name another field (or None) for {name!r} in DEDUP_FIELDS",
             )
         if page.is_markup:
-            self._delivery.log.markup_as_text(page, origin.fields)
+            text, body = origin.fields["text"], origin.fields.get("body")
+            other = "a field that DEDUP_FIELDS names for 'body'" if body is None else repr(body)
+            self._delivery.log.skip(
+                stats.MARKUP,
+                f"{page.url}: its field {text!r} looks like markup, and is compared with other pages tags, menus and "
+                f"all. Yield it as {other}, out of which the text is extracted, or write "
+                f"DEDUP_FIELDS = {{'body': {text!r}, 'text': None}}",
+            )
         return page

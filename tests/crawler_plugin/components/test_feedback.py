@@ -13,8 +13,8 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.test import get_crawler
 
 from crawler_plugin import FeedbackMiddleware
+from crawler_plugin.components.feedback import BEHIND, MARK_KEY
 from crawler_plugin.feedback import template_memory
-from crawler_plugin.feedback.middleware import BEHIND, MARK_KEY
 from crawler_plugin.feedback.state_file import FILE, read_groups
 from crawler_plugin.feedback.url_groups import UrlGroups
 from tests.cluster.cluster import NO_DICTIONARY, Cluster

@@ -20,7 +20,7 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
 from crawler_plugin import stats
-from crawler_plugin.component import Component
+from crawler_plugin.components.component import Component
 from crawler_plugin.delivery import Delivery
 from crawler_plugin.feedback.decision import RequestDecision
 

@@ -12,6 +12,9 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from crawler_plugin import stats
+from crawler_plugin.crawl_log import CrawlLog
+
 Told: TypeAlias = Mapping[str, Any]
 """What an item is told of its page: ``verdict``, ``duplicate_of``, ``distance``, ``similarity``, ``reason`` and
 ``suspect``."""
@@ -26,6 +29,13 @@ def learned_as(told: Told) -> str:
     one."""
     verdict: str = told["verdict"]
     return "unique" if told["suspect"] else verdict
+
+
+def count_told(log: CrawlLog, told: Told) -> None:
+    """A page has its verdict."""
+    log.count(stats.VERDICT + told["verdict"])
+    if told["suspect"]:
+        log.count(stats.SUSPECT)
 
 
 class ComingVerdict:

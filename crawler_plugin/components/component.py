@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import ClassVar, Final, Self
 from weakref import WeakValueDictionary
 
@@ -18,6 +19,10 @@ from crawler_plugin.wire.errors import UsageError
 
 _deliveries: Final[WeakValueDictionary[int, Delivery]] = WeakValueDictionary()
 """By ``id`` of the crawler, which the value holds: an entry lives as long as a component that uses it."""
+
+
+class PlacesComponents:
+    """What an add-on is that puts the components in their places."""
 
 
 class Component:
@@ -38,24 +43,22 @@ class Component:
                 another command that only looks at pages.
             Refusal: a setting is wrong, or responses are captured, or requests decided, without the add-on.
         """
-        from crawler_plugin.addon import Addon  # here, since it imports the components
-
         if only_looks():
             raise NotConfigured
-        delivery = _delivery_of(crawler)
-        if delivery.learning is not None and crawler.get_addon(Addon) is None:
-            with said_alone(crawler):
+        with said_alone(crawler):
+            delivery = _delivery_of(crawler)
+            captures = delivery.settings.captured is not None
+            has_addon = crawler.get_addon(PlacesComponents) is not None
+            if delivery.learning is not None and not has_addon:
                 raise UsageError(
                     "requests are decided by a component that the add-on puts in its place; write "
                     'ADDONS = {"crawler_plugin.Addon": 500} with DEDUP_FEEDBACK = True in the Scrapy settings'
                 )
-        if cls.is_of_capture or delivery.captured is not None:
-            with said_alone(crawler):
-                if delivery.captured is None or crawler.get_addon(Addon) is None:
-                    raise UsageError(
-                        "responses are captured by three components, which the add-on puts in their places; write "
-                        'ADDONS = {"crawler_plugin.Addon": 500} and DEDUP_CAPTURE = True in the Scrapy settings'
-                    )
+            if (cls.is_of_capture or captures) and not (captures and has_addon):
+                raise UsageError(
+                    "responses are captured by three components, which the add-on puts in their places; write "
+                    'ADDONS = {"crawler_plugin.Addon": 500} and DEDUP_CAPTURE = True in the Scrapy settings'
+                )
         return cls(delivery)
 
 
@@ -64,17 +67,20 @@ def _delivery_of(crawler: Crawler) -> Delivery:
 
     Raises:
         NotConfigured: the plugin is switched off.
-        Refusal: a setting is wrong. ``NotConfigured`` would only switch the plugin off, and lose every page.
+        UsageError: a setting is wrong. ``NotConfigured`` would only switch the plugin off, and lose every page.
     """
     found = _deliveries.get(id(crawler))
     if found is None:
-        with said_alone(crawler):
-            if not is_enabled(crawler.settings):
-                raise NotConfigured("DEDUP_ENABLED is False")
-            settings = PluginSettings.read(crawler.settings)
-            spare_loaded_modules()
-            kind = LocalDelivery if settings.mode == "local" else KafkaDelivery
-            found = _deliveries[id(crawler)] = kind(crawler, settings)
-            if settings.foreign:
-                found.log.foreign(settings.foreign)
+        if not is_enabled(crawler.settings):
+            raise NotConfigured("DEDUP_ENABLED is False")
+        settings = PluginSettings.read(crawler.settings)
+        spare_loaded_modules()
+        kind = LocalDelivery if settings.mode == "local" else KafkaDelivery
+        found = _deliveries[id(crawler)] = kind(crawler, settings)
+        if settings.foreign:
+            found.log.say(
+                logging.WARNING,
+                f"{', '.join(settings.foreign)}: no setting of crawl-dedup, passed over. If no other program reads it, "
+                "correct the name: docs/reference/plugin.md lists all settings",
+            )
     return found

@@ -31,7 +31,7 @@ from scrapy import Request
 from scrapy.http import Response, TextResponse
 
 from crawler_plugin import stats
-from crawler_plugin.component import Component
+from crawler_plugin.components.component import Component
 from crawler_plugin.record import PageRecord, Unusable
 from crawler_plugin.wire.media_types import essence
 from crawler_plugin.wire.urls import without_userinfo
@@ -82,7 +82,7 @@ class CaptureMiddleware(Component):
 
     def _unwanted(self, response: Response, content_type: bytes | None) -> str | None:
         """Why the response is not published, as the last word of ``dedup/skipped/…``."""
-        wanted = self._delivery.captured
+        wanted = self._delivery.settings.captured
         assert wanted is not None, "responses are captured"
         if response.meta.get(META_KEY) is False:
             return "switched_off"

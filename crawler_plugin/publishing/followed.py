@@ -23,10 +23,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
-from crawler_plugin.judging.verdicts import ComingVerdict, Told, learned_as
 from crawler_plugin.publishing.connection import follow, quiet
 from crawler_plugin.record import Origin
 from crawler_plugin.running import Call
+from crawler_plugin.verdicts import TOO_LARGE, ComingVerdict, Told, learned_as
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
 from crawler_plugin.wire.kafka_client.connection import Complaints
 from crawler_plugin.wire.outcomes import Verdict
@@ -88,8 +88,11 @@ class FollowedVerdicts:
         """To be called before pages are sent; blocks, for ``PLACED_S`` at most."""
         self._placed.wait(PLACED_S)
 
-    def arrive(self, coming: ComingVerdict, place: Place) -> None:
-        """Kafka has the page there. From any thread."""
+    def arrive(self, coming: ComingVerdict, place: Place | None) -> None:
+        """Kafka has the page there, or has refused it as too large. From any thread."""
+        if place is None:
+            self._call(lambda: coming.miss(TOO_LARGE))
+            return
         with self._lock:
             told = self._early.pop(place, None)
             if told is None:

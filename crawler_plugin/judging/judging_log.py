@@ -1,0 +1,57 @@
+"""What a crawl says of the pages that it judges itself."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from crawler_plugin import stats
+from crawler_plugin.crawl_log import CrawlLog
+from crawler_plugin.record import PageRecord
+from crawler_plugin.verdicts import Told, count_told
+
+
+class JudgingLog:
+    """Of one crawl."""
+
+    def __init__(self, log: CrawlLog) -> None:
+        self._log = log
+
+    def opens(self, state: str | None) -> None:
+        """The judge of this process is being made."""
+        kept = (
+            f"their state is in {Path(state).absolute()}"
+            if state
+            else "only with each other: a folder in DEDUP_STATE, or a JOBDIR, keeps what was seen for the next crawl"
+        )
+        self._log.say(
+            logging.INFO,
+            f"pages are compared in this process, {kept}. On a machine where that was never done it begins with half a "
+            "minute of compiling",
+        )
+
+    def opened(self, state: str | None, judged: int) -> None:
+        """It is there."""
+        if state is not None:
+            self._log.say(logging.INFO, f"{judged} pages were judged before by the state in {state}")
+
+    def judged(self, page: PageRecord, told: Told, reason: str) -> None:
+        """A page has its verdict."""
+        count_told(self._log, told)
+        if told["verdict"] == "dead":
+            self._log.warn_once(
+                stats.VERDICT + "dead", f"{page.url}: the page cannot be compared with others ({reason})"
+            )
+
+    def unjudged(self, page: PageRecord, error: BaseException) -> None:
+        """A page has no verdict, and no page after it will."""
+        self._log.skip(
+            stats.UNJUDGED,
+            f"{page.url}: the page cannot be judged: {error}. From here on items pass without a verdict; once that is "
+            "mended, the next crawl goes on with what the state holds",
+            logging.ERROR,
+        )
+
+    def not_written(self, error: Exception) -> None:
+        """The state does not hold what was judged last."""
+        self._log.say(logging.ERROR, f"the next crawl will not know all pages of this one: {error}")
