@@ -6,19 +6,16 @@ Several processes on one machine cannot, so a port that is taken gives way to th
 
 from __future__ import annotations
 
-import errno
-import socket
 import threading
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Final, NamedTuple, TypeAlias
 
 from crawler_plugin.metrics.declared import CrawlNumbers, exposition
-from crawler_plugin.wire.http_server import BACKLOG, HttpServer, Reply
+from crawler_plugin.wire.http_server import Answer, HttpServer, listening, replying, shown
 
 LOCAL: Final = "127.0.0.1"
-PORTS_TRIED: Final = 100
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_LARGEST_PORT: Final = 65535
 
 Look: TypeAlias = Callable[[], CrawlNumbers]
 """Looks at one crawl; called in the server's thread."""
@@ -31,7 +28,7 @@ class ListenAddress(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return shown(self.host, self.port)
 
 
 class MetricsServer:
@@ -42,10 +39,10 @@ class MetricsServer:
     """
 
     def __init__(self, asked: ListenAddress) -> None:
-        listener = _listener(asked)
+        listener = listening(asked.host, asked.port)
         self.address = ListenAddress(*listener.getsockname()[:2])
         self._crawls: tuple[Look, ...] = ()
-        self._server = HttpServer(listener, self._reply, "dedup-metrics")
+        self._server = HttpServer(listener, replying(self._answer), "dedup-metrics")
 
     def enter(self, crawl: Look) -> None:
         """Show this crawl, too."""
@@ -58,14 +55,10 @@ class MetricsServer:
             self._server.close()
         return not self._crawls
 
-    def _reply(self, head: bytes) -> Reply:
-        method, _, rest = head.partition(b"\r\n")[0].partition(b" ")
-        path = rest.partition(b" ")[0].partition(b"?")[0]
-        if method not in (b"GET", b"HEAD"):
-            return _answer("405 Method Not Allowed", b"Ask with GET.\n")
-        if path != b"/metrics":
-            return _answer("404 Not Found", b"There is /metrics.\n")
-        return _answer("200 OK", exposition(look() for look in self._crawls), has_body=method == b"GET")
+    def _answer(self, path: str, accept: str) -> Answer:
+        if path != "/metrics":
+            return Answer(b"There is /metrics.\n", status=HTTPStatus.NOT_FOUND)
+        return Answer(exposition(look() for look in self._crawls), CONTENT_TYPE)
 
 
 _servers: Final[dict[ListenAddress, MetricsServer]] = {}
@@ -92,31 +85,3 @@ def hide(asked: ListenAddress, crawl: Look) -> None:
         server = _servers.get(asked)
         if server is not None and server.leave(crawl):
             del _servers[asked]
-
-
-def _listener(asked: ListenAddress) -> socket.socket:
-    last = min(asked.port + PORTS_TRIED, _LARGEST_PORT + 1) if asked.port else 1
-    for port in range(asked.port, last):
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            asked.host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, protocol)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            listener.listen(BACKLOG)
-        except OSError as error:
-            listener.close()
-            if error.errno != errno.EADDRINUSE or port == last - 1:
-                raise
-        else:
-            return listener
-    raise AssertionError("the last port that was tried has either listened or raised")
-
-
-def _answer(status: str, body: bytes, *, has_body: bool = True) -> Reply:
-    head = (
-        f"HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: {len(body)}\r\n"
-        "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
-    )
-    return Reply(head.encode() + (body if has_body else b""), keep=False)

@@ -1,5 +1,7 @@
 """Serves short answers over HTTP with one thread and few connections, whoever connects and however slowly.
 
+``HttpServer(listening(host, port), replying(answer), name)`` is a server: ``answer`` is asked for each path.
+
 One thread does all of it and waits for no client: it reads heads of requests as they come, has each answered when it is
 whole, and writes answers as they are taken. So a client costs a socket and some kilobytes, never a thread:
 
@@ -12,6 +14,7 @@ whole, and writes answers as they are taken. So a client costs a socket and some
 
 from __future__ import annotations
 
+import errno
 import logging
 import selectors
 import socket
@@ -19,7 +22,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from io import BytesIO
+from typing import Any, Final, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
 
 MOST_CONNECTIONS: Final = 64
 """Enough for some Prometheus servers and probes, with one each. Each connection is a file that the worker has open."""
@@ -34,7 +41,10 @@ the answer back."""
 CLOSE_SECONDS: Final = 0.1
 """Closing waits at most so long for answers to be taken."""
 BACKLOG: Final = 128
+PORTS_TRIED: Final = 100
+PLAIN_TEXT: Final = "text/plain; charset=utf-8"
 
+_LARGEST_PORT: Final = 65535
 _READ_BYTES: Final = 16 * 1024
 _ACCEPTED_AT_ONCE: Final = 32
 _TOO_LARGE: Final = (
@@ -50,6 +60,60 @@ class Reply(NamedTuple):
 
     content: bytes
     keep: bool
+
+
+class Answer(NamedTuple):
+    """What is told of a path."""
+
+    body: bytes
+    content_type: str = PLAIN_TEXT
+    status: HTTPStatus = HTTPStatus.OK
+
+
+Answering: TypeAlias = Callable[[str, str], Answer]
+"""Given a request's path, without what is behind ``?``, and its header ``Accept``."""
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Port 0 takes a free one, and one that is taken gives way to the next free one.
+
+    Raises:
+        OSError: nothing can listen on this host, or no port of a hundred is free.
+    """
+    last = min(port + PORTS_TRIED - 1, _LARGEST_PORT) if port else 0
+    for tried in range(port, last + 1):
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host or None, tried, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            # A process that starts again finds its old connections in TIME_WAIT. (SO_REUSEPORT would be another thing:
+            # two processes on one port would each get some of the scrapes.)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(BACKLOG)
+        except OSError as error:
+            listener.close()
+            if error.errno != errno.EADDRINUSE:
+                raise
+        else:
+            return listener
+    raise OSError(errno.EADDRINUSE, f"the ports {port} to {last} are all taken")
+
+
+def shown(host: str, port: int) -> str:
+    """The address as it stands in a URL."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def replying(answer: Answering) -> Callable[[bytes], Reply]:
+    """What ``HttpServer`` wants: reads the head of a request and has GET and HEAD answered."""
+
+    def reply(head: bytes) -> Reply:
+        request = _Request(answer, head)
+        return Reply(request.wfile.getvalue(), not request.close_connection)
+
+    return reply
 
 
 class HttpServer:
@@ -233,3 +297,59 @@ class _Connection:
         """Where the first head ends in what was received, behind its empty line; 0 while it does not."""
         ends = [at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := self._received.find(mark)) >= 0]
         return min(ends, default=0)
+
+
+class _Request(BaseHTTPRequestHandler):
+    """One request: its head is here, the answer is written into memory."""
+
+    protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"  # of the version before, answers have no status
+    server_version = "crawl-dedup"
+    sys_version = ""
+    error_message_format = "%(code)d %(message)s\n"
+    error_content_type = PLAIN_TEXT
+    wfile: BytesIO
+
+    def __init__(self, answer: Answering, head: bytes) -> None:
+        # Not ``super().__init__``, which serves a socket to its end.
+        self.answer = answer
+        self.client_address = ("", 0)
+        self.rfile = BytesIO(head)
+        self.wfile = BytesIO()
+        self.close_connection = True
+        self.handle_one_request()
+
+    def do_GET(self) -> None:
+        """Answer; what fails here is told to the client and the log, and costs the process nothing."""
+        if self.headers.get("Transfer-Encoding") or self.headers.get("Content-Length", "0") != "0":
+            self.close_connection = True  # what comes next is the body of a question that has none
+        try:
+            path = urlsplit(self.path).path
+        except ValueError as error:
+            self.close_connection = True
+            self._send(Answer(f"{error}\n".encode(), status=HTTPStatus.BAD_REQUEST))
+            return
+        try:
+            answer = self.answer(path, self.headers.get("Accept", ""))
+        except Exception as error:
+            _log.exception("%s cannot be answered", self.path)
+            told = f"{type(error).__name__}: {error}\n".encode()
+            answer = Answer(told, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+        self._send(answer)
+
+    do_HEAD = do_GET
+
+    def _send(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.content_type)
+        self.send_header("Content-Length", str(len(answer.body)))
+        self.send_header("Cache-Control", "no-store")
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer.body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log at ``debug`` only: scrapes come every few seconds."""
+        _log.debug(format, *args)

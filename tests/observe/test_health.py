@@ -10,9 +10,9 @@ from contextlib import ExitStack, closing
 import pytest
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.http_server import HEAD_BYTES
+from crawler_plugin.wire.http_server import HEAD_BYTES, PORTS_TRIED
 from tests.observe.exposed import INFO, OPENMETRICS
-from worker.observe.health import ALIVE_SECONDS, HEARD_SECONDS, PATHS, PORTS_TRIED, Health, HealthServer
+from worker.observe.health import ALIVE_SECONDS, HEARD_SECONDS, PATHS, Health, HealthServer
 from worker.observe.metrics import Metrics
 
 LOCAL = "127.0.0.1"
@@ -306,7 +306,7 @@ def test_no_free_port_among_a_hundred_is_an_error_with_the_next_move() -> None:
     with ExitStack() as stack:
         for port in range(first, first + PORTS_TRIED):
             stack.enter_context(listening(port))
-        with pytest.raises(Unavailable, match=rf"{first} to {first + PORTS_TRIED - 1} are all taken; set metrics.port"):
+        with pytest.raises(Unavailable, match=rf"{first} to {first + PORTS_TRIED - 1} are all taken.*set metrics"):
             HealthServer(Metrics(INFO), LOCAL, first)
 
 

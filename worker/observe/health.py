@@ -13,29 +13,22 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import socket
 import time
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler
-from io import BytesIO
 from typing import Final, Protocol, Self
-from urllib.parse import urlsplit
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.http_server import BACKLOG, HttpServer, Reply
+from crawler_plugin.wire.http_server import Answer, HttpServer, listening, replying, shown
 
 ALIVE_SECONDS: Final = 120.0
 """The last pass of the loop may be so old. While the broker is away a pass waits for several time-outs in a row: with a
 shorter limit the supervisor would kill a worker that only waits."""
 HEARD_SECONDS: Final = 30.0
 """The broker is asked every five seconds, with patience for slow answers."""
-PORTS_TRIED: Final = 100
 PATHS: Final = ("/metrics", "/livez", "/readyz", "/hosts")
 
-_LARGEST_PORT: Final = 65535
 _log = logging.getLogger(__name__)
 
 
@@ -131,10 +124,19 @@ class HealthServer:
     """
 
     def __init__(self, exposes: Exposes, host: str, port: int) -> None:
-        listener = _listener(host, port)
+        try:
+            listener = listening(host, port)
+        except OSError as error:
+            raise Unavailable(
+                f"metrics cannot listen on {host}:{port} ({error.strerror or error}): set metrics.host to an address "
+                "of this machine (127.0.0.1, or 0.0.0.0 for all), metrics.port to a free one from 1024 on, or to 0, "
+                "which takes any"
+            ) from error
         self._address = listener.getsockname()
+        if port and self.port != port:
+            _log.warning("metrics.port %d is taken; metrics are on %d", port, self.port)
         self._exposes = exposes
-        self._server = HttpServer(listener, self._reply, "health")
+        self._server = HttpServer(listener, replying(self._answer), "health")
 
     def show(self, exposes: Exposes) -> None:
         self._exposes = exposes
@@ -150,15 +152,23 @@ class HealthServer:
     @property
     def address(self) -> str:
         """``http://host:port``, without a path."""
-        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
+        return f"http://{shown(self.host, self.port)}"
 
     def close(self) -> None:
         """Listen no more; requests that are being answered are answered."""
         self._server.close()
 
-    def _reply(self, head: bytes) -> Reply:
-        request = _Request(self._exposes, head)
-        return Reply(request.wfile.getvalue(), not request.close_connection)
+    def _answer(self, path: str, accept: str) -> Answer:
+        exposes = self._exposes
+        if path == "/metrics":
+            return Answer(*exposes.exposition(accept))
+        if path == "/livez":
+            return _judged("alive", exposes.health.not_alive())
+        if path == "/readyz":
+            return _judged("ready", exposes.health.not_ready())
+        if path == "/hosts":
+            return Answer(exposes.hosts(), "application/json")
+        return Answer(f"There is {', '.join(PATHS)}.\n".encode(), status=HTTPStatus.NOT_FOUND)
 
     def __enter__(self) -> Self:
         return self
@@ -167,111 +177,6 @@ class HealthServer:
         self.close()
 
 
-def _listener(host: str, port: int) -> socket.socket:
-    last = min(port + PORTS_TRIED, _LARGEST_PORT + 1) if port else 1
-    for tried in range(port, last):
-        try:
-            listener = _listening(host, tried)
-        except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                continue
-            raise Unavailable(
-                f"metrics cannot listen on {host}:{tried} ({error.strerror or error}): set metrics.host to an address "
-                "of this machine (127.0.0.1, or 0.0.0.0 for all), metrics.port to 0 or one from 1024 on"
-            ) from error
-        if port and tried != port:
-            _log.warning("metrics.port %d is taken; metrics are on %d", port, tried)
-        return listener
-    raise Unavailable(
-        f"metrics cannot listen on {host}: the ports {port} to {last - 1} are all taken; set metrics.port to a free "
-        "one, or to 0, which takes any"
-    )
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family, _, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
-        0
-    ]
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        # A worker that starts again finds its old connections in TIME_WAIT. (SO_REUSEPORT would be another thing: two
-        # workers on one port would each get some of the scrapes.)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(BACKLOG)
-    except BaseException:
-        listener.close()
-        raise
-    return listener
-
-
-class _Request(BaseHTTPRequestHandler):
-    """One request to one of ``PATHS``: its head is here, the answer is written into memory."""
-
-    protocol_version = "HTTP/1.1"
-    default_request_version = "HTTP/1.0"  # of the version before, answers have no status
-    server_version = "crawl-dedup"
-    sys_version = ""
-    error_message_format = "%(code)d %(message)s\n"
-    error_content_type = "text/plain; charset=utf-8"
-    wfile: BytesIO
-
-    def __init__(self, exposes: Exposes, head: bytes) -> None:
-        # Not ``super().__init__``, which serves a socket to its end.
-        self.exposes = exposes
-        self.client_address = ("", 0)
-        self.rfile = BytesIO(head)
-        self.wfile = BytesIO()
-        self.close_connection = True
-        self.handle_one_request()
-
-    def do_GET(self) -> None:
-        """Answer; what fails here is told to the client and the log, and costs the worker nothing."""
-        try:
-            self._answer()
-        except Exception as error:
-            _log.exception("%s cannot be answered", self.path)
-            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}\n".encode())
-
-    do_HEAD = do_GET
-
-    def _answer(self) -> None:
-        exposes = self.exposes
-        if self.headers.get("Transfer-Encoding") or self.headers.get("Content-Length", "0") != "0":
-            self.close_connection = True  # what comes next is the body of a question that has none
-        try:
-            path = urlsplit(self.path).path
-        except ValueError as error:
-            self.close_connection = True
-            self._send(HTTPStatus.BAD_REQUEST, f"{error}\n".encode())
-            return
-        if path == "/metrics":
-            body, content_type = exposes.exposition(self.headers.get("Accept", ""))
-            self._send(HTTPStatus.OK, body, content_type)
-        elif path == "/livez":
-            self._judge("alive", exposes.health.not_alive())
-        elif path == "/readyz":
-            self._judge("ready", exposes.health.not_ready())
-        elif path == "/hosts":
-            self._send(HTTPStatus.OK, exposes.hosts(), "application/json")
-        else:
-            self._send(HTTPStatus.NOT_FOUND, f"There is {', '.join(PATHS)}.\n".encode())
-
-    def _judge(self, good: str, missing: list[str]) -> None:
-        status = HTTPStatus.SERVICE_UNAVAILABLE if missing else HTTPStatus.OK
-        self._send(status, "".join(f"{line}\n" for line in missing or [good]).encode())
-
-    def _send(self, status: HTTPStatus, body: bytes, content_type: str = "text/plain; charset=utf-8") -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-store")
-        if self.close_connection:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Log at ``debug`` only: scrapes come every few seconds."""
-        _log.debug(format, *args)
+def _judged(good: str, missing: list[str]) -> Answer:
+    status = HTTPStatus.SERVICE_UNAVAILABLE if missing else HTTPStatus.OK
+    return Answer("".join(f"{line}\n" for line in missing or [good]).encode(), status=status)

