@@ -24,7 +24,14 @@ from crawler_plugin.metrics.declared import SPIDER_METRICS
 from crawler_plugin.stats import FINISH_REASONS
 from crawler_plugin.wire import errors
 from crawler_plugin.wire.messages import PageMeta
-from crawler_plugin.wire.outcomes import NO_PAGE_HEADER, JobMark, SurvivorFinding, Verdict, dead_letter_headers
+from crawler_plugin.wire.outcomes import (
+    NO_PAGE_HEADER,
+    ON_TOPIC,
+    JobMark,
+    SurvivorFinding,
+    Verdict,
+    dead_letter_headers,
+)
 from tools import docs
 from tools.docs import HANDBOOK, PAGES, PARTS, README, ROOT
 from worker import __version__
@@ -126,7 +133,7 @@ class TestTables:
         ("name", "fields"),
         [
             ("page-headers", PageMeta.__struct_fields__),
-            ("verdict-fields", Verdict.__struct_fields__),
+            ("verdict-fields", ON_TOPIC),
             ("job-fields", JobMark.__struct_fields__),
             ("finding-fields", SurvivorFinding.__struct_fields__),
             ("dead-letter-headers", [header for header, _ in dead_letter_headers("", "", (0, 0))]),
@@ -139,12 +146,6 @@ class TestTables:
                         verdict="duplicate",
                         duplicate_of="",
                         distance=0,
-                        reason="",
-                        fingerprint="",
-                        order=(0, 0),
-                        source=(0, 0),
-                        fetched=0,
-                        scheme="",
                         suspect=True,
                     ).to_headers()
                 ]

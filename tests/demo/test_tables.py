@@ -6,7 +6,6 @@ import io
 
 from rich.console import Console
 
-from crawler_plugin.wire.outcomes import Verdict
 from tests.demo.test_expected_counts import FIRST_VISITS, judged, reckoned
 from worker.demo import tables
 from worker.demo.site import PageKind, SitePage
@@ -35,7 +34,7 @@ def test_a_pair_without_distance_and_equal_texts_is_shown_from_the_beginning() -
     verdict, page, original = next(
         pair for pair in tables.examples(reckoned(judged(FIRST_VISITS))) if pair[1].kind is PageKind.SHORT
     )
-    bare = Verdict(**{name: getattr(verdict, name) for name in verdict.__struct_fields__} | {"distance": None})
+    bare = verdict.having(distance=None)
     heading, a, b = tables.example(bare, page, original, lambda side: "Moved.")
     assert "distance" not in heading
     assert (a, b) == ("  A  Moved.", "  B  Moved.")

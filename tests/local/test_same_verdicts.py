@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
 
@@ -28,16 +28,22 @@ TOGETHER: Final = 50
 """Pages that are published before the workers go on."""
 
 
-class Outcome(NamedTuple):
-    """What both sides say of a page."""
-
-    url: str
-    kind: str
-    duplicate_of: str | None
-    distance: int | None
-    reason: str
-    detail: str
-    fingerprint: str | None
+SAME: Final = (
+    "url",
+    "verdict",
+    "duplicate_of",
+    "distance",
+    "similarity",
+    "reason",
+    "detail",
+    "fingerprint",
+    "language",
+    "tokens",
+    "previous",
+    "changed",
+)
+"""What both sides say of a page."""
+Outcome = dict[str, Any]
 
 
 pytestmark = pytest.mark.usefixtures("read_here")
@@ -69,19 +75,12 @@ class Workers(Stage):
             self.commit()
         found: dict[int, Outcome] = {}
         for seen in everything(self.world, VERDICTS):
-            v = Verdict.decode(seen.value)
-            found[v.source[1]] = Outcome(v.url, v.verdict, v.duplicate_of, v.distance, v.reason, "", v.fingerprint)
+            verdict = Verdict.decode(seen.value)
+            found[verdict.source[1]] = verdict.row(SAME)
         for (_, offset), seen in dead_letters(self.world):
-            told = text_headers(seen.headers)
-            found[offset] = Outcome("", "dead", None, None, told["dedup-reason"], told["dedup-detail"], None)
+            found[offset] = Verdict.of_dead_letter(text_headers(seen.headers)).row(SAME)
         assert sorted(found) == list(range(len(records)))
         return [found[offset] for offset in sorted(found)]
-
-
-def outcome(verdict: Verdict) -> Outcome:
-    v = verdict
-    url = "" if v.verdict == "dead" else v.url
-    return Outcome(url, v.verdict, v.duplicate_of, v.distance, v.reason, v.detail, v.fingerprint)
 
 
 def both(pages: list[tuple[FetchedPage, int]], settings: Settings, claims_a_batch: int) -> Counter[str]:
@@ -97,11 +96,11 @@ def both(pages: list[tuple[FetchedPage, int]], settings: Settings, claims_a_batc
             yield page
 
     with Deduplicator(config=settings, clock=lambda: moment) as local:
-        ours = [outcome(verdict) for _, verdict in local.judge_found(coming())]
+        ours = [verdict.row(SAME) for _, verdict in local.judge_found(coming())]
     for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         assert one == other, f"page {number}"
     workers.check()
-    return Counter(word for each in ours for word in (each.kind, each.reason))
+    return Counter(word for each in ours for word in (each["verdict"], each["reason"]))
 
 
 def settings(**near: Any) -> Settings:

@@ -13,7 +13,7 @@ import pytest
 from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.messages import Block
 from tests.local.crawled import BEGUN, HOUR, crawl
-from tests.local.test_same_verdicts import Workers, outcome, settings
+from tests.local.test_same_verdicts import SAME, Workers, settings
 from tests.operations.test_repair import everybody_dies
 from tests.simulation.place import TwinPlace
 from worker.compose import parts
@@ -61,11 +61,11 @@ def test_verdicts_after_it_are_those_of_one_state_over_both(tmp_path: Path) -> N
     workers = without_workers()
     assert seeded(tmp_path, workers).entries == before["unique"] > 20
     with Deduplicator(tmp_path, SETTINGS, clock=lambda: NOW / 1000) as local:
-        ours = [outcome(verdict) for _, verdict in local.judge_all(NEW)]
+        ours = [verdict.row(SAME) for _, verdict in local.judge_all(NEW)]
     workers.take_over()
     theirs = workers.verdicts_on([page.record(number, NOW) for number, page in enumerate(NEW)])
     assert ours == theirs
-    kinds = Counter(each.kind for each in ours)
+    kinds = Counter(each["verdict"] for each in ours)
     assert min(kinds["unique"], kinds["duplicate"], kinds["refetch"], kinds["dead"]) > 2
 
 
