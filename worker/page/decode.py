@@ -12,14 +12,20 @@ Order of belief, from what the bytes prove to what they merely suggest:
    declaration. A label is dropped where the bytes speak against it: too many cannot be decoded, or they are enough for
    the detector, and it finds another encoding. Each encoding of single bytes "decodes" everything, and Big5 "decodes"
    as GBK;
-6. the detector's (``worker.page.detect``).
+6. the detector's (``worker.page.charsets``).
 
 A pure function: no clock, no file, no locale.
+
+JSON → its text: strings as they are meant, keys and values where they stand.
+
+Words are compared and punctuation is not, so JSON need not be parsed: each escape in its strings is read. So it may be
+as deep and hold numbers as large as it likes, be several values one below the other, or be cut in the middle of one.
 """
 
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from collections.abc import Iterable
 from itertools import islice
@@ -27,8 +33,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from worker.page.detect import DETECTOR, detected, high_bytes, sample_of
-from worker.page.labels import LABELS, codec_of, declared_inside
+from worker.page.charsets import DETECTOR, LABELS, codec_of, declared_inside, detected, high_bytes, sample_of
 
 DECODER: Final = f"decode-2/{DETECTOR}/{LABELS}"
 """Name of the rule above; a part of the scheme, so change it when the rule changes."""
@@ -228,3 +233,23 @@ def _damage(text: str) -> float:
     """Share of replacement characters among what is not ASCII."""
     bad = text.count("\ufffd")
     return bad / len(_ASCII_RUN.sub("", text)) if bad else 0.0
+
+
+# A string that has no end is one that was cut.
+_TOKEN: Final = re.compile(r'[\s\[\]{},:0-9.eE+\-\ufeff\x1e]++|"(?:[^"\\]|\\.)*+["\\]?+|true|false|null', re.DOTALL)
+_STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*+)("?)', re.DOTALL)
+
+
+def json_text(text: str) -> str | None:
+    """The text of JSON, None where that is no JSON: its tokens are known, and not whether they belong together."""
+    if _TOKEN.sub("", text):
+        return None
+    return _STRING.sub(_meant, text) if "\\" in text else text
+
+
+def _meant(string: re.Match[str]) -> str:
+    try:
+        meant: str = json.loads(f'"{string[1]}"', strict=False)
+    except ValueError:  # an escape that JSON does not have
+        return string[0]
+    return '"' + meant.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "") + string[2]

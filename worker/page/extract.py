@@ -15,11 +15,9 @@ from resiliparse.parse.html import HTMLParserException, HTMLTree
 
 from crawler_plugin.wire.errors import PageError, UsageError
 from crawler_plugin.wire.media_types import Kind, begins_binary, essence, kind_of_text, kind_of_type, may_be_json
-from worker.page.canonical import NamedByHead
-from worker.page.decode import DECODER, UndecodableError, decode
-from worker.page.echo import ECHO, without_echo
-from worker.page.json_text import json_text
-from worker.page.labels import header_charset
+from worker.page.canonical import ECHO, NamedByHead, without_echo
+from worker.page.charsets import header_charset
+from worker.page.decode import DECODER, UndecodableError, decode, json_text
 from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, main_content
 from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, UNTITLED, Title, is_announced, numbers, read_title
 from worker.sites import host_of

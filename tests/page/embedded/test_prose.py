@@ -1,10 +1,10 @@
-"""Which strings people read."""
+"""Prose is told from other strings, and lists of names are read."""
 
 from __future__ import annotations
 
 import pytest
 
-from worker.page.embedded.prose import as_markup, as_page, is_prose, openings, plain, without_repetitions
+from worker.page.embedded.prose import as_markup, as_page, is_prose, names, openings, plain, without_repetitions
 
 LONG = "The council has voted to rebuild the old ferry landing before winter."
 
@@ -69,3 +69,7 @@ def test_sentences_are_told_by_their_beginnings() -> None:
 def test_strings_are_a_page_of_their_own() -> None:
     page = as_page("A & b", ["One <x\n\nTwo", "<p>Three</p><p>Four <a hre"])
     assert page == ("<main><h1>A &amp; b</h1><p>One &lt;x</p><p>Two</p><div><p>Three</p><p>Four </div></main>")
+
+
+def test_a_list_of_names_is_a_set_of_them() -> None:
+    assert names("one two  one") == {"one", "two"}

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from worker.page.main_text.content import PageBlock, blocks, main_content
+from worker.page.main_text.content import PageBlock, blocks, is_notice, main_content
 from worker.page.main_text.rules import RULES, Rule, without
 
 LINKS = "".join(f"<li><a href=/{n}>Link {n}</a></li>" for n in range(9))
@@ -303,3 +303,34 @@ def test_the_rules_are_the_same_where_nothing_is_compiled() -> None:
         [sys.executable, "-c", program, page], capture_output=True, text=True, env=environment, check=True
     )
     assert ended.stdout.strip() == ascii(main_content(page))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You need to enable JavaScript to run this app.",
+        "Bitte aktivieren Sie JavaScript in Ihrem Browser.",
+        "请启用 JavaScript 后刷新页面",
+        "Пожалуйста, включите JavaScript",
+        "Loading…",
+        "Just a moment...",
+        "加载中",
+        "読み込み中です",
+    ],
+)
+def test_a_notice_asks_for_scripts_or_patience(text: str) -> None:
+    assert is_notice(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "JavaScript is a language.",
+        "Enable the second disk before the first.",
+        "The loading of ships by night is slow and dangerous, as the crew of one of them told us.",
+        "下载中心",
+    ],
+)
+def test_a_text_that_asks_for_neither_is_none(text: str) -> None:
+    assert not is_notice(text)

@@ -13,31 +13,26 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from worker.compiling import COMPILED
-from worker.page.elements.nesting import (
-    KIND,
-    MARK,
-    NAME,
-    PARENT,
-    SHAPE,
-    Rows,
-    after_end_tag,
-    before_start_tag,
-    is_foreign,
-    is_in_unseen,
-    out_of_foreign,
-)
 from worker.page.elements.styles import mark_of_style
-from worker.page.elements.tokens import (
+from worker.page.elements.tags import (
     APOSTROPHE,
     BANG,
     CDATA,
     EQUALS,
     GREATER,
+    KIND,
     LESS,
+    MARK,
+    NAME,
+    PARENT,
     QUESTION,
     QUOTE,
+    SHAPE,
     SLASH,
+    Rows,
     after_declaration,
+    after_end_tag,
+    before_start_tag,
     begins_cdata,
     end_of_cdata,
     end_of_raw,
@@ -45,9 +40,12 @@ from worker.page.elements.tokens import (
     ends_name,
     find,
     is_blank,
+    is_foreign,
+    is_in_unseen,
     is_letter,
     is_space,
     lower,
+    out_of_foreign,
 )
 from worker.page.elements.vocabulary import (
     ARIA_HIDDEN,

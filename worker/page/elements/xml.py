@@ -29,17 +29,19 @@ from worker.page.elements.markup import (
     read_name,
     room_for,
 )
-from worker.page.elements.nesting import MAX_STEPS, is_foreign, is_in_unseen
-from worker.page.elements.tokens import (
+from worker.page.elements.tags import (
     BANG,
     CDATA,
     LESS,
+    MAX_STEPS,
     QUESTION,
     SLASH,
     after_xml_declaration,
     begins_cdata,
     end_of_cdata,
     find,
+    is_foreign,
+    is_in_unseen,
 )
 from worker.page.elements.vocabulary import (
     BLOCK,

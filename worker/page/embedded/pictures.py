@@ -12,9 +12,9 @@ from typing import Final
 from urllib.parse import parse_qsl, unquote
 
 from worker.page.elements.markup import NAME, PARENT, Parsed, Rows
-from worker.page.elements.nesting import MAX_STEPS
+from worker.page.elements.tags import MAX_STEPS
 from worker.page.elements.vocabulary import MARKED_ASIDE, MARKED_COMMENTS, WORDS, bits_of, hash_of
-from worker.page.embedded.told import names
+from worker.page.embedded.prose import names
 
 MOST_SOURCES: Final = 64
 LONGEST_SOURCE: Final = 2048

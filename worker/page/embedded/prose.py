@@ -109,3 +109,8 @@ def _block(text: str) -> str:
         return "".join(f"<p>{escape(line)}</p>" for line in unescaped(text).splitlines() if line.strip())
     cut = markup.rfind("<")
     return f"<div>{markup[:cut] if cut > markup.rfind('>') else markup}</div>"
+
+
+def names(spelled: str) -> frozenset[str]:
+    """Those in a list of them."""
+    return frozenset(spelled.split())

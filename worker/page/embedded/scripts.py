@@ -1,14 +1,205 @@
-"""The scripts of a page that hold data: JSON, and programs that assign or push it."""
+"""The scripts of a page that hold data: JSON, and programs that assign or push it.
+
+JSON and the object literals of scripts → strings, each with its key and the object that it stands in.
+
+It is read leniently: what is no literal is passed over, so that an assignment, a call around the literal, a comma too
+many or a cut end do no harm, and nothing raises. Time and memory grow with the length, however deep it is.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
 
 from worker.page.elements.markup import Parsed
 from worker.page.elements.vocabulary import EMPTY, hash_of
-from worker.page.embedded.literals import unescaped
+
+MOST_ROWS: Final = 1 << 17
+"""Rows up to which is read. The largest state of a shop among the labelled pages has 7,000."""
+MOST_LEVELS: Final = 3
+"""JSON in a string of JSON is read, and once more: forums and frameworks write it twice."""
+
+MOST_DEPTH: Final = 1000
+"""Objects and arrays around one another. What stands deeper is read as if it stood there."""
+
+_TOKEN: Final = re.compile(
+    r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"?+(\s*+:)?+'
+    r"|'([^'\\\n]*+(?:\\.[^'\\\n]*+)*+)'?+(\s*+:)?+"
+    r"|(?<![\w$])([A-Za-z_$][\w$]*+)\s*+:"
+    r"|//[^\n]*+|[{}\[\]]",
+    re.DOTALL,
+)
+_STRINGS: Final = (1, 3)
+_KEYS: Final = {2: 1, 4: 3, 5: 5}
+"""The groups of ``_TOKEN``: the strings that are values, and by the group that matched last those that are keys."""
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+_REFERENCE: Final = re.compile(r"_[0-9]{1,7}")
+
+
+class Literals:
+    """Rows in the order of the text; row 0 is the text itself, and the parent of each is an earlier one.
+
+    ``keys`` are the names that values have in their objects; an item of an array has that of the array. ``texts`` are
+    the strings, None for objects and arrays, and ``arrays`` says which of these a row is. ``named`` are (object, key)
+    of all values, numbers too, which have no row.
+    """
+
+    def __init__(self, wanted: Callable[[str, str], bool]) -> None:
+        self.wanted: Final = wanted
+        self.parents: Final = [-1]
+        self.keys: Final = [""]
+        self.texts: Final[list[str | None]] = [None]
+        self.arrays: Final = [False]
+        self.named: Final[set[tuple[int, str]]] = set()
+
+    def add(self, parent: int, key: str, text: str | None, array: bool) -> int:
+        """The new row."""
+        self.parents.append(parent)
+        self.keys.append(key or (self.keys[parent] if self.arrays[parent] else ""))
+        self.texts.append(text)
+        self.arrays.append(array)
+        return len(self.parents) - 1
+
+    def name(self, row: int, keys: Iterable[str]) -> None:
+        """Values with these keys stand in the row, if it is one."""
+        if row >= 0:
+            self.named.update((row, key) for key in keys)
+
+
+def literals(sources: Iterable[str], wanted: Callable[[str, str], bool] = lambda key, text: True) -> Literals:
+    """The strings of scripts, or of JSON, that are ``wanted`` by their key and text. What holds no such string, and is
+    no array or object with one, has no row either."""
+    found = Literals(wanted)
+    for source in sources:
+        _read(found, source, 0, MOST_LEVELS)
+    return found
+
+
+class _Open:
+    """An object or array that is being read; it has a row once it holds a string that is wanted."""
+
+    def __init__(self, key: str, array: bool) -> None:
+        self.key: Final = key
+        self.array: Final = array
+        self.row = -1
+        self.names: Final[list[str]] = []
+
+
+def _read(found: Literals, source: str, parent: int, levels: int, key: str = "") -> None:
+    if len(found.parents) >= MOST_ROWS:
+        return
+    outer = _Open("", True)
+    outer.row = parent
+    path = [outer]
+    last = outer
+    deeper = 0
+    for token in _TOKEN.finditer(resolved(source) or source):
+        kind = token.lastindex
+        if kind in _STRINGS:
+            text = token[kind]
+            if "\\" in text:
+                text = unescaped(text)
+            own = key or (last.key if last.array else "")
+            nested = levels > 1 and text[:1] in ("{", "[") and '"' in text
+            if nested or found.wanted(own, text) or found.wanted(last.key, text):
+                _give_rows(found, path)
+                if nested:
+                    _read(found, text, last.row, levels - 1, own)
+                else:
+                    found.add(last.row, own, text, False)
+                if len(found.parents) >= MOST_ROWS:
+                    return
+        elif kind:
+            key = token[_KEYS[kind]]
+            last.names.append(key)
+            continue
+        else:
+            sign = token[0]
+            if sign in "{[" and len(path) > MOST_DEPTH:
+                deeper += 1
+            elif sign in "}]" and deeper:
+                deeper -= 1
+            elif sign in "{[":
+                last = _Open(key or (last.key if last.array else ""), sign == "[")
+                path.append(last)
+            elif sign in "}]" and len(path) > 1:
+                closed = path.pop()
+                found.name(closed.row, closed.names)
+                last = path[-1]
+        key = ""
+    for each in path:
+        found.name(each.row, each.names)
+
+
+def _give_rows(found: Literals, path: list[_Open]) -> None:
+    """Of what is open, those without a row stand at the end."""
+    first = len(path)
+    while path[first - 1].row < 0:
+        first -= 1
+    for place in range(first, len(path)):
+        path[place].row = found.add(path[place - 1].row, path[place].key, None, path[place].array)
+
+
+def unescaped(text: str) -> str:
+    """The characters of a string between its quotes. Half of a surrogate pair is U+FFFD."""
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(_character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2]
+    return chr(int(code, 16)) if code else _CONTROLS.get(escape[3], escape[3])
+
+
+def resolved(source: str) -> str | None:
+    """An array of values that name each other by their places, as JSON without them; None for anything else.
+
+    So devalue and turbo-stream write a state: the first item is the whole, ``{"title": 3}`` has the fourth item as its
+    title, and ``{"_4": 3}`` the fifth as its key. Each item is put where it is named first.
+    """
+    if source.lstrip()[:1] != "[":
+        return None
+    try:
+        items = json.loads(source)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(items, list) or not items or not _is_of_places(items[0]):
+        return None
+    whole = _put_together(items)
+    try:
+        return json.dumps(whole, ensure_ascii=False)
+    except RecursionError:
+        return None
+
+
+def _is_of_places(item: Any) -> bool:
+    values = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    places = [value for value in values if type(value) is int]
+    return bool(places) and all(type(value) in (int, str) for value in values)
+
+
+def _put_together(items: list[Any]) -> Any:
+    made: list[Any] = [{} if isinstance(item, dict) else [] if isinstance(item, list) else item for item in items]
+    waiting, named = [0], {0}
+    for row in waiting:  # it grows
+        item = items[row]
+        for key, place in item.items() if isinstance(item, dict) else enumerate(item):
+            if type(place) is not int or not 0 < place < len(items) or place in named:
+                continue
+            named.add(place)
+            if isinstance(key, str):
+                name = items[int(key[1:])] if _REFERENCE.fullmatch(key) and int(key[1:]) < len(items) else key
+                made[row][name if isinstance(name, str) else key] = made[place]
+            else:
+                made[row].append(made[place])
+            if isinstance(items[place], dict | list):
+                waiting.append(place)
+    return made[0]
+
 
 _TYPE: Final = hash_of("type")
 _LINKED_DATA: Final = re.compile(r"\s*+application/ld\+json\b", re.IGNORECASE)

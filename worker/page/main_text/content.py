@@ -19,11 +19,13 @@ little, but a page of nothing else is still found.
 3. **The main heading belongs to it**, wherever it stands: some sites put it into the content, others above.
 
 All limits are shares of what the page itself holds, and there are no lists of sites. What stands in the content stays,
-its lists, tables, code and links included. ``rules`` names each rule and its reason.
+its lists, tables, code and links included; but a notice that asks for scripts, or to wait for them, is no content.
+``rules`` names each rule and its reason.
 """
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -52,15 +54,11 @@ from worker.page.elements.vocabulary import (
 )
 from worker.page.elements.vocabulary import TITLE as TITLE_ELEMENT
 from worker.page.elements.xml import XmlText, parse_xml, told_by
-from worker.page.embedded.choice import told_instead
 from worker.page.embedded.pictures import pictures
 from worker.page.embedded.prose import as_page
-from worker.page.embedded.told import Told
+from worker.page.embedded.told import Told, told_instead
 from worker.page.main_text.beside import drop_beside, is_for_no_scripts, is_main, is_on
-from worker.page.main_text.headings import rank_of
-from worker.page.main_text.line_numbers import blank_line_numbers
 from worker.page.main_text.neighbours import drop_linked_lines, drop_neighbours
-from worker.page.main_text.notices import LONGEST_NOTICE, is_notice
 from worker.page.main_text.posts import drop_posts
 from worker.page.main_text.rules import (
     ALL,
@@ -89,12 +87,13 @@ from worker.page.main_text.tally import (
     TAKEN,
     TITLED,
     WORDS,
+    blank_line_numbers,
     survey,
     weight,
     words_in,
     words_of,
 )
-from worker.page.main_text.title import LONGEST_TITLE, is_announced
+from worker.page.main_text.title import LONGEST_TITLE, is_announced, rank_of
 from worker.page.references import unescaped
 
 CONTENT: Final = f"content-4/{VOCABULARY}"
@@ -431,3 +430,32 @@ def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> 
                 text[written] = 32
                 written += 1
     return written
+
+
+LONGEST_NOTICE: Final = 40
+"""Words. A page about scripts has more."""
+_LONGEST_WAIT: Final = 8
+
+_SCRIPTS: Final = re.compile(r"\bjava ?script\b", re.IGNORECASE)
+_ASKS: Final = re.compile(
+    r"enable|disabled|turn(ed)? (it )?on|activate|requires?\b|without|browser|aktivier|activer|activez|habilit|activa"
+    r"|abilita|ativ[ae]|inschakel|schakel|включ|отключ|увімкн|włącz|zapn|engedély|activați|etkinleştir|ενεργοπο"
+    r"|aktifkan|bật|启用|开启|啟用|開啟|浏览器|瀏覽器|有効|활성화|브라우저|تفعيل|فعال|सक्षम|הפעל|เปิดใช้",
+    re.IGNORECASE,
+)
+_WAITS: Final = re.compile(
+    r"\b(loading|please wait|just a moment|checking your browser|redirecting|laden|wird geladen|lädt|bitte warten"
+    r"|chargement|veuillez patienter|cargando|espere|caricamento|attendere|carregando|aguarde|загрузка|загружается"
+    r"|подождите|завантаження|зачекайте|ładowanie|wczytywanie|proszę czekać|načítání|betöltés|se încarcă|yükleniyor"
+    r"|lütfen bekleyin|φόρτωση|memuat|mohon tunggu|đang tải)\b"
+    r"|加载中|载入中|載入中|請稍候|请稍候|正在加载|読み込み中|読込中|お待ちください|로딩|불러오는 중|잠시만"
+    r"|جار[ٍي]? التحميل|در حال بارگذاری|טוען|लोड हो रहा|กำลังโหลด",
+    re.IGNORECASE,
+)
+
+
+def is_notice(text: str) -> bool:
+    """Whether a text of few words asks for scripts, or one of very few says that the page is still to come."""
+    if _SCRIPTS.search(text) and _ASKS.search(text):
+        return True
+    return len(text.split()) <= _LONGEST_WAIT and _WAITS.search(text) is not None

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from worker.page.elements.markup import BREAKS, FROM, KIND, MARK, NAME, OWNER, PARENT, TO, Rows, is_space
-from worker.page.elements.nesting import MAX_STEPS
+from worker.page.elements.tags import MAX_STEPS
 from worker.page.elements.vocabulary import (
     ARTICLE,
     BLOCK,
@@ -27,9 +27,9 @@ from worker.page.elements.vocabulary import (
     WHOLE,
     compiled,
 )
-from worker.page.main_text.headings import LEADS, SAYS, Column, Flags, own_heading, rank_of, read_headings
 from worker.page.main_text.rules import ANOTHER_PAGES, LINKED_LINES
 from worker.page.main_text.tally import FLOW, GONE, IS_LONG, LINKED, LINKS, LONG, TITLED, WORDS, tally, words_of
+from worker.page.main_text.title import LEADS, SAYS, Column, Flags, own_heading, rank_of, read_headings
 
 LEAST_OWN: Final = 80
 """Words in long lines that a page has of its own, before the first of what is another's: fewer introduce a list."""

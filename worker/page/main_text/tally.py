@@ -1,4 +1,12 @@
-"""How many words stand in each element of a page, in links, in long lines and in short ones."""
+"""How many words stand in each element of a page, in links, in long lines and in short ones.
+
+Numbers that count the lines of a listing are no text: a copy of it has none, or has them in a column of its own.
+
+Five lines and more begin with one number each, the next one is larger by one, and few lines stand between. A line is
+what stands between two breaks; within ``<pre>`` its own ends of lines count as well. Outside of it a number stands
+alone, before text in ``<pre>`` or ``<code>`` or in a cell that is called a column of numbers: ranks in a table, and
+steps that their author has counted, are text.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.elements.markup import BREAKS, KIND, MARK, OWNER, PARENT, Rows
+from worker.page.elements.markup import BREAKS, FROM, KIND, MARK, NAME, OWNER, PARENT, TO, Rows, is_space
 from worker.page.elements.vocabulary import (
     BLOCK,
     HAS_ADDRESS,
@@ -15,12 +23,14 @@ from worker.page.elements.vocabulary import (
     ITEM,
     LINK,
     LIST,
+    MARKED_NUMBERED,
     PARAGRAPH,
     PREFORMATTED,
     ROW,
     TABLE,
     TERM,
     compiled,
+    hash_of,
 )
 
 # Columns of what is known of an element. GONE is the rule that took it, 0 for none; LINKED is ELSEWHERE in a link, HERE
@@ -138,3 +148,128 @@ def weight(known: Rows, element: int) -> int:
 def words_of(known: Rows, element: int) -> int:
     """How many words it has."""
     return int(known[element, LONG] + known[element, BRIEF] + known[element, LINKS])
+
+
+LEAST_NUMBERS: Final = 5
+"""Lines in a row that have one. Three and four are a short list as well, whose numbers may be what it is about."""
+MOST_BETWEEN: Final = 8
+"""Lines from one to the next: the cells of a row, the lines of a paragraph."""
+_LIKELY: Final = 3
+"""Numbers in a row from which on others are taken for what the lines say."""
+_FIRST_YEAR: Final = 1000
+_LONGEST: Final = 7
+"""Digits of a number of a line."""
+
+_LISTING, _INLINE, _COLUMN = 1, 2, 4
+_CODE: Final = hash_of("code")
+_LINE_FEED, _ZERO, _NINE = 10, 48, 57
+_AND, _CLOSING, _STOP, _COLON, _BAR, _NO_BREAK = 38, 41, 46, 58, 124, 0xC2
+
+
+@compiled("int64(uint8[::1], int64, int64)")
+def _end_of_number(body: Any, place: int, end: int) -> int:
+    """Where the number that stands here ends, with the sign behind it; -1 where it is no number of a line."""
+    begin = place
+    while place < end and place - begin <= _LONGEST and _ZERO <= body[place] <= _NINE:
+        place += 1
+    if place == begin or place - begin > _LONGEST:
+        return -1
+    if place < end and body[place] in (_CLOSING, _STOP, _COLON, _BAR):
+        place += 1
+    if place == end or is_space(int(body[place])) or body[place] in (_AND, _NO_BREAK):
+        return place
+    return -1
+
+
+@compiled("int64(uint8[::1], int64, int64)")
+def _after_blanks(body: Any, place: int, end: int) -> int:
+    """The first place that is not blank; -1 if it is asked from -1 on."""
+    while 0 <= place < end and is_space(int(body[place])):
+        place += 1
+    return place
+
+
+@compiled("void(uint8[::1], int64, int64, int64, int64[::1], int64[:, ::1], int64)")
+def _count(body: Any, begin: int, end: int, line: int, chain: Any, held: Any, within: int) -> None:
+    number = 0
+    for place in range(begin, end):
+        if _ZERO <= body[place] <= _NINE:
+            number = 10 * number + int(body[place]) - _ZERO
+    is_near = chain[1] > 0 and line - chain[2] <= MOST_BETWEEN
+    if number != chain[0] or not is_near:
+        is_beside = is_near and (chain[1] >= _LIKELY or (number > 1 and not within))
+        if is_beside or (number >= _FIRST_YEAR and not within):
+            return
+        chain[1] = 0
+    chain[0] = number + 1
+    chain[1] += 1
+    chain[2] = line
+    if chain[1] <= LEAST_NUMBERS:
+        held[chain[1] - 1, 0], held[chain[1] - 1, 1] = begin, end
+    if chain[1] == LEAST_NUMBERS:
+        for each in range(LEAST_NUMBERS):
+            for place in range(held[each, 0], held[each, 1]):
+                body[place] = 32
+    elif chain[1] > LEAST_NUMBERS:
+        for place in range(begin, end):
+            body[place] = 32
+
+
+@compiled("int64(int32[:, ::1], int64)")
+def _is_of_code(elements: Rows, element: int) -> int:
+    """Whether it is a listing, code in a line, or a column of numbers."""
+    if elements[element, KIND] & PREFORMATTED:
+        return _LISTING
+    if elements[element, MARK] & MARKED_NUMBERED:
+        return _COLUMN
+    return _INLINE if elements[element, NAME] == _CODE else 0
+
+
+@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1])")
+def blank_line_numbers(body: Any, elements: Rows, runs: Rows) -> None:
+    """Write blanks over the numbers of lines in the text of a page."""
+    first = 1
+    while first < len(elements) and not _is_of_code(elements, first):
+        first += 1
+    if first == len(elements):
+        return
+    inside = np.zeros(len(elements), dtype=np.uint8)
+    for element in range(first, len(elements)):
+        inside[element] = inside[elements[element, PARENT]] | _is_of_code(elements, element)
+    beside_code = np.zeros(len(runs), dtype=np.uint8)
+    following = 0
+    for run in range(len(runs) - 1, -1, -1):
+        place, end = _after_blanks(body, runs[run, FROM], runs[run, TO]), int(runs[run, TO])
+        is_number = _after_blanks(body, _end_of_number(body, place, end), end) == end
+        if is_number:
+            beside_code[run] = following or inside[runs[run, OWNER]] & _COLUMN
+        elif place < end:
+            following = inside[runs[run, OWNER]]
+    # Outside of <pre> and within: the number to come, how many came, and the line of the last one; and where the first
+    # ones stand, which are counted before they are believed.
+    chains = np.zeros((2, 3), dtype=np.int64)
+    held = np.zeros((2, LEAST_NUMBERS, 2), dtype=np.int64)
+    line = 0
+    begins = 1
+    for run in range(len(runs)):
+        within = 1 if inside[runs[run, OWNER]] & _LISTING else 0
+        place, end = int(runs[run, FROM]), int(runs[run, TO])
+        if runs[run, BREAKS]:
+            line += 1
+            begins = 1
+        while place < end:
+            character = int(body[place])
+            if is_space(character):
+                if within and character == _LINE_FEED:
+                    line += 1
+                    begins = 1
+                place += 1
+                continue
+            number_end = _end_of_number(body, place, end) if begins and (within or beside_code[run]) else -1
+            begins = 0
+            if number_end > 0:
+                _count(body, place, number_end, line, chains[within], held[within], within)
+            if not within:
+                break
+            while place < end and body[place] != _LINE_FEED:
+                place += 1

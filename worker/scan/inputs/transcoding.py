@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import IO, Final
 
 from crawler_plugin.wire.errors import UsageError
-from worker.page.labels import codec_of
+from worker.page.charsets import codec_of
 from worker.scan.inputs.unpacking import UnpackedPiece
 
 BOM: Final = codecs.BOM_UTF8
