@@ -215,7 +215,7 @@ class CrawlLog:
             )
 
     def opens(self, state: str | None) -> None:
-        """The judge of this process is being made."""
+        """The process that judges is being started."""
         kept = (
             f"their state is in {Path(state).absolute()}"
             if state
@@ -223,7 +223,7 @@ class CrawlLog:
         )
         self.say(
             logging.INFO,
-            f"pages are compared in this process, {kept}. On a machine where that was never done it begins with half a "
+            f"pages are compared on this machine, {kept}. On a machine where that was never done it begins with half a "
             "minute of compiling",
         )
 
@@ -239,7 +239,7 @@ class CrawlLog:
             self.count(stats.SUSPECT)
 
     def judged(self, page: PageRecord, told: Told, reason: str) -> None:
-        """A page has its verdict, in this process."""
+        """A page has its verdict, from this machine."""
         self.heard(told)
         if told["verdict"] == "dead":
             self.warn_once(stats.VERDICT + "dead", f"{page.url}: the page cannot be compared with others ({reason})")

@@ -93,6 +93,8 @@ class PluginSettings:
     state: str | None = None
     """A path in which %(spider)s and %(job)s stand for names; None: what was judged is forgotten with the crawl."""
     config: str | None = None
+    local_python: str | None = None
+    """The interpreter that judges; None: this one."""
     drop: frozenset[str] = frozenset()
     """The verdicts whose items are dropped."""
     metrics: ListenAddress | None = None
@@ -142,6 +144,7 @@ class PluginSettings:
             mode=reader.choice("DEDUP_MODE", _MODES),
             state=reader.state("DEDUP_STATE"),
             config=reader.path("DEDUP_CONFIG"),
+            local_python=reader.path("DEDUP_LOCAL_PYTHON"),
             drop=reader.drop(),
             metrics=reader.listen_address("DEDUP_STATS_PORT"),
             feedback=reader.feedback(),
@@ -199,7 +202,7 @@ class _Reader:
     def refuse_without_effect(self, read: PluginSettings) -> None:
         """What one setting needs of another one."""
         if read.mode != "local":
-            self._refuse_set(("DEDUP_STATE", "DEDUP_CONFIG"), "DEDUP_MODE = 'local'")
+            self._refuse_set(("DEDUP_STATE", "DEDUP_CONFIG", "DEDUP_LOCAL_PYTHON"), "DEDUP_MODE = 'local'")
         if not read.tells:
             self._refuse_set(("DEDUP_DROP", "DEDUP_DROP_REFETCHES"), "DEDUP_AWAIT, or DEDUP_MODE = 'local'")
         if not read.drop:

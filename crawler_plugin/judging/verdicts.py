@@ -13,8 +13,9 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 Told: TypeAlias = Mapping[str, Any]
-"""What an item is told of its page: ``verdict``, ``duplicate_of``, ``distance``, ``similarity``, ``reason`` and
-``suspect``."""
+"""What an item is told of its page."""
+TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason", "suspect")
+"""What it is told, by name."""
 
 LATE: Final = "late"
 SPOOLED: Final = "spooled"

@@ -81,7 +81,7 @@ def test_what_is_dropped_are_duplicates_and_if_it_is_said_refetches() -> None:
         read(DEDUP_MODE="local", DEDUP_DROP_REFETCHES=True)
 
 
-@pytest.mark.parametrize("told", [{"DEDUP_STATE": "seen"}, {"DEDUP_CONFIG": "config.yaml"}])
+@pytest.mark.parametrize("told", [{"DEDUP_STATE": "a"}, {"DEDUP_CONFIG": "b"}, {"DEDUP_LOCAL_PYTHON": "c"}])
 def test_what_only_a_crawl_without_kafka_reads_is_refused_in_another_one(told: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="no effect without DEDUP_MODE = 'local'"):
         read(**told)
@@ -90,6 +90,7 @@ def test_what_only_a_crawl_without_kafka_reads_is_refused_in_another_one(told: d
 NEEDS: Final[Mapping[str, tuple[object, Sequence[Mapping[str, object]]]]] = {
     "DEDUP_STATE": ("seen", [{"DEDUP_MODE": "local"}]),
     "DEDUP_CONFIG": ("config.yaml", [{"DEDUP_MODE": "local"}]),
+    "DEDUP_LOCAL_PYTHON": ("python3", [{"DEDUP_MODE": "local"}]),
     "DEDUP_DROP": (True, [{"DEDUP_MODE": "local"}, {"DEDUP_AWAIT": 1}]),
     "DEDUP_DROP_REFETCHES": (
         True,
@@ -293,7 +294,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
 def test_a_codec_whose_package_is_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler_plugin.publishing.connection._CODECS", {"zstd": lambda: False})
-    with pytest.raises(UsageError, match=r"brings zstd is not installed: pip install 'crawl-dedup\[compression\]'"):
+    with pytest.raises(UsageError, match=r"brings zstd is not installed: pip install 'crawl-dedup-scrapy\[compression\]'"):
         read(DEDUP_COMPRESSION="zstd")
 
 
