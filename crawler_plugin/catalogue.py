@@ -51,8 +51,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "DEDUP_MODE": Setting(
         "kafka",
         choice("kafka", "local"),
-        "`kafka`: pages are published, and workers judge them. `local`: this process judges them itself, without "
-        "Kafka, and tells each item the verdict on its page.",
+        "`kafka`: pages are published, and workers judge them. `local`: a process that the crawl starts judges them, "
+        "without Kafka, and each item is told the verdict on its page.",
     ),
     "DEDUP_STATE": Setting(
         None,
@@ -65,6 +65,11 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         path("the path of a file; needs DEDUP_MODE local"),
         "The worker's settings for `local`, as `near.k`. By default they are found [as a worker finds "
         "them](settings.md).",
+    ),
+    "DEDUP_LOCAL_PYTHON": Setting(
+        None,
+        path("the path of a Python interpreter; needs DEDUP_MODE local"),
+        "What judges the pages of `local`: an environment with crawl-dedup in it. By default the one of the crawl.",
     ),
     "DEDUP_AWAIT": Setting(
         0.0,

@@ -1,4 +1,4 @@
-"""Where the pages of one crawl go, as the plugin's Scrapy components see it: to Kafka, or to this process's judge."""
+"""Where the pages of one crawl go, as the plugin's Scrapy components see it: to Kafka, or to a judge of its own."""
 
 from __future__ import annotations
 

@@ -65,6 +65,8 @@ class PluginSettings:
     state: str | None = None
     """A path in which %(spider)s and %(job)s stand for names; None: what was judged is forgotten with the crawl."""
     config: str | None = None
+    local_python: str | None = None
+    """The interpreter that judges; None: this one."""
     drop: frozenset[str] = frozenset()
     """The verdicts whose items are dropped."""
     metrics: ListenAddress | None = None
@@ -122,7 +124,7 @@ class PluginSettings:
 
 _AS_TOLD: Final = (
     *("bootstrap_servers", "fields", "buffer_bytes", "max_page_bytes", "oversize", "flush_timeout", "compression"),
-    *("on_full", "give_up_seconds", "required", "spool_bytes", "mode", "config"),
+    *("on_full", "give_up_seconds", "required", "spool_bytes", "mode", "config", "local_python"),
 )
 """Those that are what the setting of their name says, and nothing else."""
 
@@ -179,7 +181,7 @@ class _Reader:
     def refuse_without_effect(self, read: PluginSettings) -> None:
         """What one setting needs of another one."""
         if read.mode != "local":
-            self._refuse_set("DEDUP_MODE = 'local'", "DEDUP_STATE", "DEDUP_CONFIG")
+            self._refuse_set("DEDUP_MODE = 'local'", "DEDUP_STATE", "DEDUP_CONFIG", "DEDUP_LOCAL_PYTHON")
         if not read.tells:
             self._refuse_set("DEDUP_AWAIT, or DEDUP_MODE = 'local'", "DEDUP_DROP", "DEDUP_DROP_REFETCHES")
         if not read.drop:

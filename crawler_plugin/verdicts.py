@@ -16,8 +16,9 @@ from crawler_plugin import stats
 from crawler_plugin.crawl_log import CrawlLog
 
 Told: TypeAlias = Mapping[str, Any]
-"""What an item is told of its page: ``verdict``, ``duplicate_of``, ``distance``, ``similarity``, ``reason`` and
-``suspect``."""
+"""What an item is told of its page."""
+TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason", "suspect")
+"""What it is told, by name."""
 
 LATE: Final = "late"
 SPOOLED: Final = "spooled"

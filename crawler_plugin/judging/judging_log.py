@@ -18,7 +18,7 @@ class JudgingLog:
         self._log = log
 
     def opens(self, state: str | None) -> None:
-        """The judge of this process is being made."""
+        """The process that judges is being started."""
         kept = (
             f"their state is in {Path(state).absolute()}"
             if state
@@ -26,7 +26,7 @@ class JudgingLog:
         )
         self._log.say(
             logging.INFO,
-            f"pages are compared in this process, {kept}. On a machine where that was never done it begins with half a "
+            f"pages are compared on this machine, {kept}. On a machine where that was never done it begins with half a "
             "minute of compiling",
         )
 

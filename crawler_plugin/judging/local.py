@@ -1,39 +1,30 @@
-"""Judges the pages of one crawl in its own process: ``DEDUP_MODE = "local"``.
+"""Has the pages of one crawl judged on this machine, by a process of its own: ``DEDUP_MODE = "local"``.
 
-This is the only module of the plugin that needs what workers need, and it imports it only when such a crawl is opened.
-The event loop never waits: a thread drives the index and the processes that read pages, and each verdict comes back by
-itself. What goes wrong there costs verdicts and no item: items pass, with None in the place of the verdict.
+The event loop never waits: threads speak with that process, and each verdict comes back by itself. What goes wrong
+there costs verdicts and no item: items pass, with None in the place of the verdict.
 """
 
 from __future__ import annotations
 
 import atexit
+import sys
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final
 
 from scrapy.crawler import Crawler
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from crawler_plugin.delivery import Delivery
+from crawler_plugin.judging.judge_process import JudgeProcess
 from crawler_plugin.judging.judging_log import JudgingLog
 from crawler_plugin.publishing.budget import PAGE_COST
 from crawler_plugin.record import PageRecord
 from crawler_plugin.refusal import closed_at_once
 from crawler_plugin.running import Call, event_loop, outcome
 from crawler_plugin.settings import PluginSettings
-from crawler_plugin.verdicts import ComingVerdict, Told, learned_as
-from crawler_plugin.wire.errors import Stop, UsageError
-from crawler_plugin.wire.messages import PageMeta
-from crawler_plugin.wire.outcomes import Verdict
-
-if TYPE_CHECKING:
-    from worker.local import FetchedPage
-    from worker.local.background import BackgroundJudge
-
-_OTHER_HEADERS: Final = ("status", "spider", "job")
-"""What workers find in a page's headers besides what a ``FetchedPage`` has fields for."""
+from crawler_plugin.verdicts import TOLD, ComingVerdict, learned_as
+from crawler_plugin.wire.errors import Stop
+from crawler_plugin.wire.judge_pipe import PageJudged
 
 
 class LocalDelivery(Delivery):
@@ -42,7 +33,7 @@ class LocalDelivery(Delivery):
     def __init__(self, crawler: Crawler, settings: PluginSettings) -> None:
         super().__init__(crawler, settings)
         self._says = JudgingLog(self.log)
-        self._judge: BackgroundJudge | None = None
+        self._judge: JudgeProcess | None = None
         self._call: Call | None = None
         self._under_way = 0
         self._held_back: list[Deferred[None]] = []
@@ -52,12 +43,17 @@ class LocalDelivery(Delivery):
         self._begin_origin()
         settings = self._settings
         state = None if settings.state is None else self._named(settings.state)
-        self._call = event_loop()
+        self._call = call = event_loop()
         self._says.opens(state)
+
+        def say(level: int, message: str) -> None:
+            call(lambda: self.log.say(level, message))
+
         with closed_at_once(self._crawler), ThreadPoolExecutor(1, "dedup-state") as opening:
-            self._judge = await outcome(opening.submit(_opened, state, settings.config), self._call)
+            python = settings.local_python or sys.executable
+            self._judge = await outcome(opening.submit(JudgeProcess, python, state, settings.config, say), call)
             self._says.opened(state, self._judge.judged_before)
-            atexit.register(self._flush_at_exit)
+            atexit.register(self._leave_at_exit)
 
     async def close(self) -> None:
         """Write what was judged."""
@@ -69,7 +65,7 @@ class LocalDelivery(Delivery):
                 await outcome(closing.submit(self._judge.close), self._call)
             except Stop as error:
                 self._says.not_written(error)
-        atexit.unregister(self._flush_at_exit)
+        atexit.unregister(self._leave_at_exit)
 
     async def hand_over(self, page: PageRecord) -> ComingVerdict | None:
         """Have the page judged. What bounds the memory that pages take is that their items wait for the verdict."""
@@ -84,7 +80,7 @@ class LocalDelivery(Delivery):
         call, coming = self._call, ComingVerdict()
         assert call is not None
         self._under_way += fitting.size + PAGE_COST
-        verdict = self._judge.submit(_fetched(fitting))
+        verdict = self._judge.submit(fitting)
         verdict.add_done_callback(lambda future: call(lambda: self._hear(fitting, coming, future)))
         return coming
 
@@ -98,7 +94,7 @@ class LocalDelivery(Delivery):
     def gauges(self) -> None:
         """Nothing waits for Kafka."""
 
-    def _hear(self, page: PageRecord, coming: ComingVerdict, future: Future[Verdict]) -> None:
+    def _hear(self, page: PageRecord, coming: ComingVerdict, future: Future[PageJudged]) -> None:
         self._under_way -= page.size + PAGE_COST
         if self._under_way <= self._settings.buffer_bytes:
             held_back, self._held_back = self._held_back, []
@@ -110,60 +106,17 @@ class LocalDelivery(Delivery):
             self._says.unjudged(page, error)
             coming.tell(None)
             return
-        verdict = future.result()
-        told = _told(verdict)
-        self._says.judged(page, told, f"{verdict.reason}: {verdict.detail}")
+        judged = future.result()
+        told = {name: getattr(judged, name) for name in TOLD}
+        self._says.judged(page, told, f"{judged.reason}: {judged.detail}")
         if self.learning is not None:
             self.learning.learn(page.url, learned_as(told))
         coming.tell(told)
 
-    def _flush_at_exit(self) -> None:
+    def _leave_at_exit(self) -> None:
         """The crawl was stopped by force: pages that have no verdict get none."""
         assert self._judge is not None
-        with suppress(ValueError):  # it is being closed
-            try:
-                self._judge.flush()
-            except Stop as error:
-                self._says.not_written(error)
-
-
-def _opened(state: str | None, config: str | None) -> BackgroundJudge:
-    """In a thread, since imports and an index take their time.
-
-    Raises:
-        Stop: the worker's part of the package is not installed, its settings are wrong, or the state cannot be used.
-    """
-    try:
-        from worker.local.background import BackgroundJudge
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f'DEDUP_MODE = "local" needs the distribution of the workers ({error}): pip install crawl-dedup'
-        ) from error
-
-    return BackgroundJudge(state, config)
-
-
-def _fetched(page: PageRecord) -> FetchedPage:
-    from worker.local import FetchedPage
-
-    meta = PageMeta.from_headers(page.headers)
-    return FetchedPage(
-        url=page.url,
-        body=None if page.is_text else page.value,
-        text=page.value.decode(errors="replace") if page.is_text else None,
-        encoding=meta.encoding,
-        content_type=meta.content_type,
-        fetched=meta.fetched,
-        headers={name: value.decode() for name, value in page.headers if name in _OTHER_HEADERS},
-    )
-
-
-def _told(verdict: Verdict) -> Told:
-    return {
-        "verdict": verdict.verdict,
-        "duplicate_of": verdict.duplicate_of,
-        "distance": verdict.distance,
-        "similarity": verdict.similarity,
-        "reason": verdict.reason,
-        "suspect": verdict.suspect,
-    }
+        try:
+            self._judge.leave()
+        except Stop as error:
+            self._says.not_written(error)

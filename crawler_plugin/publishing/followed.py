@@ -26,7 +26,7 @@ from weakref import WeakValueDictionary
 from crawler_plugin.publishing.connection import follow, quiet
 from crawler_plugin.record import Origin
 from crawler_plugin.running import Call
-from crawler_plugin.verdicts import TOO_LARGE, ComingVerdict, Told, learned_as
+from crawler_plugin.verdicts import TOLD, TOO_LARGE, ComingVerdict, Told, learned_as
 from crawler_plugin.wire.errors import Unavailable, UnreadableRecord
 from crawler_plugin.wire.kafka_client.connection import Complaints
 from crawler_plugin.wire.outcomes import Verdict
@@ -34,7 +34,6 @@ from crawler_plugin.wire.outcomes import Verdict
 Place: TypeAlias = tuple[int, int]
 """Partition and offset in ``pages``."""
 
-TOLD: Final = ("verdict", "duplicate_of", "distance", "similarity", "reason", "suspect")
 MOST_EARLY: Final = 10_000
 """Verdicts of the job that nobody waits for yet, or any more; some 5 MB. Those of other processes that crawl under the
 same job are among them, so the oldest ones give way."""

@@ -81,7 +81,7 @@ def test_what_is_dropped_are_duplicates_and_if_it_is_said_refetches() -> None:
         read(DEDUP_MODE="local", DEDUP_DROP_REFETCHES=True)
 
 
-@pytest.mark.parametrize("told", [{"DEDUP_STATE": "seen"}, {"DEDUP_CONFIG": "config.yaml"}])
+@pytest.mark.parametrize("told", [{"DEDUP_STATE": "a"}, {"DEDUP_CONFIG": "b"}, {"DEDUP_LOCAL_PYTHON": "c"}])
 def test_what_only_a_crawl_without_kafka_reads_is_refused_in_another_one(told: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="no effect without DEDUP_MODE = 'local'"):
         read(**told)
@@ -90,6 +90,7 @@ def test_what_only_a_crawl_without_kafka_reads_is_refused_in_another_one(told: d
 NEEDS: Final[Mapping[str, tuple[object, Sequence[Mapping[str, object]]]]] = {
     "DEDUP_STATE": ("seen", [{"DEDUP_MODE": "local"}]),
     "DEDUP_CONFIG": ("config.yaml", [{"DEDUP_MODE": "local"}]),
+    "DEDUP_LOCAL_PYTHON": ("python3", [{"DEDUP_MODE": "local"}]),
     "DEDUP_DROP": (True, [{"DEDUP_MODE": "local"}, {"DEDUP_AWAIT": 1}]),
     "DEDUP_DROP_REFETCHES": (
         True,

@@ -13,7 +13,6 @@ import pytest
 from crawler_plugin.wire.errors import UsageError
 from tests.local.crashes import SETTINGS
 from worker.local import Deduplicator, FetchedPage
-from worker.local.background import BackgroundJudge
 
 URL: Final = "http://a.example/"
 NAN: Final = float("nan")
@@ -108,14 +107,6 @@ def test_a_page_that_is_none_is_refused_and_the_rest_of_the_pages_too(local: Ded
     assert local.judged == 0
 
 
-def test_a_wrong_page_in_the_background_costs_no_other_page_its_verdict() -> None:
-    judge = BackgroundJudge(config=SETTINGS)
-    with pytest.raises(TypeError, match=r"^page is"):
-        judge.submit("no page")  # type: ignore[arg-type]
-    assert judge.submit(FetchedPage(URL, text="a")).result(60).verdict == "unique"
-    judge.close()
-
-
 @pytest.mark.parametrize(
     ("name", "given", "error"),
     [
@@ -143,9 +134,6 @@ def test_what_a_deduplicator_is_made_with_is_looked_at_first(
     with pytest.raises(error, match=f"^{name} "):
         Deduplicator(**plain | given)
     assert not list(tmp_path.iterdir())
-    if name in ("state", "config"):
-        with pytest.raises(error, match=f"^{name} "):
-            BackgroundJudge(**given)
 
 
 @pytest.mark.parametrize("enormous", ["x" * MANY, f"{'x' * 200}/" * 200])

@@ -98,8 +98,10 @@ def test_crawls_tell_items_the_verdict_and_know_what_earlier_ones_saw_however_th
     with serve(site):
         # The process that reads pages hangs: callbacks and requests go on. Nobody else may use the state meanwhile.
         first = Crawl(tmp_path, "judged", site.url("/"), told | {"JOBDIR": str(tmp_path / "crawl")})
-        wait_for(lambda: len(children(first.pid)) == 1, "the process that reads pages", pause=0.05)
-        (reader,) = children(first.pid)
+        wait_for(lambda: len(children(first.pid)) == 1, "the process that judges", pause=0.05)
+        (judge,) = children(first.pid)
+        wait_for(lambda: len(children(judge)) == 1, "the process that reads pages", pause=0.05)
+        (reader,) = children(judge)
         os.kill(reader, signal.SIGSTOP)
         reader_hangs.set()
         wait_for(lambda: len(site.asked) == 1 + len(site.pages), "all requests", pause=0.05)
@@ -107,7 +109,7 @@ def test_crawls_tell_items_the_verdict_and_know_what_earlier_ones_saw_however_th
         (tmp_path / "second").mkdir()
         refused = crawl(tmp_path / "second", site, "judged", **told, DEDUP_STATE=str(state))
         assert (refused.returncode, refused.stats["finish_reason"]) == (1, "dedup_refused")
-        assert f"the state {state} is open already, in process {first.pid}: close it there" in refused.log
+        assert f"the state {state} is open already, in process {judge}: close it there" in refused.log
         assert len(site.asked) == 1 + len(site.pages)
 
         # The process goes on. The crawl is killed when all but the last page are written.
@@ -116,10 +118,11 @@ def test_crawls_tell_items_the_verdict_and_know_what_earlier_ones_saw_however_th
         first.send_signal(signal.SIGKILL)
         assert first.end().returncode == -signal.SIGKILL
 
-        # The next one knows them. It is stopped by Ctrl-C before the last page comes.
+        # The next one knows them. It is stopped by Ctrl-C, which comes to its judge, too, before the last page comes.
         stopped = Crawl(tmp_path, "judged", site.url("/"), told | {"DEDUP_STATE": str(state)})
         stopped.wait_for_log(rf"(?s)(Scraped from.*){{{all_but_last}}}")
-        stopped.send_signal(signal.SIGINT)
+        for pid in (*children(stopped.pid), stopped.pid):
+            os.kill(pid, signal.SIGINT)
         stopped.wait_for_log("Received SIGINT")
         may_end.set()
         ended = stopped.end()
@@ -178,7 +181,7 @@ def test_a_crawl_that_is_interrupted_while_its_state_is_opened_makes_no_request_
     state = tmp_path / "state"
     with serve(site_of_copies()) as site:
         starting = Crawl(tmp_path, "judged", site.url("/"), told | loop | {"DEDUP_STATE": str(state), **QUIET})
-        starting.wait_for_log("pages are compared in this process")
+        starting.wait_for_log("pages are compared on this machine")
         if "TWISTED_REACTOR_ENABLED" not in loop:
             starting.wait_for_log(LOOPS)
         starting.send_signal(signal.SIGINT)
