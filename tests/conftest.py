@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
+import pickle
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -87,9 +89,18 @@ def standards() -> Path:
 
 
 @pytest.fixture(scope="session")
-def real_pages(labelled_sets: list[Path]) -> list[Page]:
-    """2,200 pages of the open web and of documentation, as many of each folder as of the others."""
-    return some_of_each(labelled_sets, 2200)
+def real_pages(labelled_sets: list[Path], tmp_path_factory: pytest.TempPathFactory) -> list[Page]:
+    """2,200 pages of the open web and of documentation, as many of each folder as of the others.
+
+    To draw them takes a while: of the processes over which tests are spread the first one does it for all.
+    """
+    file = tmp_path_factory.getbasetemp().parent / f"pages-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
+    with file.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not file.exists():
+            file.write_bytes(pickle.dumps(some_of_each(labelled_sets, 2200)))
+    found: list[Page] = pickle.loads(file.read_bytes())
+    return found
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read, traces
 from tests.crawler_plugin.crawling import Site, crawl, serve, to_kafka
 from tests.guarantees import check_guarantees
-from tests.labelled import some_of_each
 from worker.compose import parts
+from worker.sizing.pages import Page
 
 pytestmark = pytest.mark.cluster
 
@@ -94,9 +94,8 @@ def article(number: int) -> bytes:
 
 
 @pytest.mark.data
-def test_real_pages(labelled_sets: list[Path], broker: str, topic_prefix: str, tmp_path: Path) -> None:
-    sample = some_of_each(labelled_sets, 120)
-    assert len(sample) >= 100
+def test_real_pages(real_pages: list[Page], broker: str, topic_prefix: str, tmp_path: Path) -> None:
+    sample = real_pages[:: len(real_pages) // 120]
     paths = {f"/{number}": body for number, (_, body) in enumerate(sample)}
     with Cluster(broker, topic_prefix, tmp_path) as cluster, serve(Site(paths)) as site:
         crawl_three_times(cluster, site)

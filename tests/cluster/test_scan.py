@@ -20,7 +20,7 @@ from worker.local import FetchedPage
 from worker.results.rows import read_line
 from worker.sizing.pages import Page
 
-pytestmark = [pytest.mark.cluster, pytest.mark.data]
+pytestmark = [pytest.mark.cluster, pytest.mark.data, pytest.mark.usefixtures("read_here")]
 
 ONE_ORDER: Final = ("topics.partitions=1", "topics.shards=2", NO_DICTIONARY)
 """All pages in one partition: the order of the archive is that of the workers."""

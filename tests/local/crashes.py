@@ -36,8 +36,8 @@ MOST_CALLS: Final = 40
 
 
 def settings(**sections: Any) -> Settings:
-    """With two processes."""
-    plain = {"features": {"units": "characters"}, "page": {"processes": 2}, "index": {"memory_mb": 0}}
+    """Those of ``SETTINGS`` but for these."""
+    plain = {"features": {"units": "characters"}, "page": {"processes": 1}, "index": {"memory_mb": 0}}
     return Settings.model_validate(plain | sections)
 
 

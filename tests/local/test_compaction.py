@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.messages import Block
@@ -33,6 +33,7 @@ runs_of_pages = st.lists(st.lists(st.integers(0, 300), min_size=1, max_size=4), 
 
 
 @pytest.mark.parametrize("ttl", [None, 20])
+@settings(max_examples=30)
 @given(runs=runs_of_pages)
 def test_from_fewer_blocks_the_same_is_restored_as_from_all(ttl: int | None, runs: list[list[int]]) -> None:
     rules = replace(POLICY, ttl=ttl)

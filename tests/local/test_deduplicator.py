@@ -210,7 +210,7 @@ def test_asyncio_goes_on_while_pages_are_judged(in_memory: Deduplicator) -> None
 
 def test_all_pages_come_in_order_with_the_verdicts_that_they_get_one_by_one() -> None:
     pages = [replace(page, fetched=None) for page in CRAWL] * 3
-    with Deduplicator(config=settings(), clock=lambda: 1e9) as local:
+    with Deduplicator(config=settings(page={"processes": 2}), clock=lambda: 1e9) as local:
         together = list(local.judge_all(iter(pages)))
         assert local.judged == len(pages)
     assert all(given is taken for given, (taken, _) in zip(pages, together, strict=True))

@@ -31,6 +31,7 @@ from worker.local.single_shard import SingleShard
 from worker.local.state_file import StateFile
 from worker.verdict.titles_of_texts import START
 
+pytestmark = pytest.mark.usefixtures("read_here")
 SCHEME: Final = Scheme.of({"near.k": 3})
 RULES: Final = replace(POLICY, scheme=SCHEME.id)
 TEXT: Final = hash_words([f"word {number}" for number in range(80)])

@@ -14,7 +14,7 @@ from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.messages import VERSIONS, Answer, Batch
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import FINGERPRINTS, INDEX, PAGES, VERDICTS
-from tests.operations.generations import Beside, different, every_page, written
+from tests.operations.generations import Beside, different, written
 from tests.operations.test_repair import repair
 from tests.simulation.checks import check_rebuilt, everything
 from tests.simulation.place import BrokeOff, TwinPlace
@@ -219,30 +219,6 @@ def test_workers_that_ran_before_a_copy_that_broke_off_judge_nothing_by_the_half
     assert new.verdicts() == []
 
 
-def test_a_copy_without_its_last_commit_is_refused_and_made_whole_by_a_new_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    old = Beside("").play(A, B, COMMIT, FLUSH).away()
-    new = another(old)
-    honest = TwinPlace.commit
-
-    def only_the_old(place: TwinPlace, offsets: Any) -> None:
-        if place.world is old.world:
-            honest(place, offsets)
-
-    monkeypatch.setattr(TwinPlace, "commit", only_the_old)
-    go(old, new)
-    for stage in (old, new):
-        with pytest.raises(Refused):
-            stage.back(COMMIT)
-        stage.away()
-    monkeypatch.undo()
-    fresh = another(old)
-    go(old, fresh)
-    fresh.back(again(A), COMMIT)
-    assert written(old, fresh) == every_page(old)
-
-
 @pytest.mark.parametrize(
     ("script", "why"),
     [
@@ -272,21 +248,6 @@ def test_running_workers_are_refused() -> None:
     old = Beside("").play(A, COMMIT, FLUSH)
     with pytest.raises(Refused, match="are running"):
         go(old, another(old))
-
-
-def test_what_lies_in_one_marker_expires_with_the_last_of_it() -> None:
-    old = Beside("", ttl=2 * HOUR)
-    old.world.clock = HOUR
-    for page, fetched in ((A, 0), (B, HOUR // 2), (C, HOUR)):
-        old.play(page._replace(fetched=fetched), COMMIT)
-    old.play(FLUSH).away()
-    new = another(old, ttl=2 * HOUR, shards=1)
-    go(old, new)
-    assert new.world.topics[FINGERPRINTS, 0].end == 1
-    assert cover(read_shard(TwinPlace(new.world), 0).blocks).clocks == ((0, HOUR),)
-    late = [again(page)._replace(fetched=3 * HOUR - 1) for page in (C, B)]
-    new.back(late[0], COMMIT, late[1], COMMIT)
-    assert [line.split()[1] for line in new.verdicts()] == ["duplicate", "duplicate"], "b expires with c"
 
 
 def test_what_expires_does_so_an_hour_late_at_most() -> None:

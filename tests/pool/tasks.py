@@ -15,7 +15,6 @@ from typing import Any
 
 from crawler_plugin.wire.errors import PageError, UsageError
 from crawler_plugin.wire.messages import PageMeta
-from worker.page.extract import extract
 from worker.pool.frames import OUTCOME, FrameKind
 
 Task = Callable[[bytes, PageMeta], object]
@@ -30,6 +29,8 @@ def obedient() -> Task:
 
 def extracting() -> Task:
     """The length of the page's text."""
+    from worker.page.extract import extract  # which takes seconds: the other tasks need nothing of it
+
     return lambda body, meta: len(extract(body, content_type=meta.content_type).text)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.labelled import some_of_each
 from tests.shown.differences import DIFFERENCES, SAME, UNLISTED, kind_of
 from tests.shown.mutations import mutated
 from tests.shown.trees import lexbors, ours
+from worker.sizing.pages import Page
 
 PAGE = (
     "<title>t</title><nav><ul><li><a href=/>eins<li><b>zwei</ul></nav><main><h1>drei<svg><title>no</title><text>vier"
@@ -32,8 +30,9 @@ def test_a_broken_page_differs_in_no_way_that_is_not_listed() -> None:
     assert [seed for seed in range(400) if kind_of(mutated(PAGE, seed)) == UNLISTED] == []
 
 
-def test_real_pages_broken_or_not_differ_in_no_way_that_is_not_listed(labelled_sets: list[Path]) -> None:
-    pages = [body.decode("utf-8", "replace") for _, body in some_of_each(labelled_sets, 200)]
+@pytest.mark.data
+def test_real_pages_broken_or_not_differ_in_no_way_that_is_not_listed(real_pages: list[Page]) -> None:
+    pages = [body.decode("utf-8", "replace") for _, body in real_pages[::15]]
     kinds = [kind_of(page) for page in pages]
     kinds += [kind_of(mutated(page, seed)) for seed, page in enumerate(pages)]
     assert UNLISTED not in kinds

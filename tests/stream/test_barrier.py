@@ -12,7 +12,7 @@ from crawler_plugin.wire.topics import FINGERPRINTS
 from tests.operations.test_repair import everybody_dies
 from tests.simulation.mutations.mutation import replaced
 from tests.simulation.place import TwinPlace
-from tests.stream.script import ANSWER, COMMIT, CRASH, FLUSH, Page, Stage, batch, claim, write
+from tests.stream.script import COMMIT, CRASH, FLUSH, Page, Stage, batch, claim, write
 from worker.operations.copy_index import drained
 from worker.operations.repair import barrier, plan, survey
 from worker.stream import barrier as barriers
@@ -147,14 +147,3 @@ def test_blocks_that_have_taken_a_forged_claim_over_are_refused_by_repair_copy_a
         plan(surveyed, stage.policy)
     with pytest.raises(Refused, match=told):
         drained(outside, "", stage.policy, range(1))
-
-
-def test_who_comes_after_a_forged_claim_commits_what_was_decided_before_it_and_ends_at_the_same_place() -> None:
-    stage = Stage().play(A, COMMIT, B, ANSWER)
-    place = write(stage.world, batch(claim(2**62), writer=b"forger"))
-    stage.publish(C)
-    with pytest.raises(Barred, match=f"record {place} of fingerprints .*index copy --to"):
-        stage.play(CRASH, COMMIT)
-    stage.world.settle_down()
-    assert stage.verdicts() == ["http://a/ unique", "http://b/ unique"]
-    assert stage.world.committed[0].offset == 2

@@ -56,7 +56,9 @@ def said(decisions: Sequence[Decision]) -> list[str]:
 def decided(claims: Sequence[Claim], *answers: Answer, batch: int = BATCH, near: ScopedNear = NEAR) -> list[Decision]:
     """The compiled rule's decisions, which must be those of the definition."""
     given = answers or (answer(),)
-    found = list(decide(batch, Claims.of(claims), given, near))
+    judged = decide(batch, Claims.of(claims), given, near)
+    found = list(judged)
+    assert [bool(judged.again[one.order[1]]) for one in found] == [one.outcome == "refetch" for one in found]
     assert found == decisions_by_definition(batch, claims, given, near)
     tracked = list(decide(batch, Claims.of(claims), given, near, track_changes=True))
     assert tracked == decisions_by_definition(batch, claims, given, near, track_changes=True)

@@ -50,27 +50,29 @@ KINDS: dict[str, Callable[[np.random.Generator, int], NDArray[np.uint64]]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_thousands_of_entries_are_found_as_by_looking_at_all(engine: Engine | None, layout: Layout, kind: str) -> None:
     chance = np.random.default_rng(20)
-    values = KINDS[kind](chance, 6000)
+    count = 6000 if engine is None else 1200
+    batch = count // 120
+    values = KINDS[kind](chance, count)
     asked = values[chance.integers(0, len(values), 300)].copy()
     for number in range(len(asked)):  # a sixth each at distance 0 to 5, if they meet no other entry
         for bit in chance.choice(64, number % 6, replace=False):
             asked[number] ^= np.uint64(1) << np.uint64(bit)
     shard = Shard(layout=layout, engine=engine)
-    entries = columns_of(values)
-    for start in range(0, 3000, 500):
-        shard.store(entries[start : start + 500])
-    shard.load(entries[3000:])
+    entries = columns_of(values, a_batch=batch)
+    for start in range(0, count // 2, count // 12):
+        shard.store(entries[start : start + count // 12])
+    shard.load(entries[count // 2 :])
     queries = Queries(asked, np.zeros(len(asked), np.bool_), asked)
 
     assert shard.earliest_near(queries).slots.tolist() == nearest_by_columns(values, asked, 3)
-    for expired in (9, 39, 79):  # 500, 2000 and 4000 entries: with and without tidying
+    for expired in (9, 39, 79):  # a twelfth, a third and two thirds: with and without tidying
         shard.expire(expired)
-        live = values[(expired + 1) * 50 :]
+        live = values[(expired + 1) * batch :]
         found = shard.earliest_near(queries)
         first = nearest_by_columns(live, asked, 3)
-        wanted = [-1 if index < 0 else index // 50 + expired + 1 for index in first]
+        wanted = [-1 if index < 0 else index // batch + expired + 1 for index in first]
         assert found.batches.tolist() == wanted
-        assert found.places.tolist() == [-1 if index < 0 else index % 50 for index in first]
+        assert found.places.tolist() == [-1 if index < 0 else index % batch for index in first]
 
 
 @every_engine

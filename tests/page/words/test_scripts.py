@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def test_the_language_is_told_by_script(text: str, label: str) -> None:
 
 @pytest.mark.data
 def test_the_language_of_real_pages_is_told_by_their_script(labelled_sets: list[Path]) -> None:
-    texts = (text for folder in labelled_sets for text in _texts(folder, "zh"))
+    texts = (text for folder in labelled_sets for text in islice(_texts(folder, "zh"), 300))
     chinese = [language(normalise(text)) for text in texts if len(text) > 1000]
     assert chinese.count("zh") > 0.9 * len(chinese)
 

@@ -277,17 +277,6 @@ def test_an_evicted_member_commits_nothing() -> None:
     assert stage.worker.committer.idle
 
 
-def test_after_an_aborted_transaction_its_partitions_are_taken_up_anew_and_committed_once() -> None:
-    stage = Stage().play(A, ANSWER)
-    before = stage.worker.partitions[0]
-    stage.redeliver()
-    assert before.state is PartitionState.LOST
-    assert stage.worker.partitions[0].state is PartitionState.LOCATING
-    assert stage.observer.told["commit_failed"] == [(1,)]
-    stage.play(COMMIT)
-    assert stage.verdicts() == ["http://a/ unique"]
-
-
 def test_a_transaction_whose_end_is_open_is_waited_for() -> None:
     stage = Stage().play(A, ANSWER)
     transaction = stage.begin_settling()
@@ -299,33 +288,6 @@ def test_a_transaction_whose_end_is_open_is_waited_for() -> None:
     stage.world.advance(transaction)
     stage.worker.take_up()
     assert stage.worker.partitions[0].committed_offset == 1
-    stage.play(COMMIT)
-    assert stage.verdicts() == ["http://a/ unique"]
-
-
-def test_a_partition_lost_while_its_transaction_is_in_flight_is_not_taken_up_anew() -> None:
-    stage = Stage().play(A, ANSWER)
-    stage.worker.commit()
-    stage.assign({}, PAGES)
-    stage.worker.poll()
-    stage.world.settle_down()
-    assert not stage.worker.commit()
-    assert stage.worker.partitions == {}
-    assert output_ends(stage) == [0, 0]
-
-
-def test_a_partition_that_came_back_while_its_old_transaction_was_in_flight_keeps_its_new_state() -> None:
-    stage = Stage().play(A, ANSWER)
-    transaction = stage.begin_settling()
-    stage.assign({}, PAGES)
-    stage.worker.poll()
-    stage.assign({0: "w1"}, PAGES)
-    stage.worker.poll()
-    anew = stage.worker.partitions[0]
-    stage.world.advance(transaction)
-    stage.worker.commit()
-    assert stage.worker.partitions[0] is anew
-    assert anew.committed_offset == -1
     stage.play(COMMIT)
     assert stage.verdicts() == ["http://a/ unique"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 from crawler_plugin.wire.messages import Block, decode
@@ -14,9 +13,6 @@ from tests.stream.script import (
     COMPACT,
     CRASH,
     FLUSH,
-    LOSE_BLOCKS,
-    REBALANCE,
-    TAKE_OVER,
     Page,
     Stage,
 )
@@ -95,20 +91,6 @@ def test_a_block_whose_send_failed_is_sent_again_as_it_was_under_another_key() -
     stage.play(COMMIT, CRASH, COMMIT).check()
 
 
-def test_a_block_that_had_to_wait_keeps_the_header_of_where_it_ends() -> None:
-    stage = stage_of_one_shard(ttl=10).play(A, ANSWER)
-    stage.worker.flush(seal=True)
-    stage.play(B._replace(fetched=5), ANSWER)
-    stage.worker.flush(seal=True)
-    stage.play(MUCH_LATER, ANSWER)
-    stage.land(INDEX)
-    stage.worker.flush()
-    (send,) = stage.on_their_way(INDEX)
-    block = decode(Block, send.value)
-    assert (block.after, block.to, block.answers_offset, block.watermark, block.floor) == (0, 1, 2, 5, -1)
-    assert block.claimed_up_to == ((0, 1),)
-
-
 def test_a_block_that_landed_without_a_word_stands_there_twice_and_does_no_harm() -> None:
     stage = stage_of_one_shard().play(A, ANSWER)
     stage.worker.flush(seal=True)
@@ -118,39 +100,7 @@ def test_a_block_that_landed_without_a_word_stands_there_twice_and_does_no_harm(
     stage.play(COMMIT, CRASH, COPY_OF_A, COMMIT, FLUSH).check()
 
 
-def test_no_key_is_ever_written_twice() -> None:
-    stage = Stage(shards=2, ttl=10)
-    stage.play(A, COMMIT, FLUSH, TAKE_OVER, B, COMMIT, FLUSH, MUCH_LATER, LOSE_BLOCKS, COMMIT, FLUSH, REBALANCE, COMMIT)
-    stage.play(AT_LAST, COMMIT, FLUSH)
-    records = [record for number in range(2) for record in stage.world.topics[INDEX, number].records]
-    assert max(Counter(record.key for record in records if record.value is not None).values()) == 1
-    assert any(record.value is None for record in records)
-
-
 # burials
-
-
-def test_a_block_is_buried_only_when_the_floor_above_it_is_acknowledged() -> None:
-    stage = stage_of_one_shard(ttl=10).play(A, ANSWER)
-    expired = write_a_block(stage)
-    stage.play(MUCH_LATER, ANSWER)
-    stage.worker.tidy()
-    stage.worker.flush(seal=True)
-    assert tombstones(stage.on_their_way(INDEX)) == [], "the floor is in memory and on its way"
-    stage.land(INDEX)
-    stage.worker.flush()
-    assert tombstones(stage.on_their_way(INDEX)) == [expired]
-
-
-def test_a_floor_that_was_lost_on_its_way_buries_nothing() -> None:
-    stage = stage_of_one_shard(ttl=10).play(A, ANSWER)
-    write_a_block(stage)
-    stage.play(MUCH_LATER, ANSWER)
-    stage.worker.flush(seal=True)
-    stage.world.land(stage.on_their_way(INDEX)[0], lost=True)
-    stage.worker.flush()
-    assert tombstones(stage.on_their_way(INDEX)) == []
-    stage.play(CRASH, COMMIT, FLUSH).check()
 
 
 def test_a_block_with_anything_alive_is_not_buried() -> None:
@@ -159,19 +109,6 @@ def test_a_block_with_anything_alive_is_not_buried() -> None:
     stage.play(MUCH_LATER, ANSWER)
     write_a_block(stage)
     assert tombstones(stage.on_their_way(INDEX)) == []
-
-
-def test_an_empty_block_above_the_floor_stays_since_the_cover_needs_it() -> None:
-    stage = stage_of_one_shard(ttl=10).play(A, ANSWER)
-    first = write_a_block(stage)
-    stage.play(COPY_OF_A, ANSWER)
-    write_a_block(stage)
-    stage.play(MUCH_LATER, ANSWER)
-    write_a_block(stage)
-    assert tombstones(stage.on_their_way(INDEX)) == [first]
-    stage.play(FLUSH, COMPACT)
-    assert blocks(stage) == [(0, 1, 0), (1, 2, 1)]
-    stage.play(CRASH, COMMIT, FLUSH).check()
 
 
 def test_a_tombstone_is_sent_once_and_again_if_that_failed() -> None:
@@ -187,18 +124,6 @@ def test_a_tombstone_is_sent_once_and_again_if_that_failed() -> None:
     stage.land(INDEX)
     stage.worker.flush()
     assert stage.on_their_way(INDEX) == []
-
-
-def test_the_next_owner_buries_what_the_one_before_left() -> None:
-    stage = stage_of_one_shard(ttl=10).play(A, ANSWER)
-    expired = write_a_block(stage)
-    stage.play(MUCH_LATER, ANSWER)
-    stage.worker.flush(seal=True)
-    stage.land(INDEX)
-    stage.play(CRASH)
-    stage.claim()
-    stage.worker.flush()
-    assert tombstones(stage.on_their_way(INDEX)) == [expired]
 
 
 def test_without_ttl_nothing_is_ever_buried() -> None:

@@ -11,10 +11,9 @@ from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.messages import Block, decode, encode
 from crawler_plugin.wire.topics import INDEX
 from tests.index.logs import DecidedLog, decided_logs, plain_log
-from tests.stream.pair import ONE, OTHER, Pair
+from tests.stream.pair import OTHER, Pair
 from tests.stream.script import ANSWER, COMMIT, FLUSH, Page
 from worker.index.blocks import cover
-from worker.stream.log import Role
 from worker.stream.policy import ReplayPoint
 from worker.stream.shard.index_follower import GrowingCover
 
@@ -41,30 +40,6 @@ def test_a_block_above_a_hole_counts_when_the_hole_is_filled() -> None:
     assert growing.end == ReplayPoint(10, 29)
 
 
-def test_who_has_read_less_of_the_logs_forgets_what_is_covered_as_it_comes_to_it() -> None:
-    pair = Pair(flush_entries=1)
-    pair.deaf.add(OTHER)
-    for page in (A, B):
-        pair.publish(page)
-        for _ in range(4):
-            for step in ("poll", "take_up", "read", "claim", "answer", "decide"):
-                getattr(pair.one, step)()
-            pair.land("fingerprints", "answers")
-    for _ in range(3):
-        pair.one.tidy()
-        pair.one.flush()
-        pair.land(INDEX)
-    pair.other.tidy()
-    live, writer = pair.held(OTHER).live, pair.held(OTHER).block_writer
-    assert live is not None
-    assert writer is not None
-    assert live.standing.to == -1, "it has decided nothing"
-    assert writer.replay_point.batch == 2
-    pair.play(COMMIT)
-    assert (live.standing.to, live.unflushed, len(live.sealed), len(live.index)) == (1, 0, 0, 2)
-    pair.check()
-
-
 def test_what_is_no_block_is_counted_and_passed_over() -> None:
     pair = Pair().play(A, COMMIT, FLUSH)
     topic = pair.world.topics[INDEX, 0]
@@ -88,19 +63,6 @@ def test_a_block_of_another_scheme_ends_the_worker() -> None:
     topic.append(0, b"1", encode(msgspec.structs.replace(block, scheme=b"another1")), (), 0)
     with pytest.raises(Refused, match="was written with other settings"):
         pair.other.tidy()
-
-
-def test_who_is_promoted_buries_what_its_predecessor_has_left() -> None:
-    pair = Pair(ttl=10).play(A, ANSWER, FLUSH)
-    expired = pair.world.topics[INDEX, 0].records[0].key
-    pair.play(B._replace(fetched=100), ANSWER)
-    pair.one.flush(seal=True)
-    pair.land(INDEX)
-    pair.kill(ONE)
-    pair.give({Role.ACTIVE: OTHER})
-    pair.follow_index()
-    pair.other.flush()
-    assert [send.key for send in pair.on_their_way(INDEX) if send.value is None] == [expired]
 
 
 def test_a_tombstone_is_learnt_of_and_not_written_again() -> None:

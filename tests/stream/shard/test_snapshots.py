@@ -148,34 +148,10 @@ def test_only_what_came_after_the_snapshot_is_read(tmp_path: Path) -> None:
     assert [entry.url for entry in entries] == ["http://0/", "http://1/", "http://2/"]
 
 
-def test_blocks_known_from_the_snapshot_are_buried_when_they_have_expired(tmp_path: Path) -> None:
-    stage = KeepingStage(tmp_path, ttl=15).play(P, COMMIT, FLUSH, Q, COMMIT, FLUSH).keep().play(CRASH)
-    stage.play(PAGES[9], COMMIT)
-    assert left(stage) == [2]
-    stage.check()
-
-
 def left(stage: KeepingStage) -> list[int]:
     """The last batch of each block on the topic once all tombstones have had their effect."""
     stage.play(FLUSH, FLUSH, COMPACT)
     return [decode(Block, record.value).to for record in stage.world.topics[INDEX, 0].records if record.value]
-
-
-@pytest.mark.parametrize("restarted", [True, False], ids=["restarted", "same-owner"])
-def test_blocks_of_another_owner_that_landed_before_the_snapshot_are_buried_when_they_have_expired(
-    restarted: bool, tmp_path: Path
-) -> None:
-    stage = KeepingStage(tmp_path, ttl=15).play(P, COMMIT, FLUSH, TAKE_OVER, Q, COMMIT, FLUSH)
-    assert stage.world.topics[INDEX, 0].end == 3, "both owners have written what q left"
-    (name, _), _ = stage.workers.items()
-    del stage.workers[name]
-    stage.world.crash(name)
-    stage.keep()
-    if restarted:
-        stage.play(CRASH)
-    stage.play(PAGES[9], COMMIT)
-    assert left(stage) == [2]
-    stage.check()
 
 
 def test_what_another_owner_has_buried_is_known_no_more(tmp_path: Path) -> None:
@@ -400,18 +376,6 @@ def test_a_snapshot_that_is_older_than_the_log_is_left_aside(tmp_path: Path, cap
     stage.world.topics[FINGERPRINTS, 0].forget(2)
     assert stage.rebuilt()[1] == 2
     assert len(reasons(caplog)) == 1
-
-
-def test_a_snapshot_with_a_gap_to_the_logs_gives_way_to_blocks_that_reach_further(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    stage = kept(tmp_path).play(R, COMMIT, FLUSH)
-    stage.world.topics[FINGERPRINTS, 0].forget(1)
-    last = stage.world.topics[INDEX, 0].records[-1]
-    head = SnapshotFile(stage.folder.file(0)).head
-    assert head.position <= last.offset
-    assert stage.rebuilt()[1] == 2
-    assert reasons(caplog) == []
 
 
 def test_a_log_without_the_batch_has_no_mark(tmp_path: Path) -> None:
