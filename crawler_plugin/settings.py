@@ -28,6 +28,8 @@ Oversize: TypeAlias = Literal["truncate", "reject"]
 OnFull: TypeAlias = Literal["block", "spool", "fail"]
 Mode: TypeAlias = Literal["kafka", "local"]
 
+_ENABLED: Final = "DEDUP_ENABLED"
+"""Is read before all others, and they are not where it is False."""
 MISSPELT: Final = 0.8
 """How alike two names are, of which one is taken for the other misspelt. Lower, and DEDUP_STRATEGY of another add-on
 passes for DEDUP_STATE."""
@@ -86,7 +88,7 @@ class PluginSettings:
         require_crc32c()
         reader = _Reader(settings)
         foreign = reader.foreign_names()
-        told = {name.removeprefix(PREFIX).lower(): reader.read(name) for name in SETTINGS}
+        told = {name.removeprefix(PREFIX).lower(): reader.read(name) for name in SETTINGS if name != _ENABLED}
         if are_merged:
             bounded = whole_number(told["max_page_bytes"], 1024**5)
             told["buffer_bytes"] = reader.read("DEDUP_BUFFER_BYTES", bounded)
@@ -134,7 +136,7 @@ def is_enabled(settings: BaseSettings) -> bool:
         UsageError: ``DEDUP_ENABLED`` is neither yes nor no.
     """
     reader = _Reader(settings)
-    enabled: bool = reader.read("DEDUP_ENABLED")
+    enabled: bool = reader.read(_ENABLED)
     reader.raise_problems()
     return enabled
 
@@ -150,10 +152,12 @@ class _Reader:
         """What it says, or its default says where it is wrong; ``kind``: what is read now instead of its own."""
         setting = SETTINGS[name]
         value = self._value(name)
+        kind = kind or setting.kind
         try:
-            return (kind or setting.kind).read(value)
-        except WrongValue as wrong:
-            said = wrong.problems or [f"={value!r}: write {setting.allowed}{wrong.detail}"]
+            return kind.read(value)
+        except (ValueError, TypeError, LookupError) as error:
+            wrong = error if isinstance(error, WrongValue) else WrongValue()
+            said = wrong.problems or [f"={value!r}: write {setting.allowed}{kind.detail}{wrong.detail}"]
             self._problems[name] = [name + each for each in said]
             return setting.kind.read(setting.default)
 
