@@ -94,6 +94,16 @@ class PluginSettings:
             told["buffer_bytes"] = reader.read("DEDUP_BUFFER_BYTES", bounded)
         prefix, generation = told["topic_prefix"], told["generation"]
         folder = settings.get("JOBDIR")
+        default_spool = os.fspath(Path(folder) / "dedup.spool") if folder else "dedup-%(spider)s.spool"
+        dropped = [verdict for verdict, name in _DROPPED.items() if told["drop"] and told[name]]
+        feedback = FeedbackPolicy(
+            action=told["feedback_action"],
+            least=told["feedback_min"],
+            explore=told["feedback_explore"],
+            budget=told["feedback_budget"],
+            seed=told["feedback_seed"],
+            is_dry_run=told["feedback_dry_run"],
+        )
         read = cls(
             **{name: told[name] for name in _AS_TOLD},
             topic=topic_name(prefix, PAGES),
@@ -103,12 +113,12 @@ class PluginSettings:
             patience=told["await"],
             job=told["job"] or os.environ.get("SCRAPY_JOB") or (Path(folder).resolve().name if folder else None),
             connection=told["kafka_options"],
-            spool=None if told["spool"] == "none" else told["spool"] or _default_spool(folder),
+            spool=None if told["spool"] == "none" else told["spool"] or default_spool,
             captured=Wanted(told["capture_types"], told["capture_status"]) if told["capture"] else None,
             state=told["state"] or (os.fspath(Path(folder) / "dedup") if folder else None),
-            drop=_dropped(told),
+            drop=frozenset(dropped),
             metrics=told["stats_port"],
-            feedback=_feedback(told) if told["feedback"] else None,
+            feedback=feedback if told["feedback"] else None,
             foreign=foreign,
         )
         if are_merged:
@@ -122,6 +132,8 @@ class PluginSettings:
         return self.mode == "local" or self.patience > 0
 
 
+_DROPPED: Final = {"duplicate": "drop", "refetch": "drop_refetches"}
+"""Verdicts, and by which settings their items are dropped."""
 _AS_TOLD: Final = (
     *("bootstrap_servers", "fields", "buffer_bytes", "max_page_bytes", "oversize", "flush_timeout", "compression"),
     *("on_full", "give_up_seconds", "required", "spool_bytes", "mode", "config"),
@@ -198,25 +210,6 @@ class _Reader:
     def _value(self, name: str) -> Any:
         value = self._settings.get(name)
         return SETTINGS[name].default if value is None else value
-
-
-def _default_spool(folder: str | None) -> str:
-    return os.fspath(Path(folder) / "dedup.spool") if folder else "dedup-%(spider)s.spool"
-
-
-def _dropped(told: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(() if not told["drop"] else ("duplicate", "refetch") if told["drop_refetches"] else ("duplicate",))
-
-
-def _feedback(told: Mapping[str, Any]) -> FeedbackPolicy:
-    return FeedbackPolicy(
-        action=told["feedback_action"],
-        least=told["feedback_min"],
-        explore=told["feedback_explore"],
-        budget=told["feedback_budget"],
-        seed=told["feedback_seed"],
-        is_dry_run=told["feedback_dry_run"],
-    )
 
 
 def _meant_by(name: str) -> str | None:
