@@ -28,6 +28,8 @@ Oversize: TypeAlias = Literal["truncate", "reject"]
 OnFull: TypeAlias = Literal["block", "spool", "fail"]
 Mode: TypeAlias = Literal["kafka", "local"]
 
+_ENABLED: Final = "DEDUP_ENABLED"
+"""Is read before all others, and they are not where it is False."""
 MISSPELT: Final = 0.8
 """How alike two names are, of which one is taken for the other misspelt. Lower, and DEDUP_STRATEGY of another add-on
 passes for DEDUP_STATE."""
@@ -88,12 +90,22 @@ class PluginSettings:
         require_crc32c()
         reader = _Reader(settings)
         foreign = reader.foreign_names()
-        told = {name.removeprefix(PREFIX).lower(): reader.read(name) for name in SETTINGS}
+        told = {name.removeprefix(PREFIX).lower(): reader.read(name) for name in SETTINGS if name != _ENABLED}
         if are_merged:
             bounded = whole_number(told["max_page_bytes"], 1024**5)
             told["buffer_bytes"] = reader.read("DEDUP_BUFFER_BYTES", bounded)
         prefix, generation = told["topic_prefix"], told["generation"]
         folder = settings.get("JOBDIR")
+        default_spool = os.fspath(Path(folder) / "dedup.spool") if folder else "dedup-%(spider)s.spool"
+        dropped = [verdict for verdict, name in _DROPPED.items() if told["drop"] and told[name]]
+        feedback = FeedbackPolicy(
+            action=told["feedback_action"],
+            least=told["feedback_min"],
+            explore=told["feedback_explore"],
+            budget=told["feedback_budget"],
+            seed=told["feedback_seed"],
+            is_dry_run=told["feedback_dry_run"],
+        )
         read = cls(
             **{name: told[name] for name in _AS_TOLD},
             topic=topic_name(prefix, PAGES),
@@ -103,12 +115,12 @@ class PluginSettings:
             patience=told["await"],
             job=told["job"] or os.environ.get("SCRAPY_JOB") or (Path(folder).resolve().name if folder else None),
             connection=told["kafka_options"],
-            spool=None if told["spool"] == "none" else told["spool"] or _default_spool(folder),
+            spool=None if told["spool"] == "none" else told["spool"] or default_spool,
             captured=Wanted(told["capture_types"], told["capture_status"]) if told["capture"] else None,
             state=told["state"] or (os.fspath(Path(folder) / "dedup") if folder else None),
-            drop=_dropped(told),
+            drop=frozenset(dropped),
             metrics=told["stats_port"],
-            feedback=_feedback(told) if told["feedback"] else None,
+            feedback=feedback if told["feedback"] else None,
             foreign=foreign,
         )
         if are_merged:
@@ -122,6 +134,8 @@ class PluginSettings:
         return self.mode == "local" or self.patience > 0
 
 
+_DROPPED: Final = {"duplicate": "drop", "refetch": "drop_refetches"}
+"""Verdicts, and by which settings their items are dropped."""
 _AS_TOLD: Final = (
     *("bootstrap_servers", "fields", "buffer_bytes", "max_page_bytes", "oversize", "flush_timeout", "compression"),
     *("on_full", "give_up_seconds", "required", "spool_bytes", "mode", "config", "local_python"),
@@ -136,7 +150,7 @@ def is_enabled(settings: BaseSettings) -> bool:
         UsageError: ``DEDUP_ENABLED`` is neither yes nor no.
     """
     reader = _Reader(settings)
-    enabled: bool = reader.read("DEDUP_ENABLED")
+    enabled: bool = reader.read(_ENABLED)
     reader.raise_problems()
     return enabled
 
@@ -152,10 +166,12 @@ class _Reader:
         """What it says, or its default says where it is wrong; ``kind``: what is read now instead of its own."""
         setting = SETTINGS[name]
         value = self._value(name)
+        kind = kind or setting.kind
         try:
-            return (kind or setting.kind).read(value)
-        except WrongValue as wrong:
-            said = wrong.problems or [f"={value!r}: write {setting.allowed}{wrong.detail}"]
+            return kind.read(value)
+        except (ValueError, TypeError, LookupError) as error:
+            wrong = error if isinstance(error, WrongValue) else WrongValue()
+            said = wrong.problems or [f"={value!r}: write {setting.allowed}{kind.detail}{wrong.detail}"]
             self._problems[name] = [name + each for each in said]
             return setting.kind.read(setting.default)
 
@@ -196,25 +212,6 @@ class _Reader:
     def _value(self, name: str) -> Any:
         value = self._settings.get(name)
         return SETTINGS[name].default if value is None else value
-
-
-def _default_spool(folder: str | None) -> str:
-    return os.fspath(Path(folder) / "dedup.spool") if folder else "dedup-%(spider)s.spool"
-
-
-def _dropped(told: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(() if not told["drop"] else ("duplicate", "refetch") if told["drop_refetches"] else ("duplicate",))
-
-
-def _feedback(told: Mapping[str, Any]) -> FeedbackPolicy:
-    return FeedbackPolicy(
-        action=told["feedback_action"],
-        least=told["feedback_min"],
-        explore=told["feedback_explore"],
-        budget=told["feedback_budget"],
-        seed=told["feedback_seed"],
-        is_dry_run=told["feedback_dry_run"],
-    )
 
 
 def _meant_by(name: str) -> str | None:

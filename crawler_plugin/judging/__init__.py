@@ -1,1 +1,1 @@
-"""Verdicts that come back to the crawl, and the crawl that makes them itself."""
+"""The crawl that judges its pages itself."""

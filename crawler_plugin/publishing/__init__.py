@@ -1,1 +1,1 @@
-"""Pages on their way to Kafka: one delivery a crawl, its budget, outbox, publisher and connection."""
+"""Pages on their way to Kafka, and verdicts back: one delivery a crawl, its budget, outbox, publisher, connection."""

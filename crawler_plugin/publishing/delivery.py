@@ -20,9 +20,10 @@ from __future__ import annotations
 import atexit
 import logging
 import time
+from collections.abc import Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from scrapy import signals
 from scrapy.crawler import Crawler
@@ -72,7 +73,7 @@ class KafkaDelivery(Delivery):
         self._looked: Deferred[None] = Deferred()
         self._end: Deferred[None] = Deferred()
         self._has_lost = False
-        self._behind = 0
+        self._waiting: dict[int, PageRecord] = {}
         self._held_back: list[Deferred[None]] = []
 
     async def open(self) -> None:
@@ -124,33 +125,21 @@ class KafkaDelivery(Delivery):
 
     async def hand_over(self, page: PageRecord) -> ComingVerdict | None:
         """Have the page sent, or written to the spool; waits while neither takes it."""
-        fitting = self._fit(page)
-        if fitting is None:
-            return None
-        coming = self._coming()
-        cost = self._full.budget.cost(fitting.size)
-        is_taken = self._full.budget.take(cost) or await self._full.find_room(fitting, cost)
-        self._go_on(fitting, cost, coming, is_taken=is_taken)
+        coming, waiting = self._take(page)
+        if waiting is not None:
+            await waiting
         return coming
 
     def hand_over_at_once(self, page: PageRecord) -> ComingVerdict | None:
         """The same without waiting: a page that finds no room waits by itself, and ``room`` waits for it."""
-        fitting = self._fit(page)
-        if fitting is None:
-            return None
-        coming = self._coming()
-        cost = self._full.budget.cost(fitting.size)
-        if self._full.budget.take(cost):
-            self._go_on(fitting, cost, coming, is_taken=True)
-        else:
-            self._behind += 1
-            self._full.waiting[id(fitting)] = fitting  # from here on: its coroutine begins later
-            deferred_from_coro(self._catch_up(fitting, cost, coming))
+        coming, waiting = self._take(page)
+        if waiting is not None:
+            deferred_from_coro(waiting)
         return coming
 
     async def room(self) -> None:
-        """Wait while pages of ``hand_over_at_once`` wait."""
-        while self._behind:
+        """Wait while pages wait."""
+        while self._waiting:
             turn: Deferred[None] = Deferred()
             self._held_back.append(turn)
             await maybe_deferred_to_future(turn)
@@ -159,7 +148,7 @@ class KafkaDelivery(Delivery):
         """Asked by the thread that serves metrics: each number is read in one step, or under its owner's lock."""
         publisher, spool = self._publisher, self._storage.spool
         return CrawlGauges(
-            waiting_pages=len(self._full.waiting),
+            waiting_pages=len(self._waiting),
             unconfirmed_pages=0 if publisher is None else publisher.unconfirmed,
             unconfirmed_bytes=self._full.budget.held,
             spool_pages=0 if spool is None else spool.left,
@@ -169,15 +158,25 @@ class KafkaDelivery(Delivery):
     def _silence(self) -> float:
         return 0.0 if self._publisher is None else self._publisher.silence
 
-    def _coming(self) -> ComingVerdict | None:
-        return ComingVerdict() if self._settings.patience else None
+    def _take(self, page: PageRecord) -> tuple[ComingVerdict | None, Coroutine[Any, Any, None] | None]:
+        """The verdict to come, if one does, and what is to be waited for where there is no room for the page."""
+        fitting = self._fit(page)
+        if fitting is None:
+            return None, None
+        coming = ComingVerdict() if self._settings.patience else None
+        cost = self._full.budget.cost(fitting.size)
+        if self._full.budget.take(cost):
+            self._go_on(fitting, cost, coming, is_taken=True)
+            return coming, None
+        self._waiting[id(fitting)] = fitting  # from here on: its coroutine may begin later
+        return coming, self._catch_up(fitting, cost, coming)
 
     async def _catch_up(self, page: PageRecord, cost: int, coming: ComingVerdict | None) -> None:
         try:
             self._go_on(page, cost, coming, is_taken=await self._full.find_room(page, cost))
         finally:
-            self._behind -= 1
-            if not self._behind:
+            del self._waiting[id(page)]
+            if not self._waiting:
                 held_back, self._held_back = self._held_back, []
                 for turn in held_back:
                     turn.callback(None)
@@ -294,7 +293,7 @@ class KafkaDelivery(Delivery):
         """The crawl was stopped by force: its event loop is no more, and there is no time for Kafka."""
         assert self._publisher is not None
         self._publisher.give_up()
-        pages = [*self._publisher.unspooled, *self._full.waiting.values()]
+        pages = [*self._publisher.unspooled, *self._waiting.values()]
         stored = self._storage.store_at_exit(pages)
         if self._storage.spool is not None:
             self._storage.spool.keep_marks(self._publisher.marks.due(at_the_end=True))

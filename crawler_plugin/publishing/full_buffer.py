@@ -29,7 +29,7 @@ CLOSING_LOOK_S: Final = 0.5
 
 
 class FullBuffer:
-    """Of one crawl. ``silence`` says for how many seconds Kafka has confirmed no page; ``waiting`` are the pages."""
+    """Of one crawl. ``silence`` says for how many seconds Kafka has confirmed no page."""
 
     def __init__(
         self, crawler: Crawler, settings: PluginSettings, log: CrawlLog, storage: Storage, silence: Callable[[], float]
@@ -41,12 +41,10 @@ class FullBuffer:
         self._silence = silence
         self._is_asked_to_close = False
         self.budget = Budget(settings.buffer_bytes)
-        self.waiting: dict[int, PageRecord] = {}
 
     async def find_room(self, page: PageRecord, cost: int) -> bool:
         """Wait for room in the budget and take it; or write the page to the spool, and say False."""
         began = time.monotonic()
-        self.waiting[id(page)] = page
         try:
             while not await self._store_instead(page):
                 if self._settings.on_full == "fail" or self._has_given_up:
@@ -57,7 +55,6 @@ class FullBuffer:
                     return True
             return False
         finally:
-            del self.waiting[id(page)]
             self._log.count(stats.WAITED_PAGES)
             self._log.count(stats.WAITED_SECONDS, time.monotonic() - began)
 

@@ -93,14 +93,16 @@ class Outbox:
         self._waiting_bytes = 0
         self._under_way: dict[int, Sending] = {}
         self._under_way_bytes = 0
-        self._spooled_bytes = 0
+        self.spooled_bytes = 0
+        """Bytes of the pages here that came from the spool."""
         self._done: list[int] = []
         self._numbers = itertools.count()
         self._failure: Exception | None = None
         self._report = Report()
         self._is_told = False
         self._is_given_up = False
-        self._confirmed = 0
+        self.confirmed = 0
+        """Pages confirmed since the beginning."""
         self._progress_at = clock()
 
     def add(self, page: PageRecord, cost: int, place: int | None = None, arrived: Arrival | None = None) -> None:
@@ -111,7 +113,7 @@ class Outbox:
             self._waiting.append(Sending(-1, page, cost, place, arrived))
             self._waiting_bytes += page.size
             if place is not None:
-                self._spooled_bytes += page.size
+                self.spooled_bytes += page.size
             self._changed.notify_all()
             if self._waiting_bytes >= self._gathered_bytes:
                 self._urgent.notify_all()
@@ -150,7 +152,7 @@ class Outbox:
             self._marks.count(sending.page)
             self._report.confirmed += 1
             self._report.freed += sending.cost
-            self._confirmed += 1
+            self.confirmed += 1
         if sending.arrived is not None:
             sending.arrived(at)
         self._tell()
@@ -237,22 +239,10 @@ class Outbox:
             return len(self._under_way) + len(self._waiting)
 
     @property
-    def spooled_bytes(self) -> int:
-        """Bytes of the pages here that came from the spool."""
-        with self._lock:
-            return self._spooled_bytes
-
-    @property
     def is_empty(self) -> bool:
         """Whether every page is done with."""
         with self._lock:
             return not self._has_pages()
-
-    @property
-    def confirmed(self) -> int:
-        """Pages confirmed since the beginning."""
-        with self._lock:
-            return self._confirmed
 
     @property
     def silence(self) -> float:
@@ -281,7 +271,7 @@ class Outbox:
             self._under_way_bytes -= sending.page.size
             self._progress_at = self._clock()
             if sending.place is not None:
-                self._spooled_bytes -= sending.page.size
+                self.spooled_bytes -= sending.page.size
                 self._done.append(sending.place)
             if self._waiting or not self._under_way:  # nobody waits for anything else, and each waking costs the crawl
                 self._changed.notify_all()

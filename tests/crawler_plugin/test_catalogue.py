@@ -6,7 +6,6 @@ import re
 from dataclasses import fields
 
 import pytest
-from kafka import KafkaProducer
 from scrapy.settings import Settings
 
 from crawler_plugin import settings as module
@@ -14,8 +13,6 @@ from crawler_plugin.catalogue import PREFIX, SETTINGS
 from crawler_plugin.kinds import OUR_FIELDS
 from crawler_plugin.settings import PluginSettings
 from crawler_plugin.wire.errors import UsageError
-from crawler_plugin.wire.kafka_client.options import KAFKA_OPTIONS
-from crawler_plugin.wire.kafka_client.token_sources import OAUTH_OPTIONS
 
 READ_BEFORE_ALL_OTHERS = {"DEDUP_ENABLED"}
 
@@ -38,12 +35,6 @@ def test_every_setting_is_read_and_refused_with_what_is_allowed_where_it_is_sens
     with pytest.raises(UsageError) as refused:
         read(Settings({name: 1.5j, "DEDUP_CAPTURE": name.startswith("DEDUP_CAPTURE_")} | {name: 1.5j}))
     assert name in str(refused.value)
-
-
-def test_the_options_that_are_passed_through_are_kafka_pythons_and_none_that_delivery_rests_on() -> None:
-    assert set(KAFKA_OPTIONS) - set(OAUTH_OPTIONS) <= set(KafkaProducer.DEFAULT_CONFIG)
-    assert set(OAUTH_OPTIONS) <= set(KAFKA_OPTIONS)
-    assert not set(KAFKA_OPTIONS) & {"acks", "enable_idempotence", "retries", "batch_size", "max_request_size"}
 
 
 def test_our_names_of_an_items_fields_are_those_that_a_project_can_map() -> None:
