@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler_plugin.wire.errors import UnreadableRecord, UsageError
+from crawler_plugin.wire.files import replaced
 from worker.compose import parts
 from worker.config import Settings
 from worker.groups.grouping import Grouping
@@ -70,9 +71,8 @@ def write_report(
             findings=findings(tally, groups),
             pairs=_pairs(samples.chosen(lines, grouping), texts_of, settings),
         )
-    unfinished = out.with_name(f".{out.name}.unfinished")
-    unfinished.write_text(page(contents), encoding="utf-8")
-    unfinished.replace(out)
+    with replaced(out) as beside:
+        beside.write_text(page(contents), encoding="utf-8")
 
 
 def _pageless(dead_letters: Path) -> Iterator[DeadRow]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Protocol, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from worker.scan.inputs.packed_file import renamed_when_whole
+from crawler_plugin.wire.files import replaced
 from worker.scan.rows import VerdictRow
 
 FILE: Final = "verdicts.parquet"
@@ -51,7 +51,7 @@ def write_parquet(lines: Path, target: Path, kind: type[Decodable] = VerdictRow)
     schema = pa.schema([(name, _TYPES.get(name, pa.string())) for name in names])
     with (
         lines.open("rb") as source,
-        renamed_when_whole(target) as beside,
+        replaced(target) as beside,
         pq.ParquetWriter(beside, schema, compression="zstd") as writer,
     ):
         while rows := [kind.decode(line) for line in islice(source, _GROUP_ROWS)]:
