@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler_plugin.feedback.evidence import GroupCounts
+from crawler_plugin.wire.files import replaced
 
 FILE: Final = "dedup.feedback"
 FORM: Final = 1
@@ -42,9 +43,8 @@ def write_groups(path: Path, groups: Iterable[tuple[str, GroupCounts]]) -> None:
         OSError: it cannot be written.
     """
     told = {"form": FORM, "groups": [(group, *astuple(counts)) for group, counts in groups]}
-    begun = path.with_name(path.name + ".new")
-    begun.write_text(json.dumps(told), encoding="utf-8")
-    begun.replace(path)
+    with replaced(path) as beside:
+        beside.write_text(json.dumps(told), encoding="utf-8")
 
 
 def _counts(new: float, copies: float, verdicts: int, found: int, fetched: int) -> GroupCounts:

@@ -24,14 +24,16 @@ any more. They go with the last page: who opens the file is given them, and who 
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import errno
 import os
 import shlex
+import sys
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from crawler_plugin.record import PageRecord
 from crawler_plugin.spool.records import (
@@ -40,18 +42,15 @@ from crawler_plugin.spool.records import (
     STATE_OFFSET,
     Damage,
     Destination,
-    decode,
-    decode_destination,
     encode,
     encode_destination,
     encode_mark,
+    record_at,
     scan,
 )
 from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord, UsageError
+from crawler_plugin.wire.files import Held, write_all
 from crawler_plugin.wire.outcomes import JobMark
-
-OWNER_ONLY: Final = 0o600
-"""Pages may be nobody else's business."""
 
 
 class Elsewhere(Refused):
@@ -79,17 +78,17 @@ class Spool:
     ``destinations`` where its pages are to go.
     """
 
-    def __init__(self, path: Path, limit: int, descriptor: int, to: Destination | None = None) -> None:
+    def __init__(self, path: Path, limit: int, held: Held, to: Destination | None = None) -> None:
         self.path = path
         self.damaged: list[Damage] = []
         self.marks: list[JobMark] = []
         self.destinations: list[Destination] = []
         self._to = to
         self._limit = limit
-        self._descriptor = descriptor
+        self._held = held
         self._lock = threading.RLock()
         self._places = array("Q")
-        self._sizes = array("Q")
+        """Where each page begins that was not sent when the file was opened."""
         self._read = 0
         self._left = 0
         self._end = 0
@@ -97,7 +96,7 @@ class Spool:
 
     @classmethod
     def open(cls, path: Path, limit: int, to: Destination | None = None) -> Spool:
-        """Lock the file, made if it is not there, and see what is in it. ``limit`` is the largest that it may grow to.
+        """Hold the file, made if it is not there, and see what is in it. ``limit`` is the largest that it may grow to.
 
         ``to`` is where pages that are appended are to go; None: that is not known.
 
@@ -109,12 +108,18 @@ class Spool:
             OSError: it cannot be opened, made or read.
         """
         path = path.absolute()
-        spool = cls(path, limit, _locked(path), to)
+        try:
+            spool = cls(path, limit, Held(path), to)
+        except BlockingIOError as error:
+            raise Unavailable(
+                f"{path} is in use by another crawl or command; give each crawl a file of its own in DEDUP_SPOOL "
+                "(%(job)s stands for its job), leave that setting out, or wait until the other one has ended"
+            ) from error
         try:
             spool._look_through()
             spool._see_that_it_goes_there()
         except BaseException:
-            os.close(spool._descriptor)
+            spool._held.close()
             raise
         return spool
 
@@ -125,34 +130,20 @@ class Spool:
         between has it in both, and it is sent twice.
         """
         with self._lock, other._lock:
-            begun, begun_end, begun_to = len(self._places), self._end, len(self.destinations)
-            trouble = None
-            try:
-                self._copy(other)
-                os.fsync(self._descriptor)
-            except OSError as error:
-                trouble = f"{self.path}: {error.strerror}"
-                del self._places[begun:], self._sizes[begun:], self.destinations[begun_to:]
-                self._end = begun_end
-                self._cut_to(begun_end)
-            else:
-                self._left += other._left
-                self.marks += other.marks
-                other._left = 0
-                other._empty()
-            return trouble
-
-    def _copy(self, other: Spool) -> None:
-        new = [each for each in other.destinations if each not in self.destinations]
-        for record in (*map(encode_destination, new), *map(encode_mark, other.marks)):
-            _write(self._descriptor, record, self._end)
-            self._end += len(record)
-        self.destinations += new
-        for place, size in zip(other._places, other._sizes, strict=True):
-            _write(self._descriptor, other._read_at(place, size), self._end)
-            self._places.append(self._end)
-            self._sizes.append(size)
-            self._end += size
+            begun = self._end
+            new = [each for each in other.destinations if each not in self.destinations]
+            beside = [*map(encode_destination, new), *map(encode_mark, other.marks)]
+            places, trouble = self._write(chain(beside, map(other._record_at, other._places)), sys.maxsize)
+            if trouble is not None:
+                self._cut_to(begun)
+                return trouble
+            self.destinations += new
+            self.marks += other.marks
+            self._places.extend(places[len(beside) :])
+            self._left += other._left
+            other._left = 0
+            other._empty()
+            return None
 
     @property
     def left(self) -> int:
@@ -177,36 +168,20 @@ class Spool:
         with self._lock:
             if self._is_closed:
                 return Appended(0, f"{self.path} is closed")
-            begun, begun_end, begun_to = len(self._places), self._end, len(self.destinations)
-            trouble = None
-            try:
-                trouble = self._write_destination() if pages else None
-                trouble = trouble or self._write(pages)
-                os.fsync(self._descriptor)
-            except OSError as error:  # none of them is known to be on the disk
-                trouble = f"{self.path}: {error.strerror}"
-                del self._places[begun:], self._sizes[begun:], self.destinations[begun_to:]
-                self._end = begun_end
-            if trouble is not None:
-                self._cut_to(self._end)
-            written = len(self._places) - begun
-            self._left += written
-            return Appended(written, trouble)
+            new = [self._to] if pages and self._to is not None and self._to not in self.destinations else []
+            places, trouble = self._write(chain(map(encode_destination, new), map(encode, pages)), self._limit)
+            self.destinations += new[: len(places)]
+            begun = places[len(new) :]
+            self._places.extend(begun)
+            self._left += len(begun)
+            return Appended(len(begun), trouble)
 
     def keep_marks(self, marks: Sequence[JobMark]) -> bool:
         """Write marks behind the pages, if there are any; whether they are on the disk."""
         with self._lock:
             if self._is_closed or not self._left:
                 return False
-            try:
-                for mark in marks:
-                    record = encode_mark(mark)
-                    _write(self._descriptor, record, self._end)
-                    self._end += len(record)
-                os.fsync(self._descriptor)
-            except OSError:  # what is torn is passed over by who reads the file next
-                return False
-            return True
+            return self._write(map(encode_mark, marks), sys.maxsize)[1] is None
 
     def take(self) -> Stored | None:
         """The next page that was not taken before, or None.
@@ -216,14 +191,14 @@ class Spool:
         """
         with self._lock:
             while self.has_unread:
-                place, size = self._places[self._read], self._sizes[self._read]
-                record = self._read_at(place, size)
+                place = self._places[self._read]
+                record = record_at(self._read_at, place)
                 self._read += 1
-                try:
-                    return Stored(place, decode(record))
-                except UnreadableRecord:  # it was whole when the file was opened
-                    self.damaged.append(Damage(place, place + size, ()))
-                    self._left -= 1
+                with contextlib.suppress(UnreadableRecord):  # it was whole when the file was opened
+                    if record is not None:
+                        return Stored(place, record.page())
+                self.damaged.append(Damage(place, self._places[self._read] if self.has_unread else self._end, ()))
+                self._left -= 1
             return None
 
     def mark_sent(self, place: int) -> None:
@@ -232,7 +207,7 @@ class Spool:
             if self._is_closed:
                 return
             with contextlib.suppress(OSError):  # then it is sent twice
-                os.pwrite(self._descriptor, bytes([SENT]), place + STATE_OFFSET)
+                os.pwrite(self._held.file, bytes([SENT]), place + STATE_OFFSET)
             self._left -= 1
             if self._left == 0 and not self.has_unread:
                 self._empty()
@@ -246,53 +221,48 @@ class Spool:
             if self._left == 0:
                 with contextlib.suppress(OSError):
                     self.path.unlink()
-            os.close(self._descriptor)
+            self._held.close()
 
-    def _write_destination(self) -> str | None:
-        """Write where this crawl's pages are to go, if it does not stand there yet; why not, if it could not."""
-        if self._to is None or self._to in self.destinations:
-            return None
-        trouble = self._write_record(encode_destination(self._to))
-        if trouble is None:
-            self.destinations.append(self._to)
-        return trouble
+    def _write(self, records: Iterable[bytes], limit: int) -> tuple[list[int], str | None]:
+        """Write records behind the others and wait until the disk has them.
 
-    def _write(self, pages: Sequence[PageRecord]) -> str | None:
-        """Write one page after the other; why it ended before the last, if it did."""
-        for page in pages:
-            begins = self._end
-            trouble = self._write_record(encode(page))
-            if trouble is not None:
-                return trouble
-            self._places.append(begins)
-            self._sizes.append(self._end - begins)
-        return None
-
-    def _write_record(self, record: bytes) -> str | None:
-        """Write it behind the others; why not, if it could not."""
-        if self._end + len(record) > self._limit:
-            return f"{self.path} has {self._end} bytes and may have no more than DEDUP_SPOOL_BYTES={self._limit}"
+        Returns where each begins that is there now, and why the others are not.
+        """
+        places: list[int] = []
+        end, trouble = self._end, None
         try:
-            _write(self._descriptor, record, self._end)
-        except OSError as error:
-            return f"{self.path}: {error.strerror}"
-        self._end += len(record)
-        return None
+            for record in records:
+                if end + len(record) > limit:
+                    trouble = f"{self.path} has {end} bytes and may have no more than DEDUP_SPOOL_BYTES={limit}"
+                    break
+                try:
+                    behind = write_all(self._held.file, record, end)
+                except OSError as error:  # those before it may be kept
+                    trouble = f"{self.path}: {error.strerror}"
+                    break
+                places.append(end)
+                end = behind
+            os.fsync(self._held.file)
+        except OSError as error:  # none of them is known to be on the disk
+            places, end, trouble = [], self._end, f"{self.path}: {error.strerror}"
+        self._end = end
+        if trouble is not None:
+            self._cut_to(end)
+        return places, trouble
 
     def _look_through(self) -> None:
-        self._end = os.fstat(self._descriptor).st_size
+        self._end = os.fstat(self._held.file).st_size
         self._refuse_other_files()
         try:
             for found in scan(self._read_at, self._end):
                 if isinstance(found, Damage):
                     self.damaged.append(found)
                 elif found.is_mark:
-                    self.marks.append(JobMark.decode(decode(self._read_at(found.offset, found.size)).value))
+                    self.marks.append(JobMark.decode(found.page().value))
                 elif found.is_destination:
-                    self.destinations.append(decode_destination(self._read_at(found.offset, found.size)))
+                    self.destinations.append(found.destination())
                 elif not found.is_sent:
                     self._places.append(found.offset)
-                    self._sizes.append(found.size)
         except (Refused, UnreadableRecord) as refused:
             raise Refused(f"{self.path}: {refused}, or name another file in DEDUP_SPOOL") from refused
         self._left = len(self._places)
@@ -313,24 +283,31 @@ class Spool:
             raise UsageError(f"{self.path} is not a spool; name another file in DEDUP_SPOOL, or move this one away")
 
     def _read_at(self, offset: int, size: int) -> bytes:
-        found = os.pread(self._descriptor, size, offset)
+        found = os.pread(self._held.file, size, offset)
         while 0 < len(found) < size:
-            more = os.pread(self._descriptor, size - len(found), offset + len(found))
+            more = os.pread(self._held.file, size - len(found), offset + len(found))
             if not more:
                 break
             found += more
         return found
 
+    def _record_at(self, place: int) -> bytes:
+        record = record_at(self._read_at, place)
+        if record is None:  # it was whole when the file was opened
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return record.content
+
     def _empty(self) -> None:
         self._cut_to(0)
-        del self._places[:], self._sizes[:], self.destinations[:]
-        self._read = self._end = 0
+        del self._places[:], self.destinations[:]
+        self._read = 0
 
     def _cut_to(self, size: int) -> None:
         """What is not cut off is torn, and passed over by who reads the file next."""
+        self._end = size
         with contextlib.suppress(OSError):
-            os.ftruncate(self._descriptor, size)
-            os.fsync(self._descriptor)
+            os.ftruncate(self._held.file, size)
+            os.fsync(self._held.file)
 
 
 def named(damaged: Sequence[Damage], path: Path) -> list[str]:
@@ -345,44 +322,3 @@ def named(damaged: Sequence[Damage], path: Path) -> list[str]:
 def sending(path: Path) -> str:
     """The command that sends what is in the file."""
     return f"python -m crawler_plugin.spool {shlex.quote(str(path))}"
-
-
-def _locked(path: Path) -> int:
-    """A descriptor of the file that is at this path now, with its lock.
-
-    Whoever closes an empty spool removes it, so the file that was opened may be gone when its lock is had.
-    """
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(descriptor)
-            raise Unavailable(
-                f"{path} is in use by another crawl or command; give each crawl a file of its own in DEDUP_SPOOL "
-                "(%(job)s stands for its job), leave that setting out, or wait until the other one has ended"
-            ) from error
-        except OSError:
-            os.close(descriptor)
-            raise
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(descriptor), path.stat()):
-                _keep_name(path)
-                return descriptor
-        os.close(descriptor)
-
-
-def _keep_name(path: Path) -> None:
-    """A file that was just made outlives a failure of power only once its folder is on the disk, too."""
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _write(descriptor: int, record: bytes, offset: int) -> None:
-    view = memoryview(record)
-    while view:
-        count = os.pwrite(descriptor, view, offset)
-        view, offset = view[count:], offset + count

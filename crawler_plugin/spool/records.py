@@ -56,29 +56,12 @@ _IN_A_MARK: Final = b"\n"
 _DESTINATION_KEY: Final = b"\n"
 """A mark's key begins with the name of its job."""
 
-_HEADER: Final = struct.Struct("<4sBBBBIIIII")
-_CHECK: Final = struct.Struct("<I")
+_HEADER: Final = struct.Struct("<4sBBBBIIIIII")
+_CHECK_OFFSET: Final = _HEADER.size - 4
 
 Content: TypeAlias = tuple[list[tuple[str, bytes]], bytes]
 ReadAt: TypeAlias = Callable[[int, int], bytes]
 """So many bytes from this offset on; fewer at the end of the file."""
-
-
-class RecordHeader(NamedTuple):
-    """What stands before a payload; ``size`` is the whole record's."""
-
-    version: int
-    codec: int
-    is_sent: bool
-    payload_bytes: int
-    plain_bytes: int
-    payload_check: int
-    key: bytes
-
-    @property
-    def size(self) -> int:
-        """Bytes of the whole record."""
-        return HEADER_BYTES + len(self.key) + self.payload_bytes
 
 
 class Destination(msgspec.Struct, frozen=True):
@@ -102,13 +85,74 @@ class Destination(msgspec.Struct, frozen=True):
 
 
 class SpooledRecord(NamedTuple):
-    """A whole record, at this offset: a page, a mark of a job, or a destination."""
+    """A record whose header and key are whole: a page, a mark of a job, or a destination.
+
+    ``content`` are its bytes, fewer than ``size`` where the file ends in it.
+    """
 
     offset: int
     size: int
+    version: int
+    codec: int
     is_sent: bool
-    is_mark: bool = False
-    is_destination: bool = False
+    plain_bytes: int
+    payload_check: int
+    key: bytes
+    content: bytes
+
+    @property
+    def payload(self) -> bytes:
+        """What stands behind the key."""
+        return self.content[HEADER_BYTES + len(self.key) :]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the payload is as it was written."""
+        return len(self.content) == self.size and zlib.crc32(self.payload) == self.payload_check
+
+    @property
+    def is_known(self) -> bool:
+        """Whether this program knows its version."""
+        return (self.version, self.codec) == (VERSION, ZLIB)
+
+    @property
+    def is_destination(self) -> bool:
+        """Whether it says where pages are to go."""
+        return self.key == _DESTINATION_KEY
+
+    @property
+    def is_mark(self) -> bool:
+        """Whether it is a mark of a job."""
+        return _IN_A_MARK in self.key and not self.is_destination
+
+    def page(self) -> PageRecord:
+        """The page, or in the form of one what it is else.
+
+        Raises:
+            UnreadableRecord: it is torn or damaged, or of a later version.
+        """
+        if not (self.is_whole and self.is_known):
+            raise UnreadableRecord(f"a record of a spool: damaged, or of version {self.version}")
+        try:
+            unpacking = zlib.decompressobj()
+            plain = unpacking.decompress(self.payload, self.plain_bytes) if self.plain_bytes else b""
+            headers, value = msgspec.msgpack.decode(plain, type=Content)
+        except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise UnreadableRecord(f"a record of a spool: {error}") from error
+        told = dict(headers)
+        url = told.get("url", self.key).decode(errors="replace")
+        return PageRecord(url, self.key, value, tuple(headers), is_text=told.get("form") == b"text")
+
+    def destination(self) -> Destination:
+        """The destination that it holds.
+
+        Raises:
+            UnreadableRecord: it is none that this program knows.
+        """
+        try:
+            return msgspec.json.decode(self.page().value, type=Destination)
+        except msgspec.MsgspecError as error:
+            raise UnreadableRecord(f"a record of a spool: {error}") from error
 
 
 class Damage(NamedTuple):
@@ -123,7 +167,7 @@ def encode(page: PageRecord) -> bytes:
     """The record of a page that is not sent."""
     plain = msgspec.msgpack.encode((page.headers, page.value))
     payload = zlib.compress(plain, COMPRESSION_LEVEL)
-    return _header(page.key, payload, len(plain)) + page.key + payload
+    return with_header(page.key, payload, len(plain))
 
 
 def encode_mark(mark: JobMark) -> bytes:
@@ -136,57 +180,25 @@ def encode_destination(destination: Destination) -> bytes:
     return encode(PageRecord("", _DESTINATION_KEY, msgspec.json.encode(destination), ()))
 
 
-def decode_destination(record: bytes) -> Destination:
-    """The destination of a whole record.
-
-    Raises:
-        UnreadableRecord: it is none that this program knows.
-    """
-    try:
-        return msgspec.json.decode(decode(record).value, type=Destination)
-    except msgspec.MsgspecError as error:
-        raise UnreadableRecord(f"a record of a spool: {error}") from error
-
-
-def decode(record: bytes) -> PageRecord:
-    """The page of a whole record.
-
-    Raises:
-        UnreadableRecord: it is torn or damaged, or of a later version.
-    """
-    header = read_header(record)
-    if header is None or header.size != len(record):
-        raise UnreadableRecord("a record of a spool: its header is damaged")
-    payload = record[HEADER_BYTES + len(header.key) :]
-    if zlib.crc32(payload) != header.payload_check:
-        raise UnreadableRecord("a record of a spool: its payload is damaged")
-    if (header.version, header.codec) != (VERSION, ZLIB):
-        raise UnreadableRecord(f"a record of a spool: version {header.version}, compression {header.codec}")
-    try:
-        unpacking = zlib.decompressobj()
-        plain = unpacking.decompress(payload, header.plain_bytes) if header.plain_bytes else b""
-        headers, value = msgspec.msgpack.decode(plain, type=Content)
-    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UnreadableRecord(f"a record of a spool: {error}") from error
-    told = dict(headers)
-    url = told.get("url", header.key).decode(errors="replace")
-    return PageRecord(url, header.key, value, tuple(headers), is_text=told.get("form") == b"text")
-
-
-def read_header(start: bytes) -> RecordHeader | None:
-    """The header of a record that begins with these bytes, if it and the key are whole."""
+def record_at(read_at: ReadAt, offset: int) -> SpooledRecord | None:
+    """The record that begins there, if its header and key are whole."""
+    start = read_at(offset, HEADER_BYTES)
     if len(start) < HEADER_BYTES or not start.startswith(MAGIC):
         return None
-    _, version, codec, state, _, key_bytes, payload_bytes, plain_bytes, _, payload_check = _HEADER.unpack_from(start)
-    (check,) = _CHECK.unpack_from(start, _HEADER.size)
-    key = start[HEADER_BYTES : HEADER_BYTES + key_bytes]
-    if key_bytes > LONGEST_KEY or len(key) != key_bytes or check != _check(start, key):
+    _, version, codec, state, _, *numbers = _HEADER.unpack(start)
+    key_bytes, payload_bytes, plain_bytes, _, payload_check, check = numbers
+    if key_bytes > LONGEST_KEY:
         return None
-    return RecordHeader(version, codec, state == SENT, payload_bytes, plain_bytes, payload_check, key)
+    key = read_at(offset + HEADER_BYTES, key_bytes)
+    if len(key) < key_bytes or check != _check(start, key):
+        return None
+    size = HEADER_BYTES + key_bytes + payload_bytes
+    content = read_at(offset, size)
+    return SpooledRecord(offset, size, version, codec, state == SENT, plain_bytes, payload_check, key, content)
 
 
 def scan(read_at: ReadAt, end: int) -> Iterator[SpooledRecord | Damage]:
-    """All records up to ``end`` and the damage between them, in order, each record's checksums compared.
+    """All whole records up to ``end`` and the damage between them, in order.
 
     Raises:
         Refused: a record is of a later version.
@@ -194,52 +206,36 @@ def scan(read_at: ReadAt, end: int) -> Iterator[SpooledRecord | Damage]:
     offset = damaged_from = 0
     keys: list[str] = []
     while offset < end:
-        header = _header_at(read_at, offset)
-        if header is not None and _is_whole(read_at, offset, header):
-            if header.version != VERSION or header.codec != ZLIB:
-                raise Refused(
-                    f"at byte {offset} begins a record of version {header.version}, compression {header.codec}, which "
-                    f"this program (version {VERSION}) does not know; send it with the program that wrote it"
-                )
-            if damaged_from < offset:
-                yield Damage(damaged_from, offset, tuple(keys))
-            is_destination = header.key == _DESTINATION_KEY
-            is_mark = _IN_A_MARK in header.key and not is_destination
-            yield SpooledRecord(offset, header.size, header.is_sent, is_mark, is_destination)
-            offset = damaged_from = offset + header.size
-            keys = []
+        record = record_at(read_at, offset)
+        if record is None or not record.is_whole:
+            if record is not None:
+                keys.append(record.key.decode(errors="replace"))
+            offset = _next_magic(read_at, offset + 1, end)
             continue
-        if header is not None:
-            keys.append(header.key.decode(errors="replace"))
-        offset = _next_magic(read_at, offset + 1, end)
+        if not record.is_known:
+            raise Refused(
+                f"at byte {offset} begins a record of version {record.version}, compression {record.codec}, which "
+                f"this program (version {VERSION}) does not know; send it with the program that wrote it"
+            )
+        if damaged_from < offset:
+            yield Damage(damaged_from, offset, tuple(keys))
+        yield record
+        offset = damaged_from = offset + record.size
+        keys = []
     if damaged_from < end:
         yield Damage(damaged_from, end, tuple(keys))
 
 
-def _header(key: bytes, payload: bytes, plain_bytes: int) -> bytes:
-    check = zlib.crc32(payload)
-    header = _HEADER.pack(MAGIC, VERSION, ZLIB, OPEN, 0, len(key), len(payload), plain_bytes, 0, check)
-    return header + _CHECK.pack(_check(header, key))
+def with_header(key: bytes, payload: bytes, plain_bytes: int) -> bytes:
+    """The record of a payload that has so many bytes when it is unpacked."""
+    told = (MAGIC, VERSION, ZLIB, OPEN, 0, len(key), len(payload), plain_bytes, 0, zlib.crc32(payload))
+    check = _check(_HEADER.pack(*told, 0), key)
+    return _HEADER.pack(*told, check) + key + payload
 
 
 def _check(header: bytes, key: bytes) -> int:
-    before, after = header[:STATE_OFFSET], header[STATE_OFFSET + 1 : _HEADER.size]
+    before, after = header[:STATE_OFFSET], header[STATE_OFFSET + 1 : _CHECK_OFFSET]
     return zlib.crc32(key, zlib.crc32(after, zlib.crc32(before)))
-
-
-def _header_at(read_at: ReadAt, offset: int) -> RecordHeader | None:
-    start = read_at(offset, 4096)
-    header = read_header(start)
-    if header is None and len(start) >= HEADER_BYTES and start.startswith(MAGIC):
-        (key_bytes,) = struct.unpack_from("<I", start, 8)
-        if HEADER_BYTES + key_bytes > len(start) and key_bytes <= LONGEST_KEY:
-            header = read_header(read_at(offset, HEADER_BYTES + key_bytes))
-    return header
-
-
-def _is_whole(read_at: ReadAt, offset: int, header: RecordHeader) -> bool:
-    payload = read_at(offset + HEADER_BYTES + len(header.key), header.payload_bytes)
-    return len(payload) == header.payload_bytes and zlib.crc32(payload) == header.payload_check
 
 
 def _next_magic(read_at: ReadAt, offset: int, end: int) -> int:

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 
 from crawler_plugin.record import PageRecord
-from crawler_plugin.spool.records import HEADER_BYTES, Damage, _header, decode, encode, read_header, scan
+from crawler_plugin.spool.records import HEADER_BYTES, Damage, ReadAt, encode, record_at, scan, with_header
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
 
 PAGE = PageRecord("http://a/", b"http://a/", b"<p>text</p>", (("url", b"http://a/"), ("form", b"bytes")), is_text=False)
@@ -18,17 +18,16 @@ def attack(data: bytes) -> None:
     payload = zlib.compress(plain, 1)
     for content in (
         data,
-        _header(key, plain, len(plain)) + key + plain,
-        _header(key, payload, len(plain)) + key + payload + data,
+        with_header(key, plain, len(plain)),
+        with_header(key, payload, len(plain)) + data,
     ):
         _read(content)
 
 
 def _read(content: bytes) -> None:
-    read_header(content)
     reached = 0
     try:
-        for found in scan(lambda offset, length: content[offset : offset + length], len(content)):
+        for found in scan(_reader(content), len(content)):
             if isinstance(found, Damage):
                 assert found.start == reached < found.end
                 reached = found.end
@@ -36,14 +35,20 @@ def _read(content: bytes) -> None:
             assert found.offset == reached
             reached += found.size
             try:
-                page = decode(content[found.offset : reached])
+                page = found.page()
             except UnreadableRecord:
                 continue
-            again = decode(encode(page))
+            written = record_at(_reader(encode(page)), 0)
+            assert written is not None
+            again = written.page()
             assert (again.key, again.headers, again.value) == (page.key, page.headers, page.value)
     except Refused:
         return
     assert reached == len(content)
+
+
+def _reader(content: bytes) -> ReadAt:
+    return lambda offset, length: content[offset : offset + length]
 
 
 def seeds() -> Iterator[bytes]:

@@ -154,7 +154,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_begun_and_never_named_is_begun_again(tmp_path: Path) -> None:
-    (tmp_path / "index.tmp").write_bytes(b"DEDUP")
+    (tmp_path / "index.blocks.tmp").write_bytes(b"DEDUP")
     written(tmp_path, BLOCKS)
     assert read(tmp_path) == BLOCKS
 
@@ -228,4 +228,4 @@ def test_a_file_that_cannot_be_rewritten_is_the_old_one(tmp_path: Path) -> None:
     state.append(block(9, 10))
     state.close()
     assert read(tmp_path) == [*BLOCKS, block(9, 10)]
-    assert not (tmp_path / "index.tmp").exists()
+    assert not (tmp_path / "index.blocks.tmp").exists()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 import time
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from crawler_plugin.wire.errors import Unavailable, UsageError
+from crawler_plugin.wire.files import Held, holder_of
 from worker.broker.configuration import LOGS
 from worker.broker.jars import KAFKA
 
@@ -40,7 +40,7 @@ def default_data_dir() -> Path:
 class DataFolder:
     """A folder held by this process; the JVM inherits the hold, so that it lasts as long as either lives."""
 
-    def __init__(self, path: Path, lock: IO[str]) -> None:
+    def __init__(self, path: Path, lock: Held) -> None:
         self.path = path
         self._lock = lock
 
@@ -56,12 +56,11 @@ class DataFolder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             _refuse_foreign(path)
-            lock = (path / LOCK).open("a+", encoding="ascii")
+            lock = _held(path)
         except OSError as error:
             raise _cannot_write(path, error) from error
         folder = cls(path, lock)
         try:
-            folder._hold()
             folder._check_space(minimum_free_bytes)
             folder._check_format(node)
         except BaseException:
@@ -77,7 +76,7 @@ class DataFolder:
     @property
     def lock_fd(self) -> int:
         """File descriptor of the lock, for the JVM to inherit."""
-        return self._lock.fileno()
+        return self._lock.file
 
     @property
     def is_formatted(self) -> bool:
@@ -92,9 +91,7 @@ class DataFolder:
             Unavailable: its disk is full.
         """
         try:
-            self._lock.truncate(0)
-            self._lock.write(holder)
-            self._lock.flush()
+            self._lock.note(holder)
             (self.path / WRITTEN_BY).write_text(KAFKA + "\n", "ascii")
         except OSError as error:
             raise _cannot_write(self.path, error) from error
@@ -102,24 +99,6 @@ class DataFolder:
     def release(self) -> None:
         """Let go of the folder; a JVM that inherited the lock still holds it."""
         self._lock.close()
-
-    def _hold(self) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    self._lock.seek(0)
-                    holder = self._lock.read().strip() or "another process"
-                    raise Unavailable(
-                        f"a broker already runs on {self.path} ({holder}): use that one, stop it, "
-                        "or give another --data-dir"
-                    ) from None
-            except OSError as error:
-                raise _cannot_write(self.path, error) from error
-            time.sleep(0.05)
 
     def _check_space(self, minimum: int) -> None:
         free = shutil.disk_usage(self.path).free
@@ -136,6 +115,20 @@ class DataFolder:
             meta = read_meta(self.path)
             if meta.get("version") != "1" or meta.get("node.id") != str(node) or not meta.get("cluster.id"):
                 raise other_format(self.path, f"{LOGS}/{META} is not of this program's making")
+
+
+def _held(path: Path) -> Held:
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return Held(path / LOCK)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise Unavailable(
+                    f"a broker already runs on {path} ({holder_of(path / LOCK) or 'another process'}): use that one, "
+                    "stop it, or give another --data-dir"
+                ) from None
+        time.sleep(0.05)
 
 
 def read_meta(path: Path) -> dict[str, str]:

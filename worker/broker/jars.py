@@ -9,17 +9,16 @@ foreign jar is found, since jgo writes in place and only warns of a wrong checks
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
 from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
+from crawler_plugin.wire.files import FOR_ALL, Held
 
 KAFKA: Final = "4.1.2"
 AT_ONCE: Final = 6
@@ -127,13 +126,10 @@ def _fetch(jars: Sequence[Jar], repository: Path, announce: Callable[[str], None
         ) from error
 
 
-@contextmanager
-def _alone_in(repository: Path) -> Iterator[None]:
+def _alone_in(repository: Path) -> Held:
     """One process at a time: jgo writes a jar in place, and a second reader would take the half for the whole."""
     repository.mkdir(parents=True, exist_ok=True)
-    with (repository / ".crawl-dedup.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    return Held(repository / ".crawl-dedup.lock", FOR_ALL, waits=True)
 
 
 def _download(jars: Sequence[Jar], repository: Path) -> None:

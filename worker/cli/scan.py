@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
+from crawler_plugin.wire.files import replaced
 from worker.cli._installed import require
 from worker.cli._output_file import name_given, path_here
 from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
@@ -209,11 +210,9 @@ def _keep_standard_input(file: Path) -> None:
     Raises:
         UsageError: it cannot be written.
     """
-    beside = file.with_name(f"{file.name}.tmp")
     try:
-        with beside.open("wb") as target:
+        with replaced(file) as beside, beside.open("wb") as target:
             shutil.copyfileobj(sys.stdin.buffer, target)
-        beside.replace(file)
     except OSError as error:
         raise UsageError(
             f"standard input cannot be kept in {file.parent} ({error.strerror}): make room there"

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
+from crawler_plugin.wire.files import replaced
 from worker.cli._output_file import output_to, path_here
 from worker.results.formats import CSV, FORMATS, JSONL, PARQUET, write_csv, write_jsonl, write_parquet
 from worker.results.jobs.account import JobAccount
 from worker.results.jobs.from_topics import JobTopics
 from worker.results.jobs.joining import FIELD, join
 from worker.results.rows import OF_JOB, job_row
-from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.stream.kafka.connection import client_options
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     rows = map(job_row, verdicts)
     said = []
     if arguments.format == PARQUET:
-        with renamed_when_whole(arguments.out) as beside:
+        with replaced(arguments.out) as beside:
             write_parquet(rows, OF_JOB, beside)
     else:
         with output_to(arguments.out, arguments.join) as out:

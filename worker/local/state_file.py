@@ -4,32 +4,22 @@ The file begins with eight bytes that name it. Then come records, each with the 
 CRC-32 of the payload, the CRC-32 of these twelve bytes (``uint32`` each), and the payload. The first payload is the
 scheme in words, each other one a ``Block`` that begins where the one before it ends.
 
-===============================  =====================================================================================
-what happened                    what is found at the next opening
-===============================  =====================================================================================
-killed before a write            all records that were written before
-killed in a write                a torn record at the end, which is cut off with a warning
-killed before the write's sync   the record: what was written outlives the process, and the sync outlives the machine
-power lost before the sync       the record, or a part of it or zeros, which are cut off, or refused as damage if the
-                                 file system kept its length and not its content
-killed while it is rewritten     the old file; the new one takes its place when it is whole and synced
-a byte changed                   a refusal that names file and byte
-===============================  =====================================================================================
+It outlives crashes as ``crawler_plugin.wire.files`` says: what a crash has torn is cut off with a warning at the next
+opening. A byte that was changed is a refusal that names file and byte.
 """
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord, UsageError
+from crawler_plugin.wire.files import OWNER_ONLY, Held, holder_of, replaced, write_all
 from crawler_plugin.wire.messages import Block, decode, encode
 from worker.fingerprint.scheme import Scheme, in_words
 
@@ -39,7 +29,6 @@ _MAGIC: Final = b"DEDUPST1"
 _HEAD: Final = struct.Struct("<QI")
 _CHECK: Final = struct.Struct("<I")
 _HEAD_BYTES: Final = _HEAD.size + _CHECK.size
-_FILE_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
 _log = logging.getLogger(__name__)
 
@@ -57,13 +46,13 @@ class StateFile:
         self._scheme: Final = scheme
         try:
             folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-            self._lock: Final = lock(folder)
+            self._lock: Final = held(folder)
             try:
                 if not self.file.exists():
                     self._make()
                 self._fd = os.open(self.file, os.O_RDWR)
             except BaseException:
-                os.close(self._lock)
+                self._lock.close()
                 raise
         except OSError as error:
             raise UsageError(
@@ -131,7 +120,7 @@ class StateFile:
             if self._torn:
                 os.ftruncate(self._fd, self._end)
             self._torn = True
-            _write(self._fd, record, self._end)
+            write_all(self._fd, record, self._end)
             os.fsync(self._fd)
         except OSError as error:
             raise Unavailable(
@@ -155,24 +144,14 @@ class StateFile:
     def close(self) -> None:
         """Leave the folder to others."""
         os.close(self._fd)
-        os.close(self._lock)
+        self._lock.close()
 
     def _make(self, blocks: Sequence[Block] = ()) -> None:
         """A file of these blocks; it has its name only once it is whole."""
-        beside = self.file.with_suffix(".tmp")
-        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _FILE_MODE)
-        try:
-            end = _write(fd, _MAGIC + _record(self._scheme.encode()), 0)
+        with replaced(self.file, OWNER_ONLY) as beside, beside.open("wb") as out:
+            out.write(_MAGIC + _record(self._scheme.encode()))
             for block in blocks:
-                end = _write(fd, _record(encode(block)), end)
-            os.fsync(fd)
-        except OSError:
-            beside.unlink()
-            raise
-        finally:
-            os.close(fd)
-        beside.replace(self.file)
-        _sync_folder(self.file.parent)
+                out.write(_record(encode(block)))
 
     def _next(self, source: BinaryIO) -> bytes | None:
         """The payload of the next record; None, and the place as it was, where the file ends or a torn one begins."""
@@ -220,43 +199,28 @@ def _pages_up_to(block: Block) -> int:
     return dict(block.claimed_up_to).get(0, -1) + 1
 
 
-def lock(folder: Path) -> int:
-    """A file descriptor that holds the folder's lock; the system lets go of it however the process ends.
+def held(folder: Path) -> Held:
+    """The folder, held by this process alone.
 
     Raises:
         Refused: another process holds it.
         OSError: the folder cannot be written to.
     """
-    held = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, _FILE_MODE)
+    lock = folder / "lock"
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        found = Held(lock)
     except BlockingIOError:
-        holder = os.pread(held, 32, 0).decode(errors="replace").strip()
-        os.close(held)
         raise Refused(
-            f"the state {folder} is open already, in process {holder or '(unknown)'}: close it there, or give this one "
-            "a folder of its own. Two that judge by one state would each miss what the other has seen"
+            f"the state {folder} is open already, in process {holder_of(lock) or '(unknown)'}: close it there, or give "
+            "this one a folder of its own. Two that judge by one state would each miss what the other has seen"
         ) from None
-    except BaseException:
-        os.close(held)
-        raise
-    os.ftruncate(held, 0)
-    os.pwrite(held, f"{os.getpid()}\n".encode(), 0)
-    return held
+    found.note(f"{os.getpid()}\n")
+    return found
 
 
 def _record(payload: bytes) -> bytes:
     head = _HEAD.pack(len(payload), zlib.crc32(payload))
     return head + _CHECK.pack(zlib.crc32(head)) + payload
-
-
-def _write(fd: int, content: bytes, offset: int) -> int:
-    """Returns the offset behind it."""
-    left = memoryview(content)
-    while left:
-        written = os.pwrite(fd, left, offset)
-        left, offset = left[written:], offset + written
-    return offset
 
 
 def _is_blank(head: bytes, source: BinaryIO) -> bool:
@@ -266,12 +230,3 @@ def _is_blank(head: bytes, source: BinaryIO) -> bool:
             return False
         head = source.read(1 << 20)
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # not every file system can
-            os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -7,16 +7,15 @@ that is interrupted.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from crawler_plugin.wire.errors import Refused, UsageError
-from worker.local.state_file import BLOCKS, lock
+from crawler_plugin.wire.files import replaced
+from worker.local.state_file import BLOCKS, held
 from worker.scan.ids import FILES
-from worker.scan.inputs.packed_file import renamed_when_whole
 
 _COPIED: Final = (*FILES, BLOCKS)
 """The blocks last: they say how many ids count."""
@@ -39,7 +38,7 @@ class BaseState:
         self.folder: Final = folder
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = lock(folder)
+            self._lock = held(folder)
         except OSError as error:
             raise UsageError(
                 f"the state {folder} cannot be opened ({error.strerror}): name a folder that this program may write to"
@@ -49,7 +48,7 @@ class BaseState:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        os.close(self._lock)
+        self._lock.close()
 
     @property
     def digest(self) -> str:
@@ -88,5 +87,5 @@ def _copy(source: Path, target: Path) -> None:
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in _COPIED:
         if (source / name).exists():
-            with renamed_when_whole(target / name) as beside:
+            with replaced(target / name) as beside:
                 shutil.copy(source / name, beside)

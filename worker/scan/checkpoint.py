@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from crawler_plugin.wire.errors import Refused
-from worker.scan.inputs.packed_file import renamed_when_whole
+from crawler_plugin.wire.files import replaced
 
 FILE: Final = "progress.json"
 
@@ -62,7 +62,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def write(self, folder: Path) -> None:
         """At every moment the file is the old one or the new one."""
-        with renamed_when_whole(folder / FILE) as beside:
+        with replaced(folder / FILE) as beside:
             beside.write_bytes(msgspec.json.format(msgspec.json.encode(self)))
 
     @classmethod

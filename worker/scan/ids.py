@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.files import OWNER_ONLY, write_all
 
 _END: Final = struct.Struct("<Q")
 FILES: Final = ("ids", "ids.ends")
@@ -32,8 +33,8 @@ class Ids:
 
     def __init__(self, folder: Path, pages: int) -> None:
         ids, ends = (folder / name for name in FILES)
-        self._ids: Final = os.open(ids, os.O_RDWR | os.O_CREAT, 0o600)
-        self._ends: Final = os.open(ends, os.O_RDWR | os.O_CREAT, 0o600)
+        self._ids: Final = os.open(ids, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
+        self._ends: Final = os.open(ends, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
         known = min(pages, os.fstat(self._ends).st_size // _END.size)
         self._written = known
         self._bytes = self._end(known)
@@ -65,8 +66,10 @@ class Ids:
         for name in self._new:
             at += len(name)
             ends += _END.pack(at)
-        _write(self._ids, b"".join(self._new), self._bytes)
-        _write(self._ends, bytes(ends), self._written * _END.size)
+        write_all(self._ids, b"".join(self._new), self._bytes)
+        os.fsync(self._ids)
+        write_all(self._ends, bytes(ends), self._written * _END.size)
+        os.fsync(self._ends)
         self._written += len(self._new)
         self._bytes = at
         self._new = []
@@ -82,11 +85,3 @@ class Ids:
             return 0
         (end,) = _END.unpack(os.pread(self._ends, _END.size, (count - 1) * _END.size))
         return int(end)
-
-
-def _write(file: int, content: bytes, offset: int) -> None:
-    left = memoryview(content)
-    while left:
-        written = os.pwrite(file, left, offset)
-        left, offset = left[written:], offset + written
-    os.fsync(file)

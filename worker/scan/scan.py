@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
+from crawler_plugin.wire.files import replaced
 from worker.config import Settings
 from worker.local import Deduplicator
 from worker.results.formats import write_parquet
@@ -32,7 +33,6 @@ from worker.scan.base_state import BaseState
 from worker.scan.checkpoint import ArchiveEnd, Checkpoint, ScanPlan
 from worker.scan.ids import Ids
 from worker.scan.inputs.opening import printable
-from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import Archive
 from worker.scan.judging import Done, Judging
 from worker.scan.summary import FILE as SUMMARY
@@ -201,7 +201,7 @@ def _refuse_another(task: Task, before: ScanPlan) -> None:
 def _finish(task: Task, ends: Sequence[ArchiveEnd], scheme: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Everything that is made of the lines."""
     verdicts = task.folder / VERDICTS
-    with verdicts.open("rb") as lines, renamed_when_whole(task.folder / PARQUET) as beside:
+    with verdicts.open("rb") as lines, replaced(task.folder / PARQUET) as beside:
         write_parquet(map(scan_row, map(read_line, lines)), OF_SCAN, beside)
     not_written = 0
     if task.write:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from crawler_plugin.wire.files import replaced
 from crawler_plugin.wire.outcomes import Verdict
 from worker import __version__
 from worker.fingerprint.scheme import Value
 from worker.results.rows import DEAD_LETTERS, VERDICTS, pageless_records, read_line
 from worker.scan.checkpoint import ArchiveEnd
-from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import Archive
 from worker.verdict.decide import DEAD
 
@@ -87,7 +87,7 @@ def summary(
 
 def write_summary(found: Mapping[str, Any], target: Path) -> None:
     """As JSON for people and programs; the file has its name once it is whole."""
-    with renamed_when_whole(target) as beside:
+    with replaced(target) as beside:
         beside.write_text(json.dumps(found, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 

@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from crawler_plugin.wire.errors import Unavailable, UsageError
+from crawler_plugin.wire.files import replaced
 from crawler_plugin.wire.outcomes import Verdict
 from worker.scan.inputs.files import PageFiles
-from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
 from worker.scan.inputs.tables.parquet_rows import ParquetRows
 from worker.verdict.decide import DUPLICATE
@@ -66,7 +66,8 @@ def write_survivors(
             if isinstance(archive, PageFiles):
                 lost += archive.write_kept(target, is_kept)
             else:
-                with renamed_when_whole(target) as beside:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with replaced(target) as beside:
                     lost += archive.write_kept(beside, is_kept)
         except OSError as error:
             raise Unavailable(

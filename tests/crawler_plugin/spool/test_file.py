@@ -238,7 +238,7 @@ def test_wherever_a_crawl_is_killed_no_page_that_was_acknowledged_is_missing(pat
                 stored = taken.pop(0)
                 sent |= set(urls([stored]))
                 spool.mark_sent(stored.place)
-        os.close(spool._descriptor)  # killed: no close, the lock goes with the process
+        spool._held.close()  # killed: no close, the lock goes with the process
         if data.draw(st.booleans(), label="in the middle of a write"):
             record = encode(page(999))
             with path.open("ab") as file:
@@ -246,4 +246,4 @@ def test_wherever_a_crawl_is_killed_no_page_that_was_acknowledged_is_missing(pat
     spool = Spool.open(path, ROOM)
     left = set(urls(take_all(spool)))
     assert left == acknowledged - sent
-    os.close(spool._descriptor)
+    spool._held.close()

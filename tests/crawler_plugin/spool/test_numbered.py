@@ -34,7 +34,7 @@ def killed(path: Path, *pages: int, to: Destination = HERE) -> None:
     """A crawl that had these pages in its spool and ended without a word: its lock goes with it."""
     spool = open_numbered(path, ROOM, to).spool
     assert spool.append(numbered(*pages)).pages == len(pages)
-    os.close(spool._descriptor)
+    spool._held.close()
 
 
 def test_crawls_at_once_take_a_file_each_and_the_next_one_takes_all_that_is_left(path: Path) -> None:
@@ -44,13 +44,13 @@ def test_crawls_at_once_take_a_file_each_and_the_next_one_takes_all_that_is_left
         spool.keep_marks([JobMark(job=f"{number}", spider="news", run="r", pages=7)])
     assert names(path) == [".spool", "~2.spool", "~3.spool", "~4.spool"]
     running[1].close()
-    os.close(running[2]._descriptor)  # killed
+    running[2]._held.close()  # killed
     opened = open_numbered(path, 10, HERE)
     assert opened.spool.path.name == "dedup-news.v2~2.spool", "the first that is free"
     assert urls(take_all(opened.spool)) == ["1", "2"], "whatever its limit is"
     assert {mark.job for mark in opened.spool.marks} == {"1", "2"}
     assert names(path) == [".spool", "~2.spool", "~4.spool"]
-    os.close(opened.spool._descriptor)  # killed at once
+    opened.spool._held.close()  # killed at once
     for spool in (running[0], running[3]):
         spool.close()
     last = open_numbered(path, ROOM, HERE)

@@ -16,10 +16,10 @@ from crawler_plugin.spool.records import (
     SENT,
     STATE_OFFSET,
     Damage,
+    ReadAt,
     SpooledRecord,
-    decode,
     encode,
-    read_header,
+    record_at,
     scan,
 )
 from crawler_plugin.wire.errors import Refused, UnreadableRecord
@@ -32,13 +32,16 @@ def page(number: int = 0, value: bytes = b"<p>a page</p>", **meta: object) -> Pa
     return PageRecord(f"{url}#as-it-was", url.encode(), value, headers, is_text=meta.get("form") == "text")
 
 
+def reader(spool: bytes) -> ReadAt:
+    return lambda offset, size: spool[offset : offset + size]
+
+
 def found_in(spool: bytes) -> list[SpooledRecord | Damage]:
-    return list(scan(lambda offset, size: spool[offset : offset + size], len(spool)))
+    return list(scan(reader(spool), len(spool)))
 
 
 def pages_of(spool: bytes) -> list[PageRecord]:
-    entries = [found for found in found_in(spool) if isinstance(found, SpooledRecord)]
-    return [decode(spool[entry.offset : entry.offset + entry.size]) for entry in entries]
+    return [found.page() for found in found_in(spool) if isinstance(found, SpooledRecord)]
 
 
 pages = st.builds(
@@ -58,7 +61,7 @@ def test_pages_come_out_as_they_went_in_and_in_order(stored: list[PageRecord]) -
 
 def test_a_record_is_as_it_is_described() -> None:
     record = encode(page(7))
-    header = read_header(record)
+    header = record_at(reader(record), 0)
     assert header is not None
     assert record[:8] == MAGIC + bytes([1, 1, OPEN, 0])
     assert record[HEADER_BYTES : HEADER_BYTES + len(header.key)] == b"https://example.com/7"
@@ -76,7 +79,7 @@ def test_a_page_that_is_marked_as_sent_is_whole_still() -> None:
     (entry,) = found_in(bytes(record))
     assert isinstance(entry, SpooledRecord)
     assert entry.is_sent
-    assert decode(bytes(record)) == page(3)
+    assert entry.page() == page(3)
 
 
 @pytest.mark.parametrize("bit", range(8))
@@ -133,8 +136,10 @@ def test_a_record_of_which_only_the_beginning_was_written_is_passed_over_whereve
 def test_bytes_that_nobody_wrote_are_damage_and_nothing_else(spool: bytes) -> None:
     assert not [found for found in found_in(spool) if isinstance(found, SpooledRecord)]
     assert total(found_in(spool)) == len(spool)
-    with pytest.raises(UnreadableRecord):
-        decode(spool)
+    begun = record_at(reader(spool), 0)
+    if begun is not None:
+        with pytest.raises(UnreadableRecord):
+            begun.page()
 
 
 def test_damage_names_every_page_of_which_the_key_is_whole() -> None:
@@ -152,5 +157,7 @@ def test_a_record_of_a_later_version_is_refused_and_not_taken_for_damage(monkeyp
         record = encode(page())
     with pytest.raises(Refused, match=r"version 2.*send it with the program that wrote it"):
         found_in(record)
+    begun = record_at(reader(record), 0)
+    assert begun is not None
     with pytest.raises(UnreadableRecord):
-        decode(record)
+        begun.page()

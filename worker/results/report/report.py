@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler_plugin.wire.errors import UnreadableRecord, UsageError
+from crawler_plugin.wire.files import replaced
 from crawler_plugin.wire.outcomes import Verdict
 from worker.compose import parts
 from worker.config import Settings
@@ -71,9 +72,8 @@ def write_report(
             findings=findings(tally, groups),
             pairs=_pairs(samples.chosen(lines, grouping), texts_of, settings),
         )
-    unfinished = out.with_name(f".{out.name}.unfinished")
-    unfinished.write_text(page(contents), encoding="utf-8")
-    unfinished.replace(out)
+    with replaced(out) as beside:
+        beside.write_text(page(contents), encoding="utf-8")
 
 
 def _pageless(dead_letters: Path) -> Iterator[Verdict]:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.files import replaced
 from crawler_plugin.wire.media_types import kind_of_text
 from worker.local.page import FetchedPage
 from worker.scan.inputs.fields import file_url
 from worker.scan.inputs.kind import Kind
 from worker.scan.inputs.mhtml import saved_page
 from worker.scan.inputs.opening import StoredFile, printable
-from worker.scan.inputs.packed_file import renamed_when_whole
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.inputs.unpacking import Compression, pieces
 
@@ -97,7 +97,9 @@ class PageFiles:
                 lost.append(BrokenRecord(record.place, "damaged", str(error)))
                 continue
             try:
-                with renamed_when_whole(self._copy(one, target)) as beside, beside.open("wb") as out:
+                copy = self._copy(one, target)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                with replaced(copy) as beside, beside.open("wb") as out:
                     while piece := reading.read(_PIECE):
                         out.write(piece)
             finally:

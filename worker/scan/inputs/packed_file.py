@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -105,17 +104,3 @@ class PackedFile:
             if self.compression is not None:
                 out = stack.enter_context(self.compression.writer(out))
             yield out if self.encoding is None else Transcoder(out, self.encoding)
-
-
-@contextmanager
-def renamed_when_whole(target: Path) -> Generator[Path]:
-    """A name beside the target to write to; it becomes the target when all of it is on the disk."""
-    beside = target.with_name(target.name + ".tmp")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        yield beside
-        with beside.open("rb+") as written:
-            os.fsync(written.fileno())
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)

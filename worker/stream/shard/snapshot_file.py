@@ -10,17 +10,16 @@ The format: eight bytes that name it, then frames, each with its length (``uint6
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import msgspec
 import numpy as np
 
+from crawler_plugin.wire.files import OWNER_ONLY, replaced
 from crawler_plugin.wire.messages import Block
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.index.urls import Group, UrlRun, groups_of, pack_group
@@ -29,7 +28,6 @@ _MAGIC: Final = b"DEDUPSN1"
 _FRAME: Final = struct.Struct("<QI")
 _PIECE: Final = 1 << 18
 """Entries of a piece, which has 16 MB then: it is written at once, and loaded as fast as memory is read."""
-_FILE_MODE: Final = 0o600
 _KEPT: Final = COLUMNS | OPTIONAL
 _COLUMNS: Final = tuple((name, str(dtype)) for name, dtype in _KEPT.items())
 _MOST: Final = 1 << 32
@@ -78,7 +76,7 @@ _PIECES: Final = msgspec.msgpack.Decoder(_Piece)
 
 
 def write(file: Path, writer: str, snapshot: Snapshot, entries: Entries, abandoned: Callable[[], bool]) -> None:
-    """Put a snapshot in the place of the one before: beside it first, then synced, then renamed.
+    """Put a snapshot in the place of the one before.
 
     No other user can read it. ``writer``, the name of this process, is part of the name of the file beside it;
     ``abandoned`` is asked between pieces.
@@ -87,27 +85,13 @@ def write(file: Path, writer: str, snapshot: Snapshot, entries: Entries, abandon
         Abandoned: it said so; the one before is still there.
         OSError: there is no place, or no leave to write.
     """
-    beside = file.with_name(f"{file.name}.{writer}.tmp")
-    try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE), "wb") as out:
-            out.write(_MAGIC)
-            _write_frame(out, snapshot)
-            for start in range(0, len(entries), _PIECE):
-                if abandoned():
-                    raise Abandoned
-                _write_frame(out, _piece_of(entries[start : start + _PIECE]))
-            out.flush()
-            os.fsync(out.fileno())
-        beside.replace(file)
-    except BaseException:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # only then the rename outlives a power cut
-    finally:
-        os.close(folder)
+    with replaced(file, OWNER_ONLY, writer) as beside, beside.open("wb") as out:
+        out.write(_MAGIC)
+        _write_frame(out, snapshot)
+        for start in range(0, len(entries), _PIECE):
+            if abandoned():
+                raise Abandoned
+            _write_frame(out, _piece_of(entries[start : start + _PIECE]))
 
 
 class SnapshotFile:
