@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -110,3 +111,16 @@ def test_extras_of_the_same_name_bring_the_same() -> None:
     assert {line.partition(" @ ")[2] for line in asked} == {"{root:uri}/crawler_plugin"}
     for extra in ("compression", "msk"):
         assert project["optional-dependencies"][extra] == [f"{PLUGIN}[{extra}] @ {{root:uri}}/crawler_plugin"]
+
+
+def test_what_contributors_are_told_to_release_is_what_ci_builds() -> None:
+    told = (ROOT / "CONTRIBUTING.md").read_text().partition("## How to release")[2].partition("```sh")[2]
+    lines = [line.strip() for line in told.partition("```")[0].strip().splitlines()]
+    assert len(lines) == 3
+    workflow = [line.strip() for line in (ROOT / ".github" / "workflows" / "ci.yml").read_text().splitlines()]
+    place = workflow.index(lines[0])
+    assert workflow[place : place + 3] == lines
+    released = re.sub(r" @ \{root:uri\}/crawler_plugin", "==1.2.3", (ROOT / "pyproject.toml").read_text())
+    project = tomllib.loads(released)["project"]
+    every = project["dependencies"] + [each for extra in project["optional-dependencies"].values() for each in extra]
+    assert {str(each.specifier) for each in map(Requirement, every) if each.name == PLUGIN} == {"==1.2.3"}

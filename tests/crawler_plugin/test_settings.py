@@ -294,9 +294,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
 def test_a_codec_whose_package_is_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler_plugin.publishing.connection._CODECS", {"zstd": lambda: False})
-    with pytest.raises(
-        UsageError, match=r"zstd is not installed: pip install 'crawl-dedup-scrapy\[compression\]'"
-    ):
+    with pytest.raises(UsageError, match=r"zstd is not installed: pip install 'crawl-dedup-scrapy\[compression\]'"):
         read(DEDUP_COMPRESSION="zstd")
 
 
