@@ -1,8 +1,10 @@
-"""What pip brings is what the code imports: for the plugin alone, and with the extra ``worker``."""
+"""Two distributions: what pip brings for each of them is what its code imports."""
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
 from collections.abc import Iterable
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
@@ -15,29 +17,25 @@ from packaging.utils import canonicalize_name
 from tests.test_imports import ROOT, imports
 from worker import DISTRIBUTION
 
+PLUGIN: Final = "crawl-dedup-scrapy"
 OURS: Final = {"worker", "crawler_plugin"}
-SHARED: Final = {
-    "errors",
-    "kafka_client",
-    "media_types",
-    "messages",
-    "moments",
-    "outcomes",
-    "topics",
-    "url_templates",
-    "urls",
+PROJECTS: Final = {
+    name: tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
+    for name, folder in ((DISTRIBUTION, "."), (PLUGIN, "crawler_plugin"))
 }
-"""What of ``worker`` the plugin may import."""
 COMES_WITH: Final = {"twisted": "scrapy", "llvmlite": "numba", "requests": "jgo"}
 """Packages of which whoever brings them says which versions they may have; they are not asked for a second time."""
-OTHER_EXTRAS: Final = {"broker": "demo", "demo": "demo", "evaluate": "evaluate", "scan": "scan"}
+OTHER_EXTRAS: Final = {"broker": {"demo"}, "demo": {"demo"}, "evaluate": {"evaluate"}, "scan": {"scan"}}
 """Rooms of ``worker`` that may need an extra of their own besides, and say so where it is missing."""
+OF_MSK: Final = ROOT / "crawler_plugin" / "wire" / "kafka_client" / "msk.py"
+"""Is read only by who logs in to Amazon MSK, and says so where the extra ``msk`` is missing."""
+WIRE: Final = ROOT / "crawler_plugin" / "wire"
 
 
-def needed(extra: str | None) -> set[str]:
+def needed(distribution: str, extra: str | None = None) -> set[str]:
     """Packages that the installed metadata asks for: with no extra, or by this one alone."""
     found: set[str] = set()
-    for line in requires(DISTRIBUTION) or ():
+    for line in requires(distribution) or ():
         requirement = Requirement(line)
         told = str(requirement.marker or "")
         if (f'extra == "{extra}"' in told) if extra else "extra ==" not in told:
@@ -58,53 +56,71 @@ def imported(files: Iterable[Path]) -> set[str]:
 
 def files_of(*rooms: str) -> list[Path]:
     paths = [ROOT / room for room in rooms]
-    return [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")])]
+    found = [file for path in paths for file in (path.rglob("*") if path.is_dir() else [path])]
+    return [file for file in found if file.suffix == ".py"]
 
 
-JUDGES_HERE: Final = ROOT / "crawler_plugin" / "judging" / "local.py"
-"""Needs what workers need, and is read only by a crawl that judges its pages itself."""
-OF_MSK: Final = ROOT / "worker" / "kafka_client" / "msk.py"
-"""Is read only by who logs in to Amazon MSK, and says so where the extra ``msk`` is missing."""
-SERVER: Final = "crawler_plugin.wire.http_server"
-"""Shows the metrics of workers and of crawls; imports nothing else of the project."""
-PLUGIN: Final = files_of("crawler_plugin", SERVER.replace(".", "/"), *(f"worker/{room}" for room in sorted(SHARED)))
+def test_without_an_extra_pip_brings_what_is_on_the_wire_needs_and_nothing_more() -> None:
+    assert imported(path for path in files_of("crawler_plugin/wire") if path != OF_MSK) == needed(PLUGIN)
 
 
-def test_the_plugin_imports_of_the_worker_only_what_is_shared_and_that_imports_nothing_else_of_it() -> None:
-    for path in PLUGIN:
-        if path == JUDGES_HERE:
-            continue
-        ours = {name for name in imports(path) if name.partition(".")[0] in OURS} - {SERVER}
-        of_worker = {name.split(".")[1] for name in ours if name.startswith("worker.")}
-        assert of_worker <= SHARED, path
-
-
-def test_without_an_extra_pip_brings_what_the_plugin_imports_and_nothing_more() -> None:
-    assert imported(path for path in PLUGIN if path != OF_MSK) == needed(None)
+def test_the_extra_scrapy_brings_what_else_the_plugin_imports() -> None:
+    plugin = [path for path in files_of("crawler_plugin") if not path.is_relative_to(WIRE)]
+    assert imported(plugin) - needed(PLUGIN) == needed(PLUGIN, "scrapy")
 
 
 def test_the_extra_msk_brings_what_its_login_imports() -> None:
-    assert imported([OF_MSK]) == needed("msk")
+    assert imported([OF_MSK]) == needed(PLUGIN, "msk")
 
 
-def test_the_extra_worker_brings_the_rest_of_what_workers_import() -> None:
-    rooms = [path for path in (ROOT / "worker").iterdir() if path.stem not in {*OTHER_EXTRAS, *SHARED}]
-    workers = imported(
-        file
-        for path in rooms
-        for file in (path.rglob("*.py") if path.is_dir() else [path] if path.suffix == ".py" else [])
-    )
-    optional = needed("fast") | needed("demo") | needed("evaluate") | needed("trafilatura") | needed("bench")
-    missing = workers - needed(None) - needed("worker")
-    assert missing <= optional, "a worker cannot be started"
-    assert needed("worker") <= workers, "nobody imports it"
+def test_pip_brings_the_plugin_for_workers_and_the_rest_of_what_they_import() -> None:
+    rooms = [path.name for path in (ROOT / "worker").iterdir() if path.name not in OTHER_EXTRAS]
+    workers = imported(files_of(*(f"worker/{room}" for room in rooms)))
+    brought = needed(DISTRIBUTION) | needed(PLUGIN)
+    optional = needed(DISTRIBUTION, "demo") | needed(DISTRIBUTION, "evaluate") | needed(DISTRIBUTION, "trafilatura")
+    assert workers - brought <= optional, "a worker cannot be started"
+    assert needed(DISTRIBUTION) - {PLUGIN} <= workers, "nobody imports it"
+    assert PLUGIN in needed(DISTRIBUTION)
 
 
 @pytest.mark.parametrize("room", sorted(OTHER_EXTRAS))
 def test_rooms_that_are_no_part_of_a_worker_import_what_their_extra_brings_besides(room: str) -> None:
-    assert imported(files_of(f"worker/{room}")) <= needed(None) | needed("worker") | needed(OTHER_EXTRAS[room])
+    brought = needed(DISTRIBUTION) | needed(PLUGIN) | needed(PLUGIN, "scrapy")
+    for extra in OTHER_EXTRAS[room]:
+        brought |= needed(DISTRIBUTION, extra)
+    assert imported(files_of(f"worker/{room}")) <= brought
 
 
-@pytest.mark.parametrize("extra", ["demo", "evaluate", "test", "bench", "trafilatura"])
-def test_extras_that_run_workers_bring_what_they_need(extra: str) -> None:
-    assert needed("worker") <= needed(extra)
+def test_both_distributions_have_one_version_and_one_requirement_of_python() -> None:
+    for name in ("version", "requires-python", "license"):
+        assert PROJECTS[DISTRIBUTION]["project"][name] == PROJECTS[PLUGIN]["project"][name]
+    assert (ROOT / "crawler_plugin" / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+
+
+def test_every_folder_of_the_plugin_is_a_package_of_its_distribution() -> None:
+    folders = {path.parent.relative_to(ROOT) for path in (ROOT / "crawler_plugin").rglob("*.py")}
+    packages = PROJECTS[PLUGIN]["tool"]["setuptools"]["packages"]
+    assert sorted(packages) == packages == sorted(".".join(folder.parts) for folder in folders)
+
+
+def test_extras_of_the_same_name_bring_the_same() -> None:
+    """A release names the plugin's version where a checkout names its folder."""
+    project = PROJECTS[DISTRIBUTION]["project"]
+    every = project["dependencies"] + [each for extra in project["optional-dependencies"].values() for each in extra]
+    asked = [line for line in every if line.startswith(PLUGIN)]
+    assert {line.partition(" @ ")[2] for line in asked} == {"{root:uri}/crawler_plugin"}
+    for extra in ("compression", "msk"):
+        assert project["optional-dependencies"][extra] == [f"{PLUGIN}[{extra}] @ {{root:uri}}/crawler_plugin"]
+
+
+def test_what_contributors_are_told_to_release_is_what_ci_builds() -> None:
+    told = (ROOT / "CONTRIBUTING.md").read_text().partition("## How to release")[2].partition("```sh")[2]
+    lines = [line.strip() for line in told.partition("```")[0].strip().splitlines()]
+    assert len(lines) == 3
+    workflow = [line.strip() for line in (ROOT / ".github" / "workflows" / "ci.yml").read_text().splitlines()]
+    place = workflow.index(lines[0])
+    assert workflow[place : place + 3] == lines
+    released = re.sub(r" @ \{root:uri\}/crawler_plugin", "==1.2.3", (ROOT / "pyproject.toml").read_text())
+    project = tomllib.loads(released)["project"]
+    every = project["dependencies"] + [each for extra in project["optional-dependencies"].values() for each in extra]
+    assert {str(each.specifier) for each in map(Requirement, every) if each.name == PLUGIN} == {"==1.2.3"}

@@ -60,27 +60,16 @@ def test_what_a_verdict_depends_on_is_handed_in_and_not_looked_up(path: Path) ->
     assert not names & {"open", "input", "print"}
 
 
-@pytest.mark.parametrize(
-    ("leaf", "allowed"),
-    [
-        ("errors", set()),
-        ("topics", set()),
-        ("url_templates", set()),
-        ("urls", set()),
-        ("moments", set()),
-        ("media_types", set()),
-        ("messages", {"crawler_plugin.wire.errors", "crawler_plugin.wire.moments"}),
-    ],
-)
-def test_a_leaf_imports_nothing_else_of_this_project(leaf: str, allowed: set[str]) -> None:
-    ours = {name for name in imports(ROOT / "worker" / f"{leaf}.py") if name.startswith(("worker", "crawler_plugin"))}
-    assert ours <= allowed
-
-
 def test_nothing_is_named_like_a_library_that_it_would_hide_when_run_as_a_script() -> None:
     used = {name.partition(".")[0] for path in (ROOT / "worker").rglob("*.py") for name in imports(path)}
     names = {path.stem for path in [*(ROOT / "worker").rglob("*.py"), *(ROOT / "crawler_plugin").rglob("*.py")]}
     assert not names & (used | {"kafka", "queue"}) - {"worker", "crawler_plugin"}
+
+
+def test_what_is_on_the_wire_can_be_imported_without_scrapy() -> None:
+    modules = sorted(path.stem for path in (ROOT / "crawler_plugin" / "wire").glob("*.py"))
+    program = "import " + ", ".join(f"crawler_plugin.wire.{module}" for module in modules if module != "__init__")
+    assert imported_by(program, of={"scrapy", "twisted", "itemadapter", "worker"}) == set()
 
 
 def imported_by(program: str, *, of: set[str]) -> set[str]:
@@ -115,7 +104,7 @@ from worker.cli.main import main
 for arguments in {commands!r}:
     code = main(arguments)
     loaded = [name for name in sys.modules if name.partition(".")[0] == "kafka" or name.startswith(
-        ("worker.stream.kafka", "worker.stream.kafka.connection", "worker.stream.log"))]
+        ("worker.stream.kafka", "crawler_plugin.wire.kafka_client.connection", "worker.stream.log"))]
     print(arguments[0], code, loaded, file=sys.stderr)
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)

@@ -1,4 +1,4 @@
-"""What ``pip install crawl-dedup`` brings: enough for a crawl through the plugin, and nothing that only workers need.
+"""What ``pip install 'crawl-dedup-scrapy[scrapy]'`` brings: enough for a crawl, and nothing that is called ``worker``.
 
 The wheel is built and installed, not the folder of the checkout, into an environment that has nothing else.
 """
@@ -17,22 +17,40 @@ from typing import Final
 import pytest
 
 from tests.crawler_plugin.crawling import ROOT, Site, make_topic, numbered, published, serve
+from worker.local import Deduplicator
 
 pytestmark = pytest.mark.cluster
 
-HEAVY: Final = {
+OF_WORKERS: Final = {
+    "crawl-dedup",
     "jieba",
     "llvmlite",
     "numba",
     "numpy",
     "prometheus-client",
+    "publicsuffixlist",
     "pydantic",
     "pydantic-core",
-    "pydantic-settings",
+    "pyyaml",
+    "resiliparse",
+    "xxhash",
 }
-HEAVY_TOO: Final = {"publicsuffixlist", "pyyaml", "resiliparse", "xxhash"}
+WORKER: Final = """
+from pathlib import Path
+
+
+class Tasks:
+    def send(self, url):
+        with Path("tasks.txt").open("a") as tasks:
+            tasks.write(url + "\\n")
+
+
+app = Tasks()
+"""
+"""A module as projects have it that hand tasks to Celery or RQ."""
 SPIDER: Final = """
 import scrapy
+from worker import app
 
 
 class Shop(scrapy.Spider):
@@ -42,8 +60,10 @@ class Shop(scrapy.Spider):
         self.start_urls = [start]
 
     def parse(self, response):
+        app.send(response.url)
         yield from response.follow_all(css="a")
 """
+BY_COMMAND: Final = [["scrapy"], ["python", "-m", "scrapy"]]
 
 
 class Environment:
@@ -51,7 +71,7 @@ class Environment:
 
     def __init__(self, folder: Path) -> None:
         venv.create(folder, with_pip=False, symlinks=True)
-        self._python = folder / "bin" / "python"
+        self._programs = folder / "bin"
 
     def install(self, *what: str) -> None:
         subprocess.run([*self._pip, "install", "--quiet", *what], check=True)
@@ -61,96 +81,103 @@ class Environment:
         listed = subprocess.run([*self._pip, "list", "--format=json"], check=True, capture_output=True, text=True)
         return {package["name"].lower() for package in json.loads(listed.stdout)}
 
-    def run(self, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    def run(self, program: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
         surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         return subprocess.run(
-            [str(self._python), *arguments],
+            [str(self._programs / program), *arguments],
             cwd=folder,
             env=surroundings,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
 
     @property
     def _pip(self) -> list[str]:
-        return [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(self._python)]
+        python = str(self._programs / "python")
+        return [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """One where ``pip install`` of the wheel is all that was done."""
+    """One where ``pip install`` of the plugin's wheel with Scrapy is all that was done."""
     wheels = tmp_path_factory.mktemp("wheels")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", str(wheels), str(ROOT)], check=True)
-    (wheel,) = wheels.glob("crawl_dedup-*.whl")
+    plugin = str(ROOT / "crawler_plugin")
+    subprocess.run([*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", str(wheels), plugin], check=True)
+    (wheel,) = wheels.glob("*.whl")
     made = Environment(tmp_path_factory.mktemp("plugin-alone") / "environment")
-    made.install(str(wheel))
+    made.install(f"{wheel}[scrapy]")
     return made
 
 
-def test_the_plugin_comes_out_of_the_wheel_and_without_what_only_workers_need(
-    environment: Environment, tmp_path: Path
-) -> None:
-    where = environment.run("-c", "import crawler_plugin; print(crawler_plugin.__file__)", folder=tmp_path)
+def project(folder: Path, **settings: object) -> Path:
+    """A Scrapy project that has a ``worker`` of its own, which its spider imports."""
+    told = {"SPIDER_MODULES": ["shop_spiders"], "ADDONS": {"crawler_plugin.Addon": 500}, "DEDUP_CAPTURE": True}
+    written = "".join(f"{name} = {value!r}\n" for name, value in (told | settings).items())
+    (folder / "scrapy.cfg").write_text("[settings]\ndefault = shop_settings\n", encoding="utf-8")
+    (folder / "shop_spiders.py").write_text(SPIDER, encoding="utf-8")
+    (folder / "shop_settings.py").write_text(written, encoding="utf-8")
+    (folder / "worker.py").write_text(WORKER, encoding="utf-8")
+    return folder
+
+
+def sent_by_the_project(folder: Path, site: Site) -> Counter[str]:
+    return Counter(url.removeprefix(site.url("")) for url in (folder / "tasks.txt").read_text().splitlines())
+
+
+def test_the_wheel_brings_the_plugin_and_nothing_of_the_workers(environment: Environment, tmp_path: Path) -> None:
+    where = environment.run("python", "-c", "import crawler_plugin; print(crawler_plugin.__file__)", folder=tmp_path)
     assert "site-packages" in where.stdout, where.stderr
-    assert {"crawl-dedup", "kafka-python", "crc32c", "scrapy"} <= environment.packages
-    assert not environment.packages & (HEAVY | HEAVY_TOO)
+    assert {"crawl-dedup-scrapy", "kafka-python", "crc32c", "msgspec", "scrapy"} <= environment.packages
+    assert not environment.packages & OF_WORKERS
+    assert "No module named 'worker'" in environment.run("python", "-c", "import worker", folder=tmp_path).stderr
 
 
-def test_a_crawl_with_the_plugin_alone_puts_every_page_on_the_topic(
-    environment: Environment, broker: str, topic_prefix: str, tmp_path: Path
+@pytest.mark.parametrize("command", BY_COMMAND, ids=" ".join)
+def test_a_crawl_of_a_project_with_a_worker_of_its_own_puts_every_page_on_the_topic(
+    environment: Environment, broker: str, topic_prefix: str, tmp_path: Path, command: list[str]
 ) -> None:
     make_topic(broker, topic_prefix)
-    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop_settings\n", encoding="utf-8")
-    (tmp_path / "shop_spiders.py").write_text(SPIDER, encoding="utf-8")
-    (tmp_path / "shop_settings.py").write_text(
-        'SPIDER_MODULES = ["shop_spiders"]\n'
-        'ADDONS = {"crawler_plugin.Addon": 500}\n'
-        f'DEDUP_BOOTSTRAP_SERVERS = "{broker}"\n'
-        f'DEDUP_TOPIC_PREFIX = "{topic_prefix}"\n'
-        "DEDUP_CAPTURE = True\n",
-        encoding="utf-8",
-    )
+    folder = project(tmp_path, DEDUP_BOOTSTRAP_SERVERS=broker, DEDUP_TOPIC_PREFIX=topic_prefix)
     with serve(Site(numbered(40))) as site:
-        ended = environment.run("-m", "scrapy", "crawl", "shop", "-a", f"start={site.url('/')}", folder=tmp_path)
+        ended = environment.run(*command, "crawl", "shop", "-a", f"start={site.url('/')}", folder=folder)
         assert ended.returncode == 0, ended.stderr
-        assert published(broker, topic_prefix, site) == Counter(["/", *site.pages]), ended.stderr
+        pages = Counter(["/", *site.pages])
+        assert published(broker, topic_prefix, site) == pages, ended.stderr
+        assert sent_by_the_project(folder, site) == pages
+
+
+@pytest.mark.parametrize("command", BY_COMMAND, ids=" ".join)
+def test_such_a_crawl_has_its_pages_judged_by_the_interpreter_that_it_names(
+    environment: Environment, tmp_path: Path, command: list[str]
+) -> None:
+    folder = project(tmp_path, DEDUP_MODE="local", DEDUP_LOCAL_PYTHON=sys.executable, DEDUP_STATE="seen")
+    (folder / "config.yaml").write_text("page: {processes: 1}\n", encoding="utf-8")
+    copies = {f"/copy/{number}": page for number, page in enumerate([b"<p>the same words on each of these pages"] * 3)}
+    with serve(Site(copies)) as site:
+        ended = environment.run(*command, "crawl", "shop", "-a", f"start={site.url('/')}", folder=folder)
+        assert ended.returncode == 0, ended.stderr
+        assert "'dedup/verdict/unique': 2" in ended.stderr, ended.stderr
+        assert "'dedup/verdict/duplicate': 2" in ended.stderr
+        assert sent_by_the_project(folder, site) == Counter(["/", *site.pages])
+    with Deduplicator(folder / "seen", folder / "config.yaml") as state:
+        assert state.judged == 4
 
 
 def test_a_crawl_that_is_to_judge_its_pages_says_with_the_plugin_alone_what_to_install(
     environment: Environment, tmp_path: Path
 ) -> None:
-    (tmp_path / "shop.py").write_text(SPIDER, encoding="utf-8")
-    told = ['ADDONS={"crawler_plugin.Addon": 500}', "DEDUP_MODE=local", "LOG_LEVEL=ERROR"]
-    arguments = [part for setting in told for part in ("-s", setting)]
-    ended = environment.run(
-        "-m", "scrapy", "runspider", "shop.py", "-a", "start=http://127.0.0.1:9/", *arguments, folder=tmp_path
-    )
+    folder = project(tmp_path, DEDUP_MODE="local", LOG_LEVEL="ERROR")
+    ended = environment.run("scrapy", "crawl", "shop", "-a", "start=http://127.0.0.1:9/", folder=folder)
     (line,) = ended.stderr.splitlines()
-    assert (ended.returncode, line.endswith("Install it: pip install 'crawl-dedup[worker]'")) == (1, True), line
-
-
-@pytest.mark.parametrize("command", [[], ["demo"], ["run"], ["--check-config"]], ids=lambda command: " ".join(command))
-def test_a_worker_that_is_started_with_the_plugin_alone_says_in_one_line_what_to_install(
-    environment: Environment, tmp_path: Path, command: list[str]
-) -> None:
-    ended = environment.run("-m", "worker", *command, folder=tmp_path)
-    assert ended.returncode == 2, ended.stderr
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith("worker: error: workers need more than the Scrapy plugin does, missing here: ")
-    assert line.endswith(". Install it: pip install 'crawl-dedup[worker]'")
-    assert "numba" in line
-    assert not ended.stdout
-
-
-def test_version_and_help_are_told_with_the_plugin_alone(environment: Environment, tmp_path: Path) -> None:
-    assert environment.run("-m", "worker", "--version", folder=tmp_path).stdout.startswith("crawl-dedup ")
-    assert "commands:" in environment.run("-m", "worker", "--help", folder=tmp_path).stdout
+    assert ended.returncode == 1, line
+    assert "(No module named 'worker'): install it there (" in line
+    assert line.endswith("-m pip install crawl-dedup), or name another interpreter by DEDUP_LOCAL_PYTHON")
 
 
 def test_the_command_that_sends_a_spool_runs_with_the_plugin_alone(environment: Environment, tmp_path: Path) -> None:
-    ended = environment.run("-m", "crawler_plugin.spool", "nothing.spool", folder=tmp_path)
+    ended = environment.run("python", "-m", "crawler_plugin.spool", "nothing.spool", folder=tmp_path)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "nothing.spool: no such file" in ended.stderr

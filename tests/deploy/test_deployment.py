@@ -9,6 +9,7 @@ import subprocess
 import sysconfig
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,11 +42,11 @@ PROMETHEUS: Final = {
     name: yaml.safe_load((DEPLOY / "prometheus" / f"{name}.yml").read_text())
     for name in ("prometheus", "compose", "alertmanager")
 }
-_PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PYPROJECT: Final = _PROJECT["project"]["dependencies"] + _PROJECT["project"]["optional-dependencies"]["worker"]
-"""What the worker needs."""
-BUILD: Final = _PROJECT["build-system"]["requires"] + ["setuptools"]
-"""What builds its wheel, and those of packages that bring none."""
+_WORKER, _PLUGIN = (tomllib.loads((ROOT / of / "pyproject.toml").read_text()) for of in (".", "crawler_plugin"))
+NEEDED: Final = _PLUGIN["project"]["dependencies"] + _WORKER["project"]["dependencies"][1:]
+"""What the worker needs besides the distribution of the plugin, which comes first."""
+BUILD: Final = _WORKER["build-system"]["requires"] + _PLUGIN["build-system"]["requires"]
+"""What builds their wheels, and those of packages that bring none."""
 PROCESSES: Final = "DEDUP_PAGE__PROCESSES"
 KUBERNETES_VERSION: Final = "1.31"
 NOT_KUBERNETES_OWN: Final = {"kustomization", "servicemonitor", "podmonitor", "prometheusrule", "alertmanagerconfig"}
@@ -200,21 +201,34 @@ def test_another_release_can_be_applied_over_this_one() -> None:
     assert topics["command"][2].endswith("|| test $? -eq 1"), "topics that differ are told, and end no worker"
 
 
-@pytest.mark.parametrize(("name", "wanted", "asked"), [("worker", ["crawl-dedup"], PYPROJECT), ("build", [], BUILD)])
-def test_the_lock_has_all_that_is_asked_for_each_in_a_version_that_will_do(
-    name: str, wanted: list[str], asked: list[str]
-) -> None:
+@pytest.mark.parametrize(("name", "asked"), [("worker", NEEDED), ("build", BUILD)])
+def test_the_lock_has_all_that_is_asked_for_each_in_a_version_that_will_do(name: str, asked: list[str]) -> None:
     """And hashes for each, and no address of where they come from."""
     text = (DEPLOY / "locked" / f"{name}.txt").read_text()
     locked = dict(re.findall(r"^([a-z0-9-]+)==(\S+)(?: ;.*)? \\$", text, re.MULTILINE))
     for requirement in map(Requirement, asked):
         assert requirement.specifier.contains(locked[canonicalize_name(requirement.name)]), requirement
-    pinned = re.split(r"^(?=\S)", text.partition("\n")[2].partition("\n")[2], flags=re.MULTILINE)[1:]
+    pinned = re.split(r"^(?=[a-z])", text, flags=re.MULTILINE)[1:]
     assert len(pinned) == len(locked) > 0
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}$", entry, re.MULTILINE) for entry in pinned)
     assert "://" not in text and "--index" not in text
-    assert all(word in DOCKERFILE for word in wanted)
     assert re.search(rf"--require-hashes .*-r deploy/locked/{name}\.txt", DOCKERFILE)
+
+
+def test_the_lock_of_the_worker_is_closed_under_what_packages_need_and_has_nothing_else() -> None:
+    text = (DEPLOY / "locked" / "worker.txt").read_text()
+    wanted, found = {Requirement(line) for line in NEEDED}, set()
+    while wanted:
+        asked = wanted.pop()
+        found.add(canonicalize_name(asked.name))
+        needed = [Requirement(line) for line in requires(asked.name) or ()]
+        extras = asked.extras or {""}
+        wanted |= {
+            each
+            for each in needed
+            if each.marker is None or any(each.marker.evaluate({"extra": extra}) for extra in extras)
+        }
+    assert found == set(re.findall(r"^([a-z0-9-]+)==\S+ \\$", text, re.MULTILINE))
 
 
 def test_what_is_locked_is_what_the_lock_was_asked_for() -> None:
