@@ -94,7 +94,7 @@ def test_the_extra_worker_brings_the_rest_of_what_workers_import() -> None:
         for path in rooms
         for file in (path.rglob("*.py") if path.is_dir() else [path] if path.suffix == ".py" else [])
     )
-    optional = needed("fast") | needed("demo") | needed("evaluate") | needed("trafilatura") | needed("bench")
+    optional = needed("fast") | needed("demo") | needed("evaluate") | needed("bench")
     missing = workers - needed(None) - needed("worker")
     assert missing <= optional, "a worker cannot be started"
     assert needed("worker") <= workers, "nobody imports it"
@@ -105,6 +105,6 @@ def test_rooms_that_are_no_part_of_a_worker_import_what_their_extra_brings_besid
     assert imported(files_of(f"worker/{room}")) <= needed(None) | needed("worker") | needed(OTHER_EXTRAS[room])
 
 
-@pytest.mark.parametrize("extra", ["demo", "evaluate", "test", "bench", "trafilatura"])
+@pytest.mark.parametrize("extra", ["demo", "evaluate", "test", "bench"])
 def test_extras_that_run_workers_bring_what_they_need(extra: str) -> None:
     assert needed("worker") <= needed(extra)

@@ -23,7 +23,7 @@ from worker.scan.judging import Done
 from worker.scan.rows import VerdictRow
 
 PAGES = some_pages(5, 30)
-PLAIN = ("--set", "features.units=characters", "--set", "page.processes=1", "--set", "index.memory_mb=9")
+PLAIN = ("--set", "page.processes=1", "--set", "index.memory_mb=9")
 
 
 def rows(out: Path) -> list[VerdictRow]:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
-from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.cluster import Cluster
 from tests.crawler_plugin.crawling import Crawl, Site, article, numbered, serve, to_kafka
 from worker.cli import verdicts
 from worker.config import Settings
 
-SMALL = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
+SMALL = ("topics.partitions=2", "topics.shards=2")
 
 
 def run(load: Callable[[], Settings], *words: str) -> int:

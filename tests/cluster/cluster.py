@@ -31,8 +31,6 @@ from worker.stream.kafka.topic_admin import create_topics
 
 ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
 """What a broker says of a partition shortly after it was made, or after a start."""
-NO_DICTIONARY = "features.units=characters"
-"""Processes that read pages start in half the time with it, since they load no words of Chinese."""
 PROGRAM = (sys.executable, "-m", "worker")
 OUTPUTS = (VERDICTS, DEDUPLICATED, DEAD_LETTERS)
 """What workers write in transactions."""

@@ -19,7 +19,7 @@ from msgspec import structs
 from crawler_plugin.wire.messages import Block, Claim, PageMeta, encode, text_headers
 from crawler_plugin.wire.outcomes import VerdictRecord
 from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, DEDUPLICATED, FINGERPRINTS, INDEX, PAGES, VERDICTS
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
+from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.outside import read, traces
 from tests.columns import answer_of, batch_of
 from tests.guarantees import check_guarantees
@@ -29,7 +29,7 @@ from worker.broker.server import LocalBroker
 
 pytestmark = pytest.mark.cluster
 
-SMALL: Final = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
+SMALL: Final = ("topics.partitions=2", "topics.shards=2")
 HTML: Final = "text/html; charset=utf-8"
 STARTED: Final = "worker is running"
 Page = tuple[PageMeta, bytes]

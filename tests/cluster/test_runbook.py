@@ -18,7 +18,7 @@ from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import VerdictRecord
 from crawler_plugin.wire.topics import PAGES, VERDICTS
 from tests.cli.test_repair import let_logs_pass, let_sessions_end
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
+from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read
 from tests.cluster.test_forged import forge
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.cluster
 
 __all__ = ["guarded_broker"]
 
-SMALL: Final = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
+SMALL: Final = ("topics.partitions=2", "topics.shards=2")
 SHOWN: Final = "127.0.0.1:9464"
 BROKER: Final = catalogue()["kafka.bootstrap_servers"].environment
 Ended = subprocess.CompletedProcess[str]

@@ -14,7 +14,7 @@ import pytest
 from crawler_plugin.wire import messages
 from crawler_plugin.wire.topics import PAGES
 from tests.cluster import earlier_program
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
+from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import Page, invented
 from tests.cluster.outside import read, traces
 from tests.handbook import commands, play
@@ -23,7 +23,7 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.cluster
 
 HEADING = "A program whose records have another format"
-SMALL = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
+SMALL = ("topics.partitions=2", "topics.shards=2")
 
 
 @contextmanager

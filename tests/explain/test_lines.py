@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from worker.explain.causes import Causes, MovedBit, MovedPlaces, VoteChange
 from worker.explain.lines import cause_lines, difference_lines, rule_lines
 from worker.explain.texts import difference_of
-from worker.fingerprint.causes import Causes, MovedBit, MovedPlaces, VoteChange
 from worker.fingerprint.conditions import Condition, NearRule
 from worker.fingerprint.fingerprinter import Recipe
 

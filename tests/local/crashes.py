@@ -21,7 +21,7 @@ from tests.local.crawled import crawl, network
 from worker.config import Settings
 from worker.local import Deduplicator, FetchedPage
 
-SETTINGS: Final = Settings.model_validate({"features": {"units": "characters"}, "index": {"memory_mb": 0}})
+SETTINGS: Final = Settings.model_validate({"index": {"memory_mb": 0}})
 BEFORE: Final = 66
 """Pages in the state that is rewritten, one a block."""
 JUDGED: Final = 5
@@ -35,7 +35,7 @@ MOST_CALLS: Final = 40
 
 def settings(**sections: Any) -> Settings:
     """With two processes."""
-    plain = {"features": {"units": "characters"}, "page": {"processes": 2}, "index": {"memory_mb": 0}}
+    plain = {"page": {"processes": 2}, "index": {"memory_mb": 0}}
     return Settings.model_validate(plain | sections)
 
 

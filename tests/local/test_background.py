@@ -24,7 +24,7 @@ UNIQUE: Final = [FetchedPage(f"http://a.example/{n}", text=f"only page {n} says 
 
 
 def settings(**sections: Any) -> Settings:
-    plain = {"features": {"units": "characters"}, "page": {"processes": 1}, "index": {"memory_mb": 0}}
+    plain = {"page": {"processes": 1}, "index": {"memory_mb": 0}}
     return Settings.model_validate(plain | sections)
 
 

@@ -19,7 +19,7 @@ PAGES: Final = [replace(page, fetched=BEGUN + number * HOUR) for number, (page, 
 
 
 def settings(**near: Any) -> Settings:
-    plain = {"features": {"units": "characters"}, "page": {"processes": 2}, "index": {"memory_mb": 0}}
+    plain = {"page": {"processes": 2}, "index": {"memory_mb": 0}}
     return Settings.model_validate(plain | {"near": near})
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fingerprint.definition.segment import characters_and_words
 from worker.page.json_text import json_text
-from worker.page.words.segment import characters_and_words
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

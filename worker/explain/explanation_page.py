@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
+from worker.evaluate.literature.comparison import Comparison
+from worker.evaluate.literature.explained import Explained
+from worker.evaluate.literature.simhash import bit_string
+from worker.explain.causes import Causes
 from worker.explain.lines import SHOWN, numbers, spelled
 from worker.explain.texts import how_much
-from worker.fingerprint.causes import Causes
-from worker.fingerprint.comparison import Comparison
 from worker.fingerprint.conditions import NearRule
-from worker.fingerprint.fingerprinted import Explained
-from worker.fingerprint.simhash import bit_string
 from worker.fingerprint.sketch import BANDS, SLOTS, similarity
 from worker.report.difference import TextDifference
 from worker.report.differences_shown import hunks_shown

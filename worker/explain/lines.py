@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from worker.evaluate.side_by_side import TOP, columns, padded
+from worker.explain.causes import Causes, MovedPlaces
 from worker.explain.texts import how_much
-from worker.fingerprint.causes import Causes, MovedPlaces
 from worker.fingerprint.conditions import NearRule
 from worker.fingerprint.sketch import BANDS, SLOTS
 from worker.report.difference import Run, TextDifference

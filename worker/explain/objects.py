@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from worker.fingerprint.causes import Causes
+from worker.explain.causes import Causes
 from worker.fingerprint.conditions import NearRule
 
 

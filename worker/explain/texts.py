@@ -16,7 +16,7 @@ _MOST_CHARACTERS: Final = 400_000
 
 def difference_of(a: str, b: str, recipe: Recipe) -> TextDifference:
     """Words as the recipe cuts them, in the spelling of the texts; of long texts the beginnings."""
-    cut = cut_by(recipe.segmenter)
+    cut = cut_by(recipe.reader)
     return difference(*(tuple(islice(words(text[:_MOST_CHARACTERS], cut), _MOST_WORDS)) for text in (a, b)))
 
 

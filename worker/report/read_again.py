@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from crawler_plugin.wire.errors import PageError
 from crawler_plugin.wire.messages import PageMeta
 from worker.config import Settings
-from worker.page.extract import Extractor, extract, from_text
+from worker.page.extract import extract, from_text
 from worker.pool.process_pool import ProcessPool
 from worker.report.samples import TextKey, key_of
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
@@ -42,7 +42,6 @@ class Rereadable(Protocol):
 class MainText:
     """Takes the main text out of a page; made in a process that ends if a page is made to break parsers."""
 
-    extractor: Extractor
     max_bytes: int
 
     def __call__(self, body: bytes, meta: PageMeta) -> str:
@@ -58,7 +57,6 @@ class MainText:
             content_type=meta.content_type,
             encoding=meta.encoding,
             max_bytes=self.max_bytes,
-            extractor=self.extractor,
             url=meta.url,
         )
         return found.text[:_MOST_CHARACTERS]
@@ -84,7 +82,7 @@ class TextsAgain:
         page = self._settings.page
         wanted = set(map(key_of, rows))
         found: dict[TextKey, str] = {}
-        factory: Callable[[], MainText] = partial(MainText, page.extractor, page.max_bytes)
+        factory: Callable[[], MainText] = partial(MainText, page.max_bytes)
         pool: ProcessPool[TextKey, str] = ProcessPool(
             factory,
             str,
