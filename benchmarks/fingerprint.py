@@ -29,6 +29,7 @@ from crawler_plugin.wire.errors import UsageError
 from worker.compose import parts
 from worker.config import Settings
 from worker.evaluate.circumstances import machine
+from worker.evaluate.extractors import BUILT_IN, EXTRACTORS
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.fingerprint.key import LEAST_BYTES, Key
 from worker.page.extract import Extractor, extract
@@ -178,10 +179,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
 def extractors() -> dict[str, Task]:
     """What finds the main content of a page given as UTF-8, ours first; those of them that are installed."""
-    made: dict[str, Task] = {"this, main content": _extracting("built-in"), "resiliparse": _extracting("resiliparse")}
-    if importlib.util.find_spec("trafilatura"):
-        made["trafilatura"] = _extracting("trafilatura")
-    return made
+    named = {name: made for name, made in EXTRACTORS.items() if name == BUILT_IN or importlib.util.find_spec(name)}
+    return {"this, main content" if name == BUILT_IN else name: _extracting(made) for name, made in named.items()}
 
 
 def _extracting(extractor: Extractor) -> Task:

@@ -77,7 +77,7 @@ def test_pip_brings_the_plugin_for_workers_and_the_rest_of_what_they_import() ->
     rooms = [path.name for path in (ROOT / "worker").iterdir() if path.name not in OTHER_EXTRAS]
     workers = imported(files_of(*(f"worker/{room}" for room in rooms)))
     brought = needed(DISTRIBUTION) | needed(PLUGIN)
-    optional = needed(DISTRIBUTION, "demo") | needed(DISTRIBUTION, "evaluate") | needed(DISTRIBUTION, "trafilatura")
+    optional = needed(DISTRIBUTION, "demo") | needed(DISTRIBUTION, "evaluate")
     assert workers - brought <= optional, "a worker cannot be started"
     assert needed(DISTRIBUTION) - {PLUGIN} <= workers, "nobody imports it"
     assert PLUGIN in needed(DISTRIBUTION)

@@ -81,7 +81,7 @@ def imported_by(program: str, *, of: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("argument", ["--version", "--help"])
 def test_help_comes_without_the_heavy_libraries(argument: str) -> None:
-    heavy = {"numpy", "numba", "kafka", "jieba", "pydantic", "yaml", "scrapy", "rich", "resiliparse"}
+    heavy = {"numpy", "numba", "kafka", "jieba", "pydantic", "yaml", "scrapy", "rich"}
     program = f"from worker.cli.main import main\ntry:\n    main([{argument!r}])\nexcept SystemExit:\n    pass"
     assert imported_by(program, of=heavy) == set()
 

@@ -139,7 +139,6 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "quality-extraction": (HANDBOOK / "quality" / "index.md", published.extraction),
     "quality-extractors": (HANDBOOK / "quality" / "index.md", published.extractors),
     "quality-details": (HANDBOOK / "quality" / "index.md", published.details),
-    "quality-features": (HANDBOOK / "quality" / "index.md", published.features),
 }
 """What is written in the docs by the code: the page and the text, by the name in the page's markers."""
 

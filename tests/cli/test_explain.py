@@ -143,10 +143,10 @@ def test_empty_texts_are_not_near(capsys: pytest.CaptureFixture[str]) -> None:
 SEA = ["fish", "water", "salt", "coral", "sand", "reef", "wave", "tide", "crab", "whale", "fish"]
 
 
-def test_settings_decide_on_features_and_layout(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_decide_on_weights_and_settings_on_the_layout(capsys: pytest.CaptureFixture[str]) -> None:
     texts = ("--text", " ".join(SEA), " ".join(SEA + SEA[:4] * 3))
     by_count = compared(capsys, *texts)
-    of_each_once = compared(capsys, *texts, features={"weights": "uniform"}, index={"layout": "8x8"})
+    of_each_once = compared(capsys, *texts, "--weights", "uniform", index={"layout": "8x8"})
     assert of_each_once["distance"] < by_count["distance"]
     assert (by_count["blocks"]["layout"], of_each_once["blocks"]["layout"]) == ("4x16", "8x8")
 
@@ -207,11 +207,6 @@ def test_a_tagged_file_is_decoded_and_nothing_is_taken_for_markup(
     found = compared(capsys, "--tagged", str(tmp_path / "a"), str(tmp_path / "b"))
     assert found["a"]["tokens"] == ["<p>", "美国", "雇员", "称", "内部", "飞碟", "外星人", "</p>"]
     assert found["reason"] == "exact-text"
-
-
-def test_words_that_are_given_are_not_compared_in_characters() -> None:
-    with pytest.raises(UsageError, match=r"features\.units is characters; add --set features\.units=words"):
-        run("--text", "--tagged", "飞碟/n", "飞碟/n", features={"units": "characters"})
 
 
 def test_a_file_that_is_no_page_is_refused_with_its_name(tmp_path: Path) -> None:
@@ -278,9 +273,9 @@ def test_impossible_questions_say_what_to_ask_instead(words: tuple[str, ...], co
         run(*words)
 
 
-def test_a_width_that_the_hash_in_force_does_not_have_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"--set fingerprint\.hash=xxh3"):
-        run("--text", "a", "b", "--bits", "65", fingerprint={"hash": "bkdr"})
+def test_a_width_that_the_hash_does_not_have_is_refused() -> None:
+    with pytest.raises(UsageError, match="the hash bkdr has 64; leave --hash out"):
+        run("--text", "a", "b", "--bits", "65", "--hash", "bkdr")
 
 
 def test_pages_are_compared_by_the_key_of_the_crawl(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -293,15 +288,13 @@ def test_pages_are_compared_by_the_key_of_the_crawl(capsys: pytest.CaptureFixtur
     assert "the secret" not in str(keyed)
 
 
-def test_with_a_key_wider_fingerprints_need_another_hash(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_with_a_key_a_hash_has_64_bits_and_is_no_other(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("the secret of this crawl\n")
-    with pytest.raises(UsageError, match=r"--bits 128: .*add --set fingerprint\.hash=blake2b"):
+    with pytest.raises(UsageError, match=r"--bits 128: .*leave that out"):
         run("--text", CALLED, CALLED, "--bits", "128", fingerprint={"key_file": key})
-    found = compared(
-        capsys, "--text", CALLED, CALLED, "--bits", "128", fingerprint={"key_file": key, "hash": "blake2b"}
-    )
-    assert found["bits"] == 128
+    with pytest.raises(UsageError, match="--hash bkdr takes no key"):
+        run("--text", CALLED, CALLED, "--hash", "bkdr", fingerprint={"key_file": key})
 
 
 ARTICLE = "".join(f"<p>El río número {n} cruza la llanura despacio y llega al mar de noche.</p>" for n in range(5))
@@ -352,10 +345,8 @@ def test_one_page_has_blocks_and_two_are_compared(words: tuple[str, ...], messag
         run(*words)
 
 
-def test_blocks_are_of_the_built_in_extractor_and_of_pages(tmp_path: Path) -> None:
+def test_blocks_are_of_pages(tmp_path: Path) -> None:
     (tmp_path / "picture").write_bytes(b"\x89PNG\r\n")
-    with pytest.raises(UsageError, match=r"page\.extractor is resiliparse; add --set page\.extractor=built-in"):
-        run("--blocks", str(tmp_path / "picture"), page={"extractor": "resiliparse"})
     with pytest.raises(UsageError, match=r"picture has no blocks: .*give a page of HTML or a text"):
         run("--blocks", str(tmp_path / "picture"))
 

@@ -13,18 +13,16 @@ from worker.cli.groups import in_words, moment
 from worker.cli.main import main
 from worker.results.groups.group_lines import Written
 
-SETTINGS = ["--set", "features.units=characters"]
-
 
 def test_lines_are_printed_and_a_sentence_goes_to_standard_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(crawled(0).rows, tmp_path)
-    assert main(["groups", str(path), *SETTINGS]) == 0
+    assert main(["groups", str(path)]) == 0
     printed = capsys.readouterr()
     sizes = [json.loads(line)["size"] for line in printed.out.splitlines()]
     assert f"{len(sizes)} groups with {sum(sizes)} of them, the largest with {max(sizes)}" in printed.err
-    assert main(["groups", str(tmp_path), "--out", str(tmp_path / "groups.jsonl"), *SETTINGS]) == 0
+    assert main(["groups", str(tmp_path), "--out", str(tmp_path / "groups.jsonl")]) == 0
     assert capsys.readouterr().out == ""
     assert (tmp_path / "groups.jsonl").read_text() == printed.out
 
@@ -47,7 +45,7 @@ def test_what_cannot_be_done_is_told_with_the_next_move(
     arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written(crawled(0).rows, tmp_path)
-    assert main(["groups", *(word.format(here=tmp_path) for word in arguments), *SETTINGS]) == 2
+    assert main(["groups", *(word.format(here=tmp_path) for word in arguments)]) == 2
     assert told in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""``python -m worker idf``: a table from documents to the settings that read it."""
+"""``python -m worker idf``: a table from documents to the option that reads it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from crawler_plugin.wire.errors import UsageError
 from worker.cli import idf
-from worker.compose import parts
-from worker.config import Settings, load
-from worker.page.words.weigh import IdfTable
+from worker.config import Settings
+from worker.evaluate.literature.variant import read_idf
 
 DOCUMENTS = [
     {
@@ -43,22 +41,16 @@ def docs(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_settings_that_it_prints_read_the_table_that_it_wrote(
+def test_the_table_is_one_that_the_option_which_it_prints_reads(
     docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--docs", str(docs), "--out", str(tmp_path / "idf.tsv")) == 0
-    fragment = capsys.readouterr().out.split(":\n", 1)[1]
-    assert yaml.safe_load(fragment)["features"]["weights"] == "tf-idf"
-    config = tmp_path / "config.yaml"
-    config.write_text(fragment, encoding="utf-8")
-    made = parts.recipe(load(config=config, overrides=[], environ={}).settings)
-    assert isinstance(made.idf, IdfTable)
-    tokens = [token for row in DOCUMENTS for token in made.segmenter().tokens(str(row["text"]).casefold())]
-    assert {"苹果", "梨子", "naïve", "full"} <= made.idf.keys()
-    assert made.idf["苹果"] == pytest.approx(0.405465)
-    assert made.idf["no such word"] == max(made.idf.values())
-    assert "café" in tokens
-    assert "café" not in made.idf
+    assert f"--weights tf-idf --idf-table {tmp_path / 'idf.tsv'}" in capsys.readouterr().out
+    found = read_idf(tmp_path / "idf.tsv", fold_traditional=True)
+    assert {"苹果", "梨子", "naïve", "full"} <= found.keys()
+    assert found["苹果"] == pytest.approx(0.405465)
+    assert found["no such word"] == max(found.values())
+    assert "café" not in found
 
 
 def test_html_is_counted_by_its_main_text(docs: Path, tmp_path: Path) -> None:
@@ -67,12 +59,6 @@ def test_html_is_counted_by_its_main_text(docs: Path, tmp_path: Path) -> None:
     words = {line.split("\t")[0] for line in out.read_text(encoding="utf-8").splitlines()}
     assert {"apples", "rot", "pears"} <= words
     assert "p" not in words
-
-
-def test_a_setting_that_wants_the_table_that_is_being_made_is_no_obstacle(docs: Path, tmp_path: Path) -> None:
-    features = Settings().features.model_copy(update={"weights": "tf-idf"})
-    settings = Settings().model_copy(update={"features": features})
-    assert run("--docs", str(docs), "--out", str(tmp_path / "idf.tsv"), settings=settings) == 0
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from kafka.admin import MemberToRemove
 from crawler_plugin.wire.errors import Refused, UsageError
 from crawler_plugin.wire.messages import text_headers
 from crawler_plugin.wire.topics import ANSWERS, DEAD_LETTERS, FINGERPRINTS, PAGES
-from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import invented
 from tests.cluster.outside import read, traces
 from tests.guarantees import check_guarantees
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.cluster
 
 @pytest.fixture
 def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
-    with Cluster(broker, topic_prefix, tmp_path, ["topics.shards=2", "topics.partitions=2", NO_DICTIONARY]) as made:
+    with Cluster(broker, topic_prefix, tmp_path, ["topics.shards=2", "topics.partitions=2"]) as made:
         yield made
 
 

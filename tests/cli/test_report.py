@@ -12,9 +12,7 @@ from tests.results.report.reports import Parsed
 from worker.cli.main import main
 
 pytestmark = pytest.mark.usefixtures("read_here")
-SETTINGS = [
-    word for name in ("features.units=characters", "index.memory_mb=0", "page.processes=1") for word in ("--set", name)
-]
+SETTINGS = [word for name in ("index.memory_mb=0", "page.processes=1") for word in ("--set", name)]
 
 
 def test_it_is_written_beside_the_verdicts_or_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,7 @@ from worker.stopping import AskedToStop
 
 pytestmark = pytest.mark.usefixtures("read_here")
 PAGES = some_pages(5, 30)
-PLAIN = ("--set", "features.units=characters", "--set", "page.processes=1", "--set", "index.memory_mb=9")
+PLAIN = ("--set", "page.processes=1", "--set", "index.memory_mb=9")
 
 
 def rows(out: Path) -> list[Verdict]:

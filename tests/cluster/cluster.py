@@ -32,9 +32,7 @@ from worker.stream.kafka.topic_admin import create_topics
 
 ELECTING = (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
 """What a broker says of a partition shortly after it was made, or after a start."""
-NO_DICTIONARY = "features.units=characters"
-"""Processes that read pages start in half the time with it, since they load no words of Chinese."""
-SMALL = ("topics.partitions=2", "topics.shards=2", NO_DICTIONARY)
+SMALL = ("topics.partitions=2", "topics.shards=2")
 PROGRAM = (sys.executable, "-m", "worker")
 STARTED = "worker is running"
 OUTPUTS = (VERDICTS, DEDUPLICATED, DEAD_LETTERS)

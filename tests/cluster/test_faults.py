@@ -19,7 +19,7 @@ from kafka.structs import OffsetAndMetadata
 
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DAY_MS, DEAD_LETTERS, DEDUPLICATED, INDEX, PAGES, VERDICTS
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, asking, running
+from tests.cluster.cluster import Cluster, asking, running
 from tests.cluster.crawl import Crawler, Page, a_minute_apart, invented, revisited
 from tests.cluster.outside import committed_ends, last_ends, read, traces
 from tests.guarantees import Traces, check_guarantees
@@ -37,7 +37,7 @@ FOUND: Final = {"unique", "duplicate", "refetch", None}
 @pytest.fixture
 def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]:
     """Topics of this test's own, and no worker yet."""
-    with Cluster(broker, topic_prefix, tmp_path, [NO_DICTIONARY]) as made:
+    with Cluster(broker, topic_prefix, tmp_path) as made:
         yield made
 
 
@@ -130,7 +130,7 @@ def test_workers_that_join_and_leave_every_few_seconds(cluster: Cluster) -> None
 def test_a_broker_that_is_killed_and_comes_back(tmp_path: Path) -> None:
     with (
         LocalBroker(data_dir=tmp_path / "broker", announce=print) as broker,
-        Cluster(broker.bootstrap_servers, "crawl.", tmp_path, [NO_DICTIONARY]) as cluster,
+        Cluster(broker.bootstrap_servers, "crawl.", tmp_path) as cluster,
     ):
         two = [running(cluster.start_worker()) for _ in range(2)]
         with crawl(cluster):
@@ -153,7 +153,6 @@ def test_shards_that_are_restored_while_their_topic_is_compacted(
         "index.flush_entries=4",
         "index.flush_seconds=0.4",
         "topics.shards=2",
-        NO_DICTIONARY,
     )
     eager = {"segment.ms": "300", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}
     with Cluster(broker, topic_prefix, tmp_path, quick) as cluster:

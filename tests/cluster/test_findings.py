@@ -11,7 +11,7 @@ import pytest
 from crawler_plugin.wire.messages import PageMeta, text_headers
 from crawler_plugin.wire.outcomes import SurvivorFinding, Verdict
 from crawler_plugin.wire.topics import DEDUPLICATED, FINDINGS, VERDICTS
-from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read
 from tests.waiting import wait_for
 
@@ -22,7 +22,6 @@ SETTINGS = (
     "topics.shards=2",
     "near.track_changes=true",
     "findings.soft_404_places=4",
-    NO_DICTIONARY,
 )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.wire.messages import PageMeta
-from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.cluster import Cluster
 from tests.waiting import wait_for
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "read-verdicts.md"
@@ -26,7 +26,7 @@ def test_the_reader_of_the_handbook_prints_each_page_with_its_verdict(
     assert len(code.strip().splitlines()) <= 14
     code = code.replace("127.0.0.1:9092", broker).replace("dedup.deduplicated", f"{topic_prefix}deduplicated")
     urls = [f"http://{name}.example/heron" for name in ("one", "two")]
-    with Cluster(broker, topic_prefix, tmp_path, [NO_DICTIONARY]) as cluster:
+    with Cluster(broker, topic_prefix, tmp_path) as cluster:
         cluster.start_worker()
         cluster.publish((PageMeta(url=url, form="text"), TEXT.encode()) for url in urls)
         cluster.wait_until_committed()

@@ -10,7 +10,7 @@ import pytest
 
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import VERDICTS
-from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.cluster import Cluster
 from tests.cluster.hostile import COPIES, odd_urls
 from tests.cluster.outside import read
 
@@ -22,7 +22,7 @@ ANSWER_SECONDS = 20
 def test_copies_under_urls_of_many_blanks_hold_up_neither_verdicts_nor_livez_nor_the_end(
     broker: str, topic_prefix: str, tmp_path: Path
 ) -> None:
-    with Cluster(broker, topic_prefix, tmp_path, ("topics.partitions=1", "topics.shards=1", NO_DICTIONARY)) as cluster:
+    with Cluster(broker, topic_prefix, tmp_path, ("topics.partitions=1", "topics.shards=1")) as cluster:
         worker = cluster.start_worker()
         cluster.publish(odd_urls(COPIES))
         cluster.wait_until_committed()

@@ -19,7 +19,7 @@ from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import VERDICTS, topic_name
 from tests import oracle
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, WorkerProcess
+from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import read, traces
 from tests.guarantees import Source, Traces, check_accounts, check_guarantees, check_verdicts
@@ -48,7 +48,7 @@ def start(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Start]:
         def started(generation: str = "", *more: str, topics_there: bool = False) -> Cluster:
             folder = tmp_path / (generation or "first")
             folder.mkdir()
-            settings = [f"topics.generation={generation}", "topics.partitions=2", NO_DICTIONARY, *more]
+            settings = [f"topics.generation={generation}", "topics.partitions=2", *more]
             made = Cluster(broker, topic_prefix, folder, settings)
             if not topics_there:
                 stack.enter_context(made)

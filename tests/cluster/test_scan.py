@@ -10,7 +10,7 @@ import pytest
 from crawler_plugin.wire.messages import PageMeta, text_headers
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS, topic_name
-from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read
 from tests.cluster.test_live_changes import command
 from tests.scan.archives import write_jsonl, write_parquet, write_warc
@@ -22,11 +22,11 @@ from worker.sizing.pages import Page
 
 pytestmark = [pytest.mark.cluster, pytest.mark.data, pytest.mark.usefixtures("read_here")]
 
-ONE_ORDER: Final = ("topics.partitions=1", "topics.shards=2", NO_DICTIONARY)
+ONE_ORDER: Final = ("topics.partitions=1", "topics.shards=2")
 """All pages in one partition: the order of the archive is that of the workers."""
 
 
-SETTINGS: Final = ("--set", "index.memory_mb=0", "--set", "page.processes=1", "--set", NO_DICTIONARY)
+SETTINGS: Final = ("--set", "index.memory_mb=0", "--set", "page.processes=1")
 
 
 class Said(NamedTuple):

@@ -15,7 +15,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.topics import VERDICTS
-from tests.cluster.cluster import NO_DICTIONARY, Cluster, asking
+from tests.cluster.cluster import Cluster, asking
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import traces
 from tests.guarantees import check_guarantees
@@ -86,9 +86,7 @@ def test_where_a_log_ends_is_known_again_when_its_leader_was_frozen_and_leads_no
 def test_a_leader_that_is_lost_in_mid_transaction_costs_no_page_and_repeats_none(
     brokers: LocalCluster, topic_prefix: str, tmp_path: Path, end: str
 ) -> None:
-    with Cluster(
-        brokers.bootstrap_servers, topic_prefix, tmp_path, [NO_DICTIONARY, "index.replicas=2"], copies=NODES
-    ) as cluster:
+    with Cluster(brokers.bootstrap_servers, topic_prefix, tmp_path, ["index.replicas=2"], copies=NODES) as cluster:
         workers = [cluster.start_worker() for _ in range(2)]
         with Crawler(cluster.options, cluster.prefix, invented(1), a_second=PAGES_A_SECOND) as crawler:
             wait_for(lambda: sum(cluster.consumed().values()) > 100, "the first pages")

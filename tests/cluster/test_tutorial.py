@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.cluster import Cluster
 from tests.waiting import wait_for
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -56,7 +56,7 @@ def test_the_tutorials_crawl_gives_the_verdicts_that_it_tells(broker: str, topic
     def has_printed(count: int) -> bool:
         return len(lines()) >= count
 
-    with Cluster(broker, topic_prefix, tmp_path, [NO_DICTIONARY]) as cluster, printed.open("w") as output:
+    with Cluster(broker, topic_prefix, tmp_path) as cluster, printed.open("w") as output:
         cluster.start_worker()
         command = [sys.executable, written("reader.py", "from kafka import KafkaConsumer")]
         reader = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=output)

@@ -11,7 +11,7 @@ import pytest
 from kafka import KafkaAdminClient
 
 from crawler_plugin.wire.topics import PAGES, group_names
-from tests.cluster.cluster import NO_DICTIONARY, STARTED, Cluster, WorkerProcess
+from tests.cluster.cluster import STARTED, Cluster, WorkerProcess
 from tests.cluster.crawl import Crawler, invented
 from tests.cluster.outside import committed_ends, traces
 from tests.guarantees import check_guarantees
@@ -86,7 +86,7 @@ class Crew:
 @pytest.fixture
 def crew(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Crew]:
     """Topics of this test's own, and no worker yet."""
-    with Cluster(broker, topic_prefix, tmp_path, [NO_DICTIONARY, "index.replicas=2", *SESSION]) as cluster:
+    with Cluster(broker, topic_prefix, tmp_path, ["index.replicas=2", *SESSION]) as cluster:
         made = Crew(cluster)
         yield made
         made.admin.close()

@@ -14,11 +14,11 @@ from crawler_plugin.wire.errors import PageError, UsageError
 from crawler_plugin.wire.messages import PageMeta
 from worker.compose.parts import near, recipe, scheme, scope_of
 from worker.config import Settings
+from worker.evaluate.literature.explained import Explainer
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.key import Key
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
-from worker.fingerprint.scheme import Scheme
 from worker.fingerprint.scoped import ScopedNear
 from worker.page.extract import from_text
 from worker.page.words.noise import NOISE_WORDS, NoiseWords
@@ -45,108 +45,13 @@ def test_a_user_dictionary_is_read_in_the_format_of_jieba(tmp_path: Path) -> Non
     path = written(tmp_path, "\ufeff51区\n\n9架 5\n飞碟 10 n\r\n外星人 nz\n")
     made = recipe(with_settings(segment={"user_dictionary": path}))
     assert made.user_words == (("51区", None, None), ("9架", 5, None), ("飞碟", 10, "n"), ("外星人", None, "nz"))
-    assert "51区" in Fingerprinter(made).explain(from_text("内部有51区"), "https://example.org/").words
+    assert "51区" in Explainer(made).explain(from_text("内部有51区"), "https://example.org/").words
 
 
 def test_noise_words_of_a_file_replace_the_built_in_ones_in_normalised_spelling(tmp_path: Path) -> None:
     made = recipe(with_settings(segment={"noise_words": written(tmp_path, "Fish\nＷＡＴＥＲ\n")}))
     assert made.noise_words == NoiseWords(frozenset({"fish", "water"}))
     assert recipe(Settings()).noise_words == NOISE_WORDS
-
-
-def test_an_idf_table_is_read_when_the_weights_need_it(tmp_path: Path) -> None:
-    path = written(tmp_path, "Fish\t2.5\nwater 0\n")
-    made = recipe(with_settings(features={"weights": "tf-idf", "idf_table": path}))
-    assert made.idf == {"fish": 2.5, "water": 0.0}
-    assert recipe(with_settings(features={"idf_table": path})).idf is None
-
-
-def test_tf_idf_without_a_table_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"set features\.idf_table"):
-        recipe(with_settings(features={"weights": "tf-idf"}))
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        ("fish\t2\nwater\n", "line 2"),
-        ("fish\tmany\n", "line 1"),
-        ("fish\tnan\n", "line 1"),
-        ("fish\t-1\n", "line 1"),
-        ("fish\t1e300\n", "between 0 and 1000"),
-        (b"\xff\xfe", "not UTF-8 at byte 0; save it as UTF-8"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_named_with_setting_and_line(
-    tmp_path: Path, content: str | bytes, complaint: str
-) -> None:
-    path = written(tmp_path, content)
-    with pytest.raises(UsageError, match=complaint) as raised:
-        recipe(with_settings(features={"weights": "tf-idf", "idf_table": path}))
-    assert f"features.idf_table: {path}" in str(raised.value)
-
-
-LEVELS = "# by hand\n美国\t4\n\nＦｉｓｈ\t 5\r\n"
-
-
-def with_levels(path: Path, **features: Any) -> Settings:
-    return with_settings(features={"weights": "five-levels", "levels_file": path} | features)
-
-
-def test_levels_are_read_in_normalised_spelling_when_the_weights_need_them(tmp_path: Path) -> None:
-    path = written(tmp_path, LEVELS)
-    assert recipe(with_levels(path)).levels == {"美国": 4, "fish": 5}
-    assert recipe(with_levels(path, weights="tf")).levels is None
-    table = tmp_path / "idf"
-    table.write_text("water\t1\nsalt\t2\n")
-    made = recipe(with_levels(path, idf_table=table))
-    assert (made.levels, made.idf) == ({"美国": 4, "fish": 5}, {"water": 1.0, "salt": 2.0})
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        ("fish\t2\nwater\n", "line 2: not a word, a tab and its level from 1 to 5; correct the line"),
-        ("fish 2\n", "line 1: not a word"),
-        ("fish\t0\n", "line 1: not a word"),
-        ("fish\t6\n", "line 1: not a word"),
-        ("fish\t2.5\n", "line 1: not a word"),
-        ("fish\tn\t2\n", "line 1: not a word"),
-        ("# fish\nfish\t2\nwater\t1\nFish\t3\n", "line 4: fish has a level on a line before this; correct the line"),
-        (b"\xff\xfe", "not UTF-8 at byte 0; save it as UTF-8"),
-    ],
-)
-def test_a_line_that_gives_no_level_or_a_second_one_is_named(
-    tmp_path: Path, content: str | bytes, complaint: str
-) -> None:
-    path = written(tmp_path, content)
-    with pytest.raises(UsageError, match=complaint) as raised:
-        recipe(with_levels(path))
-    assert str(raised.value).startswith(f"features.levels_file: {path}")
-
-
-def test_levels_and_the_table_beside_them_are_in_the_scheme_by_their_content(tmp_path: Path) -> None:
-    def made(name: str, content: str, **features: Any) -> Scheme:
-        (tmp_path / name).write_text(content)
-        settings = with_levels(tmp_path / name, **features)
-        return scheme(settings, recipe(settings))
-
-    ours = made("a", "fish\t2\n")
-    assert made("b", "# the same\nFish\t2\n").id == ours.id
-    assert [row.name for row in ours.differences(made("c", "fish\t3\n"))] == ["features.levels_file"]
-    table = written(tmp_path, "water\t1\n")
-    assert [row.name for row in ours.differences(made("a", "fish\t2\n", idf_table=table))] == ["features.idf_table"]
-
-
-def test_a_parsing_process_weighs_by_the_levels(tmp_path: Path) -> None:
-    table = tmp_path / "idf"
-    table.write_text("fish\t1\nwater\t2\nsalt\t3\n")
-    by_hand = recipe(with_levels(written(tmp_path, "fish\t5\nwater\t1\n"), idf_table=table))
-    by_table = recipe(with_settings(features={"weights": "five-levels", "idf_table": table}))
-    text, meta = b"fish water salt reef coral", PageMeta(url="http://a.example/", form="text")
-    answers = [answered(made, text, meta) for made in (by_hand, by_table)]
-    assert answers == [Fingerprinter(made)(text, meta) for made in (by_hand, by_table)]
-    assert answers[0].fingerprint != answers[1].fingerprint
 
 
 def answered(made: Recipe, body: bytes, meta: PageMeta) -> Fingerprinted:
@@ -254,12 +159,8 @@ def test_a_file_that_went_away_is_named(tmp_path: Path) -> None:
         ({"near": {"scope": "header:spider"}}, ["near.scope"]),
         ({"near": {"ttl_days": 30}}, ["near.ttl_days"]),
         ({"features": {"minimum": 4}}, ["features.minimum"]),
-        ({"features": {"weights": "log-tf"}}, ["features.weights"]),
-        ({"fingerprint": {"hash": "blake2b"}}, ["fingerprint.hash"]),
         ({"topics": {"shards": 4}}, ["topics.shards"]),
         ({"page": {"max_bytes": 10_000}}, ["page.max_bytes"]),
-        ({"segment": {"hmm": True}}, ["segmenter", "segment.hmm"]),
-        ({"segment": {"engine": "jieba"}}, []),
         ({"index": {"layout": "8x8"}}, []),
         ({"topics": {"prefix": "other."}}, []),
         ({"kafka": {"bootstrap_servers": "elsewhere:9092"}}, []),

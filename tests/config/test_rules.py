@@ -18,15 +18,6 @@ from tests.config.giving import loaded, refusal, written
             ["kafka.request_timeout_seconds=15.1"],
             ["kafka.delivery_timeout_seconds", "less than twice kafka.request_timeout_seconds"],
         ),
-        (["features.weights=tf-idf"], ["features.weights", "features.idf_table"]),
-        (
-            [f"features.levels_file={__file__}"],
-            ["features.levels_file", "no effect with features.weights tf; set that to five-levels, or leave"],
-        ),
-        (
-            ["fingerprint.hash=bkdr", f"fingerprint.key_file={__file__}"],
-            ["fingerprint.hash", "bkdr takes no key; set it to xxh3 or blake2b"],
-        ),
         (["kafka.security_protocol=SASL_SSL"], ["kafka.security_protocol", "kafka.sasl_mechanism"]),
         (
             ["kafka.security_protocol=SASL_SSL", "kafka.sasl_mechanism=PLAIN"],

@@ -8,7 +8,7 @@ import pytest
 
 from tests.config.giving import loaded, refusal, written
 from worker.config import Settings
-from worker.config.catalogue import catalogue
+from worker.config.catalogue import GONE, catalogue
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,8 @@ from worker.config.catalogue import catalogue
         ("topics.prefix=a.b-c_", "topics", "a.b-c_"),
         ("kafka.client_id=007", "kafka", "007"),
         ("kafka.bootstrap_servers=[::1]:9092, b:1", "kafka", "[::1]:9092, b:1"),
-        ("segment.hmm=true", "segment", True),
-        ("segment.hmm=no", "segment", False),
+        ("near.track_changes=true", "near", True),
+        ("near.track_changes=no", "near", False),
         ("kafka.sasl_username=a=b", "kafka", "a=b"),
     ],
 )
@@ -66,6 +66,7 @@ def test_of_a_flag_given_twice_the_last_counts() -> None:
         ("kafka:\n  bootstrap_server: a:1\n", [":2", "did you mean kafka.bootstrap_servers?"]),
         ("kafka:\n  k: 3\n", ["kafka.k", ":2", "did you mean near.k?"]),
         ("kafak:\n  group: a\n", ["kafak", ":1", "did you mean kafka?"]),
+        ("segment:\n  hmm: true\n", ["segment.hmm", ":2", "no such setting; remove it; words are always cut"]),
         ("near: 3\n", ["near", ":1", "a single value", "k, threshold, scope, track_changes, ttl_days"]),
         ("near: [k]\n", ["near", ":1", "a list"]),
         ("- near\n", [":1", "a list", "sections"]),
@@ -107,7 +108,8 @@ def test_a_wrong_file_is_told_by_key_line_value_and_what_is_allowed(
         ("metrics.port=65536", ["metrics.port", "from 0 to 65535"]),
         ("commit.seconds=0", ["commit.seconds", "above 0"]),
         ("fingerprint.bits=64", ["fingerprint.bits", "no such setting"]),
-        ("segment.engine=rjieba", ["segment.engine", "one of auto, jieba"]),
+        ("near.predicate=minhash", ["near.predicate", "one of accurate, simhash"]),
+        *((f"{key}=x", [key, "no such setting", told]) for key, told in GONE.items()),
         ("near.k=", ["near.k", "''"]),
     ],
 )
@@ -120,6 +122,7 @@ def test_a_wrong_flag_is_told(override: str, told: list[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
+        ("DEDUP_FEATURES__WEIGHTS", "remove it; `explain` and `evaluate` have it as the option --weights"),
         ("DEDUP_NEAR__Q", "did you mean DEDUP_NEAR__K?"),
         ("DEDUP_KAFKA_BOOTSTRAP_SERVERS", "did you mean DEDUP_KAFKA__BOOTSTRAP_SERVERS?"),
         ("DEDUP_CONFG", "did you mean DEDUP_CONFIG?"),

@@ -14,11 +14,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tests.fingerprint.definition.segment import characters_and_words
+from tests.fingerprint.definition.sketch import GOLDEN
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.fingerprint.hashing import hash_words
-from worker.fingerprint.sketch import BANDS, GOLDEN, ROWS, SLOTS, STEP, numbering_of
+from worker.fingerprint.sketch import BANDS, ROWS, SLOTS, STEP, numbering_of
 from worker.page.words.normalise import normalise
-from worker.page.words.segment import characters_and_words
 
 WORDS: Final = 1024
 PICKED: Final = 64

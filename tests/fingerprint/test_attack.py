@@ -10,12 +10,12 @@ from typing import NamedTuple
 import pytest
 
 from tests.fingerprint.attacker import Attacker
+from tests.fingerprint.definition.segment import characters_and_words
 from tools.quality.own_pages import originals
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.key import Key
 from worker.fingerprint.near import HAMMING_RATIO, AccurateNear, SimHashNear
 from worker.page.words.normalise import normalise
-from worker.page.words.segment import characters_and_words
 
 PUBLIC = Recipe(sketched=True)
 KEYED = replace(PUBLIC, key=Key.of(b"the secret of this crawl"))

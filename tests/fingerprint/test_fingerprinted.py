@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from worker.fingerprint.fingerprinted import Explained, Fingerprinted
+from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.page.extract import from_text
 from worker.pool.frames import pack
 
 URL = "https://example.org/a"
@@ -40,15 +39,3 @@ def test_what_comes_back_is_held_against_its_type(fingerprinter: Fingerprinter, 
     values[Fingerprinted.__struct_fields__.index(name)] = value
     with pytest.raises(msgspec.ValidationError):
         msgspec.msgpack.decode(pack(values), type=Fingerprinted)
-
-
-@pytest.mark.parametrize("bits", [8, 64, 128])
-def test_an_explanation_travels_at_any_width(fingerprinter: Fingerprinter, bits: int) -> None:
-    explained = fingerprinter.explain(from_text("fish water salt 51区 and more"), URL, bits)
-    assert Explained.decode(explained.encode()) == explained
-
-
-@pytest.mark.parametrize("torn", [b"", b"[]", b'{"bits": 64}', b"\xff"])
-def test_what_is_no_explanation_is_refused(torn: bytes) -> None:
-    with pytest.raises(ValueError, match="not an explained fingerprint"):
-        Explained.decode(torn)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -14,18 +13,20 @@ from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import PageError
 from crawler_plugin.wire.messages import PageMeta
+from tests.fingerprint.definition.fingerprint import Definition
+from tests.fingerprint.definition.sketch import bands, sketch
+from worker.evaluate.literature.explained import Explainer
+from worker.evaluate.literature.measures import hamming
+from worker.evaluate.literature.simhash import simhash
+from worker.evaluate.literature.weights import SCALE
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import EXTRACT, FINGERPRINT, SEGMENT, Fingerprinter, Recipe
-from worker.fingerprint.hashing import ALGORITHMS, Algorithm, hash_content, hash_words
+from worker.fingerprint.hashing import hash_content, hash_words
 from worker.fingerprint.key import Key
-from worker.fingerprint.measures import hamming
 from worker.fingerprint.near import AccurateNear, Match, SimHashNear, share_a_band
 from worker.fingerprint.scoped import ScopedNear
-from worker.fingerprint.simhash import as_ints, simhash
-from worker.fingerprint.sketch import bands, sketch
-from worker.page.extract import Extracted, from_text
+from worker.page.extract import Extracted
 from worker.page.main_text.title import read_title
-from worker.page.words.weigh import SCALE, IdfTable, parse_tagged, weigh
 from worker.pool.frames import pack
 
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
@@ -84,7 +85,7 @@ def test_the_fingerprint_is_the_definition_over_hashed_words_and_pairs(tokens: l
         assert made.fingerprint is None
     else:
         capped = [min(weight, most) for weight in weights.values()]
-        assert made.fingerprint == simhash(as_ints(hash_words(list(weights))), capped, 64)
+        assert made.fingerprint == simhash(hash_words(list(weights)).tolist(), capped, 64)
 
 
 _SHARED = Fingerprinter(Recipe())
@@ -92,7 +93,7 @@ _SHARED = Fingerprinter(Recipe())
 
 def test_a_word_that_outweighs_all_others_is_the_fingerprint(fingerprinter: Fingerprinter) -> None:
     made = fingerprinter.of_text("fish " * 300 + "tropical water in salt and fresh", URL)
-    assert [made.fingerprint] == as_ints(hash_words(["fish"]))
+    assert [made.fingerprint] == hash_words(["fish"]).tolist()
 
 
 def test_two_sentences_that_say_the_same_are_near_and_far_from_others(fingerprinter: Fingerprinter) -> None:
@@ -111,14 +112,8 @@ def test_two_sentences_that_say_the_same_are_near_and_far_from_others(fingerprin
 def test_a_word_of_the_user_dictionary_stays_whole(fingerprinter: Fingerprinter, word: str) -> None:
     text = UNRELATED[0]
     own = Fingerprinter(Recipe(user_words=("51区", "9架")))
-    assert word in own.explain(from_text(text), URL).words
-    assert word not in fingerprinter.explain(from_text(text), URL).words
-
-
-def test_tagged_words_of_uniform_weight_count_one_each() -> None:
-    features = weigh(parse_tagged("美国/ns 51区/n 雇员/n 称/v 美国/ns"), "uniform")
-    assert features.words == ("美国", "51区", "雇员", "称")
-    assert (features.weights / SCALE).tolist() == [1, 1, 1, 1]
+    assert word in own.reader.tokens(text).words
+    assert word not in fingerprinter.reader.tokens(text).words
 
 
 @pytest.mark.parametrize(
@@ -151,7 +146,6 @@ SHELL = b"<!doctype html><title></title><div id=root></div><script src=/app.js><
 """A page that scripts fill."""
 
 
-@pytest.mark.parametrize("compiled", [True, False], ids=["in compiled steps", "by definition"])
 @pytest.mark.parametrize(
     ("a", "b", "reason"),
     [
@@ -180,9 +174,9 @@ SHELL = b"<!doctype html><title></title><div id=root></div><script src=/app.js><
     ],
 )
 def test_pages_without_a_word_are_alike_by_their_bytes_and_empty_ones_never(
-    compiled: bool, a: bytes, b: bytes, reason: str | None
+    a: bytes, b: bytes, reason: str | None
 ) -> None:
-    fingerprinter = Fingerprinter(Recipe(sketched=True, max_bytes=1024), compiled=compiled)
+    fingerprinter = Fingerprinter(Recipe(sketched=True, max_bytes=1024))
     one = fingerprinter.of_page(a, PageMeta(url=URL))
     other = fingerprinter.of_page(b, PageMeta(url="https://example.org/b"))
     for near in (SimHashNear(64), AccurateNear()):
@@ -236,10 +230,9 @@ def test_the_main_text_of_a_page_counts_and_its_encoding_does_not(fingerprinter:
     assert set(map(without_hints, made)) == {fingerprinter.of_text(text, URL)}
 
 
-@pytest.mark.parametrize("hmm", [False, True], ids=["in compiled steps", "by definition"])
-def test_a_page_tells_its_stages_as_it_comes_to_them(hmm: bool) -> None:
+def test_a_page_tells_its_stages_as_it_comes_to_them() -> None:
     told: list[str] = []
-    fingerprinter = Fingerprinter(Recipe(hmm=hmm))
+    fingerprinter = Fingerprinter(Recipe())
     fingerprinter.begin = told.append
     meta = PageMeta(url=URL, content_type="text/html")
     fingerprinter(f"<p>{CALLED}</p>".encode(), meta)
@@ -253,7 +246,7 @@ def test_an_item_in_the_form_of_text_is_not_parsed(fingerprinter: Fingerprinter)
     text = "<p>fish</p> <b>water</b> salt 飞碟"
     made = fingerprinter.of_page(text.encode(), PageMeta(url=URL, form="text"))
     assert without_hints(made) == fingerprinter.of_text(text, URL)
-    assert "p" in fingerprinter.explain(from_text(text), URL).words
+    assert "p" in fingerprinter.reader.tokens(text).words
 
 
 def test_only_the_first_bytes_of_a_long_text_are_read() -> None:
@@ -290,7 +283,7 @@ def test_bad_bodies_make_a_fingerprint_or_say_why_not(fingerprinter: Fingerprint
 
 
 def test_a_recipe_travels_to_a_parsing_process_and_what_comes_back_is_small(fingerprinter: Fingerprinter) -> None:
-    recipe = Recipe(user_words=("51区", ("9架", 5, "n")), weights="tf-idf", idf=IdfTable({"fish": 2.0}))
+    recipe = Recipe(user_words=("51区", ("9架", 5, "n")))
     factory = pickle.loads(pickle.dumps(partial(Fingerprinter, recipe)))
     text = "fish water salt 51区"
     made = factory().of_text(text, URL)
@@ -350,8 +343,8 @@ def test_what_a_text_is_shown_with_moves_all_of_it_by_the_same_and_in_all_ways_o
         fingerprinter.of_text(text, URL, shown=shown) for shown in ((), ("12", "Fish ab"), ("12", "FISH-ab"), ("13",))
     )
     assert fish == same
-    assert fingerprinter.by_definition(text, URL, shown=("12", "fish ab")) == fish
-    explained = fingerprinter.explain(Extracted(text, "utf-8", shown=("12", "fish ab")), URL)
+    assert Definition(fingerprinter.recipe).of_text(text, URL, ("12", "fish ab")) == fish
+    explained = Explainer(fingerprinter.recipe).explain(Extracted(text, "utf-8", shown=("12", "fish ab")), URL)
     assert (explained.fingerprint, explained.text_hash) == (fish.fingerprint, fish.text_hash)
     assert (explained.sketch, explained.bands) == (fish.sketch, fish.bands)
     if text:
@@ -369,7 +362,7 @@ def test_site_and_title_are_told_apart_and_a_doubted_page_without_a_title_agrees
 
     def standing(title: str, url: str, doubted: bool = False) -> tuple[int, int, int, int]:
         page = Extracted("text", "utf-8", title, doubted=doubted, thing=read_title(title, ("Harbour Post",)))
-        return tuple(fingerprinter.standing(page, url).values())  # type: ignore[return-value]
+        return _standing(fingerprinter.of_extracted(page, url))
 
     site, title, words, doubt = standing("The whale", "https://www.harbour.example/1")
     assert site and title and not title & 1 and 0 < words.bit_count() <= 2 and doubt == 0
@@ -382,42 +375,8 @@ def test_site_and_title_are_told_apart_and_a_doubted_page_without_a_title_agrees
     assert standing("Harbour Post", "https://a.example/1")[1] == 0
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("bits", [8, 33, 64])
-def test_an_explanation_comes_to_the_same_fingerprint(algorithm: Algorithm, bits: int) -> None:
-    fingerprinter = Fingerprinter(Recipe(hash=algorithm))
-    text = "fish water salt fish 飞碟 " * 3
-    explained = fingerprinter.explain(from_text(text), URL, bits)
-    words, weights = zip(*explained.features, strict=True)
-    hashes = as_ints(hash_words(words, algorithm=algorithm, bits=bits))
-    assert explained.fingerprint == simhash(hashes, weights, bits)
-    assert dict(explained.features)["water"] == 3.0
-    assert len(explained.sums) == bits
-    assert int("".join("1" if votes > 0 else "0" for votes in explained.sums), 2) == explained.fingerprint
-    made = fingerprinter.of_text(text, URL)
-    assert bits != 64 or made.fingerprint == explained.fingerprint
-    assert (made.text_hash, made.tokens, made.language) == (
-        explained.text_hash,
-        explained.tokens,
-        explained.language,
-    )
-
-
-def test_a_wide_explanation_needs_a_hash_that_is_as_wide(fingerprinter: Fingerprinter) -> None:
-    explained = fingerprinter.explain(from_text("fish water salt"), URL, 128)
-    assert explained.fingerprint is not None and explained.fingerprint.bit_length() > 64
-    with pytest.raises(ValueError, match="choose fewer bits"):
-        Fingerprinter(replace(Recipe(), hash="bkdr")).explain(from_text("fish water salt"), URL, 128)
-
-
-def test_weights_by_setting_move_the_fingerprint() -> None:
-    text = "fish " * 9 + "water water water salt tropical species"
-    made = {
-        weights: Fingerprinter(Recipe(weights=weights, idf=IdfTable({"fish": 0.1, "species": 9.0}))).of_text(text, URL)
-        for weights in ("tf", "log-tf", "tf-idf", "five-levels", "uniform")
-    }
-    assert len({one.fingerprint for one in made.values()}) >= 4
-    assert len({one.text_hash for one in made.values()}) == 1
+def _standing(made: Fingerprinted) -> tuple[int, int, int, int]:
+    return made.site, made.title, made.title_words, made.doubt
 
 
 def test_sketches_are_made_where_the_recipe_asks_for_them_and_the_text_has_a_fingerprint() -> None:

@@ -10,17 +10,11 @@ import numpy as np
 import pytest
 
 from crawler_plugin.wire.messages import PageMeta
+from tests.fingerprint.definition.sketch import bands, bands_by_definition, sketch, sketch_by_definition
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.fingerprint.hashing import hash_content, hash_words
 from worker.fingerprint.key import LEAST_BYTES, Key
-from worker.fingerprint.sketch import (
-    PUBLIC,
-    bands,
-    bands_by_definition,
-    numbering_of,
-    sketch,
-    sketch_by_definition,
-)
+from worker.fingerprint.sketch import PUBLIC, numbering_of
 
 SECRET = b"the secret of this crawl"
 KEY = Key.of(SECRET)
@@ -79,7 +73,7 @@ def test_with_another_key_nothing_of_a_page_stays_the_same(other: Key | None) ->
 def test_pages_without_a_word_and_without_a_byte_depend_on_the_key_too() -> None:
     for body in (b"<div id=root></div>", b""):
         hashes = {
-            Fingerprinter(replace(KEYED, key=key), compiled=False).of_page(body, PageMeta(url=URL)).text_hash
+            Fingerprinter(replace(KEYED, key=key)).of_page(body, PageMeta(url=URL)).text_hash
             for key in (None, KEY, OTHER)
         }
         assert len(hashes) == 3

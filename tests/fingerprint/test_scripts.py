@@ -92,8 +92,6 @@ def test_traditional_characters_can_be_kept_apart() -> None:
     one, other = (apart.of_text(text, "https://example.org/") for text in (SIMPLIFIED, TRADITIONAL))
     assert one.text_hash != other.text_hash
     assert not SimHashNear(3, HAMMING_RATIO)(one, other)
-    for text in (SIMPLIFIED, TRADITIONAL):
-        assert apart.of_text(text, "https://example.org/") == apart.by_definition(text, "https://example.org/")
 
 
 def test_what_is_written_without_its_blanks_in_a_script_that_has_them_is_another_text() -> None:

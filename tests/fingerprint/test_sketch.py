@@ -1,4 +1,4 @@
-"""Sketches and bands: equal to their definition, and as good at estimating as the theory says."""
+"""Sketches and bands: pinned, and as good at estimating as the theory says."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.messages import MAX_U64
+from tests.fingerprint.definition.sketch import bands, bands_by_definition, ngrams, sketch, sketch_by_definition
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.sketch import (
     BANDS,
@@ -25,35 +26,13 @@ from worker.fingerprint.sketch import (
     SLOTS,
     agreement,
     as_keys,
-    bands,
-    bands_by_definition,
-    ngrams,
     similarity,
-    sketch,
-    sketch_by_definition,
     slots_for,
 )
-
-token = st.integers(0, MAX_U64) | st.integers(0, 3)
-tokens = st.lists(token, max_size=30) | st.lists(token, min_size=30, max_size=120)
 
 
 def hashed(text: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
     return hash_words(text.split())
-
-
-@settings(max_examples=40)
-@given(tokens)
-def test_the_fast_ways_come_to_the_same_bytes_as_the_definitions(tokens: list[int]) -> None:
-    array = np.array(tokens, np.uint64)
-    assert sketch(array) == sketch_by_definition(tokens)
-    assert bands(array) == bands_by_definition(tokens)
-
-
-def test_a_long_text_is_sketched_in_portions() -> None:
-    array = np.random.default_rng(1).integers(0, MAX_U64, 3000, np.uint64)
-    assert sketch(array) == sketch_by_definition(array.tolist())
-    assert bands(array) == bands_by_definition(array.tolist())
 
 
 @pytest.mark.parametrize(("words", "bigrams", "trigrams"), [([], 1, 0), (["a"], 2, 1), (["a", "b"], 3, 2)])

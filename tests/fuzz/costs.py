@@ -19,11 +19,11 @@ from crawler_plugin.feedback.url_groups import groups_of
 from crawler_plugin.wire.errors import PageError, UnreadableRecord
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.urls import canonical_url
+from tests.fingerprint.definition.segment import said_once
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.observe.origins import host_of, section_of
 from worker.page.extract import extract
-from worker.page.words.normalise import normalise_by_definition
-from worker.page.words.segment import said_once
+from worker.page.words.normalise import normalise
 from worker.results.report.words import words
 from worker.verdict.findings import _address
 
@@ -58,7 +58,7 @@ def _fingerprinter() -> Fingerprinter:
 
 
 def _segmented(body: bytes) -> None:
-    said_once(normalise_by_definition(body.decode(errors="replace")))
+    said_once(normalise(body.decode(errors="replace")))
 
 
 def _cut(body: bytes) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.page.words.normalise import normalise, normalise_by_definition
-from worker.page.words.scripts import language
-from worker.page.words.segment import characters_and_words
+from tests.fingerprint.definition.fingerprint import Definition
+from tests.fingerprint.definition.segment import characters_and_words, language
+from worker.fingerprint.fingerprinter import Recipe
+from worker.page.words.normalise import normalise
 
-FINGERPRINTER = Fingerprinter(Recipe(sketched=True), compiled=False)
+DEFINITION = Definition(Recipe(sketched=True))
 
 
 def attack(data: bytes) -> None:
@@ -19,10 +19,9 @@ def attack(data: bytes) -> None:
     )
     for text in (data.decode(errors="surrogateescape"), wide):
         normalised = normalise(text)
-        assert normalised == normalise_by_definition(text)
         assert all(characters_and_words(normalised))
         assert language(normalised)
-        made = FINGERPRINTER.by_definition(text, "http://a/", b"bytes")
+        made = DEFINITION.of_text(text, "http://a/")
         assert (made.fingerprint is None) == (made.reason is not None)
 
 

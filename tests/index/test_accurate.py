@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fingerprint.definition.sketch import bands, sketch
 from tests.index.test_blocks import header
 from tests.index.worlds import TINY, every_engine
 from tests.simulation.plain_index import PlainIndex
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.near import AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.fingerprint.sketch import bands, sketch
 from worker.index.blocks import pack, unpack
 from worker.index.engine import Engine
 from worker.index.entries import Entries, Survivor

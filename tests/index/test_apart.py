@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.fingerprint.definition.sketch import bands, sketch
 from tests.index.test_accurate import ENDLESS, clocks_of
 from tests.index.test_blocks import header
 from tests.index.titled import pages_of, placed, said
@@ -20,7 +21,6 @@ from tests.index.worlds import TINY, WRAPPING, every_engine
 from tests.simulation.plain_index import PlainIndex
 from worker.fingerprint.near import AccurateNear, SimHashNear
 from worker.fingerprint.scoped import ANNOUNCED, DOUBTED, TEMPLATE, ScopedNear, title_masks
-from worker.fingerprint.sketch import bands, sketch
 from worker.index.apart import TitleFilter, alone_among
 from worker.index.blocks import pack, unpack
 from worker.index.engine import Engine, TableSizes

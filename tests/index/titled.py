@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tests.fingerprint.definition.sketch import bands, sketch
 from tests.index.test_accurate import ENDLESS
 from tests.index.worlds import flipped
 from tests.simulation.plain_index import PlainIndex
-from worker.fingerprint.sketch import bands, sketch
 from worker.index.entries import Survivor
 from worker.index.queries import Queries
 from worker.index.shard import Shard

@@ -21,9 +21,7 @@ from tests.local.crawled import crawl, network
 from worker.config import Settings
 from worker.local import Deduplicator, FetchedPage
 
-SETTINGS: Final = Settings.model_validate(
-    {"features": {"units": "characters"}, "page": {"processes": 1}, "index": {"memory_mb": 0}}
-)
+SETTINGS: Final = Settings.model_validate({"page": {"processes": 1}, "index": {"memory_mb": 0}})
 BEFORE: Final = 66
 """Pages in the state that is rewritten, one a block."""
 JUDGED: Final = 5
@@ -37,7 +35,7 @@ MOST_CALLS: Final = 40
 
 def settings(**sections: Any) -> Settings:
     """Those of ``SETTINGS`` but for these."""
-    plain = {"features": {"units": "characters"}, "page": {"processes": 1}, "index": {"memory_mb": 0}}
+    plain = {"page": {"processes": 1}, "index": {"memory_mb": 0}}
     return Settings.model_validate(plain | sections)
 
 

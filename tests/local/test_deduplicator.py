@@ -134,7 +134,7 @@ def test_apart_the_answer_on_a_page_that_nobody_waits_for_is_no_other_pages(monk
 
 def test_settings_come_from_the_file_that_is_named(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
-    config.write_text("near: {scope: host}\nfeatures: {units: characters}\n")
+    config.write_text("near: {scope: host}\n")
     with Deduplicator(config=config) as local:
         local.judge("http://a.example/", text=TEXT)
         assert local.judge("http://b.example/", text=TEXT).verdict == "unique"

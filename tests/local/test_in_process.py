@@ -26,7 +26,7 @@ class Raising(Fingerprinter):
 
 
 def test_a_page_is_read_when_it_is_submitted_and_comes_back_once() -> None:
-    fingerprinter = Fingerprinter(Recipe(units="characters"))
+    fingerprinter = Fingerprinter(Recipe())
     reader = InProcess(fingerprinter)
     assert (reader.capacity, reader.outstanding, reader.results()) == (1, 0, [])
     reader.submit(SOURCE, b"<p>one two three four</p>", META)

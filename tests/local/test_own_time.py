@@ -22,7 +22,7 @@ PAGES: Final = [replace(page, fetched=BEGUN + number * HOUR) for number, (page, 
 
 
 def settings(**near: Any) -> Settings:
-    plain = {"features": {"units": "characters"}, "page": {"processes": 1}, "index": {"memory_mb": 0}}
+    plain = {"page": {"processes": 1}, "index": {"memory_mb": 0}}
     return Settings.model_validate(plain | {"near": near})
 
 

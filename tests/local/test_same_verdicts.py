@@ -104,7 +104,7 @@ def both(pages: list[tuple[FetchedPage, int]], settings: Settings, claims_a_batc
 
 
 def settings(**near: Any) -> Settings:
-    plain = {"features": {"units": "characters"}, "index": {"memory_mb": 0}, "page": {"processes": 1}}
+    plain = {"index": {"memory_mb": 0}, "page": {"processes": 1}}
     return Settings.model_validate({"near": near} | plain)
 
 

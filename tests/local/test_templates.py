@@ -18,13 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.messages import EVIDENCE_BYTES, Block, Claim
+from tests.fingerprint.definition.sketch import bands, sketch
 from tests.local.crashes import settings as settings_of
 from tests.local.crawled import network
 from tests.local.test_single_shard import POLICY, claim, single
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.scheme import Scheme
 from worker.fingerprint.scoped import DOUBTED, TEMPLATE
-from worker.fingerprint.sketch import bands, sketch
 from worker.local import Deduplicator, FetchedPage, compaction, single_shard
 from worker.local.compaction import compacted, is_crowded, last_start
 from worker.local.single_shard import SingleShard

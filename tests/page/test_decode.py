@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fingerprint.definition.segment import characters_and_words
 from worker.page.decode import UndecodableError, decode, json_text
-from worker.page.words.segment import characters_and_words
 
 CHINESE = "网页的编码检测是一个老问题，我们看一看这个程序能不能分辨出来。这里还有更多的文字，以便统计。"
 TRADITIONAL = "網頁的編碼檢測是一個老問題，我們看一看這個程式能不能分辨出來。這裡還有更多的文字，以便統計。"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-from typing import get_args
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_plugin.wire.errors import PageError, UsageError
-from worker.page.extract import Extracted, Extractor, extract, extractor_rule, from_text
+from crawler_plugin.wire.errors import PageError
+from worker.page.extract import RULE, Extracted, extract, from_text
 from worker.page.main_text.title import LONGEST_TITLE, read_title
 
 ARTICLE = "<p>" + "</p><p>".join(f"This is sentence {n} of an article about tropical fish." for n in range(9)) + "</p>"
@@ -21,18 +18,13 @@ PAGE = f"""<!DOCTYPE html><html><head><title> Tropical &amp; fish </title><style
 <footer>Imprint and privacy</footer></body></html>"""
 
 
-HAS_TRAFILATURA = importlib.util.find_spec("trafilatura") is not None
-NEEDS_TRAFILATURA = pytest.mark.skipif(not HAS_TRAFILATURA, reason="needs trafilatura: pip install trafilatura")
-
-
-@pytest.mark.parametrize("extractor", ["built-in", "resiliparse", pytest.param("trafilatura", marks=NEEDS_TRAFILATURA)])
-def test_of_a_page_the_main_content_is_kept(extractor: Extractor) -> None:
-    page = extract(PAGE.encode(), content_type="text/html", extractor=extractor)
+def test_of_a_page_the_main_content_is_kept() -> None:
+    page = extract(PAGE.encode(), content_type="text/html")
     assert "sentence 0" in page.text
     assert "sentence 8" in page.text
     for left_out in ("Home", "tracking", "Imprint", "color", "a picture", "•"):
         assert left_out not in page.text
-    assert page.title == ("Tropical & fish" if extractor != "trafilatura" else None)
+    assert page.title == "Tropical & fish"
     assert page.encoding == "utf-8"
     assert not page.truncated
 
@@ -175,17 +167,8 @@ def test_text_of_a_spider_is_taken_as_it_is() -> None:
     assert from_text("abcdef", max_chars=3) == Extracted("abc", "str", truncated=True)
 
 
-def test_each_extractor_names_its_rules_and_versions() -> None:
-    installed = [name for name in get_args(Extractor) if name != "trafilatura" or HAS_TRAFILATURA]
-    rules = {extractor_rule(name) for name in installed}
-    assert len(rules) == len(installed)
-    assert extractor_rule("built-in").startswith("content-4/words-3/announced-4/echo-1/decode-2/chardetng-")
-
-
-@pytest.mark.skipif(HAS_TRAFILATURA, reason="trafilatura is installed, so it cannot be missing")
-def test_an_extractor_that_is_not_installed_says_how_to_install_it() -> None:
-    with pytest.raises(UsageError, match=r"page\.extractor is trafilatura.*pip install 'crawl-dedup\[trafilatura\]'"):
-        extractor_rule("trafilatura")
+def test_the_extractor_names_its_rules_and_versions() -> None:
+    assert RULE.startswith("content-4/words-3/announced-4/echo-1/decode-2/chardetng-")
 
 
 @pytest.mark.parametrize(

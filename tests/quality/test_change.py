@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Claim
+from tests.fingerprint.definition.segment import characters_and_words
 from tests.labelled import VARIABLE
 from tools.quality import floors
 from worker.compose.parts import recipe
@@ -22,7 +23,6 @@ from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.fingerprint.sketch import agreement
 from worker.page.words.normalise import normalise
-from worker.page.words.segment import characters_and_words
 from worker.verdict.change import Change
 
 VERSIONS: Final = "same_page_other_version"

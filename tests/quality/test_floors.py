@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fingerprint.definition.segment import characters_and_words
 from tests.labelled import VARIABLE
 from tools.quality import extraction, floors, own_pages
 from tools.quality.floors import LABELLED, OWN, Figures, Name
@@ -22,7 +23,6 @@ from worker.evaluate.evaluation import evaluate
 from worker.evaluate.labels.labelled import read_labelled
 from worker.evaluate.scores import false_positives, recall
 from worker.page.words.normalise import normalise
-from worker.page.words.segment import characters_and_words
 
 MOVE = "find out why, or accept it with python -m tools.quality --lower-floors"
 

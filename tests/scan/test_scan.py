@@ -41,7 +41,7 @@ PAGES: Final = some_pages(11, 120)
 
 
 def settings(processes: int = 1) -> Settings:
-    plain = {"features": {"units": "characters"}, "page": {"processes": processes}, "index": {"memory_mb": 0}}
+    plain = {"page": {"processes": processes}, "index": {"memory_mb": 0}}
     return Settings.model_validate(plain)
 
 
@@ -384,7 +384,7 @@ def test_ctrl_c_and_kill_9_leave_what_can_be_gone_on_with(
 ) -> None:
     out = tmp_path / "out"
     command = [sys.executable, "-m", "worker", "scan", *map(str, archives), "--out", str(out), "--write", "unique"]
-    command += ["--no-report", "--resume", "--set", "features.units=characters", "--set", "page.processes=1"]
+    command += ["--no-report", "--resume", "--set", "page.processes=1"]
     slow = [*command, "--set", "index.memory_mb=0"]
     environment = os.environ | {"DEDUP_CONFIG": ""}
     for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from crawler_plugin.wire.messages import Claim
+from tests.fingerprint.definition.sketch import bands, sketch
 from worker.fingerprint.hashing import hash_words
-from worker.fingerprint.sketch import bands, sketch
 from worker.pool.process_pool import PoolUsage
 from worker.stream.log import Record
 from worker.stream.partition.commit import OVERSIZE

@@ -9,9 +9,9 @@ import pytest
 
 from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Answer, Claim
 from tests.columns import Seen, answer_of
+from tests.fingerprint.definition.sketch import bands, sketch
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.fingerprint.sketch import bands, sketch
 from worker.verdict.change import Change
 from worker.verdict.claims import Claims
 from worker.verdict.decide import decide

@@ -20,7 +20,7 @@ from tests.crawler_plugin.crawling import Crawl, Ended
 from tools.cluster.nemesis import around, machine
 from tools.crawls.trap_site import TrapSite, serve_traps
 
-CONFIG: Final = {"features": {"units": "characters"}, "page": {"processes": 1}}
+CONFIG: Final = {"page": {"processes": 1}}
 FIFO: Final = {"SCHEDULER_DISK_QUEUE": "PickleFifoDiskQueue", "SCHEDULER_MEMORY_QUEUE": "FifoMemoryQueue"}
 BREADTH_FIRST: Final = {name: f"scrapy.squeues.{queue}" for name, queue in FIFO.items()} | {"DEPTH_PRIORITY": 1}
 """As Scrapy's documentation says."""

@@ -18,6 +18,8 @@ from typing import Final
 from worker.evaluate.labels.labelled import META
 from worker.evaluate.labels.lines import lines
 from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.page.extract import Extractor
+from worker.page.main_text.content import main_content
 
 PAGES: Final = "pages.jsonl.xz"
 FEW: Final = 5
@@ -43,7 +45,9 @@ class Extraction:
     """CPU time of taking the text out."""
 
 
-def extractions(folder: Path, fingerprinter: Fingerprinter) -> Iterator[Extraction]:
+def extractions(
+    folder: Path, fingerprinter: Fingerprinter, extractor: Extractor = main_content
+) -> Iterator[Extraction]:
     """Of every page of ``pages.jsonl.xz`` in a folder; of none where there is no such file."""
     file = folder / PAGES
     if not file.is_file():
@@ -52,7 +56,7 @@ def extractions(folder: Path, fingerprinter: Fingerprinter) -> Iterator[Extracti
         page = json.loads(line)
         body = page["html"].encode("utf-8", "replace")
         begun = time.thread_time()
-        text = fingerprinter.text_of(body, META["html"].at(page["url"]))
+        text = fingerprinter.read(body, META["html"].at(page["url"]), extractor).text
         seconds = time.thread_time() - begun
         found, truth = words(text), words(page["text"])
         empty = found.total() < FEW if truth.total() >= ENOUGH else None

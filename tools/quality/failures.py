@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from tests.fingerprint.definition.segment import characters_and_words
 from tools.quality.extraction import Extraction
 from worker.evaluate.evaluation import Evaluation
 from worker.evaluate.labels.labelled import META, Pair
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.page.words.normalise import normalise
-from worker.page.words.segment import characters_and_words
 
 PREDICATE: Final = "accurate"
 FREE: Final = "web"

@@ -18,6 +18,7 @@ from worker.cli.evaluate import method
 from worker.compose.parts import recipe
 from worker.config import Settings
 from worker.evaluate.evaluation import called
+from worker.evaluate.extractors import BUILT_IN
 from worker.evaluate.kept import Collection, Kept
 from worker.evaluate.labels.labelled import META, Field, Labelled, read_labelled
 from worker.evaluate.labels.lines import lines
@@ -58,7 +59,7 @@ def measure(name: str, folder: Path) -> dict[Name, Figures]:
             for group in _with_floors(counts):
                 found[name, field, shown(group), predicate] = figures(counts, group)
     for kind, measured in _extraction(folder, fingerprinter):
-        found[name, EXTRACTION, kind, fingerprinter.recipe.extractor] = measured
+        found[name, EXTRACTION, kind, BUILT_IN] = measured
     return found
 
 

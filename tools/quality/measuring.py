@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from tools.quality import failures, floors
 from tools.quality.extraction import Extraction, extractions
@@ -18,11 +18,13 @@ from worker.config import Settings
 from worker.evaluate.baselines import Exact, Jaccard, LongestSentences, Shingles
 from worker.evaluate.circumstances import machine
 from worker.evaluate.evaluation import Evaluation, evaluate
+from worker.evaluate.extractors import BUILT_IN, EXTRACTORS
 from worker.evaluate.labels.labelled import read_labelled
 from worker.evaluate.methods import Method
 from worker.evaluate.scores import EDITED, OVERALL, SHORT, Group
 from worker.fingerprint.fingerprinter import Fingerprinter
 from worker.page.extract import Extractor
+from worker.page.main_text.content import main_content
 
 DOCS: Final = Path(__file__).resolve().parents[2] / "docs" / "quality"
 FIGURES: Final = DOCS / "figures.json"
@@ -58,7 +60,6 @@ def measure(sets: Mapping[str, Path]) -> None:
                 "measured_on": machine(versions),
                 "sets": sets_measured,
                 "extractors": extractors,
-                "features": _features(sets[floors.LABELLED[0]], settings),
             }
         )
         + "\n",
@@ -67,9 +68,12 @@ def measure(sets: Mapping[str, Path]) -> None:
     FAILURES.write_text(failures.as_page(failed, worst), encoding="utf-8")
 
 
-def _evaluated(folder: Path, field: Any, settings: Settings, names: list[str]) -> Evaluation:
+def _evaluated(
+    folder: Path, field: Any, settings: Settings, names: list[str], extractor: Extractor = main_content
+) -> Evaluation:
     methods = [OTHERS.get(name) or method(name, settings) for name in names]
-    return evaluate(read_labelled(folder, folder, field), recipe(settings), methods, parsers(settings, None))
+    labelled = read_labelled(folder, folder, field)
+    return evaluate(labelled, recipe(settings), methods, parsers(settings, None), extractor)
 
 
 def _store(evaluation: Evaluation, settings: Settings, folder: Path) -> None:
@@ -106,26 +110,25 @@ def _extractors(sets: Mapping[str, Path], settings: Settings) -> tuple[dict[str,
     """Each extractor on all HTML, and the page that the built-in one did worst of each type."""
     found: dict[str, Any] = {}
     worst: list[Extraction] = []
-    for extractor in get_args(Extractor):
-        chosen = settings.model_copy(update={"page": settings.page.model_copy(update={"extractor": extractor})})
-        fingerprinter = Fingerprinter(recipe(chosen))
+    fingerprinter = Fingerprinter(recipe(settings))
+    for name_of, extractor in EXTRACTORS.items():
         by_type: dict[str, list[Extraction]] = {}
         for folder in sets.values():
-            for page in extractions(folder, fingerprinter):
+            for page in extractions(folder, fingerprinter, extractor):
                 for name in ("all", page.type):
                     by_type.setdefault(name, []).append(page)
         verdicts = {}
         for name, folder in sets.items():
-            evaluation = _evaluated(folder, "html", chosen, [*floors.PREDICATES])
+            evaluation = _evaluated(folder, "html", settings, [*floors.PREDICATES], extractor)
             verdicts[name] = {
                 result.method.name: floors.figures(result.counts, OVERALL) for result in evaluation.results
             }
-        found[extractor] = {
+        found[name_of] = {
             "milliseconds": round(median(page.seconds for page in by_type["all"]) * 1000, 2),
             "types": {name: _of_type(pages) for name, pages in sorted(by_type.items())},
             "verdicts": verdicts,
         }
-        if extractor == settings.page.extractor:
+        if name_of == BUILT_IN:
             worst = [
                 min(pages, key=lambda page: (page.f1, page.id)) for name, pages in by_type.items() if name != "all"
             ]
@@ -141,14 +144,3 @@ def _of_type(pages: list[Extraction]) -> dict[str, float]:
         "enough": len(enough),
         "pages": len(pages),
     }
-
-
-def _features(folder: Path, settings: Settings) -> dict[str, Any]:
-    """What ``simhash`` makes of each kind of feature, on the texts of a set."""
-    found = {}
-    for units in ("words", "characters"):
-        chosen = settings.model_copy(update={"features": settings.features.model_copy(update={"units": units})})
-        evaluation = _evaluated(folder, "text", chosen, ["simhash"])
-        load = {language: round(load, 1) for language, load in evaluation.load.items()}
-        found[units] = {**floors.figures(evaluation.results[0].counts, OVERALL), "load": load}
-    return found

@@ -136,26 +136,11 @@ def extractors() -> str:
             for predicate in reversed(PREDICATES):
                 cells += [_share(each["verdicts"][part][predicate]), _false(each["verdicts"][part][predicate])]
         rows.append([*cells, f"{each['milliseconds']:.2f} ms"])
-    head = ["`page.extractor`"]
+    head = ["`--extractor`"]
     head += [
         f"`{part}`, `{name}`: {what}" for part in SETS for name in reversed(PREDICATES) for what in ("found", "false")
     ]
     return f"{_table([*head, 'CPU time'], rows)}\n\nCPU time: the median of the open web's pages, decoding included.\n"
-
-
-def features() -> str:
-    """What ``simhash`` makes of each kind of feature."""
-    shown = {"words": "words and pairs (default)", "characters": "characters and pairs"}
-    rows = [
-        [
-            shown[units],
-            _share(figures),
-            _false(figures),
-            " / ".join(f"{figures['load'].get(language, 0):.0f}" for language in ("zh", "en")) + " times",
-        ]
-        for units, figures in _figures()["features"].items()
-    ]
-    return _table(["Features", "Found", "False", "Fuller blocks, zh / en"], rows) + "\n"
 
 
 def _by_group(found: Any, part: str, prefix: str) -> str:

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Final
 
 from crawler_plugin.wire.errors import UsageError
 from worker.cli._output_file import path_here
+from worker.cli._variant_options import add_variant_options, variant_of
 from worker.compose.parts import near, recipe, scheme
 from worker.evaluate import plots, report
-from worker.evaluate.baselines import Exact, Jaccard, LongestSentences, Shingles
+from worker.evaluate.baselines import Exact, Jaccard, LongestSentences, Shingles, Weighted
 from worker.evaluate.circumstances import machine
 from worker.evaluate.curves import curves
 from worker.evaluate.evaluation import Evaluation, evaluate
+from worker.evaluate.extractors import BUILT_IN, EXTRACTORS, extractor_named
 from worker.evaluate.kept import Parsers
 from worker.evaluate.labels.from_canonical import read_canonical
 from worker.evaluate.labels.labelled import Labelled, read_labelled
+from worker.evaluate.literature.variant import Variant
 from worker.evaluate.methods import Method, OfWorker
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 SUMMARY = "hold verdicts against labelled pages: recall, false positives, cost, beside other methods"
 
 METHODS: Final = ("simhash", "accurate", "sentences", "shingles", "jaccard", "exact")
+WEIGHTED: Final = "weighted"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,13 +46,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "documents need id, url and html",
     )
     parser.add_argument(
-        "--methods", default=",".join(METHODS), metavar="M,…", help=f"some of {','.join(METHODS)}; default all"
+        "--methods",
+        default=",".join(METHODS),
+        metavar="M,…",
+        help=f"some of {','.join(METHODS)}, default all of these; and {WEIGHTED}, which is simhash with the weights "
+        "and the hash given below",
+    )
+    parser.add_argument(
+        "--extractor",
+        choices=tuple(EXTRACTORS),
+        default=BUILT_IN,
+        help="what finds the main content of HTML; default what the worker has",
     )
     other = parser.add_argument_group("the other methods")
     other.add_argument("--sentences", type=int, default=3, metavar="N", help="how many of the longest; default 3")
     other.add_argument("--share", type=float, default=0.6, help="of them that must be the same; default .6: 2 of 3")
     other.add_argument("--ngram", type=int, default=2, metavar="N", help="tokens of a shingle; default 2")
     other.add_argument("--threshold", type=float, default=0.6, help="least similarity of shingles; default .6")
+    add_variant_options(parser)
     parser.add_argument(
         "--out", type=path_here, metavar="DIR", help="write predictions.jsonl, report.json, report.md and curves there"
     )
@@ -75,7 +90,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     settings = load()
     methods = _methods(arguments, settings)
     labelled = _labelled(arguments)
-    evaluation = evaluate(labelled, recipe(settings), methods, parsers(settings, arguments.processes))
+    found_by = extractor_named(arguments.extractor)
+    evaluation = evaluate(labelled, recipe(settings), methods, parsers(settings, arguments.processes), found_by)
     if arguments.out is not None:
         write(evaluation, settings, arguments.out)
     print(report.summary(evaluation))
@@ -114,7 +130,13 @@ def _methods(arguments: argparse.Namespace, settings: Settings) -> list[Method]:
         "jaccard": Jaccard(n, threshold),
         "exact": Exact(),
     }
-    return [others.get(name) or method(name, settings) for name in _names(arguments.methods)]
+    names, variant = _names(arguments.methods), variant_of(arguments, settings)
+    if WEIGHTED in names:
+        ours = method("simhash", settings)
+        others[WEIGHTED] = Weighted(WEIGHTED, ours.recipe, ours.near, variant)
+    elif variant != Variant():
+        raise UsageError(f"--weights and --hash are for the method {WEIGHTED}; name it in --methods")
+    return [others.get(name) or method(name, settings) for name in names]
 
 
 def parsers(settings: Settings, processes: int | None) -> Parsers:
@@ -136,7 +158,7 @@ def write(evaluation: Evaluation, settings: Settings, folder: Path) -> None:
     Raises:
         UsageError: the folder cannot be written to.
     """
-    measured_on = machine([f"{name} {version(name)}" for name in ("resiliparse", "xxhash")])
+    measured_on = machine([f"xxhash {version('xxhash')}"])
     circumstances = {"measured_on": measured_on, "scheme": dict(scheme(settings, recipe(settings)).entries)}
     as_json = json.dumps(report.as_object(evaluation, circumstances), ensure_ascii=False, indent=2)
     try:
@@ -163,8 +185,8 @@ def _draw(evaluation: Evaluation, folder: Path) -> list[str]:
 
 def _names(listed: str) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in listed.split(",") if name.strip()))
-    unknown = [name for name in names if name not in METHODS]
+    unknown = [name for name in names if name not in (*METHODS, WEIGHTED)]
     if unknown or not names:
         wrong = f"there is no method {unknown[0]!r}" if unknown else "no method is named"
-        raise UsageError(f"--methods: {wrong}; name some of {', '.join(METHODS)}")
+        raise UsageError(f"--methods: {wrong}; name some of {', '.join((*METHODS, WEIGHTED))}")
     return names

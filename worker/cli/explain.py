@@ -16,17 +16,18 @@ from crawler_plugin.wire.errors import PageError, UsageError
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.urls import canonical_url, id_or_url, url_of_id
 from worker.cli._output_file import path_here
+from worker.cli._variant_options import add_variant_options, variant_of
 from worker.compose.parts import near, recipe
 from worker.compose.step import parsed
-from worker.fingerprint.causes import causes
-from worker.fingerprint.comparison import compare
+from worker.evaluate.literature.comparison import compare
+from worker.evaluate.literature.explained import Explained, Explainer
+from worker.evaluate.literature.hashes import MAX_BITS, MIN_BITS
+from worker.evaluate.literature.measures import BlockLayout
 from worker.fingerprint.conditions import rules
-from worker.fingerprint.fingerprinted import Explained
-from worker.fingerprint.fingerprinter import Explainer
-from worker.fingerprint.hashing import MAX_BITS, MIN_BITS, WORD_BITS
-from worker.fingerprint.measures import BlockLayout
+from worker.fingerprint.hashing import WORD_BITS
 from worker.page.extract import blocks_of
 from worker.page.main_text.content import PageBlock
+from worker.results.explain.causes import causes
 from worker.results.explain.explanation_page import Explanation, explanation_page
 from worker.results.explain.lines import cause_lines, difference_lines, rule_lines
 from worker.results.explain.objects import cause_object, rule_objects
@@ -103,6 +104,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"width of the fingerprints, {MIN_BITS} to {MAX_BITS}; the index has {WORD_BITS}",
     )
+    add_variant_options(parser)
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
@@ -127,13 +129,14 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     for side in sides:
         if side.truncated:
             print(f"{side.name}: only its first {len(side.body)} bytes are read (page.max_bytes)", file=sys.stderr)
-    a, b = _explained(sides, partial(Explainer, made, arguments.bits, arguments.tagged), settings.page)
+    variant = variant_of(arguments, settings, arguments.bits)
+    a, b = _explained(sides, partial(Explainer, made, variant, tagged=arguments.tagged), settings.page)
     explanation = Explanation(
         (sides[0].name, sides[1].name),
         compare(a, b, near=rule, layout=layout),
         rules(rule, a, b),
-        difference_of(a.text, b.text, cut_by(made.segmenter)),
-        causes(a, b, made),
+        difference_of(a.text, b.text, cut_by(made.reader)),
+        causes(a, b, variant, made.key),
     )
     _show(arguments, explanation)
     return 0
@@ -225,11 +228,6 @@ def _show_blocks(arguments: argparse.Namespace, page: PageSettings) -> int:
         or arguments.html
     ):
         raise UsageError("--blocks shows one page of a file; leave B and all other sources and forms out")
-    if page.extractor != "built-in":
-        raise UsageError(
-            f"--blocks shows the rules of the built-in extractor, and page.extractor is {page.extractor}; add "
-            "--set page.extractor=built-in"
-        )
     side = _from_file(arguments.a, url="a:", max_bytes=page.max_bytes)
     found = _answers((side,), partial(Blocks, page.max_bytes), list[PageBlock], page)[0]
     if isinstance(found, PageError):
@@ -254,27 +252,25 @@ def _check(arguments: argparse.Namespace, k: int, settings: Settings) -> None:
     if not MIN_BITS <= bits <= MAX_BITS:
         raise UsageError(f"--bits {bits}: fingerprints have {MIN_BITS} to {MAX_BITS} bits; give one of these widths")
     keyed = settings.fingerprint.key_file is not None
-    if bits > WORD_BITS and settings.fingerprint.hash == "bkdr":
-        raise UsageError(f"--bits {bits}: the hash bkdr has {WORD_BITS}; add --set fingerprint.hash=xxh3")
-    if bits > WORD_BITS and keyed and settings.fingerprint.hash == "xxh3":
-        raise UsageError(
-            f"--bits {bits}: the hash xxh3 has {WORD_BITS} with a fingerprint.key_file; add "
-            "--set fingerprint.hash=blake2b"
-        )
+    if bits > WORD_BITS and arguments.hash == "bkdr":
+        raise UsageError(f"--bits {bits}: the hash bkdr has {WORD_BITS}; leave --hash out")
+    if keyed and arguments.hash == "bkdr":
+        raise UsageError("--hash bkdr takes no key; leave --hash or fingerprint.key_file out")
+    if bits > WORD_BITS and keyed:
+        raise UsageError(f"--bits {bits}: hashes have {WORD_BITS} with a fingerprint.key_file; leave that out")
     if not 0 <= k <= bits:
         raise UsageError(f"--k {k}: a distance is between 0 and {bits} bits; give one of these")
     if arguments.b is None:
         raise UsageError("there is nothing to compare A with; give B, or --blocks to see what is kept of A")
-    if arguments.tagged and settings.features.units != "words":
-        raise UsageError(
-            f"--tagged compares the words that are given, and features.units is {settings.features.units}; add "
-            "--set features.units=words"
-        )
     from_files = not arguments.text and not arguments.topic and arguments.state is None
     if arguments.last < 1:
         raise UsageError(f"--last {arguments.last}: give the number of records to read of each partition, 1 or more")
-    if arguments.state is not None and (bits != WORD_BITS or arguments.tagged):
-        raise UsageError(f"--state has fingerprints of {WORD_BITS} bits and no words; leave --bits and --tagged out")
+    other_words = arguments.tagged or arguments.weights != "tf" or arguments.hash != "xxh3"
+    if arguments.state is not None and (bits != WORD_BITS or other_words):
+        raise UsageError(
+            f"--state has fingerprints of {WORD_BITS} bits and no words; leave --bits, --tagged, --weights and "
+            "--hash out"
+        )
     if arguments.topic and arguments.tagged:
         raise UsageError("--topic reads pages, whose words are not tagged; leave --tagged out")
     if from_files and arguments.a == arguments.b == STDIN:

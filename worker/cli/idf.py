@@ -1,9 +1,9 @@
-"""The user's own pages → a table of idf for the weights tf-idf."""
+"""The user's own pages → a table of idf for the weights tf-idf of ``explain`` and ``evaluate``."""
 
 from __future__ import annotations
 
 import argparse
-import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,11 +40,10 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     if arguments.least < 1:
         raise UsageError(f"--least {arguments.least}: give a number from 1 on")
     settings = load()
-    # The weights may be tf-idf already, with the table that is only being made here.
-    features = settings.features.model_copy(update={"weights": "tf", "idf_table": None})
-    fingerprinter = Fingerprinter(recipe(settings.model_copy(update={"features": features})))
+    fingerprinter = Fingerprinter(recipe(settings))
     documents = read_documents(arguments.docs, arguments.field)
-    counted = count_documents(_texts(documents, arguments.field, fingerprinter), fingerprinter.segmenter)
+    texts = _texts(documents, arguments.field, fingerprinter)
+    counted = count_documents(texts, fingerprinter.reader, fingerprinter.recipe.noise_words)
     rows = table(counted, arguments.least)
     try:
         with arguments.out.open("w", encoding="utf-8", newline="\n") as file:
@@ -52,7 +51,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     except OSError as error:
         raise UsageError(f"--out {arguments.out}: cannot be written ({error.strerror}); name another file") from error
     print(f"{arguments.out}: {len(rows):,} words of {counted.documents:,} different documents; to use it:")
-    print(f"features:\n  weights: tf-idf\n  idf_table: {json.dumps(str(arguments.out), ensure_ascii=False)}")
+    print(f"python -m worker explain --weights tf-idf --idf-table {shlex.quote(str(arguments.out))} A B")
     return 0
 
 

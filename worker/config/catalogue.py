@@ -22,6 +22,18 @@ OTHER_NAMES: Final = {
     "DEDUP_TEST_DATA": "folders of labelled pages for the tests that need them",
 }
 """Names of the environment that begin like a setting's and are none."""
+_LITERATURE: Final = "remove it; `explain` and `evaluate` have it as the option"
+GONE: Final = {
+    "page.extractor": "remove it; the built-in extractor is the only one, and `evaluate --extractor` measures others",
+    "segment.engine": "remove it; words are always cut in compiled steps, by jieba's dictionary",
+    "segment.hmm": "remove it; words are always cut by the dictionary alone",
+    "features.units": "remove it; features are always words and pairs of words",
+    "features.weights": f"{_LITERATURE} --weights",
+    "features.idf_table": f"{_LITERATURE} --idf-table",
+    "features.levels_file": f"{_LITERATURE} --levels-file",
+    "fingerprint.hash": f"{_LITERATURE} --hash",
+}
+"""Settings of earlier versions that no worker has any more, and what to do where one is still given."""
 PLUGIN_NAMES: Final = (
     "DEDUP_ENABLED",
     "DEDUP_CAPTURE",
@@ -88,7 +100,12 @@ class Entry:
     @property
     def environment(self) -> str:
         """The name in the environment, for example ``DEDUP_NEAR__K``."""
-        return ENVIRONMENT_PREFIX + self.key.replace(".", "__").upper()
+        return environment_of(self.key)
+
+
+def environment_of(key: str) -> str:
+    """The name in the environment of a dotted key."""
+    return ENVIRONMENT_PREFIX + key.replace(".", "__").upper()
 
 
 @cache
@@ -115,7 +132,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def closest_key(key: str) -> str:
-    """As ``did_you_mean`` for a dotted key; a name that stands in another section is found there."""
+    """As ``did_you_mean`` for a dotted key; a name that stands in another section is found there. Of a setting that is
+    ``GONE`` what to do."""
+    if key in GONE:
+        return GONE[key]
     name = key.rpartition(".")[2].lower()
     elsewhere = [entry.key for entry in catalogue().values() if entry.name == name]
     if len(elsewhere) == 1:

@@ -18,101 +18,139 @@ class KafkaSettings(Section):
 
     bootstrap_servers: str = setting(
         "127.0.0.1:9092",
-        "Brokers to start from, host:port, several with commas. "
-        "The default is where `python -m worker broker` listens.",
+        "Brokers to start from, host:port, several with commas. The default is where `python -m worker broker` "
+        "listens. Set it wherever the broker is another machine.",
         pattern=rf"^\s*{HOST_AND_PORT}\s*(,\s*{HOST_AND_PORT}\s*)*$",
         example="kafka-1:9092,kafka-2:9092",
     )
-    client_id: str = setting("crawl-dedup", "Name in the broker's logs and quotas.", pattern=NAME)
+    client_id: str = setting(
+        "crawl-dedup",
+        "Name in the broker's logs and quotas. Change it if the broker's operator tells clients apart by it.",
+        pattern=NAME,
+    )
     group: str = setting(
         "dedup",
-        "Prefix of the consumer groups. Workers that share it share the work; two crawls on one broker need two.",
+        "Prefix of the consumer groups. Workers that share it share the work; two crawls on one broker need two. "
+        "Change it for a second crawl on one broker.",
         pattern=NAME,
         max_length=200,
     )
     instance_id: str | None = setting(
         None,
         "Static membership: a fixed name, different for each worker, lets one come back within the session timeout "
-        "without moving any partition. Without it each start is a new member.",
+        "without moving any partition. Without it each start is a new member. Set it where a supervisor restarts "
+        "workers under fixed names.",
         pattern=NAME,
         max_length=200,
     )
     client_rack: str = setting(
         "",
-        "Where this worker runs: its rack, zone or machine, as the brokers' broker.rack has it. With index.replicas: 2 "
-        "the two holders of a shard are on different ones, where workers name two. Records are read from a copy on the "
-        "same one, where the brokers' replica.selector.class allows that.",
+        "Where this worker runs: its rack, zone or machine, as the brokers' broker.rack has it. With index.replicas: "
+        "2 the two holders of a shard are on different ones, where workers name two. Records are read from a copy on "
+        "the same one, where the brokers' replica.selector.class allows that. Set it if the brokers stand in several "
+        "zones.",
         pattern=r"^[A-Za-z0-9._-]*$",
         max_length=200,
         example="zone-a",
     )
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = setting(
-        "PLAINTEXT", "How the connection is protected. PLAINTEXT suits a broker on this machine only."
+        "PLAINTEXT",
+        "How the connection is protected. PLAINTEXT suits a broker on this machine only. Set it as the broker's "
+        "operator says.",
     )
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"] | None = setting(
         None,
         "How to log in, for the two SASL protocols. OAUTHBEARER takes one of the three settings sasl_oauth_token_…; "
         "AWS_MSK_IAM takes credentials and region where AWS's own tools find them, by `pip install "
-        "'crawl-dedup[msk]'`. See docs/how-to/log-in.md.",
+        "'crawl-dedup[msk]'`. See docs/how-to/log-in.md. Set it as the broker's operator says.",
     )
-    sasl_username: str | None = setting(None, "User name to log in with.", min_length=1)
+    sasl_username: str | None = setting(
+        None, "User name to log in with. Set it if the mechanism has names.", min_length=1
+    )
     sasl_password: SecretStr | None = setting(
-        None, "Password to log in with. Better kept in the environment or in sasl_password_file than in this file."
+        None,
+        "Password to log in with. Better kept in the environment or in sasl_password_file than in this file. Set it "
+        "if the mechanism has names.",
     )
     sasl_password_file: FilePath | None = setting(
-        None, "File that holds the password (a mounted secret); a line end after it is left out."
+        None,
+        "File that holds the password (a mounted secret); a line end after it is left out. Set it if secrets are "
+        "mounted as files.",
     )
     sasl_oauth_token_file: FilePath | None = setting(
-        None, "OAUTHBEARER: file that holds the token, read at each login; whoever renews it replaces the file."
+        None,
+        "OAUTHBEARER: file that holds the token, read at each login; whoever renews it replaces the file. Set it if "
+        "another program writes tokens to a file.",
     )
     sasl_oauth_token_command: str | None = setting(
         None,
         "OAUTHBEARER: command that prints a token, or JSON with access_token and expires_in, or an ExecCredential as "
-        "kubectl's plugins do. No shell reads it. It has ten seconds.",
+        "kubectl's plugins do. No shell reads it. It has ten seconds. Set it if a program prints tokens.",
         example="/usr/local/bin/kafka-token --audience kafka",
     )
     sasl_oauth_token_url: str | None = setting(
         None,
-        "OAUTHBEARER: the issuer's token endpoint, which gives tokens for client credentials (RFC 6749, section 4.4).",
+        "OAUTHBEARER: the issuer's token endpoint, which gives tokens for client credentials (RFC 6749, section 4.4). "
+        "Set it if the issuer gives tokens to clients.",
         pattern=HTTPS_URL,
         example="https://issuer.example/oauth2/token",
     )
-    sasl_oauth_client_id: str | None = setting(None, "Name of this client at the issuer.", min_length=1)
+    sasl_oauth_client_id: str | None = setting(
+        None, "Name of this client at the issuer. Set it with sasl_oauth_token_url.", min_length=1
+    )
     sasl_oauth_client_secret: SecretStr | None = setting(
         None,
         "Password of this client at the issuer. Better kept in the environment or in sasl_oauth_client_secret_file "
-        "than in this file.",
+        "than in this file. Set it with sasl_oauth_token_url.",
     )
     sasl_oauth_client_secret_file: FilePath | None = setting(
-        None, "File that holds the client's password; a line end after it is left out."
+        None,
+        "File that holds the client's password; a line end after it is left out. Set it if secrets are mounted as "
+        "files.",
     )
     sasl_oauth_scope: str | None = setting(
-        None, "Scope that the token is asked for, several with blanks between them.", min_length=1
+        None,
+        "Scope that the token is asked for, several with blanks between them. Set it if the issuer wants one.",
+        min_length=1,
     )
     sasl_oauth_cafile: FilePath | None = setting(
-        None, "PEM file of the authorities that may sign the issuer's certificate. Without it the system's are used."
+        None,
+        "PEM file of the authorities that may sign the issuer's certificate. Without it the system's are used. Set it "
+        "if the issuer's certificate is signed by your own authority.",
     )
     sasl_oauth_extensions: str | None = setting(
         None,
-        "What is told to the broker beside the token, as Confluent Cloud wants it.",
+        "What is told to the broker beside the token, as Confluent Cloud wants it. Set it if the broker wants them.",
         pattern=EXTENSIONS,
         example="logicalCluster=lkc-1,identityPoolId=pool-1",
     )
     ssl_cafile: FilePath | None = setting(
-        None, "PEM file of the authorities that may sign the broker's certificate. Without it the system's are used."
+        None,
+        "PEM file of the authorities that may sign the broker's certificate. Without it the system's are used. Set it "
+        "if the broker's certificate is signed by your own authority.",
     )
-    ssl_certfile: FilePath | None = setting(None, "PEM file of this worker's certificate, if the broker asks for one.")
-    ssl_keyfile: FilePath | None = setting(None, "PEM file of the certificate's key, if it is not in ssl_certfile.")
+    ssl_certfile: FilePath | None = setting(
+        None,
+        "PEM file of this worker's certificate, if the broker asks for one. Set it if the broker knows its clients by "
+        "certificates.",
+    )
+    ssl_keyfile: FilePath | None = setting(
+        None, "PEM file of the certificate's key, if it is not in ssl_certfile. Set it with ssl_certfile."
+    )
     ssl_password: SecretStr | None = setting(
-        None, "Password of the key. Better kept in the environment or in ssl_password_file than in this file."
+        None,
+        "Password of the key. Better kept in the environment or in ssl_password_file than in this file. Set it if the "
+        "key is encrypted.",
     )
     ssl_password_file: FilePath | None = setting(
-        None, "File that holds the key's password; a line end after it is left out."
+        None,
+        "File that holds the key's password; a line end after it is left out. Set it if secrets are mounted as files.",
     )
     session_timeout_seconds: float = setting(
         30,
-        "A worker silent for this long loses its partitions to others. Shorter moves them sooner after a crash; "
-        "too short takes them from a worker that merely pauses. The broker's own bounds are 6 and 1800.",
+        "A worker silent for this long loses its partitions to others. Shorter moves them sooner after a crash; too "
+        "short takes them from a worker that merely pauses. The broker's own bounds are 6 and 1800. Change it if the "
+        "machine pauses, or if a crash must be noticed sooner.",
         unit="seconds",
         ge=6,
         le=1800,
@@ -120,14 +158,16 @@ class KafkaSettings(Section):
     heartbeat_seconds: float = setting(
         2,
         "How often a worker says that it lives, and hears that partitions move: each step of a move waits for one. At "
-        "most a third of the session timeout, so that two may get lost.",
+        "most a third of the session timeout, so that two may get lost. Leave it, unless the session timeout is below "
+        "six seconds.",
         unit="seconds",
         gt=0,
     )
     transaction_timeout_seconds: float = setting(
         20,
         "The broker aborts a transaction that is open for longer. Readers of the outputs wait for open transactions, "
-        "so a crashed worker delays them by this much at most. The broker's own limit is 900.",
+        "so a crashed worker delays them by this much at most. The broker's own limit is 900. Change it if the broker "
+        "is slow enough to abort transactions.",
         unit="seconds",
         ge=1,
         le=900,
@@ -135,23 +175,26 @@ class KafkaSettings(Section):
     request_timeout_seconds: float = setting(
         15,
         "How long one request to the broker may take before it is tried again; within a transaction at most half of "
-        "the transaction timeout, so that a second try fits.",
+        "the transaction timeout, so that a second try fits. Change it, with the two around it, if the broker is far "
+        "away.",
         unit="seconds",
         ge=1,
         le=300,
     )
     delivery_timeout_seconds: float = setting(
         30,
-        "How long a record may be tried to be sent, all requests for it together, before it counts as failed. At least "
-        "twice the request timeout, so that a second try fits. Within a transaction its timeout stands for this one.",
+        "How long a record may be tried to be sent, all requests for it together, before it counts as failed. At "
+        "least twice the request timeout, so that a second try fits. Within a transaction its timeout stands for this "
+        "one. Change it with kafka.request_timeout_seconds.",
         unit="seconds",
         ge=2,
         le=600,
     )
     patience_seconds: float = setting(
         60,
-        "How long the broker may be away, or a log may go on without being read, before the worker gives up and leaves "
-        "the waiting to what supervises it.",
+        "How long the broker may be away, or a log may go on without being read, before the worker gives up and "
+        "leaves the waiting to what supervises it. Change it if the broker is away for longer whenever it is "
+        "maintained.",
         unit="seconds",
         gt=0,
         le=86400,

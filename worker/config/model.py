@@ -21,45 +21,51 @@ class TopicSettings(Section):
 
     prefix: str = setting(
         "dedup.",
-        "Before each topic's name: dedup.pages and so on. Two crawls on one broker need two prefixes.",
+        "Before each topic's name: dedup.pages and so on. Two crawls on one broker need two prefixes. Change it for a "
+        "second crawl on one broker.",
         pattern=r"^[A-Za-z0-9._-]*$",
         max_length=200,
     )
     generation: str = setting(
         "",
         "After the name of each topic but pages, behind a dot, and of both consumer groups: dedup.index.b. For other "
-        "settings beside those in force, over the same pages.",
+        "settings beside those in force, over the same pages. Set it to try other settings on a crawl that runs.",
         pattern=r"^[A-Za-z0-9._-]*$",
         max_length=30,
     )
     partitions: int = setting(
         8,
-        "Partitions of pages and of the three outputs: the largest number of workers that can share the pages. "
-        "Cannot be changed for topics that exist.",
+        "Partitions of pages and of the three outputs: the largest number of workers that can share the pages. Cannot "
+        "be changed for topics that exist. Change it before the first page if more workers are to share the pages.",
         ge=1,
         le=1000,
     )
     shards: int = setting(
         8,
         "Parts of the index: the largest number of workers that can share its memory. Cannot be changed for topics "
-        "that exist.",
+        "that exist. Change it before the first page if the index is to lie in the memory of more workers.",
         ge=1,
         le=1000,
     )
     replication_factor: int = setting(
-        1, "Copies of each record on different brokers. 3 for a cluster that may lose a broker.", ge=1, le=100
+        1,
+        "Copies of each record on different brokers. 3 for a cluster that may lose a broker. Change it wherever the "
+        "broker is a cluster.",
+        ge=1,
+        le=100,
     )
     retention_days: float = setting(
         7,
         "How long the broker keeps pages, outputs and the two logs. A worker that was away for longer cannot replay "
-        "what it missed.",
+        "what it missed. Change it if workers may be away for longer, or if the broker's disk is small.",
         unit="days",
         gt=0,
         le=3650,
     )
     max_message_bytes: int = setting(
         8 * 1024 * 1024,
-        "Largest record batch that the broker takes on these topics. Bounds the largest page.",
+        "Largest record batch that the broker takes on these topics. Bounds the largest page. Change it, with the "
+        "broker's own limit, if larger pages are to be kept.",
         unit="bytes",
         ge=128 * 1024,
         le=1024**3,
@@ -69,14 +75,10 @@ class TopicSettings(Section):
 class PageSettings(Section):
     """From bytes to text."""
 
-    extractor: Literal["built-in", "resiliparse", "trafilatura"] = setting(
-        "built-in",
-        "What finds the main text of an HTML page. The built-in one is the fastest of the three and finds most copies; "
-        "trafilatura, many times slower, is installed by `pip install 'crawl-dedup[trafilatura]'`.",
-    )
     max_bytes: int = setting(
         4 * 1024 * 1024,
-        "Only so much of a page is parsed; what comes after is left out. Bounds time and memory.",
+        "Only so much of a page is parsed; what comes after is left out. Bounds time and memory. Leave it, unless "
+        "pages of your sites carry their text behind the first 4 MiB.",
         unit="bytes",
         ge=1024,
         le=1024**3,
@@ -85,21 +87,24 @@ class PageSettings(Section):
         10,
         "CPU time that a page may take to be parsed. One that takes more, or six times as long by the clock, is tried "
         "once more by itself and then becomes a dead letter, so that it cannot hold up the others. CPU time, since a "
-        "machine that is paused or busy says nothing about a page.",
+        "machine that is paused or busy says nothing about a page. Leave it, unless good pages become dead letters "
+        "with the reason parser-timeout.",
         unit="seconds",
         gt=0,
         le=3600,
     )
     memory_mb: int = setting(
         512,
-        "Memory that one parsing process may use; a page that needs more becomes a dead letter.",
+        "Memory that one parsing process may use; a page that needs more becomes a dead letter. Change it if good "
+        "pages become dead letters with the reason parser-memory.",
         unit="MiB",
         ge=64,
         le=1024 * 1024,
     )
     processes: int = setting(
         0,
-        "Parsing processes, which can be killed without harm to the worker; 0 means one a core.",
+        "Parsing processes, which can be killed without harm to the worker; 0 means one a core. Change it if the "
+        "worker shares its cores with others.",
         ge=0,
         le=1024,
     )
@@ -108,58 +113,32 @@ class PageSettings(Section):
 class SegmentSettings(Section):
     """From text to words."""
 
-    engine: Literal["auto", "jieba"] = setting(
-        "auto",
-        "Chinese word segmentation. auto takes compiled steps wherever they know the other settings, jieba elsewhere; "
-        "jieba takes it always. Both find the same words; jieba is many times slower.",
-    )
-    hmm: bool = setting(
-        False,
-        "Let jieba guess words that are not in its dictionary. Off, because guessed words change with a word of "
-        "context, which moves fingerprints of near-identical texts apart.",
-    )
     user_dictionary: FilePath | None = setting(
-        None, "Own words in jieba's format (word, frequency, tag), UTF-8: product names, 51区, 9架."
+        None,
+        "Own words in jieba's format (word, frequency, tag), UTF-8: product names, 51区, 9架. Set it if your pages are "
+        "Chinese and full of names.",
     )
     fold_traditional: bool = setting(
         True,
-        "Read traditional Chinese characters as the simplified ones for them, so that a text in either spelling is one "
-        "text.",
+        "Read traditional Chinese characters as the simplified ones for them, so that a text in either spelling is "
+        "one text. Change it only to keep the two spellings of a text apart.",
     )
     noise_words: FilePath | None = setting(
         None,
         "Words that say nothing about a page, one a line, UTF-8. Without it the built-in lists are used: function "
-        "words of Chinese and English, and of forty more languages in texts where they are spoken.",
+        "words of Chinese and English, and of forty more languages in texts where they are spoken. Leave it, unless a "
+        "word of every page of yours is in no list.",
     )
 
 
 class FeatureSettings(Section):
     """From words to weighted features."""
 
-    units: Literal["words", "characters"] = setting(
-        "words",
-        "What features are made of: words, or single characters where words are written without blanks, as in Chinese. "
-        "Characters find some more edited Chinese pages, and fill the index's tables less evenly.",
-    )
-    weights: Literal["tf", "log-tf", "tf-idf", "five-levels", "uniform"] = setting(
-        "tf",
-        "How much a word counts: its frequency, 1 + log of it, frequency by rarity, a level from 1 to 5, or one each. "
-        "five-levels takes the level of features.levels_file; of other words that of their rarity in "
-        "features.idf_table, or, without one, of their frequency in the text.",
-    )
-    idf_table: FilePath | None = setting(
-        None, "Words with their idf, tab-separated, UTF-8; needed by tf-idf, taken by five-levels."
-    )
-    levels_file: FilePath | None = setting(
-        None,
-        "five-levels only: words with their levels, 1 to 5, tab-separated, UTF-8. Lines that begin with # are passed "
-        "over. See docs/how-to/weights.md.",
-    )
     minimum: int = setting(
         3,
         "A page of fewer different features (words, and pairs of neighbours) gets no fingerprint: it is a duplicate "
         "only of a page with the same text, or, without any word, with the same bytes. A fingerprint of one or two "
-        "features says too little.",
+        "features says too little. Leave it, unless pages of very few words are to be near to others.",
         unit="features",
         ge=1,
         le=1000,
@@ -169,16 +148,12 @@ class FeatureSettings(Section):
 class FingerprintSettings(Section):
     """From features to 64 bits."""
 
-    hash: Literal["xxh3", "blake2b", "bkdr"] = setting(
-        "xxh3",
-        "Hash of a feature. xxh3 is the fastest; bkdr (seed 31) follows older literature and mixes worse. With a "
-        "key_file SipHash-2-4 takes the place of xxh3, blake2b is keyed, and bkdr is refused.",
-    )
     key_file: FilePath | None = setting(
         None,
         "File that holds a secret of at least 16 bytes, the same for all workers of a crawl; line ends at its end are "
         "left out. Without it anybody can make a page of which a later one is called a duplicate: see "
-        "docs/how-to/security.md. Another secret makes other fingerprints, and needs a topics.generation of its own.",
+        "docs/how-to/security.md. Another secret makes other fingerprints, and needs a topics.generation of its own. "
+        "Set it if strangers can add pages to the crawl.",
     )
 
 
@@ -188,13 +163,15 @@ class NearSettings(Section):
     predicate: Literal["accurate", "simhash"] = setting(
         "accurate",
         "The rule. simhash: the fingerprints differ in at most k bits, and the shorter page has three fifths of the "
-        "longer one's tokens. accurate: or the pages share most of their pairs of neighbouring words, by 64 bytes more "
-        "a page; it finds nearly all edited copies, simhash seven in ten.",
+        "longer one's tokens. accurate: or the pages share most of their pairs of neighbouring words, by 64 bytes "
+        "more a page; it finds nearly all edited copies, simhash seven in ten. Change it if memory is short and "
+        "edited copies matter less.",
     )
     k: int = setting(
         3,
         "Largest number of different bits. 3 of 64 is what Manku, Jain and Das Sarma found reasonable for web pages "
-        "(WWW 2007); above it the index would have to look at many more entries.",
+        "(WWW 2007); above it the index would have to look at many more entries. Change it by what `python -m worker "
+        "calibrate` says of your own pages.",
         unit="bits",
         ge=0,
         le=3,
@@ -203,7 +180,7 @@ class NearSettings(Section):
         0.54,
         "accurate only: least similarity of two pages by their sketches, as the share of pairs of neighbouring words "
         "that they have in common; at least 0.6 where one has fewer than 50 tokens. `python -m worker calibrate` "
-        "chooses it, and k, by labelled pages.",
+        "chooses it, and k, by labelled pages. Change it by the same command alone.",
         ge=0.4,
         le=1,
     )
@@ -211,21 +188,22 @@ class NearSettings(Section):
         "global",
         "Pages are only compared within it: global, host, site (the registrable domain, as example.co.uk), or "
         "header:NAME, a header of the page's record such as header:spider; pages without it are compared with each "
-        "other.",
+        "other. Change it if copies on other hosts, sites or in other crawls are to stay.",
         pattern=r"^(global|host|site|header:[^\s:][^\s]*)$",
         example="header:spider",
     )
     track_changes: bool = setting(
         False,
         "Compare each page with the last text of its URL that survived, too: verdicts then say whether it has changed "
-        "and by how much. Takes 12 bytes a page in the index's memory.",
+        "and by how much. Takes 12 bytes a page in the index's memory. Set it if pages are fetched again and again "
+        "and you want to know what became new.",
     )
     ttl_days: float | None = setting(
         None,
         "Forget a page that was fetched so much earlier than the newest one. Bounds memory; without it nothing is "
         "forgotten. A fetch time in the future counts as a tenth of this, and as a day, after the broker's time at "
         "most; without Kafka, after the largest fetch time before it. At least 0.05 (72 minutes): a tenth of less is "
-        "soon what clocks differ by.",
+        "soon what clocks differ by. Set it for a crawl that never ends.",
         unit="days",
         ge=0.05,
         le=36500,
@@ -238,29 +216,37 @@ class IndexSettings(Section):
     layout: Literal["4x16", "8x8", "16x4"] = setting(
         "4x16",
         "Look-up tables by bits that each is keyed by. Every table holds every entry, so more of them take more "
-        "memory; narrower keys look at more entries.",
+        "memory; narrower keys look at more entries. Leave it: the other two are for a comparison with the literature.",
     )
     flush_entries: int = setting(
         4096,
-        "Survivors in a packed block on the index topic. Larger blocks load faster, and a crash repeats more work.",
+        "Survivors in a packed block on the index topic. Larger blocks load faster, and a crash repeats more work. "
+        "Leave it, unless a restart takes too long.",
         ge=1,
         le=1_000_000,
     )
     flush_seconds: float = setting(
-        60, "A block is written after this time even when it is not full.", unit="seconds", gt=0, le=86400
+        60,
+        "A block is written after this time even when it is not full. Leave it, unless a crash may not repeat a "
+        "minute of a slow crawl.",
+        unit="seconds",
+        gt=0,
+        le=86400,
     )
     replicas: int = setting(
         1,
-        "Workers that hold each shard. With 2 another one answers as soon as the first does not, so a worker that dies "
-        "holds up the verdicts on its own pages only; the index takes twice the memory of all workers together. Give "
-        "all workers of a crawl the same. With 2 the topic index-standby is needed.",
+        "Workers that hold each shard. With 2 another one answers as soon as the first does not, so a worker that "
+        "dies holds up the verdicts on its own pages only; the index takes twice the memory of all workers together. "
+        "Give all workers of a crawl the same. With 2 the topic index-standby is needed. Set it to 2 if no verdict "
+        "may wait for a worker's restart.",
         ge=1,
         le=2,
     )
     hedge_ms: float = setting(
         50,
         "With index.replicas: 2, how long a shard's second holder waits for the answer of the first before it gives "
-        "its own. With less, both answer more often; with more, each batch waits longer when the first one is gone.",
+        "its own. With less, both answer more often; with more, each batch waits longer when the first one is gone. "
+        "Leave it, unless the two holders are far apart.",
         unit="ms",
         ge=0,
         le=60_000,
@@ -269,19 +255,21 @@ class IndexSettings(Section):
         AUTO,
         "Memory that the index of one worker may take, URLs included; 0 is no limit. A worker refuses (exit code 4) "
         "before it takes more, and says what to do. Loading and growing take up to half as much again for a moment. "
-        "auto: 70 % of what the control group or the machine has, less page.processes times page.memory_mb and 180 MiB "
-        "each. Of several workers in one group each must be given its part as a number.",
+        "auto: 70 % of what the control group or the machine has, less page.processes times page.memory_mb and 180 "
+        "MiB each. Of several workers in one group each must be given its part as a number. Set it if several workers "
+        "share a machine or a control group.",
         unit="MiB",
     )
     state_dir: Path | None = setting(
         None,
         "Folder on this machine for snapshots of the index: a restart reads the index topic only from where they end. "
-        "Workers of one crawl may share it; it is for their user alone. Without it the whole topic is read; nothing is "
-        "lost either way.",
+        "Workers of one crawl may share it; it is for their user alone. Without it the whole topic is read; nothing "
+        "is lost either way. Set it for an index of millions of pages, where a restart takes minutes.",
     )
     snapshot_seconds: float = setting(
         600,
-        "Time between two snapshots; one is taken at a drain besides. What came after the last is read from the topic.",
+        "Time between two snapshots; one is taken at a drain besides. What came after the last is read from the "
+        "topic. Change it if writing snapshots takes much of the disk.",
         unit="seconds",
         ge=1,
         le=86400,
@@ -294,8 +282,9 @@ class OutputSettings(Section):
     mode: Literal["tag", "drop", "verdicts", "count"] = setting(
         "tag",
         "tag: every page goes out with its verdict in headers. drop: duplicates are left out. verdicts: no page is "
-        "copied, verdicts and dead letters go out alone; the topic deduplicated is not needed. count: verdicts go out, "
-        "neither pages nor dead letters do, to compare a topics.generation with another.",
+        "copied, verdicts and dead letters go out alone; the topic deduplicated is not needed. count: verdicts go "
+        "out, neither pages nor dead letters do, to compare a topics.generation with another. Change it by what the "
+        "reader of the output needs.",
     )
 
 
@@ -305,7 +294,8 @@ class FindingsSettings(Section):
     soft_404_places: int = setting(
         9,
         "At so many unrelated addresses of one host the same text with status 200 is no page (kind soft-404): fewer "
-        "find more such pages, and call a page so that is only reached in many ways. 0: never.",
+        "find more such pages, and call a page so that is only reached in many ways. 0: never. Change it if findings "
+        "call pages of yours soft-404 that are none.",
         unit="addresses",
         ge=0,
         le=1000,
@@ -313,15 +303,15 @@ class FindingsSettings(Section):
     soft_404_tokens: int = setting(
         250,
         "Only a text of so many words at most can be no page: error pages are short, and what is shown in many places "
-        "of a site is mostly longer.",
+        "of a site is mostly longer. Change it if the error pages of your sites are longer.",
         unit="words",
         ge=1,
         le=1_000_000,
     )
     groups: int = setting(
         4096,
-        "Groups of copies that each shard remembers for this, those that grew last: mostly 2 kB each, 32 at most. "
-        "0: neither of both kinds, only suspects.",
+        "Groups of copies that each shard remembers for this, those that grew last: mostly 2 kB each, 32 at most. 0: "
+        "neither of both kinds, only suspects. Change it if memory is short, or if a crawl has many more groups.",
         unit="groups",
         ge=0,
         le=10_000_000,
@@ -330,7 +320,8 @@ class FindingsSettings(Section):
         20,
         "With so many copies of one URL template of its host, nine in ten of its pages, whose titles all differ, a "
         "page is suspect (kind suspect): its further copies are marked so, and neither dropped nor held against their "
-        "template. Fewer find smaller sites, and mark more that are copies. 0: never.",
+        "template. Fewer find smaller sites, and mark more that are copies. 0: never. Change it if true copies of one "
+        "site are marked suspect.",
         unit="pages",
         ge=0,
         le=1000,
@@ -342,14 +333,25 @@ class CommitSettings(Section):
 
     seconds: float = setting(
         1.0,
-        "Time between transactions. One costs the broker 17 to 250 ms; readers see a page after up to this time more.",
+        "Time between transactions. One costs the broker 17 to 250 ms; readers see a page after up to this time more. "
+        "Change it if verdicts must come sooner, or if the broker is slow.",
         unit="seconds",
         gt=0,
         le=600,
     )
-    pages: int = setting(1000, "Pages in one transaction; what a crash repeats at most.", unit="pages", ge=1)
+    pages: int = setting(
+        1000,
+        "Pages in one transaction; what a crash repeats at most. Leave it, unless transactions of a fast crawl are "
+        "too large for the broker.",
+        unit="pages",
+        ge=1,
+    )
     megabytes: int = setting(
-        64, "Bytes of pages in flight, from being read to being committed. Bounds memory.", unit="MiB", ge=1
+        64,
+        "Bytes of pages in flight, from being read to being committed. Bounds memory. Change it if the worker's "
+        "memory is short.",
+        unit="MiB",
+        ge=1,
     )
 
 
@@ -358,17 +360,23 @@ class MetricsSettings(Section):
 
     host: str = setting(
         "127.0.0.1",
-        "Address to listen on. This machine only by default; 0.0.0.0 in a container.",
+        "Address to listen on. This machine only by default; 0.0.0.0 in a container. Change it in a container, or if "
+        "Prometheus runs on another machine.",
         pattern=r"^[A-Za-z0-9.:_-]+$",
         example="0.0.0.0",
     )
     port: int = setting(
-        9464, "Port; 0 takes a free one and prints it. If it is taken, the next free one.", ge=0, le=65535
+        9464,
+        "Port; 0 takes a free one and prints it. If it is taken, the next free one. Change it if something else has "
+        "the port.",
+        ge=0,
+        le=65535,
     )
     hosts: int = setting(
         50,
         "Hosts whose pages are counted under their name, those with most pages of late, beside up to 20 that bring "
-        "little but duplicates; the rest is other. 0: none by host. The whole table is at /hosts all the same.",
+        "little but duplicates; the rest is other. 0: none by host. The whole table is at /hosts all the same. Change "
+        "it if Prometheus is to store fewer series.",
         unit="hosts",
         ge=0,
         le=1000,
@@ -378,8 +386,13 @@ class MetricsSettings(Section):
 class LogSettings(Section):
     """What is written to standard error."""
 
-    level: Literal["debug", "info", "warning", "error"] = setting("info", "Least important messages that are shown.")
-    format: Literal["text", "json"] = setting("text", "text for people; json, an object a line, for log collectors.")
+    level: Literal["debug", "info", "warning", "error"] = setting(
+        "info", "Least important messages that are shown. Set it to debug for a report of a bug."
+    )
+    format: Literal["text", "json"] = setting(
+        "text",
+        "text for people; json, an object a line, for log collectors. Set it to json if a collector reads the log.",
+    )
 
 
 class ShutdownSettings(Section):
@@ -387,8 +400,8 @@ class ShutdownSettings(Section):
 
     seconds: float = setting(
         20,
-        "Time to finish in; what is not finished then is done again by the next owner. Keep it below the grace "
-        "period of what supervises the worker.",
+        "Time to finish in; what is not finished then is done again by the next owner. Keep it below the grace period "
+        "of what supervises the worker. Change it with the grace period of the supervisor.",
         unit="seconds",
         gt=0,
         le=3600,

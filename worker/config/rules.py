@@ -38,19 +38,6 @@ def conflicts(settings: Settings) -> Iterator[Conflict]:
             ("commit.seconds", "kafka.transaction_timeout_seconds"),
             "not below kafka.transaction_timeout_seconds; the broker would abort each transaction before its commit",
         )
-    if settings.fingerprint.hash == "bkdr" and settings.fingerprint.key_file is not None:
-        yield Conflict(
-            ("fingerprint.hash", "fingerprint.key_file"),
-            "bkdr takes no key; set it to xxh3 or blake2b, or leave out fingerprint.key_file",
-        )
-    if settings.features.weights == "tf-idf" and settings.features.idf_table is None:
-        yield Conflict(("features.weights", "features.idf_table"), "tf-idf needs features.idf_table; set it too")
-    if settings.features.levels_file is not None and settings.features.weights != "five-levels":
-        yield Conflict(
-            ("features.levels_file", "features.weights"),
-            f"has no effect with features.weights {settings.features.weights}; set that to five-levels, or leave "
-            "features.levels_file out",
-        )
 
 
 def _login(kafka: KafkaSettings) -> Iterator[Conflict]:

@@ -11,7 +11,8 @@ REDACTED: Final = "**********"
 
 
 def setting(default: Any, text: str, *, unit: str = "", example: str = "", **bounds: Any) -> Any:
-    """One setting. ``text`` says what it does and why the default is what it is; ``unit`` is for people."""
+    """One setting. ``text`` says what it does, why the default is what it is, and in its last sentence who should
+    change it; ``unit`` is for people."""
     extra: dict[str, Any] = {"unit": unit, "example": example}
     return Field(default, description=text, json_schema_extra=extra, **bounds)
 

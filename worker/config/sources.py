@@ -11,11 +11,13 @@ import yaml
 from crawler_plugin.wire.errors import UsageError
 from worker.config.catalogue import (
     ENVIRONMENT_PREFIX,
+    GONE,
     OTHER_NAMES,
     PLUGIN_NAMES,
     catalogue,
     closest_key,
     did_you_mean,
+    environment_of,
     sections,
 )
 from worker.config.problems import Given, Layer, Problem
@@ -32,9 +34,11 @@ def read_environment(environ: Mapping[str, str]) -> Layer:
     """
     keys = {entry.environment: entry.key for entry in catalogue().values()}
     others = (*OTHER_NAMES, *PLUGIN_NAMES)
+    known = [*keys, *others]
     names = [name for name in environ if name.upper().startswith(ENVIRONMENT_PREFIX) and name not in others]
+    gone = {environment_of(key): told for key, told in GONE.items()}
     problems = [
-        Problem("", name, _sentence("the environment has no such setting", did_you_mean(name, [*keys, *others])))
+        Problem("", name, _sentence("the environment has no such setting", gone.get(name) or did_you_mean(name, known)))
         for name in sorted(names)
         if name not in keys
     ]

@@ -168,20 +168,19 @@ class Demo:
 
     def _show(self, expected: ExpectedCounts, seconds: float, shares: Mapping[str, WorkerShare]) -> None:
         from worker.compose import parts  # only now: what these import is compiled where that was never done
-        from worker.fingerprint.comparison import compare
-        from worker.fingerprint.fingerprinted import Explained
-        from worker.fingerprint.fingerprinter import Fingerprinter
-        from worker.fingerprint.measures import BlockLayout
+        from worker.evaluate.literature.comparison import compare
+        from worker.evaluate.literature.explained import Explained, Explainer
+        from worker.evaluate.literature.measures import BlockLayout
         from worker.page.extract import Extracted
         from worker.results.explain.side_by_side import as_text
 
-        fingerprinter = Fingerprinter(parts.recipe(Settings()))
+        explainer = Explainer(parts.recipe(Settings()))
 
         def read(page: SitePage) -> Extracted:
-            return fingerprinter.read(page.body, PageMeta(url=page.url, content_type=page.content_type))
+            return explainer.fingerprinter.read(page.body, PageMeta(url=page.url, content_type=page.content_type))
 
         def explained(page: SitePage) -> Explained:
-            return fingerprinter.explain(read(page), page.url, body=page.body)
+            return explainer.explain(read(page), page.url, page.body)
 
         self.console.print(tables.sums(expected))
         self.console.print(tables.sections(expected))

@@ -1,25 +1,26 @@
 """Methods that verdicts could rest on and do not: what the worker's predicates are measured against.
 
-``exact`` finds only copies, ``sentences`` and ``shingles`` are what other programs keep, and ``jaccard``, which keeps
-all of a page, shows what there is to find.
+``exact`` finds only copies, ``sentences`` and ``shingles`` are what other programs keep, ``weighted`` is SimHash by
+weights and hashes of the literature, and ``jaccard``, which keeps all of a page, shows what there is to find.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from worker.evaluate.methods import Call, Maker, Sweep
-from worker.fingerprint.hashing import hash_text, hash_words
+from worker.evaluate.literature.explained import Explainer
+from worker.evaluate.literature.variant import Variant
+from worker.evaluate.methods import Call, Maker, OfWorker, Sweep
+from worker.fingerprint.hashing import Hashes, hash_text, hash_words
 from worker.fingerprint.sketch import SLOT_MULTIPLIERS
-from worker.page.words.normalise import normalise
-from worker.page.words.segment import characters_and_words
+from worker.fingerprint.text_reader import TextReader
+from worker.page.words.noise import NoiseWords
 
 Sentences = tuple[int, ...]
 Grams = npt.NDArray[np.uint64]
@@ -41,7 +42,8 @@ class Exact:
 
     def maker(self) -> Maker:
         """Hashes of 64 bits; of an empty text that of its URL, since emptiness makes no two pages alike."""
-        return lambda page, url, body: hash_text(normalise(page.text) or f"\0{url}")
+        reader = units_reader()
+        return lambda page, url, body: hash_text(reader.spelled(page.text) or f"\0{url}")
 
     @property
     def keeps(self) -> Any:
@@ -71,7 +73,8 @@ class LongestSentences:
 
     def maker(self) -> Maker:
         """Hashes of the longest different sentences, the longest first."""
-        return lambda page, url, body: longest_sentences(page.text, max(self.n, MOST_SENTENCES))
+        reader = units_reader()
+        return lambda page, url, body: longest_sentences(page.text, max(self.n, MOST_SENTENCES), reader)
 
     @property
     def keeps(self) -> Any:
@@ -105,7 +108,8 @@ class Shingles:
 
     def maker(self) -> Maker:
         """Signatures, uint32 (128,); none of an empty text."""
-        return lambda page, url, body: minhash(ngram_hashes(characters_and_words(normalise(page.text)), self.n))
+        reader = units_reader()
+        return lambda page, url, body: minhash(ngram_hashes(reader.read(page.text).units, self.n))
 
     @property
     def keeps(self) -> Any:
@@ -141,7 +145,8 @@ class Jaccard:
 
     def maker(self) -> Maker:
         """Sorted distinct hashes of the n-grams, uint64; none of an empty text."""
-        return lambda page, url, body: np.unique(ngram_hashes(characters_and_words(normalise(page.text)), self.n))
+        reader = units_reader()
+        return lambda page, url, body: np.unique(ngram_hashes(reader.read(page.text).units, self.n))
 
     @property
     def keeps(self) -> Any:
@@ -166,25 +171,42 @@ class Jaccard:
         return _by_similarity(self.threshold)
 
 
-def longest_sentences(text: str, most: int) -> Sentences:
+@dataclass(frozen=True)
+class Weighted(OfWorker):
+    """``near`` on fingerprints that differ from the worker's by a ``variant`` of the literature, of 64 bits."""
+
+    variant: Variant
+
+    def maker(self) -> Maker:
+        """What makes them."""
+        return Explainer(self.recipe, self.variant).fingerprinted
+
+
+def units_reader() -> TextReader:
+    """Reads units alone, which need no dictionary."""
+    return TextReader(None, NoiseWords())
+
+
+def longest_sentences(text: str, most: int, reader: TextReader) -> Sentences:
     """Hashes of the ``most`` longest different sentences by their tokens, the longest first; ties by hash.
 
     A sentence ends at a full stop, exclamation or question mark, semicolon or line end, Chinese ones included.
     """
     lengths: dict[int, int] = {}
     for sentence in _END.split(text):
-        tokens = characters_and_words(normalise(sentence))
+        tokens = reader.tokens(sentence).units
         if tokens:
             lengths[hash_text(" ".join(tokens))] = len(tokens)
     return tuple(sorted(lengths, key=lambda hashed: (-lengths[hashed], hashed))[:most])
 
 
-def ngram_hashes(tokens: Iterable[str], n: int) -> Grams:
-    """A hash of each n-gram, uint64, with a marker before the first token and one after the last; none of no tokens."""
-    words = list(tokens)
-    if not words:
-        return np.empty(0, np.uint64)
-    hashes = hash_words(["\0begin", *words, "\0end"])
+def ngram_hashes(tokens: Hashes, n: int) -> Grams:
+    """A hash of each n-gram, uint64, from the hashes of tokens, with a marker before the first and one after the last;
+    none of no tokens."""
+    if not tokens.size:
+        return tokens
+    begin, end = hash_words(["\0begin", "\0end"])
+    hashes = np.concatenate(([begin], tokens, [end]))
     count = max(1, len(hashes) - n + 1)
     mixed = np.zeros(count, np.uint64)
     for place in range(min(n, len(hashes))):

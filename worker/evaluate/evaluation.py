@@ -12,6 +12,8 @@ from worker.evaluate.load import block_load, unrelated
 from worker.evaluate.methods import FAR, Call, Method, OfWorker
 from worker.evaluate.scores import Counts, tally
 from worker.fingerprint.fingerprinter import Recipe
+from worker.page.extract import Extractor
+from worker.page.main_text.content import main_content
 
 LOADED_TOKENS: Final = 30
 """Block load is measured on texts of so many tokens: short ones are unlike each other, and would hide it."""
@@ -46,13 +48,19 @@ class Evaluation:
                 yield {"method": result.method.name, "a": pair.a, "b": pair.b, **call._asdict()}
 
 
-def evaluate(labelled: Labelled, recipe: Recipe, methods: Sequence[Method], parsers: Parsers) -> Evaluation:
+def evaluate(
+    labelled: Labelled,
+    recipe: Recipe,
+    methods: Sequence[Method],
+    parsers: Parsers,
+    extractor: Extractor = main_content,
+) -> Evaluation:
     """Parse every document once, and have every method call every pair.
 
     Raises:
         UsageError, Unavailable: parsers cannot be started.
     """
-    collection = collect(labelled.documents, labelled.field, recipe, methods, parsers)
+    collection = collect(labelled.documents, labelled.field, recipe, methods, parsers, extractor)
     pairs = labelled.pairs
     tokens = tuple(pair.tokens if pair.tokens is not None else collection.tokens(*pair.keys) for pair in pairs)
     results = []

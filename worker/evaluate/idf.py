@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from crawler_plugin.wire.errors import UsageError
-from worker.page.words.normalise import normalise
-from worker.page.words.segment import Segmenter
+from worker.fingerprint.text_reader import TextReader
+from worker.page.words.noise import NoiseWords
 
 
 class DocumentFrequencies(NamedTuple):
@@ -26,12 +26,12 @@ class Rarity(NamedTuple):
     idf: float
 
 
-def count_documents(texts: Iterable[str], segmenter: Segmenter) -> DocumentFrequencies:
+def count_documents(texts: Iterable[str], reader: TextReader, noise: NoiseWords) -> DocumentFrequencies:
     """Count the tokens that are features, noise words left out. Equal texts count once: copies make nothing common."""
     found: Counter[str] = Counter()
     seen: set[frozenset[str]] = set()
     for text in texts:
-        tokens = frozenset(segmenter.tokens(normalise(text)))
+        tokens = frozenset(noise.left_of(reader.tokens(text).words))
         if tokens and tokens not in seen:
             seen.add(tokens)
             found.update(tokens)

@@ -13,8 +13,8 @@ from crawler_plugin.wire.messages import PageMeta
 from worker.evaluate.labels.labelled import META, Document, Field
 from worker.evaluate.methods import Method
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.page.extract import Extracted
-from worker.page.words.normalise import normalise
+from worker.page.extract import Extracted, Extractor
+from worker.page.main_text.content import main_content
 from worker.pool.process_pool import ProcessPool
 
 _WARM_UP: Final = "first words, in which dictionaries are read and machine code is made 第一次分词会加载词典"
@@ -71,9 +71,15 @@ class Collection:
 
 
 def collect(
-    documents: Mapping[str, Document], compared: Field, recipe: Recipe, methods: Sequence[Method], parsers: Parsers
+    documents: Mapping[str, Document],
+    compared: Field,
+    recipe: Recipe,
+    methods: Sequence[Method],
+    parsers: Parsers,
+    extractor: Extractor = main_content,
 ) -> Collection:
-    """Have every document parsed. One that breaks its parser costs only itself.
+    """Have every document parsed, and its main content found by ``extractor``. One that breaks its parser costs only
+    itself.
 
     Raises:
         UsageError, Unavailable: parsers cannot be started.
@@ -84,7 +90,7 @@ def collect(
     made = fields[float, int, fields[tuple(fields[method.keeps, float] for method in methods)]]
     names = [method.name for method in methods]
     pool: ProcessPool[str, _Made] = ProcessPool(
-        partial(_Keeper, recipe, tuple(methods)),
+        partial(_Keeper, recipe, tuple(methods), extractor),
         made,
         processes=parsers.processes,
         timeout_seconds=parsers.timeout_seconds,
@@ -109,22 +115,23 @@ def collect(
 class _Keeper:
     """The task of a parsing process."""
 
-    def __init__(self, recipe: Recipe, methods: tuple[Method, ...]) -> None:
+    def __init__(self, recipe: Recipe, methods: tuple[Method, ...], extractor: Extractor) -> None:
         self._fingerprinter = Fingerprinter(recipe)
+        self._extractor = extractor
         self._makers = [method.maker() for method in methods]
         for make in self._makers:
             make(Extracted(_WARM_UP, "utf-8"), "", b"")
 
     def __call__(self, body: bytes, meta: PageMeta) -> _Made:
         begun = time.thread_time()
-        page = self._fingerprinter.read(body, meta)
+        page = self._fingerprinter.read(body, meta, self._extractor)
         extraction = time.thread_time() - begun
         by_method = []
         for make in self._makers:
             begun = time.thread_time()
             kept = make(page, meta.url, body)
             by_method.append((kept, time.thread_time() - begun))
-        tokens = len(self._fingerprinter.segmenter.all_tokens(normalise(page.text)))
+        tokens = len(self._fingerprinter.reader.tokens(page.text).words)
         return extraction, tokens, tuple(by_method)
 
 

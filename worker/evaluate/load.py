@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from worker.evaluate.labels.labelled import Pair
-from worker.fingerprint.measures import BlockLayout, blocks
+from worker.evaluate.literature.measures import BlockLayout, blocks
 
 LAYOUT: Final = BlockLayout(4, 16)
 LEAST_PAGES: Final = 50

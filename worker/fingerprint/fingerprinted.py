@@ -1,16 +1,13 @@
-"""What a page came to: in short for the stream, in full for people."""
+"""What a page came to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from crawler_plugin.wire.messages import SKETCH_BYTES
-from worker.fingerprint.scoped import TEMPLATE
 
 UInt64 = Annotated[int, Meta(ge=0)]
 """MessagePack has no larger number than fits."""
@@ -56,69 +53,3 @@ class Fingerprinted(msgspec.Struct, frozen=True, array_like=True):
     def with_title(self, *, site: int, title: int, title_words: int, doubt: int) -> Fingerprinted:
         """The same with what its site and its title tell."""
         return msgspec.structs.replace(self, site=site, title=title, title_words=title_words, doubt=doubt)
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """All that led to a fingerprint of ``bits`` bits, for people.
-
-    ``words`` are the tokens in their order, noise words left out; ``tokens`` as of ``Fingerprinted``. ``features`` are
-    (word, or two words with a blank between, and their weight) by falling weight, ``sums`` the votes of each bit in
-    units of those weights, most significant bit first. ``ordinary`` holds by name what hashes make of the same
-    normalised text that know no similarity, as wide as the fingerprint. ``sketch`` and ``bands`` as of
-    ``Fingerprinted``. ``site_name`` is the registered domain, ``thing`` what is compared of the title, and ``site``,
-    ``title``, ``title_words`` and ``doubt`` are what stands for these in a claim; ``shown`` as of ``Extracted``.
-    ``text`` is what all that was made of, and ``units`` are the tokens whose n-grams the sketch is made of.
-    """
-
-    bits: int
-    fingerprint: int | None
-    text_hash: int
-    language: str
-    reason: str | None
-    words: tuple[str, ...]
-    tokens: int
-    features: tuple[tuple[str, float], ...]
-    sums: tuple[float, ...]
-    ordinary: Mapping[str, int]
-    sketch: bytes = b""
-    bands: bytes = b""
-    shown: tuple[str, ...] = ()
-    site_name: str = ""
-    thing: str = ""
-    site: int = 0
-    title: int = 0
-    title_words: int = 0
-    doubt: int = 0
-    text: str = ""
-    units: tuple[str, ...] = ()
-
-    @property
-    def bounds(self) -> str:
-        """What it is bound to, in words; empty where it is not."""
-        told = []
-        if self.doubt:
-            site = self.site_name or "its site"
-            named = f": {self.thing}" if self.thing else ", and it has none" if self.title & 1 else ""
-            near = f"near only to pages of its title{named}"
-            doubted = f"its title does not announce its text, so on {site} {near}"
-            told.append(f"a text under several titles of {site}, so {near}" if self.doubt >= TEMPLATE else doubted)
-        if self.shown:
-            told.append(f"near only to texts shown with {', '.join(self.shown)}")
-        return "; ".join(told)
-
-    def encode(self) -> bytes:
-        """As JSON: MessagePack has no numbers of 128 bits."""
-        return msgspec.json.encode(self)
-
-    @classmethod
-    def decode(cls, value: bytes) -> Explained:
-        """What ``encode`` wrote.
-
-        Raises:
-            ValueError: anything else.
-        """
-        try:
-            return msgspec.json.decode(value, type=cls)
-        except msgspec.DecodeError as error:
-            raise ValueError(f"not an explained fingerprint: {error}") from error

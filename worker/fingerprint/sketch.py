@@ -32,8 +32,8 @@ slots estimate a similarity of (m/128 - 1/4) / (3/4), with a standard error of .
 ever share. Of a short text two edits change nearly every trigram, so there bands take bigrams; up to which length
 differs from band to band, so that texts on either side of such a limit still have the other bands.
 
-All numbers are 32 or 64 bits wide and wrap around, so every machine comes to the same bytes. The functions on arrays
-are equal to ``sketch_by_definition`` and ``bands_by_definition``.
+All numbers are 32 or 64 bits wide and wrap around, so every machine comes to the same bytes.
+``worker.fingerprint.kernels.sketching`` makes both; here is what they are made by, and what two of them say.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from worker.fingerprint.hashing import Hashes, hash_words
+from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.key import Key
 
 SKETCH: Final = "128x2/exact-15x16-23x8/bands-8x3/1"
@@ -83,13 +83,8 @@ Numbers: TypeAlias = npt.NDArray[np.uint32]
 Words: TypeAlias = npt.NDArray[np.uint64]
 
 _M64: Final = 2**64 - 1
-_M32: Final = 2**32 - 1
 STEP: Final = 0x9E3779B97F4A7C15
-GOLDEN: Final = 0x9E3779B1
-"""2^64 and 2^32 divided by the golden ratio (Knuth, TAOCP volume 3, section 6.4): multiplying by them spreads."""
-_LOW_BITS: Final = 0x5555555555555555
-_CHUNK: Final = 512
-"""N-grams numbered at a time: a quarter of a megabyte of numbers, which stays in a core's cache."""
+"""2^64 divided by the golden ratio (Knuth, TAOCP volume 3, section 6.4): multiplying by it spreads."""
 
 
 def mixed(value: int) -> int:
@@ -133,84 +128,6 @@ def numbering_of(key: Key | None) -> Numbering:
     multipliers = np.frombuffer(drawn, "<u4").astype(np.uint32) | np.uint32(1)
     boundary = int(hash_words([""], key=key.tokens)[0])
     return Numbering(boundary, multipliers[:SLOTS].copy(), multipliers[SLOTS:].copy())
-
-
-def ngrams(tokens: Sequence[int], n: int, boundary: int = BOUNDARY) -> Iterator[int]:
-    """A 64-bit hash of each n-tuple of neighbouring tokens, boundaries included, from hashes of the tokens."""
-    bounded = [boundary, *tokens, boundary]
-    for place in range(len(bounded) - n + 1):
-        gathered = 0
-        for token in bounded[place : place + n]:
-            gathered = (gathered * STEP + token) & _M64
-        yield mixed(gathered)
-
-
-def sketch_by_definition(tokens: Sequence[int], numbering: Numbering = PUBLIC) -> bytes:
-    """The sketch of a text from the 64-bit hashes of its tokens; none without tokens."""
-    if not tokens:
-        return b""
-    bigrams = sorted(ngrams(tokens, 2, numbering.boundary))
-    if len(bigrams) <= MOST_OF_SIXTEEN_BITS:
-        exact = b"".join((bigram >> 48).to_bytes(2, "little") for bigram in bigrams)
-        return exact.ljust(31, b"\0") + _last_byte(SIXTEEN_BITS, len(bigrams))
-    smallest = _smallest(bigrams, numbering.slots.tolist())
-    packed = sum((number * GOLDEN & _M32) >> 30 << SLOT_BITS * slot for slot, number in enumerate(smallest[:127]))
-    slots = packed.to_bytes(SKETCH_BYTES, "little")
-    if len(bigrams) > MOST_OF_EIGHT_BITS:
-        return slots
-    exact = bytes(bigram >> 56 for bigram in bigrams)
-    return slots[:SHORT_SLOTS_BYTES] + exact.ljust(23, b"\0") + _last_byte(EIGHT_BITS, len(bigrams))
-
-
-def bands_by_definition(tokens: Sequence[int], numbering: Numbering = PUBLIC) -> bytes:
-    """The eight keys of a text, 32 bits each and little endian, from the hashes of its tokens; none without tokens."""
-    if not tokens:
-        return b""
-    keys = []
-    for band, most in enumerate(BIGRAMS_UP_TO):
-        members = ngrams(tokens, 2 if len(tokens) <= most else 3, numbering.boundary)
-        gathered = band
-        for number in _smallest(members, numbering.bands[ROWS * band : ROWS * (band + 1)].tolist()):
-            gathered = (gathered * STEP + number) & _M64
-        keys.append(mixed(gathered) >> 32)
-    return b"".join(key.to_bytes(4, "little") for key in keys)
-
-
-def _last_byte(kind: int, count: int) -> bytes:
-    return bytes([kind << 6 | count])
-
-
-def _smallest(members: Iterable[int], multipliers: Iterable[int]) -> list[int]:
-    low = {member & _M32 for member in members}
-    return [min(number * multiplier & _M32 for number in low) for multiplier in multipliers]
-
-
-def sketch(tokens: Hashes, numbering: Numbering = PUBLIC) -> bytes:
-    """The sketch of a text from the hashes of its tokens, uint64 (n,): 32 bytes, or none without tokens."""
-    if tokens.size < MOST_OF_EIGHT_BITS:
-        return sketch_by_definition(tokens.tolist(), numbering)
-    smallest = _smallest_of(ngrams_of(tokens, 2, numbering.boundary), numbering.slots)
-    pairs = ((smallest * np.uint32(GOLDEN)) >> np.uint32(30)).astype(np.uint8)
-    pairs[-1] = SLOTTED
-    bits = np.stack([pairs & np.uint8(1), pairs >> np.uint8(1)], axis=1)
-    return np.packbits(bits, bitorder="little").tobytes()
-
-
-def bands(tokens: Hashes, numbering: Numbering = PUBLIC) -> bytes:
-    """The keys of a text from the hashes of its tokens, uint64 (n,): 8 x 4 bytes, or none without tokens."""
-    if not tokens.size:
-        return b""
-    of_bigrams = ROWS * sum(tokens.size > most for most in BIGRAMS_UP_TO)
-    smallest = np.concatenate(
-        (
-            _smallest_of(ngrams_of(tokens, 3, numbering.boundary), numbering.bands[:of_bigrams]),
-            _smallest_of(ngrams_of(tokens, 2, numbering.boundary), numbering.bands[of_bigrams:]),
-        )
-    ).reshape(BANDS, ROWS)
-    gathered = np.arange(BANDS, dtype=np.uint64)
-    for row in range(ROWS):
-        gathered = gathered * np.uint64(STEP) + smallest[:, row]
-    return (_mixed_all(gathered) >> np.uint64(32)).astype("<u4").tobytes()
 
 
 def agreement(a: bytes, b: bytes) -> int:
@@ -263,13 +180,6 @@ def as_keys(bands: Sequence[bytes]) -> Numbers:
     return _rows(bands, BANDS_BYTES).view(np.uint32)
 
 
-def slots_of(sketch: bytes) -> npt.NDArray[np.uint8]:
-    """The slots of a sketch that holds no bigrams, (128,), each from 0 to 3."""
-    bits = np.unpackbits(np.frombuffer(sketch, np.uint8), bitorder="little").reshape(SLOTS, SLOT_BITS)
-    slots: npt.NDArray[np.uint8] = bits[:, 0] | bits[:, 1] << np.uint8(1)
-    return slots
-
-
 def _kind(sketch: bytes) -> int:
     return sketch[-1] >> 6
 
@@ -299,29 +209,3 @@ def _bigrams(sketch: bytes, sixteen_bits: bool) -> Counter[int]:
 def _rows(values: Sequence[bytes], width: int) -> npt.NDArray[np.uint8]:
     joined = b"".join(value or bytes(width) for value in values)
     return np.frombuffer(joined, np.uint8).reshape(len(values), width)
-
-
-def ngrams_of(tokens: Hashes, n: int, boundary: int) -> Hashes:
-    """``ngrams`` of the hashes of all tokens, uint64 (n,)."""
-    bounded = np.concatenate(([np.uint64(boundary)], tokens, [np.uint64(boundary)]))
-    count = len(bounded) - n + 1
-    gathered = np.zeros(count, np.uint64)
-    for place in range(n):
-        gathered = gathered * np.uint64(STEP) + bounded[place : place + count]
-    return _mixed_all(gathered)
-
-
-def _mixed_all(values: Hashes) -> Hashes:
-    values = (values ^ values >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
-    values = (values ^ values >> np.uint64(33)) * np.uint64(0xC4CEB9FE1A85EC53)
-    mixed_values: Hashes = values ^ values >> np.uint64(33)
-    return mixed_values
-
-
-def _smallest_of(members: Hashes, multipliers: Numbers) -> Numbers:
-    low = members.astype(np.uint32)
-    smallest = np.full(len(multipliers), _M32, np.uint32)
-    for start in range(0, len(low), _CHUNK):
-        numbers = low[start : start + _CHUNK, None] * multipliers
-        np.minimum(smallest, numbers.min(axis=0), out=smallest)
-    return smallest

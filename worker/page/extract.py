@@ -7,13 +7,9 @@ links into their navigation, and pages of one site into duplicates of each other
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from typing import Final, Literal
+from typing import Final, Protocol
 
-from resiliparse.extract.html2text import extract_plain_text
-from resiliparse.parse.html import HTMLParserException, HTMLTree
-
-from crawler_plugin.wire.errors import PageError, UsageError
+from crawler_plugin.wire.errors import PageError
 from crawler_plugin.wire.media_types import Kind, begins_binary, essence, kind_of_text, kind_of_type, may_be_json
 from worker.page.canonical import ECHO, NamedByHead, without_echo
 from worker.page.charsets import header_charset
@@ -22,12 +18,24 @@ from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, m
 from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, UNTITLED, Title, is_announced, numbers, read_title
 from worker.sites import host_of
 
-Extractor = Literal["built-in", "resiliparse", "trafilatura"]
-"""What finds the main content: ``worker.page.main_text.content``, or a library."""
+RULE: Final = f"{CONTENT}/{ANNOUNCED}/{ECHO}/{DECODER}"
+"""Name and version of all that ``extract`` does to a page; a part of the scheme."""
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Default of ``page.max_bytes``. Markup is parsed into about forty times its size in memory; a page whose first 4 MiB
 equal another's is a duplicate for all that a crawl cares."""
+
+
+class Extractor(Protocol):
+    """What finds the main content of markup: ``main_content``, or what it is measured against."""
+
+    def __call__(self, markup: str, *, xml: bool) -> Content:
+        """The content.
+
+        Raises:
+            PageError: ``unparsable``.
+            MemoryError: the parser was refused memory.
+        """
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,8 @@ def extract(
     content_type: str | None = None,
     encoding: str | None = None,
     max_bytes: int = MAX_BYTES,
-    extractor: Extractor = "built-in",
     url: str = "",
+    extractor: Extractor = main_content,
 ) -> Extracted:
     """The main text of a page as it was fetched.
 
@@ -77,7 +85,7 @@ def extract(
     truncated = len(body) > max_bytes
     if kind == "text":
         return Extracted(without_echo(text, url), codec, truncated=truncated)
-    found = _EXTRACTORS[extractor](text, xml=kind == "xml")
+    found = extractor(text, xml=kind == "xml")
     told, title = without_echo(found.text, url), (found.title or "")[:LONGEST_TITLE]
     if told != found.text:
         title = without_echo(title, url)
@@ -90,7 +98,7 @@ def extract(
 def blocks_of(
     body: bytes, *, content_type: str | None = None, encoding: str | None = None, max_bytes: int = MAX_BYTES
 ) -> list[PageBlock]:
-    """All text of a page, line by line, each kept or dropped by the built-in extractor; a text is one that is kept.
+    """All text of a page, line by line, each kept or dropped by the extractor; a text is one that is kept.
 
     Raises:
         PageError: as ``extract``.
@@ -118,53 +126,3 @@ def _decoded(beginning: bytes, content_type: str | None, encoding: str | None) -
 def from_text(text: str, *, max_chars: int = MAX_BYTES) -> Extracted:
     """What a spider took out of the page itself: no parsing, the first ``max_chars`` characters, without NULs."""
     return Extracted(text[:max_chars].replace("\0", ""), "str", truncated=len(text) > max_chars)
-
-
-def extractor_rule(extractor: Extractor) -> str:
-    """Name and version of all that ``extract`` does to a page with this extractor; a part of the scheme.
-
-    Raises:
-        UsageError: the extractor is not installed here.
-    """
-    return f"{_RULES[extractor]()}/{ANNOUNCED}/{ECHO}/{DECODER}"
-
-
-def _by_resiliparse(markup: str, *, xml: bool) -> Content:
-    """XML is HTML to it. Texts of images and bullets of lists are left out: mirrors differ in them most."""
-    try:
-        tree = HTMLTree.parse(markup)
-        text = extract_plain_text(tree, main_content=True, alt_texts=False, list_bullets=False)
-    except HTMLParserException as error:
-        if "(Error 2)" in str(error):  # lexbor's LXB_STATUS_ERROR_MEMORY_ALLOCATION
-            raise MemoryError(str(error)) from error
-        raise PageError("unparsable", str(error)) from error
-    return Content(text, (tree.title or "").strip() or None)
-
-
-def _by_trafilatura(markup: str, *, xml: bool) -> Content:
-    """XML is HTML to it."""
-    import trafilatura
-
-    return Content(trafilatura.extract(markup, include_comments=False) or "", None)
-
-
-def _trafilatura_version() -> str:
-    try:
-        return f"trafilatura-{version('trafilatura')}"
-    except PackageNotFoundError:
-        raise UsageError(
-            "page.extractor is trafilatura, which is not installed; pip install 'crawl-dedup[trafilatura]', "
-            "or set it to built-in"
-        ) from None
-
-
-_EXTRACTORS: Final = {
-    "built-in": main_content,
-    "resiliparse": _by_resiliparse,
-    "trafilatura": _by_trafilatura,
-}
-_RULES: Final = {
-    "built-in": lambda: CONTENT,
-    "resiliparse": lambda: f"main-content-1/resiliparse-{version('resiliparse')}",
-    "trafilatura": _trafilatura_version,
-}

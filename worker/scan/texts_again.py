@@ -12,7 +12,7 @@ from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import Verdict
 from worker.compose.step import parsed
 from worker.config import Settings
-from worker.page.extract import Extractor, extract, from_text
+from worker.page.extract import extract, from_text
 from worker.results.report.samples import TextKey, key_of
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
 
@@ -41,7 +41,6 @@ class Rereadable(Protocol):
 class MainText:
     """Takes the main text out of a page; made in a process that ends if a page is made to break parsers."""
 
-    extractor: Extractor
     max_bytes: int
 
     def __call__(self, body: bytes, meta: PageMeta) -> str:
@@ -57,7 +56,6 @@ class MainText:
             content_type=meta.content_type,
             encoding=meta.encoding,
             max_bytes=self.max_bytes,
-            extractor=self.extractor,
             url=meta.url,
         )
         return found.text[:_MOST_CHARACTERS]
@@ -81,7 +79,7 @@ class TextsAgain:
             UsageError, Unavailable: an archive is not there any more, or cannot be read on.
         """
         page = self._settings.page
-        task: Callable[[], MainText] = partial(MainText, page.extractor, page.max_bytes)
+        task: Callable[[], MainText] = partial(MainText, page.max_bytes)
         outcomes = parsed(task, str, page, self._pages(set(map(key_of, rows))))
         return {key: text for key, text in outcomes if not isinstance(text, PageError)}
 

@@ -17,7 +17,7 @@ from crawler_plugin.components.feedback import BEHIND, MARK_KEY
 from crawler_plugin.feedback import template_memory
 from crawler_plugin.feedback.state_file import FILE, read_groups
 from crawler_plugin.feedback.url_groups import UrlGroups
-from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.cluster import Cluster
 from tests.crawler_plugin.crawling import to_kafka
 from tools.crawls.trap_crawl import crawl_traps
 from tools.crawls.trap_site import TrapSite
@@ -162,7 +162,7 @@ def test_a_crawl_that_learns_sees_more_within_a_budget_leaves_traps_by_itself_an
 def test_a_crawl_into_kafka_learns_from_the_workers_verdicts_though_no_item_waits_for_them(
     broker: str, topic_prefix: str, tmp_path: Path
 ) -> None:
-    small = ("topics.partitions=2", "topics.shards=2", "output.mode=verdicts", "commit.seconds=0.2", NO_DICTIONARY)
+    small = ("topics.partitions=2", "topics.shards=2", "output.mode=verdicts", "commit.seconds=0.2")
     site = TrapSite(articles=1)
     with Cluster(broker, topic_prefix, tmp_path, small) as cluster:
         cluster.start_worker()

@@ -27,7 +27,7 @@ from tests.waiting import wait_for
 from worker.config import Settings
 from worker.local import Deduplicator, FetchedPage
 
-PLAIN: Final = {"features": {"units": "characters"}, "page": {"processes": 1}, "index": {"memory_mb": 0}}
+PLAIN: Final = {"page": {"processes": 1}, "index": {"memory_mb": 0}}
 PAGES: Final = [page for page, _ in crawl(5, 60)]
 UNIQUE: Final = [FetchedPage(f"http://a.example/{n}", text=f"only page {n} says a{n} b{n} c{n}") for n in range(3000)]
 GONE: Final = "is gone .killed by SIGKILL.*start the crawl again"

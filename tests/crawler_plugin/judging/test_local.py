@@ -24,7 +24,7 @@ from worker.config import Settings
 from worker.local import Deduplicator
 from worker.stream.shard.memory_limit import OverMemoryLimit
 
-CONFIG: Final = {"features": {"units": "characters"}, "page": {"processes": 1}, "index": {"flush_seconds": 0.2}}
+CONFIG: Final = {"page": {"processes": 1}, "index": {"flush_seconds": 0.2}}
 QUIET: Final = {"LOG_LEVEL": "INFO"}
 SCRAPY: Final = tuple(int(part) for part in scrapy.__version__.split(".")[:2])
 HELD: Final = "/held"

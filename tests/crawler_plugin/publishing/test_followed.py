@@ -23,7 +23,7 @@ from crawler_plugin.record import Origin
 from crawler_plugin.verdicts import ComingVerdict, Told
 from crawler_plugin.wire.outcomes import Verdict
 from crawler_plugin.wire.topics import VERDICTS
-from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.cluster import Cluster
 from tests.cluster.outside import read
 from tests.crawler_plugin.crawling import (
     DEADLINE_S,
@@ -101,7 +101,7 @@ def test_feeds_of_two_crawls_at_once_hold_what_verdicts_keep_though_the_worker_i
 ) -> None:
     site, may_go_on = site_of_copies(12), threading.Event()
     site.before = lambda number: None if number <= 20 else wait_until(may_go_on)
-    small = ("topics.partitions=2", "topics.shards=2", "output.mode=verdicts", NO_DICTIONARY)
+    small = ("topics.partitions=2", "topics.shards=2", "output.mode=verdicts")
     with serve(site), Cluster(broker, topic_prefix, tmp_path, small) as cluster:
         folders = {job: tmp_path / job for job in ("one", "two")}
         for folder in folders.values():

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.messages import MAX_U64
-from worker.fingerprint.fast import sketch_and_bands
+from tests.fingerprint.definition.sketch import bands_by_definition, sketch_by_definition
 from worker.fingerprint.key import Key
-from worker.fingerprint.sketch import PUBLIC, Numbering, bands_by_definition, numbering_of, sketch_by_definition
+from worker.fingerprint.sketch import PUBLIC, Numbering, numbering_of
+from worker.fingerprint.text_reader import sketch_and_bands
 
 NUMBERINGS = {"public": PUBLIC, "by a key": numbering_of(Key.of(b"the secret of a test"))}
 every_numbering = pytest.mark.parametrize("numbering", NUMBERINGS.values(), ids=NUMBERINGS)

@@ -1,4 +1,4 @@
-"""Compiled spelling against ``normalise``, and the count of scripts against ``language``."""
+"""Compiled spelling against ``normalise``, and the count of scripts by definition."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fingerprint.test_fast import ODD
-from worker.fingerprint.fast import TextReader, _tables
+from tests.fingerprint.definition.segment import language
+from tests.fingerprint.test_text_reader import ODD
 from worker.fingerprint.kernels import spelling
+from worker.fingerprint.text_reader import TextReader, _tables
 from worker.page.words.noise import NoiseWords
 from worker.page.words.normalise import normalise
-from worker.page.words.scripts import code_points, language
+from worker.page.words.scripts import code_points
 
 READER = TextReader(None, NoiseWords())
 signs = st.sampled_from(
@@ -60,3 +61,13 @@ def test_texts_with_marks_are_spelled_in_compiled_steps(text: str) -> None:
 @pytest.mark.parametrize("text", ["ﷺ" * 1000, " " * 5000 + "a", "a" + " " * 5000, "㍿" * 3 + "a" * 5000])
 def test_what_becomes_far_longer_or_shorter_has_room(text: str) -> None:
     assert READER.read(text).spelled.tolist() == code_points(normalise(text)).tolist()
+
+
+def test_every_character_is_spelled_as_by_definition_alone_and_between_letters() -> None:
+    differ = [
+        text
+        for character in map(chr, (*range(0x20400), *range(0x30000, 0x110000, 61), *range(0xE0000, 0xE0200)))
+        for text in (character, f"a{character}가")
+        if READER.spelled(text) != normalise(text)
+    ]
+    assert not differ

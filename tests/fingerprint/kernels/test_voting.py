@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.fingerprint.fast import noise_set
+from worker.evaluate.literature.simhash import simhash
+from worker.evaluate.literature.weights import weigh_text
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.kernels import voting
-from worker.fingerprint.simhash import simhash_vectorised
+from worker.fingerprint.text_reader import LARGEST_SHARE, PAIRS, noise_set
 from worker.page.words.noise import LEAST_SHARE, NoiseWords
-from worker.page.words.weigh import LARGEST_SHARE, PAIRS, weigh_text
 
 tokens = st.lists(st.sampled_from([*"abcdefghij", "the", "of", "网页", "的"]), max_size=120)
 some = st.frozensets(st.sampled_from(["the", "of", "的", "a", "b", "absent"]))
@@ -36,12 +36,9 @@ def vote(tokens: list[str], noise: NoiseWords) -> tuple[int, int]:
 @settings(deadline=None)
 @given(tokens, noises)
 def test_the_votes_are_those_of_the_weighted_features(tokens: list[str], noise: NoiseWords) -> None:
-    left_out = noise.among(tokens)
-    features = weigh_text([token for token in tokens if token not in left_out], tokens)
-    assert vote(tokens, noise) == (
-        simhash_vectorised(hash_words(features.words), features.weights),
-        len(features.words),
-    )
+    features = weigh_text(noise.left_of(tokens), tokens)
+    hashes = hash_words(list(features)).tolist()
+    assert vote(tokens, noise) == (simhash(hashes, features.values(), 64), len(features))
 
 
 def test_of_nothing_every_bit_is_a_tie() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fingerprint.definition.sketch import bands
 from tests.index.sketched import first_and_reason, pages_like, sketched_of
 from tests.index.test_accurate import ENDLESS
 from tests.index.worlds import (
@@ -16,7 +17,6 @@ from tests.index.worlds import (
 )
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.fingerprint.sketch import bands
 from worker.index.engine import Engine, SketchRule, TableSizes
 from worker.index.entries import Survivor
 from worker.index.queries import Queries

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.fingerprint.definition.sketch import sketch
 from tests.index.sketched import sketched_of
 from tests.index.test_accurate import ENDLESS, windows
 from tests.index.worlds import (
@@ -13,7 +14,7 @@ from tests.index.worlds import (
 )
 from worker.fingerprint.near import AccurateNear
 from worker.fingerprint.scoped import ScopedNear
-from worker.fingerprint.sketch import agreement, sketch
+from worker.fingerprint.sketch import agreement
 from worker.index.engine import Engine, SketchRule
 from worker.index.entries import COLUMNS, Entries, Survivor
 from worker.index.queries import Queries

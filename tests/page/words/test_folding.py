@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from worker.fingerprint.fast import TextReader
+from worker.fingerprint.text_reader import TextReader
 from worker.page.words import folding
 from worker.page.words.noise import NoiseWords
-from worker.page.words.normalise import normalise, normalise_by_definition
-from worker.page.words.scripts import code_points
-from worker.page.words.segment import characters_and_words
+from worker.page.words.normalise import normalise
 
 PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "spelling.md"
 READER = TextReader(None, NoiseWords())
@@ -54,16 +52,15 @@ def test_what_a_reader_calls_one_text_is_one(spellings: list[str]) -> None:
 @pytest.mark.parametrize("texts", TWO)
 def test_what_a_reader_calls_two_texts_is_two(texts: list[str]) -> None:
     for one, other in combinations(texts, 2):
-        assert characters_and_words(normalise(one)) != characters_and_words(normalise(other))
+        assert READER.tokens(one).units != READER.tokens(other).units
 
 
 @pytest.mark.parametrize("texts", [*ONE, *TWO])
 def test_each_way_to_spell_comes_to_the_same(texts: list[str]) -> None:
     for text in (" ".join(texts), *texts):
-        spelled = normalise_by_definition(text)
-        assert normalise(text) == spelled
+        spelled = normalise(text)
         assert normalise(spelled) == spelled
-        assert READER.read(text).spelled.tolist() == code_points(spelled).tolist()
+        assert READER.spelled(text) == spelled
 
 
 def test_a_character_stands_in_the_table_once_and_becomes_one_that_stays() -> None:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from worker.fingerprint.text_reader import TextReader
+from worker.page.words.dictionary import dictionary
 from worker.page.words.noise import NOISE_WORDS, NoiseWords
-from worker.page.words.normalise import normalise
-from worker.page.words.segment import Segmenter
 
 
 @pytest.fixture(scope="module")
-def plain() -> Segmenter:
-    return Segmenter()
+def plain() -> TextReader:
+    return TextReader(dictionary(), NOISE_WORDS)
 
 
-def test_noise_words_are_spelled_as_tokens_are(plain: Segmenter) -> None:
-    segmenter = Segmenter(fold_traditional=False)
+def test_noise_words_are_spelled_as_tokens_are(plain: TextReader) -> None:
+    unfolded = TextReader(dictionary(fold_traditional=False), NOISE_WORDS, fold_traditional=False)
     always = sorted(NOISE_WORDS.always)
-    assert segmenter.all_tokens(normalise(" . ".join(always), fold_traditional=False)) == always
+    assert unfolded.tokens(" . ".join(always)).words == always
     for words in map(sorted, NOISE_WORDS.by_language.values()):
-        assert plain.all_tokens(normalise(" . ".join(words))) == words
+        assert plain.tokens(" . ".join(words)).words == words
 
 
 def test_they_are_function_words_of_both_languages_and_never_what_a_page_is_about() -> None:
@@ -38,8 +38,10 @@ def test_they_are_function_words_of_both_languages_and_never_what_a_page_is_abou
         ("网页的内容和 die 标题", ["网页", "内容", "die", "标题"]),
     ],
 )
-def test_words_of_a_language_are_left_out_only_where_it_is_spoken(plain: Segmenter, text: str, left: list[str]) -> None:
-    assert plain.tokens(normalise(text)) == left
+def test_words_of_a_language_are_left_out_only_where_it_is_spoken(
+    plain: TextReader, text: str, left: list[str]
+) -> None:
+    assert NOISE_WORDS.left_of(plain.tokens(text).words) == left
 
 
 def test_a_language_is_spoken_from_one_function_word_in_sixteen_and_in_three_on() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.page.words.normalise import normalise, normalise_by_definition
+from worker.page.words.normalise import normalise
 
 MIXED = st.text(
     st.one_of(
@@ -47,7 +47,6 @@ MIXED = st.text(
 )
 def test_what_looks_the_same_is_spelled_the_same(text: str, spelled: str) -> None:
     assert normalise(text) == spelled
-    assert normalise_by_definition(text) == spelled
 
 
 @pytest.mark.parametrize(
@@ -70,18 +69,11 @@ def test_what_looks_the_same_is_spelled_the_same(text: str, spelled: str) -> Non
 )
 def test_only_words_of_mixed_script_are_spelled_in_one_where_they_can_be(word: str, spelled: str) -> None:
     assert normalise(word) == spelled
-    assert normalise_by_definition(word) == spelled
 
 
 def test_traditional_characters_become_simplified_ones_unless_that_is_switched_off() -> None:
     assert normalise("後來的軟體", fold_traditional=False) == "後來的軟體"
     assert normalise("後來的軟體") == "后来的软体"
-
-
-@given(MIXED)
-def test_the_fast_way_equals_the_definition(text: str) -> None:
-    for fold in (True, False):
-        assert normalise(text, fold_traditional=fold) == normalise_by_definition(text, fold_traditional=fold)
 
 
 @pytest.mark.parametrize(
@@ -111,18 +103,3 @@ def test_marks_beyond_the_limit_are_another_text_only_there() -> None:
 @given(MIXED)
 def test_normalising_again_changes_nothing(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)
-
-
-EVERY = (*range(0x20400), *range(0x20400, 0x110000, 61), *range(0x2F800, 0x2FA20), *range(0xE0000, 0xE0200))
-"""Code points; of those that nothing is known of one in 61."""
-
-
-def test_the_fast_way_equals_the_definition_for_every_character_alone_and_between_letters() -> None:
-    differ = [character for character in map(chr, EVERY) if normalise(character) != normalise_by_definition(character)]
-    assert not differ
-    differ = [
-        character
-        for character in map(chr, range(0x20400))
-        if normalise(f"a{character}가") != normalise_by_definition(f"a{character}가")
-    ]
-    assert not differ

@@ -7,18 +7,20 @@ from html.parser import HTMLParser
 
 import pytest
 
-from worker.fingerprint.causes import causes
-from worker.fingerprint.comparison import compare
+from worker.evaluate.literature.comparison import compare
+from worker.evaluate.literature.explained import Explainer
+from worker.evaluate.literature.measures import BlockLayout
+from worker.evaluate.literature.variant import Variant
 from worker.fingerprint.conditions import rules
-from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.fingerprint.measures import BlockLayout
+from worker.fingerprint.fingerprinter import Recipe
 from worker.fingerprint.near import AccurateNear
 from worker.page.extract import from_text
+from worker.results.explain.causes import causes
 from worker.results.explain.explanation_page import Explanation, explanation_page
 from worker.results.report.difference import difference_of
 from worker.results.report.words import cut_by
 
-RECIPE = Recipe(units="characters", sketched=True)
+RECIPE = Recipe(sketched=True)
 HOSTILE = "<script>alert(1)</script> \u202e</style><img src=x onerror=alert(2)> "
 
 
@@ -48,14 +50,14 @@ class Elements(HTMLParser):
 
 
 def explained(a: str, b: str) -> str:
-    fingerprinter = Fingerprinter(RECIPE)
+    explainer = Explainer(RECIPE)
     both = (
-        fingerprinter.explain(from_text(a), "http://a.example/"),
-        fingerprinter.explain(from_text(b), "http://b.example/"),
+        explainer.explain(from_text(a), "http://a.example/"),
+        explainer.explain(from_text(b), "http://b.example/"),
     )
     near = AccurateNear()
     comparison = compare(*both, near=near, layout=BlockLayout.parse("4x16"))
-    texts, found = difference_of(a, b, cut_by(RECIPE.segmenter)), causes(*both, RECIPE)
+    texts, found = difference_of(a, b, cut_by(RECIPE.reader)), causes(*both, Variant())
     return explanation_page(Explanation((HOSTILE, "b.html"), comparison, rules(near, *both), texts, found))
 
 

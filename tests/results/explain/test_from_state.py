@@ -11,12 +11,12 @@ from crawler_plugin.wire.errors import Refused, UsageError
 from tests.local.crawled import WORDS
 from worker.compose.parts import recipe
 from worker.config import Settings
-from worker.fingerprint.fingerprinter import Fingerprinter
+from worker.evaluate.literature.explained import Explainer
 from worker.local import Deduplicator
 from worker.page.extract import from_text
 from worker.results.explain.from_state import as_explained, survivors_of
 
-SETTINGS: Final = Settings.model_validate({"features": {"units": "characters"}, "index": {"memory_mb": 0}})
+SETTINGS: Final = Settings.model_validate({"index": {"memory_mb": 0}})
 ONE, OTHER, COPY = "http://a.example/1", "http://b.example/2", "http://c.example/3"
 
 
@@ -38,7 +38,7 @@ def test_of_each_url_the_survivor_that_was_stored_last_is_found_and_is_what_its_
     found = survivors_of(state, SETTINGS, made, (OTHER, ONE))
     assert [survivor.url for survivor in found] == [OTHER, ONE]
     for survivor, number in zip(found, (2, 3), strict=True):
-        known, whole = as_explained(survivor), Fingerprinter(made).explain(from_text(text(number)), survivor.url)
+        known, whole = as_explained(survivor), Explainer(made).explain(from_text(text(number)), survivor.url)
         assert (known.fingerprint, known.sketch, known.bands) == (whole.fingerprint, whole.sketch, whole.bands)
         assert (known.text_hash, known.tokens) == (whole.text_hash, whole.tokens)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from worker.fingerprint.causes import Causes, MovedBit, MovedPlaces, VoteChange
 from worker.fingerprint.conditions import Condition, NearRule
+from worker.results.explain.causes import Causes, MovedBit, MovedPlaces, VoteChange
 from worker.results.explain.lines import cause_lines, difference_lines, rule_lines
 from worker.results.report.difference import difference_of
 

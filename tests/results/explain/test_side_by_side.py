@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from worker.fingerprint.comparison import compare
-from worker.fingerprint.fingerprinted import Explained
-from worker.fingerprint.measures import BlockLayout
+from worker.evaluate.literature.comparison import compare
+from worker.evaluate.literature.explained import Explained
+from worker.evaluate.literature.measures import BlockLayout
 from worker.fingerprint.near import SimHashNear
 from worker.results.explain.side_by_side import as_object, as_text
 

@@ -24,7 +24,7 @@ from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.shard.memory_limit import MemoryLimit
 from worker.verdict.told import told
 
-SETTINGS: Final = Settings.model_validate({"features": {"units": "characters"}, "index": {"memory_mb": 0}})
+SETTINGS: Final = Settings.model_validate({"index": {"memory_mb": 0}})
 NEAR: Final = parts.near(SETTINGS)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.page.words.segment import Segmenter
+from worker.fingerprint.fingerprinter import Recipe
 from worker.results.report.words import cut_by, words
 
-CUT = cut_by(Segmenter)
+CUT = cut_by(Recipe().reader)
 
 
 @given(st.text(st.sampled_from("abZ é'’-_.\n\t0日本語天地玄黄中国人民かなไทยעבﷺ\U0001f600\u0301")))

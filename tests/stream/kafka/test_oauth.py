@@ -16,7 +16,7 @@ from crawler_plugin.wire.errors import Unavailable, UsageError
 from crawler_plugin.wire.kafka_client.connection import Complaints, complaints
 from crawler_plugin.wire.kafka_client.tokens import token_provider
 from crawler_plugin.wire.messages import PageMeta
-from tests.cluster.cluster import NO_DICTIONARY, Cluster
+from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import invented
 from tests.crawler_plugin.crawling import make_topic, records
 from tests.stream.kafka.oauth_broker import ByToken, oauth_broker
@@ -99,7 +99,7 @@ def test_a_worker_goes_on_over_many_tokens_and_a_short_absence_of_the_issuer(
     by_token: ByToken, topic_prefix: str, tmp_path: Path
 ) -> None:
     by_token.issuer.lifetime = SHORT_S
-    few = ["topics.partitions=1", "topics.shards=1", NO_DICTIONARY]
+    few = ["topics.partitions=1", "topics.shards=1"]
     # What looks from outside goes in by the other door: the last setting is the one that counts.
     login = by_token.login(**by_token.credentials())
     with Cluster(by_token.admin, topic_prefix, tmp_path, [*few, *login]) as cluster:

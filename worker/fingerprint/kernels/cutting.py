@@ -15,7 +15,8 @@ _SPECIAL = _HAN | _UNSPACED | _IDEOGRAPH
 _FIRSTS = 1 << 16
 _CODE_BITS = 21
 _ASCII_WORD, _PART = 1, 2
-GLUE = '/\\.:=_&?@#()[]<>{};"$%*+|~'  # as in ``worker.page.words.segment``: here a change of it compiles this file anew
+GLUE = '/\\.:=_&?@#()[]<>{};"$%*+|~'
+"""Signs that hold the parts of addresses and code together."""
 _GLUE: Array = np.array([chr(code) in GLUE for code in range(128)] + [False])
 
 
@@ -197,8 +198,7 @@ def _classify(codes: Array, count: int, classes: Array, kinds: Array) -> None:
 
 @kernel("boolean(uint32[::1], uint8[::1], int64, int64)", inline=True)
 def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
-    """Whether a sign of ``worker.page.words.segment.GLUE`` stands at a place, and a letter or digit of ASCII or a slash
-    beyond it."""
+    """Whether a sign of ``GLUE`` stands at a place, and a letter or digit of ASCII or a slash beyond it."""
     last = kinds.size - 1
     # What stands beside a word is what a processor guesses worst: so all is looked at, and the answer is arithmetic.
     inside = (place >= 0) & (beyond >= 0) & (place <= last) & (beyond <= last)
@@ -209,7 +209,7 @@ def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
 
 @kernel("int64(uint32[::1], uint8[::1], int32[::1], int64[::1], int64[::1], int64, uint8[::1])")
 def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array, count: int, once: Array) -> int:
-    """Tell of each word whether it is a part as ``worker.page.words.segment.said_once`` has it; returns how many are.
+    """Tell of each word whether it is a part, by rule 4 of ``worker.fingerprint.text_reader``; returns how many are.
 
     All but ``once`` (zeros, count) as ``cut`` leaves them.
     """
@@ -300,7 +300,7 @@ def cut(
     unit_ends: Array,
     plain_at: Array,
 ) -> tuple[int, int]:
-    """The tokens of ``Segmenter.all_tokens`` and of ``characters_and_words``, in UTF-8 with a blank behind each.
+    """The words and units of ``worker.fingerprint.text_reader``, in UTF-8 with a blank behind each.
 
     Of ``codes``, ``count`` are read (and apostrophes made plain). Returns how many there are of each. With tables
     ``places`` of size 0 there is no dictionary: the words are then left out. With one, most units are not spelled out

@@ -12,7 +12,7 @@ from worker.fingerprint.kernels.native import Array, kernel
 TOO_LONG: Final = -2
 """What ``spell`` returns where the spelling does not fit."""
 COMPOSES: Final = -1
-"""What ``spell`` returns for a text that only ``normalise_by_definition`` can spell."""
+"""What ``spell`` returns for a text that only ``normalise`` can spell."""
 MIXED, TONED = 1, 2
 
 

@@ -118,7 +118,8 @@ def vote(
 
     ``words`` (count,) are the hashes of all its tokens, ``pairs`` (count - 1,) those of their pairs, ``noise`` those of
     the noise words and ``languages`` whose, as of ``gather``, or empty. The limits are ``LEAST_SHARE`` of
-    ``worker.page.words.noise``, and ``PAIRS`` and ``LARGEST_SHARE`` of ``worker.page.words.weigh``.
+    ``worker.page.words.noise``, and ``PAIRS`` and ``LARGEST_SHARE`` of ``worker.fingerprint.text_reader``. A bit is 1
+    if and only if its votes sum up above zero: a tie is 0.
     """
     distinct = np.empty(2 * count + 1, np.uint64)
     weights = np.empty(2 * count + 1, np.int64)

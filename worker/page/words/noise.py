@@ -77,6 +77,11 @@ class NoiseWords:
         )
         return self.always.union(*spoken)
 
+    def left_of(self, tokens: Sequence[str]) -> list[str]:
+        """Of all tokens of a text those that are no noise words there."""
+        noise = self.among(tokens)
+        return [token for token in tokens if token not in noise]
+
     def lines(self) -> list[str]:
         """What stands for all of them in a scheme."""
         spoken = (f"{language}\t{word}" for language, words in self.by_language.items() for word in words)
@@ -87,4 +92,4 @@ NOISE_WORDS: Final = NoiseWords(
     frozenset(_CHINESE.split()) | frozenset(_ENGLISH.split()),
     FUNCTION_WORDS,
 )
-"""The default of ``Segmenter``."""
+"""The default."""

@@ -96,7 +96,7 @@ class Spellings(NamedTuple):
     """What a kernel spells by.
 
     ``codes`` are code point → spelling: a code point; 0 where a character is left out; ``EXPANDS`` where ``several``
-    has it; ``COMPOSES`` where only ``normalise_by_definition`` knows; else the bits of ``JOINS``. ``pairs`` are a
+    has it; ``COMPOSES`` where only ``normalise`` knows; else the bits of ``JOINS``. ``pairs`` are a
     spelled character and one with ``PAIRS`` → what is written for both.
     """
 
@@ -108,31 +108,9 @@ class Spellings(NamedTuple):
 def normalise(text: str, *, fold_traditional: bool = True) -> str:
     """The normalised text; normalising it again changes nothing.
 
-    Takes one table look-up a character where none interacts with its neighbours, as in Chinese, Japanese, Korean and
-    most Western text; else ``normalise_by_definition``, with the same result.
+    Step by step: for words and titles. Whole texts ``worker.fingerprint.kernels.spelling`` spells, by ``table``, and
+    asks this where a character's spelling depends on more than its neighbours.
     """
-    table = _table(fold_traditional)
-    codes = code_points(text)
-    spelled = table.take(codes, mode="clip")
-    highest = spelled.max(initial=0)
-    if highest == EXPANDS:
-        several = np.unique(codes[spelled == EXPANDS]).tolist()
-        expanded = text.translate({code: _simple(chr(code), fold_traditional) for code in several})
-        spelled = table.take(code_points(expanded), mode="clip")
-        highest = spelled.max(initial=0)
-    if highest > EXPANDS:
-        return normalise_by_definition(text, fold_traditional=fold_traditional)
-    if spelled.min(initial=_BLANK) == _UNSEEN:
-        spelled = spelled[spelled != _UNSEEN]
-    blank = spelled == _BLANK
-    again = blank[1:] & blank[:-1]
-    if again.any():
-        spelled = spelled[np.concatenate(([True], ~again))]
-    return _closed_up(toned(in_one_script(spelled.tobytes().decode("utf-32-le").strip(" "))))
-
-
-def normalise_by_definition(text: str, *, fold_traditional: bool = True) -> str:
-    """What ``normalise`` promises, step by step."""
     left_out = folding.left_out()
     text = _few_marks(left_out.sub("", text).translate(folding.signs()))
     if any(joiner in text for joiner in folding.JOINERS):
@@ -159,10 +137,10 @@ def toned(text: str) -> str:
 
 
 def table(*, fold_traditional: bool = True) -> Spellings:
-    """The table of ``normalise``, for a kernel."""
+    """``normalise`` as a table, for a kernel."""
     codes = _table(fold_traditional)
     several = np.flatnonzero(codes == EXPANDS).tolist()
-    return Spellings(codes.copy(), {code: _simple(chr(code), fold_traditional) for code in several}, _pairs())
+    return Spellings(codes, {code: _simple(chr(code), fold_traditional) for code in several}, _pairs())
 
 
 def _simple(character: str, fold_traditional: bool) -> str:
@@ -289,7 +267,6 @@ def _ends_with_mark(character: str, spelling: str) -> bool:
     return is_mark == [False, True] and unicodedata.category(character)[0] != "M"
 
 
-@cache
 def _table(fold_traditional: bool) -> npt.NDArray[np.uint32]:
     """Code point → its spelling, see ``Spellings``."""
     table = np.arange(TABLE_END + 1, dtype=np.uint32)
@@ -310,5 +287,4 @@ def _table(fold_traditional: bool) -> npt.NDArray[np.uint32]:
         if unicodedata.combining(chr(code)) and not any(map(unicodedata.combining, spelling)) and spelling:
             table[code] = COMPOSES
     table[TABLE_END] = COMPOSES
-    table.flags.writeable = False
     return table

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -37,20 +36,14 @@ _VOWELS_BEHIND: Final = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
 """Of Thai and Lao: letters for Unicode, and written with their consonant as marks are."""
 
 
-def language(text: str | Sequence[str]) -> str:
-    """zh, ja, ko, latin, cyrillic, arabic, thai, other or none: by the script of most of the first 4,096 characters.
-
-    ``text`` may be a sequence of tokens. A Chinese or Korean character counts six times: it says as much as a short
-    word, and Chinese pages quote far more Latin than Latin ones quote Chinese (of real Chinese pages one in twenty has
-    fewer than a seventh of its letters in Chinese). Chinese characters are Japanese where at least a tenth of them and
-    the kana is kana.
-    """
-    sample = text[:4096] if isinstance(text, str) else "".join(text[:1024])
-    return language_of(np.bincount(_scripts().take(code_points(sample), mode="clip"), minlength=len(_SCRIPTS)))
-
-
 def language_of(counts: npt.NDArray[np.int64]) -> str:
-    """``language`` of so many characters of each of the scripts that ``tables`` numbers."""
+    """zh, ja, ko, latin, cyrillic, arabic, thai, other or none: of so many characters of each of the scripts that
+    ``tables`` numbers, the language that has most.
+
+    A Chinese or Korean character counts six times: it says as much as a short word, and Chinese pages quote far more
+    Latin than Latin ones quote Chinese (of real Chinese pages one in twenty has fewer than a seventh of its letters in
+    Chinese). Chinese characters are Japanese where at least a tenth of them and the kana is kana.
+    """
     shares: dict[str, int] = dict(zip(_SCRIPTS, counts.tolist(), strict=True))
     han, kana = 6 * shares.pop("han"), 6 * shares.pop("kana")
     del shares["none"]

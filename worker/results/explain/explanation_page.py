@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from worker.fingerprint.causes import Causes
-from worker.fingerprint.comparison import Comparison
+from worker.evaluate.literature.comparison import Comparison
+from worker.evaluate.literature.explained import Explained
+from worker.evaluate.literature.simhash import bit_string
 from worker.fingerprint.conditions import NearRule
-from worker.fingerprint.fingerprinted import Explained
-from worker.fingerprint.simhash import bit_string
 from worker.fingerprint.sketch import BANDS, SLOTS, similarity
+from worker.results.explain.causes import Causes
 from worker.results.explain.lines import SHOWN, numbers, spelled
 from worker.results.report.difference import TextDifference, how_much
 from worker.results.report.differences_shown import hunks_shown

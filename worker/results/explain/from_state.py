@@ -13,7 +13,7 @@ from crawler_plugin.wire.messages import Block
 from crawler_plugin.wire.urls import id_or_url
 from worker.compose.parts import scheme
 from worker.config import Settings
-from worker.fingerprint.fingerprinted import Explained
+from worker.evaluate.literature.explained import Explained
 from worker.fingerprint.fingerprinter import Recipe
 from worker.fingerprint.hashing import WORD_BITS, hash_bytes
 from worker.index.blocks import cover

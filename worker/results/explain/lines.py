@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from worker.fingerprint.causes import Causes, MovedPlaces
 from worker.fingerprint.conditions import NearRule
 from worker.fingerprint.sketch import BANDS, SLOTS
+from worker.results.explain.causes import Causes, MovedPlaces
 from worker.results.explain.side_by_side import TOP
 from worker.results.report.difference import Run, TextDifference, how_much
 from worker.terminal import aligned

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from worker.fingerprint.causes import Causes
 from worker.fingerprint.conditions import NearRule
+from worker.results.explain.causes import Causes
 
 
 def rule_objects(rules: Sequence[NearRule]) -> list[dict[str, Any]]:

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from rich.cells import cell_len
 
-from worker.fingerprint.comparison import Comparison
-from worker.fingerprint.fingerprinted import Explained
-from worker.fingerprint.measures import BlockLayout, hamming
-from worker.fingerprint.simhash import bit_string
+from worker.evaluate.literature.comparison import Comparison
+from worker.evaluate.literature.explained import Explained
+from worker.evaluate.literature.measures import BlockLayout, hamming
+from worker.evaluate.literature.simhash import bit_string
 from worker.fingerprint.sketch import BANDS, SLOTS
 from worker.terminal import aligned
 

@@ -101,5 +101,5 @@ def _pairs(samples: list[SampledPair], texts_of: TextsOf | None, settings: Setti
         "Main texts of pairs at each distance: first the least similar pair, then others drawn evenly. Words in one "
         "text alone are marked; Chinese is cut into words as for fingerprints."
     )
-    cut = cut_by(parts.recipe(settings).segmenter)
+    cut = cut_by(parts.recipe(settings).reader)
     return joined(tag("p", told, class_="quiet"), side_by_side(samples, texts_of(list(wanted.values())), cut))

@@ -8,9 +8,9 @@ from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
+from worker.fingerprint.text_reader import TextReader
 from worker.page.words.normalise import normalise
 from worker.page.words.scripts import HAN_RANGE, IDEOGRAPH_RANGES, UNSPACED_RANGES
-from worker.page.words.segment import Segmenter
 
 _SPECIAL: Final = HAN_RANGE + IDEOGRAPH_RANGES + UNSPACED_RANGES
 _PIECE: Final = re.compile(
@@ -36,15 +36,15 @@ Cut = Callable[[str], list[str]]
 """Chinese text in words."""
 
 
-def cut_by(segmenter: Callable[[], Segmenter]) -> Cut:
+def cut_by(reader: Callable[[], TextReader]) -> Cut:
     """Words as fingerprints have them, in the spelling of the text; where that cannot be told, characters.
 
-    The segmenter, which loads a dictionary for two seconds, is made when the first Chinese comes.
+    The reader, which loads a dictionary for half a second, is made when the first Chinese comes.
     """
-    made = cache(segmenter)
+    made = cache(reader)
 
     def cut(text: str) -> list[str]:
-        tokens = made().all_tokens(normalise(text))
+        tokens = made().tokens(text).words
         if sum(map(len, tokens)) != len(text):
             return list(text)
         ends = accumulate(map(len, tokens), initial=0)

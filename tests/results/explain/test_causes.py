@@ -7,23 +7,24 @@ from typing import Final
 
 import pytest
 
+from tests.fingerprint.definition.sketch import ngrams, sketch_by_definition
+from tests.fingerprint.test_sketch import slots
 from tests.local.crawled import WORDS
-from worker.fingerprint.causes import causes
-from worker.fingerprint.fingerprinted import Explained
-from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.evaluate.literature.explained import Explained, Explainer
+from worker.evaluate.literature.variant import Variant
+from worker.fingerprint.fingerprinter import Recipe
 from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.key import Key
-from worker.fingerprint.sketch import BANDS, ngrams, sketch_by_definition, slots_of
+from worker.fingerprint.sketch import BANDS
 from worker.page.extract import Extracted
+from worker.results.explain.causes import causes
 
-RECIPES: Final = [
-    Recipe(units="characters", sketched=True, key=key) for key in (None, Key.of(b"the secret of this crawl"))
-]
+RECIPES: Final = [Recipe(sketched=True, key=key) for key in (None, Key.of(b"the secret of this crawl"))]
 
 
 def explained(recipe: Recipe, words: list[str], *shown: str) -> Explained:
     page = Extracted(" ".join(words), "utf-8", shown=shown)
-    return Fingerprinter(recipe).explain(page, "http://a.example/")
+    return Explainer(recipe).explain(page, "http://a.example/")
 
 
 def texts(seed: int, length: int) -> tuple[list[str], list[str]]:
@@ -42,7 +43,7 @@ def texts(seed: int, length: int) -> tuple[list[str], list[str]]:
 def test_the_changes_of_all_features_add_up_to_what_moved_each_bit(recipe: Recipe, seed: int) -> None:
     a, b = (explained(recipe, words) for words in texts(seed, 80))
     assert a.fingerprint is not None and b.fingerprint is not None
-    found = causes(a, b, recipe)
+    found = causes(a, b, Variant(), recipe.key)
     assert found is not None
     differing = a.fingerprint ^ b.fingerprint
     assert [bit.bit for bit in found.bits] == [bit for bit in range(63, -1, -1) if differing >> bit & 1]
@@ -62,9 +63,9 @@ def test_the_changes_of_all_features_add_up_to_what_moved_each_bit(recipe: Recip
 def test_a_slot_that_differs_is_held_by_a_bigram_of_one_text_alone(recipe: Recipe, length: int) -> None:
     words = texts(7, length)
     a, b = (explained(recipe, one) for one in words)
-    found = causes(a, b, recipe)
+    found = causes(a, b, Variant(), recipe.key)
     assert found is not None
-    differing = {n for n, (x, y) in enumerate(zip(slots_of(a.sketch), slots_of(b.sketch), strict=True)) if x != y}
+    differing = {n for n, (x, y) in enumerate(zip(slots(a.sketch), slots(b.sketch), strict=True)) if x != y}
     assert found.slots == len(differing)
     assert {slot for place in found.places for slot in place.slots} == differing
     assert {band for place in found.places for band in place.bands} | set(found.lengths) == set(found.bands)
@@ -80,7 +81,7 @@ def test_without_the_ngrams_that_hold_it_a_slot_does_not_differ() -> None:
     words = ([f"{word}{n}" for n in range(2) for word in WORDS], [f"{word}{n}" for n in range(2) for word in WORDS])
     words[1][30] = "else"
     a, b = (explained(RECIPES[0], one) for one in words)
-    found = causes(a, b, RECIPES[0])
+    found = causes(a, b, Variant())
     assert found is not None
     hashes = [[int(value) for value in hash_words(one)] for one in words]
     kept = [set(ngrams(hashes[0], 2)) & set(ngrams(hashes[1], 2)) for _ in words]
@@ -96,19 +97,19 @@ def test_without_the_ngrams_that_hold_it_a_slot_does_not_differ() -> None:
 
 def test_equal_texts_have_no_causes_and_texts_shown_with_other_things_no_other() -> None:
     words, other = texts(1, 60)
-    same = causes(explained(RECIPES[0], words), explained(RECIPES[0], words), RECIPES[0])
+    same = causes(explained(RECIPES[0], words), explained(RECIPES[0], words), Variant())
     assert same is not None
     assert (same.bits, same.places, same.bands, same.slots, same.shown) == ((), (), (), 0, False)
-    bound = causes(explained(RECIPES[0], words, "fish"), explained(RECIPES[0], words, "birds"), RECIPES[0])
+    bound = causes(explained(RECIPES[0], words, "fish"), explained(RECIPES[0], words, "birds"), Variant())
     assert bound is not None
     assert bound.shown
-    assert causes(explained(RECIPES[0], words), explained(RECIPES[0], ["word"]), RECIPES[0]) is None
+    assert causes(explained(RECIPES[0], words), explained(RECIPES[0], ["word"]), Variant()) is None
     assert other
 
 
 def test_short_texts_have_no_slots_and_their_bands_have_causes() -> None:
     words = ["one", "two", "three", "four", "five", "six"]
-    found = causes(explained(RECIPES[0], words), explained(RECIPES[0], [*words, "seven"]), RECIPES[0])
+    found = causes(explained(RECIPES[0], words), explained(RECIPES[0], [*words, "seven"]), Variant())
     assert found is not None
     assert found.slots is None
     assert {place.ngram for place in found.places} <= {("six", ""), ("six", "seven"), ("seven", "")}

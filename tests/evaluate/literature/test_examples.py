@@ -9,26 +9,18 @@ import sys
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pytest
 
 from tools.docs import ROOT
+from worker.evaluate.literature.hashes import ALGORITHMS, hashes_of
+from worker.evaluate.literature.measures import alike, hamming, share_of_equal_bits
+from worker.evaluate.literature.simhash import bit_string, from_sums, simhash, sums
+from worker.evaluate.literature.weights import weigh
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.fingerprint.hashing import WORD_BITS, hash_words
-from worker.fingerprint.measures import alike, hamming, share_of_equal_bits
-from worker.fingerprint.simhash import (
-    as_ints,
-    bit_string,
-    from_sums,
-    simhash,
-    simhash_vectorised,
-    simhash_votes,
-    sums,
-)
+from worker.fingerprint.hashing import hash_words
+from worker.fingerprint.text_reader import TextReader
+from worker.page.words.dictionary import dictionary
 from worker.page.words.noise import NoiseWords
-from worker.page.words.normalise import normalise
-from worker.page.words.segment import Segmenter
-from worker.page.words.weigh import weigh
 
 PAGE: Final = ROOT / "docs" / "how-to" / "weights.md"
 CALLED = "你妈妈喊你回家吃饭哦，回家罗回家罗"
@@ -99,7 +91,7 @@ def test_bkdr_is_31_times_the_hash_so_far_plus_the_character_in_signed_64_bits(w
     signed = 0
     for character in word:
         signed = (signed * 31 + ord(character) + 2**63) % 2**64 - 2**63
-    assert as_ints(hash_words([word], algorithm="bkdr", bits=bits)) == [abs(signed) % 2**bits]
+    assert hashes_of([word], "bkdr", bits) == [abs(signed) % 2**bits]
 
 
 def test_the_tropical_fish_sentence_has_the_fingerprint_10101111() -> None:
@@ -107,10 +99,6 @@ def test_the_tropical_fish_sentence_has_the_fingerprint_10101111() -> None:
     hashes = numbers(*(bits for _, bits in TROPICAL_FISH.values()))
     assert sums(hashes, weights, 8) == [1, -5, 9, -9, 3, 1, 3, 3]
     assert bit_string(simhash(hashes, weights, 8), 8) == "10101111"
-
-    arrays = np.array(hashes, dtype=np.uint64), np.array(weights, dtype=np.int64)
-    assert simhash_votes(*arrays, 8).tolist() == [1, -5, 9, -9, 3, 1, 3, 3]
-    assert bit_string(simhash_vectorised(*arrays, 8), 8) == "10101111"
 
 
 def test_two_published_fingerprints_are_3_bits_apart() -> None:
@@ -146,9 +134,8 @@ def test_an_ordinary_hash_scatters_two_sentences_that_say_the_same() -> None:
 
 
 def test_an_ordinary_64_bit_hash_scatters_them_as_well() -> None:
-    for algorithm in ("xxh3", "blake2b"):
-        a, b = as_ints(hash_words([CALLED, CALLED_IN_OTHER_WORDS], algorithm=algorithm, bits=WORD_BITS))
-        assert hamming(a, b) > 20
+    for algorithm in ALGORITHMS:
+        assert hamming(*hashes_of([CALLED, CALLED_IN_OTHER_WORDS], algorithm, 64)) > 20
 
 
 def test_the_commands_of_the_handbook_print_the_sentence_weighed_by_hand_as_it_shows(tmp_path: Path) -> None:
@@ -170,11 +157,11 @@ def test_the_commands_of_the_handbook_print_the_sentence_weighed_by_hand_as_it_s
 def test_the_handbook_shows_the_two_sentences_fingerprints_beside_what_the_source_printed() -> None:
     sentences = (CALLED, CALLED_IN_OTHER_WORDS)
     by_default = [Fingerprinter(Recipe()).of_text(text, "a:").fingerprint or 0 for text in sentences]
-    segmenter = Segmenter(noise=NoiseWords())
-    words = [segmenter.tokens(normalise(text)) for text in sentences]
+    reader = TextReader(dictionary(), NoiseWords())
+    words = [reader.tokens(text).words for text in sentences]
     assert words[0] == ["你", "妈妈", "喊", "你", "回家", "吃饭", "哦", "回家", "罗", "回家", "罗"]
     assert [(one, other) for one, other in zip(*words, strict=True) if one != other] == [("喊", "叫"), ("哦", "啦")]
-    alone = [simhash_vectorised(hash_words(each.words), each.weights) for each in map(weigh, words)]
+    alone = [simhash(hash_words(list(each)).tolist(), each.values(), 64) for each in map(weigh, words)]
     rows = {
         "as the source printed them": numbers(*SOURCE_PRINTED),
         "by jieba's words alone, each by its count": alone,

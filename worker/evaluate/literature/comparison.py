@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import degrees
 
-from worker.fingerprint.fingerprinted import Explained
-from worker.fingerprint.measures import BlockLayout, angle, blocks_in_common, cosine, hamming, share_of_equal_bits
+from worker.evaluate.literature.explained import Explained
+from worker.evaluate.literature.measures import (
+    BlockLayout,
+    angle,
+    blocks_in_common,
+    cosine,
+    hamming,
+    share_of_equal_bits,
+)
 from worker.fingerprint.near import AccurateNear, Match, SimHashNear
 from worker.fingerprint.scoped import ScopedNear
 from worker.fingerprint.sketch import agreement, as_keys

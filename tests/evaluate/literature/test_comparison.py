@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.results.explain.test_side_by_side import explained
-from worker.fingerprint.comparison import compare
-from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
-from worker.fingerprint.measures import BlockLayout
+from worker.evaluate.literature.comparison import compare
+from worker.evaluate.literature.explained import Explainer
+from worker.evaluate.literature.measures import BlockLayout
+from worker.fingerprint.fingerprinter import Recipe
 from worker.fingerprint.near import AccurateNear, Match, SimHashNear
 from worker.fingerprint.sketch import agreement
 from worker.page.extract import from_text
@@ -39,9 +40,9 @@ def test_one_side_without_a_fingerprint_leaves_nothing_to_measure() -> None:
 
 
 def test_sketches_and_bands_are_compared_where_both_have_them() -> None:
-    fingerprinter = Fingerprinter(Recipe(sketched=True))
+    explainer = Explainer(Recipe(sketched=True))
     text = "fish water salt tropical species lake"
-    one, other = (fingerprinter.explain(from_text(f"{text} {last}"), "u") for last in ("pond", "sea"))
+    one, other = (explainer.explain(from_text(f"{text} {last}"), "u") for last in ("pond", "sea"))
     changed, same = (compare(one, each, near=AccurateNear(), layout=BlockLayout(4, 16)) for each in (other, one))
     assert changed.agreement == agreement(one.sketch, other.sketch) != 128
     assert (same.agreement, same.bands) == (128, 8)

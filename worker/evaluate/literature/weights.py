@@ -1,53 +1,31 @@
 """Tokens → weighted features.
 
 Weights are fixed-point integers, so that their sums, and with them every fingerprint, are the same on every machine and
-in every order of summation.
+in every order of summation. The worker weighs by ``tf``, in ``worker.fingerprint.kernels.voting``; ``weigh_text`` comes
+to the same.
 """
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, Literal, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import Final, Literal, TypeVar, get_args
 
 from crawler_plugin.wire.errors import UsageError
+from worker.fingerprint.text_reader import LARGEST_SHARE, PAIRS
 
 SCALE: Final = 1 << 16
-"""The integer that stands for weight 1. Sums stay below 2**63 up to 10**13 tokens of tf, or of tf-idf with idf 10."""
-
-PAIRS: Final = 8
-"""A pair of neighbours weighs an eighth of what a word of its count does: few bits of a fingerprint rest on pairs then,
-of which an edit breaks two. In a text of n < 8 different words it weighs one part in n, as much as all its words do on
-average: such texts are told apart by the order of their words, and by the noise words between them."""
-LARGEST_SHARE: Final = 5
-"""No feature has more than a fifth of all weight, so that pairs have a say in a text of two or three words. Lower ones
-cost recall: what is heavy is also what survives an edit."""
-FEATURES: Final = f"words, pairs 1/{PAIRS}, at most 1/{LARGEST_SHARE}"
-"""Name of what ``weigh_text`` does; a part of the scheme."""
+"""The integer that stands for weight 1."""
 
 Weights = Literal["tf", "log-tf", "tf-idf", "five-levels", "uniform"]
-Counts = npt.NDArray[np.int64]
+WEIGHTS: Final[tuple[Weights, ...]] = get_args(Weights)
+Features = dict[str, int]
+"""Distinct words, in order of first occurrence, with their weights in units of 1/``SCALE``."""
 N = TypeVar("N", int, float)
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """What a fingerprint is made of.
-
-    ``words`` are distinct, in order of first occurrence; ``weights`` is int64 (n,) in units of 1/``SCALE``, read-only;
-    ``tokens`` is how many tokens were counted.
-    """
-
-    words: tuple[str, ...]
-    weights: Counts
-    tokens: int
 
 
 class IdfTable(dict[str, float]):
@@ -87,17 +65,27 @@ def weigh(
     Raises:
         UsageError: ``tf-idf`` without a table.
     """
-    counted = Counter(tokens)
-    words = tuple(counted)
-    counts = np.fromiter(counted.values(), dtype=np.int64, count=len(words))
-    if weights == "tf-idf":
-        scaled = _scaled_idf(words, counts, idf)
-    elif weights == "five-levels":
-        scaled = _five_levels(words, counts, idf, levels or {})
-    else:
-        scaled = _RULES[weights](counts)
-    scaled.flags.writeable = False
-    return Features(words, scaled, len(tokens))
+    counts = Counter(tokens)
+    table = idf if isinstance(idf, IdfTable) or idf is None else IdfTable(idf)
+    match weights:
+        case "tf":
+            return {word: count * SCALE for word, count in counts.items()}
+        case "log-tf":
+            # Logarithms may differ in the last place between machines: by 2e-10 after scaling. Up to tf = 20 million
+            # none comes nearer than 3e-8 to where rounding turns (computed), so the integers are equal all the same.
+            return {word: round((1.0 + math.log(count)) * SCALE) for word, count in counts.items()}
+        case "tf-idf":
+            if table is None:
+                raise UsageError("weights tf-idf need a table of words with their idf; name a file, or choose tf")
+            return {word: round(count * table[word] * SCALE) for word, count in counts.items()}
+        case "five-levels":
+            most = max(counts.values(), default=1)
+            found = {
+                word: -(-5 * count // most) if table is None else table.level(word) for word, count in counts.items()
+            }
+            return {word: (levels or {}).get(word, level) * SCALE for word, level in found.items()}
+        case "uniform":
+            return dict.fromkeys(counts, SCALE)
 
 
 def weigh_text(
@@ -121,14 +109,14 @@ def weigh_text(
     single = weigh(words, weights, idf, levels)
     pairs = list(map(" ".join, pairwise(tokens)))
     if weights == "five-levels":
-        of_words = dict(zip(single.words, (single.weights // SCALE).tolist(), strict=True))
+        of_words = {word: weight // SCALE for word, weight in single.items()}
         double = weigh(pairs, weights, levels=_lower_of_both(pairs, of_words, 1))
     else:
         double = weigh(pairs, weights, None if idf is None else _lower_of_both(pairs, idf, 1.0))
-    every = np.concatenate((single.weights, double.weights // min(PAIRS, max(1, len(single.words)))))
-    capped = np.minimum(every, max(1, int(every.sum()) // LARGEST_SHARE))
-    capped.flags.writeable = False
-    return Features(single.words + double.words, capped, single.tokens)
+    part = min(PAIRS, max(1, len(single)))
+    every = single | {pair: weight // part for pair, weight in double.items()}
+    most = max(1, sum(every.values()) // LARGEST_SHARE)
+    return {feature: min(weight, most) for feature, weight in every.items()}
 
 
 def _lower_of_both(pairs: Sequence[str], values: Mapping[str, N], unknown: N) -> dict[str, N]:
@@ -138,38 +126,3 @@ def _lower_of_both(pairs: Sequence[str], values: Mapping[str, N], unknown: N) ->
 def parse_tagged(text: str) -> list[str]:
     """The words of ``word/tag word/tag``, as the literature writes segmented text; a slash inside a word stays."""
     return [item.rpartition("/")[0] or item for item in text.split()]
-
-
-def _log_tf(counts: Counts) -> Counts:
-    # Logarithms may differ in the last place between machines: by 2e-10 after scaling. Up to tf = 20 million none comes
-    # nearer than 3e-8 to where rounding turns (computed), so the integers are equal all the same.
-    return np.rint((1.0 + np.log(counts)) * SCALE).astype(np.int64)
-
-
-def _five_levels(
-    words: tuple[str, ...], counts: Counts, idf: Mapping[str, float] | None, levels: Mapping[str, int]
-) -> Counts:
-    by_count: list[int] = (-(-5 * counts // counts.max(initial=1))).tolist()
-    others: Iterable[int] = by_count if idf is None else map(_table(idf).level, words)
-    found = (levels.get(word, other) for word, other in zip(words, others, strict=True))
-    return np.fromiter(found, dtype=np.int64, count=len(words)) * SCALE
-
-
-def _scaled_idf(words: tuple[str, ...], counts: Counts, idf: Mapping[str, float] | None) -> Counts:
-    if idf is None:
-        raise UsageError(
-            "weights tf-idf need a table: name a file in features.idf_table, or set features.weights to tf"
-        )
-    per_word = np.fromiter(map(_table(idf).__getitem__, words), dtype=np.float64, count=len(words))
-    return np.rint(counts * per_word * SCALE).astype(np.int64)
-
-
-def _table(idf: Mapping[str, float]) -> IdfTable:
-    return idf if isinstance(idf, IdfTable) else IdfTable(idf)
-
-
-_RULES: Final[dict[str, Callable[[Counts], Counts]]] = {
-    "tf": lambda counts: counts * SCALE,
-    "log-tf": _log_tf,
-    "uniform": lambda counts: np.full_like(counts, SCALE),
-}

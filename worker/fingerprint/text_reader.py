@@ -1,8 +1,28 @@
-"""From text to fingerprint in compiled steps: equal to ``Fingerprinter.by_definition``, and many times faster."""
+"""Text → hashes of its tokens → fingerprint, in compiled steps.
+
+1. A *word* is a run of letters, digits and marks that begins with a letter or digit; an apostrophe between two of them
+   belongs to it. All else separates. A word without the scripts below is one token: ``python3``, ``don't``, ``42``.
+2. Chinese characters (U+4E00 to U+9FD5, those that the dictionary knows) are cut by jieba's dictionary, together with
+   the ASCII letters and digits that touch them, for its words may mix both (4s店, and 51区 from a user dictionary).
+   Rarer ideographs (〇, 㐀) are tokens by themselves. Letters beyond ASCII make a word of their own: café教程 is two.
+3. Scripts that are written without blanks (kana, Thai, Lao, Khmer, Burmese) give their overlapping pairs of written
+   characters; a single one gives itself. A *written character* is a letter with all that stands above, below or around
+   it: marks, vowels on either side, a stacked consonant. Korean words are written with blanks: rule 1.
+4. As features each number and each part of an address or of code counts only where it stands first. Such a *part* is a
+   word of ASCII letters and digits that begins with a digit, or that a sign of ``cutting.GLUE`` stands beside, without
+   a blank, with a letter, a digit or a slash behind it: all words of https://example.org/a_b. The same goes for such a
+   word between two parts, as for the name of a field: lists of addresses or telephone numbers have hundreds of these
+   and few different ones, and by their counts all lists would be one.
+
+*Units* are the tokens of rule 1, and of scripts without blanks (rules 2 and 3) each written character by itself. They
+need no dictionary, and nothing is left out of them: sketches are made of them, and their count says how long a page is.
+
+``tests/fingerprint/definition`` has all this in readable steps, that these ones are equal to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -13,13 +33,22 @@ from worker.compiling import must_compile
 from worker.fingerprint.hashing import LONGEST_SIPPED, Hashes, hash_bytes, hash_long, hash_words
 from worker.fingerprint.kernels import cutting, siphash, sketching, spelling, voting, xxh3
 from worker.fingerprint.key import Key
-from worker.fingerprint.sketch import BANDS, BIGRAMS_UP_TO, SKETCH_BYTES, Numbering
+from worker.fingerprint.sketch import BANDS, BIGRAMS_UP_TO, PUBLIC, SKETCH_BYTES, Numbering
+from worker.page.words.dictionary import Dictionary
 from worker.page.words.folding import TONES
 from worker.page.words.noise import LEAST_SHARE, NoiseWords
-from worker.page.words.normalise import in_one_script, normalise_by_definition, table, toned
+from worker.page.words.normalise import in_one_script, normalise, table, toned
 from worker.page.words.scripts import SCRIPTS, code_points, language_of, tables
-from worker.page.words.segment import Dictionary
-from worker.page.words.weigh import LARGEST_SHARE, PAIRS
+
+PAIRS: Final = 8
+"""A pair of neighbours weighs an eighth of what a word of its count does: few bits of a fingerprint rest on pairs then,
+of which an edit breaks two. In a text of n < 8 different words it weighs one part in n, as much as all its words do on
+average: such texts are told apart by the order of their words, and by the noise words between them."""
+LARGEST_SHARE: Final = 5
+"""No feature has more than a fifth of all weight, so that pairs have a say in a text of two or three words. Lower ones
+cost recall: what is heavy is also what survives an edit."""
+FEATURES: Final = f"words, pairs 1/{PAIRS}, at most 1/{LARGEST_SHARE}"
+"""Name of the rule of features and their weights; a part of the scheme."""
 
 _LANGUAGE_CHARACTERS: Final = 4096
 _UTF8_BYTES: Final = 4
@@ -38,10 +67,20 @@ class Read(NamedTuple):
     pairs: Hashes
 
     def language(self) -> str:
-        """As ``worker.page.words.scripts.language``."""
+        """As ``worker.page.words.scripts.language_of``, by the first 4,096 characters."""
         tallies = np.zeros(SCRIPTS, np.int64)
         spelling.tally(self.spelled, min(len(self.spelled), _LANGUAGE_CHARACTERS), _tables(True).scripts, tallies)
         return language_of(tallies)
+
+
+class Tokens(NamedTuple):
+    """The same for people: the text as it is spelled, all of its words, those that features are made of, noise words
+    included in both, and its units."""
+
+    spelled: str
+    words: list[str]
+    featured: list[str]
+    units: list[str]
 
 
 class TextReader:
@@ -67,7 +106,28 @@ class TextReader:
         self._hashing: Final = _PublicHashing() if key is None else _KeyedHashing(key)
 
     def read(self, text: str) -> Read:
+        """Normalise, cut and hash."""
+        cut = self._cut(text)
+        hashes = self._hashing.features(cut.words)
+        of_tokens = self._hashing.tokens(cut.units, cut.words, hashes)
+        hashes, pairs = cut.said_once(hashes)
+        return Read(cut.spelled, of_tokens, hashes, self._hashing.features(pairs))
+
+    def spelled(self, text: str) -> str:
+        """Normalise."""
+        return _as_text(_spell(text, self._fold))
+
+    def tokens(self, text: str) -> Tokens:
         """Normalise and cut."""
+        cut = self._cut(text)
+        words = cut.words.strings()
+        units = cut.units.strings(words)
+        _, pairs = cut.said_once(self._hashing.features(cut.words))
+        both = [pair.split(" ") for pair in pairs.strings()]
+        featured = [first for first, _ in both] + [second for _, second in both[-1:]] if both else words[:1]
+        return Tokens(_as_text(cut.spelled), words, featured, units)
+
+    def _cut(self, text: str) -> _Cut:
         spelled = _spell(text, self._fold)
         count = len(spelled)
         trie, classes = self._trie, _tables(self._fold).classes
@@ -96,20 +156,7 @@ class TextReader:
         )
         of_units = _Slices(unit_bytes, bounds[2], bounds[3], units)
         of_words = _Slices(text_bytes, bounds[0], bounds[1], words) if len(trie.places) else of_units
-        hashes = self._hashing.features(of_words)
-        of_tokens = self._hashing.tokens(of_units, of_words, hashes)
-        of_pairs = of_words.pairs()
-        once = np.zeros(of_words.total, np.uint8)
-        parts = cutting.mark(cut, kinds, plain_at, of_words.starts, of_words.ends, of_words.total, once)
-        if parts > 1:
-            hashes = hashes.copy()
-            used = int(of_words.ends[of_words.total - 1]) + 1
-            apart = np.empty(2 * used + siphash.ROOM, np.uint8)
-            spent = of_words.text[:used]
-            left = cutting.thin(hashes, once, parts, spent, of_words.starts, of_words.ends, of_words.total, apart)
-            hashes = hashes[:left]
-            of_pairs = _Slices(np.concatenate((spent, apart)), of_words.starts, of_words.ends, max(0, left - 1))
-        return Read(spelled, of_tokens, hashes, self._hashing.features(of_pairs))
+        return _Cut(spelled, cut, kinds, plain_at, of_words, of_units)
 
     def simhash(self, read: Read) -> tuple[int, int]:
         """The fingerprint of the words and pairs weighed by tf, and the number of features."""
@@ -119,8 +166,8 @@ class TextReader:
         return int(fingerprint), int(features)
 
 
-def sketch_and_bands(units: Hashes, numbering: Numbering) -> tuple[bytes, bytes]:
-    """``sketch`` and ``bands`` of a text's tokens."""
+def sketch_and_bands(units: Hashes, numbering: Numbering = PUBLIC) -> tuple[bytes, bytes]:
+    """The sketch and the bands of a text from the hashes of its units, uint64 (n,); none without units."""
     if not len(units):
         return b"", b""
     sketch, keys = np.zeros(SKETCH_BYTES, np.uint8), np.empty(BANDS, np.uint32)
@@ -144,6 +191,42 @@ class _Slices(NamedTuple):
     def bytes_of(self, number: int) -> bytes:
         """One of them."""
         return self.text[self.starts[number] : self.ends[number]].tobytes()
+
+    def strings(self, words: Sequence[str] = ()) -> list[str]:
+        """All of them; of units that are no slices, see ``xxh3.hash_units``, by the ``words``."""
+        return [self._string(number, words) for number in range(self.total)]
+
+    def _string(self, number: int, words: Sequence[str]) -> str:
+        start, end = int(self.starts[number]), self.ends[number]
+        if end == xxh3.A_WORD:
+            return words[start]
+        return chr(start) if end == xxh3.A_CHARACTER else self.bytes_of(number).decode("utf-8", "surrogatepass")
+
+
+class _Cut(NamedTuple):
+    """A text cut into words and units: ``codes``, ``kinds`` and ``plain_at`` as ``cutting.cut`` leaves them."""
+
+    spelled: npt.NDArray[np.uint32]
+    codes: npt.NDArray[np.uint32]
+    kinds: npt.NDArray[np.uint8]
+    plain_at: npt.NDArray[np.int32]
+    words: _Slices
+    units: _Slices
+
+    def said_once(self, hashes: Hashes) -> tuple[Hashes, _Slices]:
+        """Hashes of the words that features are made of, and the pairs of these (rule 4), from the hashes of all words.
+        Of the words no slice is to be read after this."""
+        words = self.words
+        once = np.zeros(words.total, np.uint8)
+        parts = cutting.mark(self.codes, self.kinds, self.plain_at, words.starts, words.ends, words.total, once)
+        if parts <= 1:
+            return hashes, words.pairs()
+        hashes = hashes.copy()
+        used = int(words.ends[words.total - 1]) + 1
+        apart = np.empty(2 * used + siphash.ROOM, np.uint8)
+        spent = words.text[:used]
+        left = cutting.thin(hashes, once, parts, spent, words.starts, words.ends, words.total, apart)
+        return hashes[:left], _Slices(np.concatenate((spent, apart)), words.starts, words.ends, max(0, left - 1))
 
 
 class _PublicHashing:
@@ -247,6 +330,10 @@ def _in_one(pairs: Iterable[str]) -> npt.NDArray[np.uint64]:
     return np.array([ord(pair[0]) << 32 | ord(pair[1]) for pair in pairs], np.uint64)
 
 
+def _as_text(spelled: npt.NDArray[np.uint32]) -> str:
+    return spelled.tobytes().decode("utf-32-le")
+
+
 def _spell(text: str, fold_traditional: bool) -> npt.NDArray[np.uint32]:
     codes = code_points(text)
     found = _tables(fold_traditional)
@@ -257,9 +344,9 @@ def _spell(text: str, fold_traditional: bool) -> npt.NDArray[np.uint32]:
         if length != spelling.TOO_LONG:
             break
     if length == spelling.COMPOSES:
-        return code_points(normalise_by_definition(text, fold_traditional=fold_traditional)).copy()
+        return code_points(normalise(text, fold_traditional=fold_traditional)).copy()
     if left & spelling.MIXED:
-        return code_points(toned(in_one_script(spelled[:length].tobytes().decode("utf-32-le")))).copy()
+        return code_points(toned(in_one_script(_as_text(spelled[:length])))).copy()
     if left & spelling.TONED:
         spelling.move_tones(spelled, length, found.tones, found.moved, found.classes)
     return spelled[:length]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.fingerprint.measures import (
+from worker.evaluate.literature.measures import (
     BlockLayout,
     alike,
     angle,

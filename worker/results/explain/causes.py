@@ -15,20 +15,23 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from worker.fingerprint.fingerprinted import Explained
-from worker.fingerprint.fingerprinter import Recipe
+from worker.evaluate.literature.explained import Explained
+from worker.evaluate.literature.hashes import hashes_of
+from worker.evaluate.literature.simhash import from_sums
+from worker.evaluate.literature.variant import Variant
 from worker.fingerprint.hashing import Hashes, hash_words
-from worker.fingerprint.simhash import as_ints, from_sums
+from worker.fingerprint.key import Key
 from worker.fingerprint.sketch import (
     BIGRAMS_UP_TO,
     MOST_OF_EIGHT_BITS,
     ROWS,
+    SLOT_BITS,
+    SLOTS,
+    STEP,
     Numbering,
     Numbers,
     as_keys,
-    ngrams_of,
     numbering_of,
-    slots_of,
 )
 
 Side = Literal["A", "B"]
@@ -75,8 +78,8 @@ class Causes:
     bands: tuple[int, ...]
 
 
-def causes(a: Explained, b: Explained, recipe: Recipe) -> Causes | None:
-    """What made the two differ, both explained by this recipe; None where one has no fingerprint.
+def causes(a: Explained, b: Explained, variant: Variant, key: Key | None = None) -> Causes | None:
+    """What made the two differ, both explained by this variant; None where one has no fingerprint.
 
     It takes time and memory by the number of n-grams.
     """
@@ -84,17 +87,16 @@ def causes(a: Explained, b: Explained, recipe: Recipe) -> Causes | None:
         return None
     if (a.fingerprint ^ from_sums(a.sums)) != (b.fingerprint ^ from_sums(b.sums)):
         return Causes(True, (), (), (), None, ())
-    places, lengths, slots, bands = _places(a, b, recipe)
-    return Causes(False, _moved_bits(a, b, recipe), places, lengths, slots, bands)
+    places, lengths, slots, bands = _places(a, b, key)
+    return Causes(False, _moved_bits(a, b, variant, key), places, lengths, slots, bands)
 
 
-def _moved_bits(a: Explained, b: Explained, recipe: Recipe) -> tuple[MovedBit, ...]:
+def _moved_bits(a: Explained, b: Explained, variant: Variant, key: Key | None) -> tuple[MovedBit, ...]:
     assert a.fingerprint is not None and b.fingerprint is not None
     of_a, of_b = dict(a.features), dict(b.features)
     words = [word for word in of_a | of_b if of_a.get(word) != of_b.get(word)]
     change = np.array([of_b.get(word, 0.0) - of_a.get(word, 0.0) for word in words])
-    key = recipe.key.features if recipe.key else None
-    hashes = as_ints(hash_words(words, algorithm=recipe.hash, bits=a.bits, key=key)) if words else []
+    hashes = hashes_of(words, variant.hash, a.bits, key.features if key else None)
     found = []
     for bit in range(a.bits - 1, -1, -1):
         if not (a.fingerprint ^ b.fingerprint) >> bit & 1:
@@ -109,18 +111,17 @@ def _moved_bits(a: Explained, b: Explained, recipe: Recipe) -> tuple[MovedBit, .
 
 
 def _places(
-    a: Explained, b: Explained, recipe: Recipe
+    a: Explained, b: Explained, key: Key | None
 ) -> tuple[tuple[MovedPlaces, ...], tuple[int, ...], int | None, tuple[int, ...]]:
     if not a.sketch or not b.sketch:
         return (), (), None, ()
-    numbering = numbering_of(recipe.key)
-    key = recipe.key.tokens if recipe.key else None
-    texts = [_Text(one, numbering, key) for one in (a, b)]
+    numbering = numbering_of(key)
+    texts = [_Text(one, numbering, key.tokens if key else None) for one in (a, b)]
     slots: dict[tuple[Side, tuple[str, ...]], list[int]] = defaultdict(list)
     bands: dict[tuple[Side, tuple[str, ...]], list[int]] = defaultdict(list)
     different = None
     if all(text.count > MOST_OF_EIGHT_BITS for text in texts):
-        moved = np.flatnonzero(slots_of(a.sketch) != slots_of(b.sketch)).tolist()
+        moved = np.flatnonzero(_slots_of(a.sketch) != _slots_of(b.sketch)).tolist()
         different = len(moved)
         for slot in moved:
             for cause in _only_in_one(texts, 2, numbering.slots[slot]):
@@ -156,7 +157,7 @@ class _Text:
     def low(self, n: int) -> Numbers:
         """Of each n-gram what is numbered."""
         if n not in self._low:
-            self._low[n] = ngrams_of(self._hashes, n, self._boundary).astype(np.uint32)
+            self._low[n] = _ngrams_of(self._hashes, n, self._boundary).astype(np.uint32)
         return self._low[n]
 
     def ngram(self, n: int, place: int) -> tuple[str, ...]:
@@ -180,3 +181,27 @@ def _only_in_one(texts: Sequence[_Text], n: int, multiplier: np.uint32) -> list[
         for side, text, place, found in zip(sides, texts, smallest, members, strict=True)
         if not found.any()
     ]
+
+
+def _slots_of(sketch: bytes) -> npt.NDArray[np.uint8]:
+    """The slots of a sketch that holds no bigrams, (128,), each from 0 to 3."""
+    bits = np.unpackbits(np.frombuffer(sketch, np.uint8), bitorder="little").reshape(SLOTS, SLOT_BITS)
+    slots: npt.NDArray[np.uint8] = bits[:, 0] | bits[:, 1] << np.uint8(1)
+    return slots
+
+
+def _ngrams_of(tokens: Hashes, n: int, boundary: int) -> Hashes:
+    """A 64-bit hash of each n-tuple of neighbouring tokens, boundaries included, from the hashes of the tokens."""
+    bounded = np.concatenate(([np.uint64(boundary)], tokens, [np.uint64(boundary)]))
+    count = len(bounded) - n + 1
+    gathered = np.zeros(count, np.uint64)
+    for place in range(n):
+        gathered = gathered * np.uint64(STEP) + bounded[place : place + count]
+    return _mixed_all(gathered)
+
+
+def _mixed_all(values: Hashes) -> Hashes:
+    values = (values ^ values >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
+    values = (values ^ values >> np.uint64(33)) * np.uint64(0xC4CEB9FE1A85EC53)
+    mixed_values: Hashes = values ^ values >> np.uint64(33)
+    return mixed_values

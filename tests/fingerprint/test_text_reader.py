@@ -12,18 +12,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fingerprint.definition.fingerprint import Definition
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
+from worker.fingerprint.hashing import hash_words
 from worker.fingerprint.key import Key
 
 URL = "https://example.org/a"
 KEY = Key.of(b"the secret of a test")
 RECIPE = Recipe(sketched=True, user_words=("51区", "9架"))
-BY_UNITS = {
-    "words": Fingerprinter(RECIPE),
-    "characters": Fingerprinter(replace(RECIPE, units="characters")),
-    "words with a key": Fingerprinter(replace(RECIPE, key=KEY)),
-    "characters with a key": Fingerprinter(replace(RECIPE, units="characters", key=KEY)),
+RECIPES = {
+    "without a key": RECIPE,
+    "with a key": replace(RECIPE, key=KEY),
+    "traditional characters": replace(RECIPE, fold_traditional=False),
 }
+BOTH = {name: (Fingerprinter(recipe), Definition(recipe)) for name, recipe in RECIPES.items()}
+PLAIN = BOTH["without a key"][0]
+
+
+def check(text: str, name: str) -> None:
+    """Both ways come to the same."""
+    compiled, readable = BOTH[name]
+    assert compiled.of_text(text, URL) == readable.of_text(text, URL)
+
 
 ODD = {
     "nothing": "",
@@ -63,11 +73,10 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("units", BY_UNITS)
+@pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", ODD)
-def test_odd_texts_come_to_the_same(units: str, name: str) -> None:
-    fingerprinter = BY_UNITS[units]
-    assert fingerprinter.of_text(ODD[name], URL) == fingerprinter.by_definition(ODD[name], URL)
+def test_odd_texts_come_to_the_same(recipe: str, name: str) -> None:
+    check(ODD[name], recipe)
 
 
 pieces = st.sampled_from(
@@ -94,15 +103,14 @@ pieces = st.sampled_from(
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.lists(pieces, max_size=60).map("".join), st.sampled_from(list(BY_UNITS)))
-def test_any_text_comes_to_the_same(text: str, units: str) -> None:
-    fingerprinter = BY_UNITS[units]
-    assert fingerprinter.of_text(text, URL) == fingerprinter.by_definition(text, URL)
+@given(st.lists(pieces, max_size=60).map("".join), st.sampled_from(list(RECIPES)))
+def test_any_text_comes_to_the_same(text: str, recipe: str) -> None:
+    check(text, recipe)
 
 
 @pytest.mark.parametrize("name", ["emoji only", "punctuation only", "blanks", "nothing"])
 def test_texts_without_a_token_have_no_fingerprint_and_are_alike_only_if_they_are_the_same(name: str) -> None:
-    made, other = (BY_UNITS["words"].of_text(ODD[name] + more, URL + more) for more in ("", "?"))
+    made, other = (PLAIN.of_text(ODD[name] + more, URL + more) for more in ("", "?"))
     assert made.fingerprint is None
     assert (made.sketch, made.bands, made.tokens) == (b"", b"", 0)
     assert made.text_hash != other.text_hash
@@ -112,7 +120,7 @@ def test_texts_without_a_token_have_no_fingerprint_and_are_alike_only_if_they_ar
     "text", ["啊" * 3_000_000, "a" * 8_000_000, "ab " * 2_000_000, "🎉" * 2_000_000, "ﷺ" * 300_000]
 )
 def test_texts_of_millions_of_characters_are_read(text: str) -> None:
-    made = BY_UNITS["words"].of_text(text, URL)
+    made = PLAIN.of_text(text, URL)
     assert (made.fingerprint is None) == bool(made.reason)
 
 
@@ -122,15 +130,17 @@ def test_real_pages_come_to_the_same(labelled_sets: list[Path]) -> None:
     for folder in labelled_sets:
         with lzma.open(folder / "docs.jsonl.xz", "rt", encoding="utf-8") as lines:
             texts += [json.loads(line)["text"] for line in islice(lines, 0, None, 90)]
-    for fingerprinter in BY_UNITS.values():
+    for recipe in RECIPES:
         for text in texts:
-            assert fingerprinter.of_text(text, URL) == fingerprinter.by_definition(text, URL)
+            check(text, recipe)
 
 
-def test_other_hashes_and_weights_take_the_readable_steps() -> None:
-    keyed = replace(RECIPE, key=KEY)
-    others = (replace(RECIPE, hash="bkdr"), replace(RECIPE, weights="uniform"), replace(RECIPE, hmm=True))
-    for recipe in (*others, replace(keyed, hash="blake2b"), replace(keyed, weights="uniform")):
-        fingerprinter = Fingerprinter(recipe)
-        text = ODD["mixed"]
-        assert fingerprinter.of_text(text, URL) == fingerprinter.by_definition(text, URL)
+@pytest.mark.parametrize("name", ODD)
+def test_words_for_people_are_those_that_are_hashed(name: str) -> None:
+    for recipe, (compiled, _) in BOTH.items():
+        key = RECIPES[recipe].key
+        read, tokens = compiled.reader.read(ODD[name]), compiled.reader.tokens(ODD[name])
+        assert hash_words(tokens.featured, key=key.features if key else None).tolist() == read.words.tolist()
+        assert hash_words(tokens.units, key=key.tokens if key else None).tolist() == read.units.tolist()
+        assert tokens.spelled == compiled.reader.spelled(ODD[name])
+        assert set(tokens.featured) == set(tokens.words)
