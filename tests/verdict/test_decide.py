@@ -226,13 +226,19 @@ def test_copies_are_told_by_the_shard_of_their_survivor() -> None:
     stored = [
         answer(hit(0, (3, 2), "a"), hit(2, (3, 4), "c")),
         answer(hit(1, (2, 9), "b"), hit(3, (4, 1), "d"), shard=1),
+        answer(hit(6, (1, 1), "e"), shard=2),
     ]
-    asked = [claim(str(number), 0b111 << 3 * number) for number in range(5)] + [claim("copy", 0b111 << 12)]
+    asked = [claim(str(number), 0b111 << 3 * number) for number in (0, 1, 2, 3, 4, 4, 5)]
     found = decide(BATCH, Claims.of(asked), stored, NEAR)
-    here = [(5, (BATCH, 4), "4")]
-    by_home = [here if home_shard(asked[4], 2) == shard else [] for shard in range(2)]
-    assert list(found.copies(0, 2)) == [(0, (3, 2), "a"), (2, (3, 4), "c"), *by_home[0]]
-    assert list(found.copies(1, 2)) == [(1, (2, 9), "b"), (3, (4, 1), "d"), *by_home[1]]
+    told = [list(found.copies(shard, 3)) for shard in range(3)]
+    here = told[home_shard(asked[4], 3)]
+    here.remove((5, (BATCH, 4), "4"))
+    assert told == [
+        [(0, (3, 2), "a"), (2, (3, 4), "c")],
+        [(1, (2, 9), "b"), (3, (4, 1), "d")],
+        [(6, (1, 1), "e")],
+    ]
+    assert [one.original.url for one in found if one.original] == ["a", "b", "c", "d", "4", "e"]
 
 
 @pytest.mark.parametrize(
