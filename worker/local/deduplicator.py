@@ -16,7 +16,7 @@ from typing import Any, Final, Self, Unpack
 
 from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.messages import Block, Claim
-from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.outcomes import NOWHERE, Verdict
 from crawler_plugin.wire.topics import OUTPUT_MARGIN_BYTES
 from crawler_plugin.wire.urls import without_userinfo
 from worker.compose import parts
@@ -295,6 +295,7 @@ class Deduplicator:
         verdict, original = told(decision), decision.original
         return verdict.having(
             url=verdict.url or without_userinfo(page.url),
+            order=NOWHERE,  # it tells how many were judged together, which is chance
             fetched=page.fetched,
             spider=page.headers.get("spider"),
             suspect=self._shard.is_suspect(decision),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.messages import Claim
-from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.outcomes import NOWHERE, Verdict
 from tests.local.crawled import BEGUN, crawl
 from tests.stream.script import policy
 from worker.compose import parts
@@ -53,6 +53,7 @@ def scan(claims: Iterable[Claim], *, file: str = "pages.warc", ids: bool = True)
                 id=f"page-{number}",
                 duplicate_of_id=f"page-{survivor}" if ids and original is not None else None,
                 fetched=claim.clock,
+                order=NOWHERE,  # stands in no line
             )
         )
     return made

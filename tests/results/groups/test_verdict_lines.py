@@ -10,6 +10,7 @@ import pytest
 from crawler_plugin.wire.errors import UsageError
 from tests.results.groups.scanned import crawled, written
 from worker.results.groups.verdict_lines import VerdictLines
+from worker.results.rows import scan_line
 
 
 def test_all_rows_are_read_in_order_and_again_at_their_places(tmp_path: Path) -> None:
@@ -29,7 +30,7 @@ def test_a_line_may_be_as_long_as_it_likes(tmp_path: Path) -> None:
 
 def test_the_last_line_needs_no_end_and_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.jsonl"
-    path.write_bytes(crawled(0).rows[0].encode().rstrip())
+    path.write_bytes(scan_line(crawled(0).rows[0]).rstrip())
     with VerdictLines(path) as lines:
         assert [row for _, row in lines.rows()] == crawled(0).rows[:1]
     path.write_bytes(b"")
@@ -39,7 +40,7 @@ def test_the_last_line_needs_no_end_and_an_empty_file_has_no_rows(tmp_path: Path
 
 def test_a_line_that_is_no_verdict_is_named_by_its_place(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.jsonl"
-    first = crawled(0).rows[0].encode()
+    first = scan_line(crawled(0).rows[0])
     path.write_bytes(first + b'{"verdict": "uni')
     told = rf"verdicts\.jsonl, at byte {len(first)}: not a verdict"
     with VerdictLines(path) as lines, pytest.raises(UsageError, match=told):
