@@ -24,6 +24,10 @@ equals, or a ``Destination``, with a key that no mark has: before the pages of e
 The payload is MessagePack: the record's headers on ``pages`` as pairs, and its value. The key stands outside so that a
 page whose payload is torn or damaged can be named. After damage, reading goes on at the next place where a whole record
 begins, wherever that is.
+
+A byte that changes costs its own page and no other. That is why this is no SQLite database, which would need half the
+statements: where a byte of its tree changed it lost up to all pages or gave some twice, a full disk left none of the
+pages that were written together, a second file had to stay beside the first, and sending took a third longer or more.
 """
 
 from __future__ import annotations

@@ -153,12 +153,6 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_a_file_that_was_begun_and_never_named_is_begun_again(tmp_path: Path) -> None:
-    (tmp_path / "index.blocks.tmp").write_bytes(b"DEDUP")
-    written(tmp_path, BLOCKS)
-    assert read(tmp_path) == BLOCKS
-
-
 def test_a_second_one_is_refused_while_the_first_is_open_and_not_after(tmp_path: Path) -> None:
     first = StateFile(tmp_path, SCHEME)
     with pytest.raises(Refused, match=r"open already, in process \d+: close it there"):

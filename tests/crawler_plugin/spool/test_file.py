@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from crawler_plugin.record import PageRecord
 from crawler_plugin.spool.file import Spool, Stored, named
-from crawler_plugin.spool.records import encode
+from crawler_plugin.spool.records import Damage, encode
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
 from crawler_plugin.wire.outcomes import JobMark
 from tests.crawler_plugin.crawling import ROOT
@@ -187,15 +187,6 @@ def test_two_processes_cannot_use_one_file(path: Path) -> None:
     subprocess.run(other, cwd=ROOT, timeout=60, check=True)
 
 
-def test_who_waits_for_a_file_that_its_owner_removes_gets_one_that_has_a_name(path: Path) -> None:
-    first = Spool.open(path, ROOM)
-    first.close()
-    second = Spool.open(path, ROOM)
-    second.append(numbered(1))
-    second.close()
-    assert urls(take_all(Spool.open(path, ROOM))) == ["1"]
-
-
 def test_pages_are_nobody_elses_business(path: Path) -> None:
     spool = Spool.open(path, ROOM)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -214,6 +205,40 @@ def test_damage_is_named_with_its_place_and_its_page(path: Path) -> None:
         f"{path}: bytes {size} to {2 * size} are torn or damaged and passed over; there was https://example.com/1: "
         "crawl that again"
     ]
+
+
+def change(path: Path, place: int) -> None:
+    """One byte, while the file is open."""
+    with path.open("r+b") as file:
+        file.seek(place)
+        (byte,) = file.read(1)
+        file.seek(place)
+        file.write(bytes([byte ^ 1]))
+
+
+@pytest.mark.parametrize("changed", ["header", "payload"])
+def test_damage_that_comes_while_the_file_is_open_costs_its_own_page(path: Path, changed: str) -> None:
+    left_behind(path, 0, 1, 2)
+    size = path.stat().st_size // 3
+    spool = Spool.open(path, ROOM)
+    change(path, size if changed == "header" else 2 * size - 1)
+    assert urls(take_all(spool)) == ["0", "2"]
+    assert (spool.damaged, spool.left) == ([Damage(size, 2 * size, ())], 2)
+    spool.close()
+
+
+def test_a_spool_that_is_damaged_while_it_is_taken_over_stays_where_it_is(path: Path) -> None:
+    left_behind(path, 0)
+    second = path.with_name("second.spool")
+    left_behind(second, 1, 2)
+    spool, other = Spool.open(path, ROOM), Spool.open(second, ROOM)
+    change(second, second.stat().st_size // 2)
+    before = path.read_bytes(), second.read_bytes()
+    assert spool.absorb(other) == f"{path}: Input/output error"
+    assert (path.read_bytes(), second.read_bytes()) == before
+    assert (spool.left, other.left) == (1, 2)
+    other.close()
+    spool.close()
 
 
 @hypothesis.given(st.data())

@@ -59,12 +59,6 @@ def test_no_other_user_reads_a_snapshot(tmp_path: Path, mask: int) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 & ~mask
 
 
-def test_a_snapshot_that_was_open_to_others_is_so_no_more_once_it_is_written_again(tmp_path: Path) -> None:
-    entries = Entries.from_rows(LOG.rows(-1, 2))
-    written(tmp_path, entries).chmod(0o666)
-    assert stat.S_IMODE(written(tmp_path, entries).stat().st_mode) == 0o600
-
-
 def test_compressed_urls_are_written_as_they_are(tmp_path: Path) -> None:
     plain = Entries.from_rows(LOG.rows(-1, 2))
     packed = UrlRun.from_packed(pack_urls(plain.urls), len(plain))

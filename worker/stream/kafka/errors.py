@@ -29,6 +29,79 @@ REFUSALS: Final = (
 )
 """Answers to a send that stay the same until somebody has changed something. After others that kafka-python does not
 repeat by itself (an unknown producer, an old epoch, a transaction that was aborted) a new producer helps."""
+_MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[Stop], str], ...]] = (
+    (
+        errors.OffsetOutOfRangeError,
+        Refused,
+        "what {about} is to be read from is not on the broker any more ({error}): this worker was away for longer "
+        "than the topic's retention, or the topic was made anew. Start it again; if it is refused again, run "
+        "`python -m worker repair --accept-gap`",
+    ),
+    (
+        errors.CorruptRecordError,
+        Refused,
+        "a record of {about} is damaged on the broker's disk ({error}). Let that partition be restored from "
+        "another copy, or give the crawl a new topics.prefix",
+    ),
+    (
+        errors.UnsupportedCodecError,
+        UsageError,
+        "{about} holds records in a compression that this Python cannot read ({error}): "
+        "pip install python-snappy, lz4 or zstandard, whichever is named, and start the worker again",
+    ),
+    (
+        TOO_LARGE,
+        UsageError,
+        "the broker refused {about} as too large ({error}): the topic takes less than it did, or than the setting "
+        "topics.max_message_bytes says. Raise its max.message.bytes again (`python -m worker topics create "
+        "--alter-config`), and start the worker: it goes on with this record. Nothing may be left out, since other "
+        "verdicts may name it",
+    ),
+    (
+        errors.InvalidTimestampError,
+        Refused,
+        "the broker refused {about} because of the time that this machine's clock gave it ({error}): the topic "
+        "takes times from who writes. Run `python -m worker topics create --alter-config`, which lets the broker "
+        "date the records (message.timestamp.type=LogAppendTime), set the clock right, and start the worker again",
+    ),
+    (
+        (errors.InvalidTopicError, errors.InvalidTransactionTimeoutError),
+        UsageError,
+        "the broker refused {about} ({named}): correct topics.prefix, topics.generation "
+        "or kafka.transaction_timeout_seconds, whichever it names",
+    ),
+    (
+        errors.FencedInstanceIdError,
+        UsageError,
+        "another worker has joined {about} under this kafka.instance_id: give each worker a name of its own, "
+        "or leave the setting out",
+    ),
+    (
+        errors.SaslAuthenticationFailedError,
+        UsageError,
+        "the broker refused the login of the user in kafka.sasl_username, which was to reach {about} ({error}): "
+        "check kafka.sasl_username, kafka.sasl_mechanism and the password, or whom the token names",
+    ),
+    (
+        errors.AuthorizationError,
+        UsageError,
+        "the broker refused {about} ({named}): check kafka.sasl_username and the rights of that user",
+    ),
+    (
+        REFUSALS,
+        Refused,
+        "the broker refused {about} ({named}), and would again: the topic, or the broker, "
+        "is otherwise than this program needs it. Run `python -m worker topics check`, look at the broker's log, "
+        "and start the worker again",
+    ),
+    (
+        errors.KafkaError,
+        Unavailable,
+        "the broker did not do what was asked of {about} ({named}). "
+        "Start the worker again; if it ends the same way, look at the broker's log",
+    ),
+)
+"""Errors of kafka-python, what they end the worker as, and the operator's next move; the first row that fits holds."""
 
 
 @contextmanager
@@ -56,62 +129,5 @@ def while_away() -> Iterator[None]:
 
 def as_stop(error: errors.KafkaError, about: str) -> Stop:
     """What an error means for the worker, and the operator's next move."""
-    if isinstance(error, errors.OffsetOutOfRangeError):
-        return Refused(
-            f"what {about} is to be read from is not on the broker any more ({error}): this worker was away for longer "
-            "than the topic's retention, or the topic was made anew. Start it again; if it is refused again, run "
-            "`python -m worker repair --accept-gap`"
-        )
-    if isinstance(error, errors.CorruptRecordError):
-        return Refused(
-            f"a record of {about} is damaged on the broker's disk ({error}). Let that partition be restored from "
-            "another copy, or give the crawl a new topics.prefix"
-        )
-    if isinstance(error, errors.UnsupportedCodecError):
-        return UsageError(
-            f"{about} holds records in a compression that this Python cannot read ({error}): "
-            "pip install python-snappy, lz4 or zstandard, whichever is named, and start the worker again"
-        )
-    if isinstance(error, TOO_LARGE):
-        return UsageError(
-            f"the broker refused {about} as too large ({error}): the topic takes less than it did, or than the setting "
-            "topics.max_message_bytes says. Raise its max.message.bytes again (`python -m worker topics create "
-            "--alter-config`), and start the worker: it goes on with this record. Nothing may be left out, since other "
-            "verdicts may name it"
-        )
-    if isinstance(error, errors.InvalidTimestampError):
-        return Refused(
-            f"the broker refused {about} because of the time that this machine's clock gave it ({error}): the topic "
-            "takes times from who writes. Run `python -m worker topics create --alter-config`, which lets the broker "
-            "date the records (message.timestamp.type=LogAppendTime), set the clock right, and start the worker again"
-        )
-    if isinstance(error, errors.InvalidTopicError | errors.InvalidTransactionTimeoutError):
-        return UsageError(
-            f"the broker refused {about} ({type(error).__name__}: {error}): correct topics.prefix, topics.generation "
-            "or kafka.transaction_timeout_seconds, whichever it names"
-        )
-    if isinstance(error, errors.FencedInstanceIdError):
-        return UsageError(
-            f"another worker has joined {about} under this kafka.instance_id: give each worker a name of its own, "
-            "or leave the setting out"
-        )
-    if isinstance(error, errors.SaslAuthenticationFailedError):
-        return UsageError(
-            f"the broker refused the login of the user in kafka.sasl_username, which was to reach {about} ({error}): "
-            "check kafka.sasl_username, kafka.sasl_mechanism and the password, or whom the token names"
-        )
-    if isinstance(error, errors.AuthorizationError):
-        return UsageError(
-            f"the broker refused {about} ({type(error).__name__}: {error}): "
-            "check kafka.sasl_username and the rights of that user"
-        )
-    if isinstance(error, REFUSALS):
-        return Refused(
-            f"the broker refused {about} ({type(error).__name__}: {error}), and would again: the topic, or the broker, "
-            "is otherwise than this program needs it. Run `python -m worker topics check`, look at the broker's log, "
-            "and start the worker again"
-        )
-    return Unavailable(
-        f"the broker did not do what was asked of {about} ({type(error).__name__}: {error}). "
-        "Start the worker again; if it ends the same way, look at the broker's log"
-    )
+    kind, told = next((kind, told) for fitting, kind, told in _MEANINGS if isinstance(error, fitting))
+    return kind(told.format(about=about, error=error, named=f"{type(error).__name__}: {error}"))
