@@ -450,7 +450,7 @@ def test_a_page_that_takes_its_parser_down_is_a_dead_letter_and_no_other_page_su
     bad = {"bold": BOLD, "italic": BOLD.replace(b"b", b"i")}
     pages = [article(number) for number in range(60)]
     for place, (name, body) in enumerate(bad.items()):
-        pages.insert(10 + 15 * place, (PageMeta(url=f"http://bad.example/{place}", content_type=HTML), body))
+        pages.insert(10 + 15 * place, (PageMeta(url=f"http://bad.example/{name}", content_type=HTML), body))
     cluster.publish(pages)
     cluster.wait_until_committed()
     found = check_guarantees(traces(cluster.bootstrap, cluster.prefix))
