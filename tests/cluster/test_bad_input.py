@@ -297,16 +297,13 @@ CLAIM: Final = Claim(partition=0, offset=10**6, clock=0, url="http://foreign/", 
 
 # parsers
 
-NESTED: Final = b"<div>" * 80_000
-"""Parsers that make trees take time that grows with the square of the depth: this takes minutes."""
 BOLD: Final = b"<b>" * 1_300_000
 """A tree of many times the page's size."""
 
 
 def test_a_page_that_takes_its_parser_down_is_a_dead_letter_and_no_other_page_suffers(cluster: Cluster) -> None:
-    # The built-in extractor reads both in a moment.
-    worker = cluster.start_worker("page.timeout_seconds=5", "page.memory_mb=128", "page.extractor=resiliparse")
-    bad = {"nested": NESTED, "bold": BOLD}
+    worker = cluster.start_worker("page.memory_mb=128")
+    bad = {"bold": BOLD, "italic": BOLD.replace(b"b", b"i")}
     pages = [article(number) for number in range(60)]
     for place, (name, body) in enumerate(bad.items()):
         pages.insert(10 + 15 * place, (PageMeta(url=f"http://bad.example/{name}", content_type=HTML), body))
@@ -316,9 +313,7 @@ def test_a_page_that_takes_its_parser_down_is_a_dead_letter_and_no_other_page_su
     assert sum(record is not None for record in found.values()) == 60
     dead = dead_letters(cluster)
     assert sorted(value or b"" for _, _, value in dead.values()) == sorted(bad.values())
-    reasons = {value: reason for reason, _, value in dead.values()}
-    assert reasons[NESTED] == "parser-timeout"
-    assert reasons[BOLD] in {"parser-memory", "parser-crashed", "parser-timeout", "unparsable"}
+    assert {reason for reason, _, _ in dead.values()} == {"parser-memory"}
     assert worker.stop() == 0
 
 

@@ -185,7 +185,7 @@ class KafkaSettings(Section):
         30,
         "How long a record may be tried to be sent, all requests for it together, before it counts as failed. At "
         "least twice the request timeout, so that a second try fits. Within a transaction its timeout stands for this "
-        "one. Change it with kafka.request_timeout_seconds.",
+        "one. Change it with the request timeout.",
         unit="seconds",
         ge=2,
         le=600,

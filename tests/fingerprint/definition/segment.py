@@ -24,13 +24,20 @@ from worker.page.words.scripts import (
     PLAIN,
     SCRIPTS,
     SEPARATOR,
+    UNSPACED,
     UNSPACED_RANGES,
     classes,
     code_points,
     language_of,
     tables,
-    unspaced,
 )
+
+
+def unspaced(beside: int) -> str:
+    """The characters of scripts without blanks whose class says ``FOLLOWS`` or ``LEADS`` as well."""
+    wanted = UNSPACED | beside
+    return "".join(map(chr, np.flatnonzero(classes() & wanted == wanted).tolist()))
+
 
 _BLANK: Final = 0x20
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.fingerprint.definition.segment import language
+from tests.fingerprint.definition.segment import language, unspaced
 from worker.page.words.normalise import normalise
-from worker.page.words.scripts import FOLLOWS, HAN, LEADS, TABLE_END, UNSPACED, classes, unspaced
+from worker.page.words.scripts import FOLLOWS, HAN, LEADS, TABLE_END, UNSPACED, classes
 
 
 @pytest.mark.parametrize(

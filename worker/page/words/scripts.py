@@ -86,12 +86,6 @@ def classes() -> npt.NDArray[np.uint8]:
     return table
 
 
-def unspaced(beside: int) -> str:
-    """The characters of scripts without blanks whose class says ``FOLLOWS`` or ``LEADS`` as well."""
-    wanted = UNSPACED | beside
-    return "".join(map(chr, np.flatnonzero(classes() & wanted == wanted).tolist()))
-
-
 def code_points(text: str) -> npt.NDArray[np.uint32]:
     """One uint32 a character, read-only."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
