@@ -11,7 +11,8 @@ import pytest
 from tests.wire.kafka_client.parts import OF_EVERYBODY, OF_WORKERS, lacking
 
 ROOT: Final = Path(__file__).resolve().parents[3]
-FOLDERS: Final = ("worker/stream/kafka", "worker/kafka_client", "crawler_plugin")
+FOLDERS: Final = ("worker/stream/kafka", "crawler_plugin")
+OF_BOTH: Final = "crawler_plugin/wire/kafka_client/private.py"
 OF_TUPLES: Final = {"_replace", "_asdict", "_fields"}
 OF_SYS: Final = {"_current_frames"}
 """Documented as part of the standard library."""
@@ -53,5 +54,5 @@ def test_what_is_touched_elsewhere_would_be_seen() -> None:
 
 
 def test_whatever_the_plugin_and_workers_touch_is_in_the_list_of_what_must_be_there() -> None:
-    touched = foreign_privates(ROOT / "worker" / "kafka_client" / "private.py")
+    touched = foreign_privates(ROOT / OF_BOTH)
     assert {line.rpartition(" ")[2] for line in touched} <= {part.name for part in OF_EVERYBODY}
