@@ -115,7 +115,11 @@ def test_what_is_built_and_started_exists() -> None:
     assert set(re.findall(r"python -m worker (\w+)", DOCKERFILE)) == {"warmup"}
     assert "warmup" in COMMANDS
     program, command, *_ = CONTAINERS["topics"]["command"][2].split()
-    assert f"/usr/local/bin/{program}\n" in DOCKERFILE
+    path = re.search(r"ENV PATH=([^:]+):\$PATH", DOCKERFILE)
+    assert path
+    for started in {program, *re.findall(r'^ENTRYPOINT \["(\S+)"\]$', DOCKERFILE, re.MULTILINE)}:
+        assert f"deploy/entrypoint.sh {path[1]}/{started}\n" in DOCKERFILE, "pip's command would come first"
+    assert DOCKERFILE.index("COPY --from=build") < DOCKERFILE.index("deploy/entrypoint.sh"), "pip's would be put there"
     assert {COMPOSE["services"]["topics"]["command"][0], command} <= COMMANDS.keys()
 
 

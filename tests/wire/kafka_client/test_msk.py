@@ -23,7 +23,7 @@ def nothing_of_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_without_botocore_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "botocore.session", None)
-    with pytest.raises(UsageError, match=r"pip install 'crawl-dedup\[msk\]'"):
+    with pytest.raises(UsageError, match=r"pip install 'crawl-dedup-scrapy\[msk\]'"):
         require_aws_credentials()
 
 
