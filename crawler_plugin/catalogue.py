@@ -19,7 +19,7 @@ from crawler_plugin.kinds import (
     SHARE,
     STATUSES,
     YES_OR_NO,
-    Kind,
+    SettingKind,
     choice,
     name,
     path,
@@ -35,7 +35,7 @@ class Setting(NamedTuple):
     """One line of the handbook's table."""
 
     default: Any
-    kind: Kind
+    kind: SettingKind
     meaning: str
 
     @property

@@ -20,15 +20,16 @@ from crawler_plugin.wire.kafka_client.options import codec_is_installed, option_
 
 OUR_FIELDS: Final = ("url", "body", "text", "status", "encoding", "content_type", "fetched", "dedup")
 """What the plugin reads of an item, by our names; ``DEDUP_FIELDS`` maps them to the item's."""
-_ANY: Final = r"(?s).+"
-_SERVER: Final = r"(\[[0-9A-Fa-f:.]+\]|[^\s:,\[\]/]+):([0-9]{1,5})"
-_ADDRESS: Final = r"(?s)(?:(.+):)?([0-9]{1,5})"
+_ANY: Final = re.compile(r".+", re.DOTALL)
+_SERVER: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:,\[\]/]+):([0-9]{1,5})")
+_ADDRESS: Final = re.compile(r"(?:(.+):)?([0-9]{1,5})", re.DOTALL)
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]*")
 _LARGEST_PORT: Final = 65535
 _WORDS: Final = {"true": True, "1": True, "false": False, "0": False}
 """As Scrapy reads them, so that ``-s NAME=False`` and ``-s NAME=0`` are no."""
 
 
-class Kind(NamedTuple):
+class SettingKind(NamedTuple):
     """``allowed`` says what to write, and ``detail`` more about it where that was not done.
 
     ``read`` makes of a value what the plugin uses. It raises ``ValueError``, ``TypeError`` or ``LookupError`` where it
@@ -39,7 +40,7 @@ class Kind(NamedTuple):
     read: Callable[[Any], Any]
     detail: str = ""
 
-    def but(self, needs: str) -> Kind:
+    def but(self, needs: str) -> SettingKind:
         """The same, with what a value needs besides."""
         return self._replace(allowed=f"{self.allowed}; {needs}")
 
@@ -53,31 +54,36 @@ class WrongValue(ValueError):
         self.problems = problems
 
 
-def whole_number(least: int, most: int, allowed: str = "") -> Kind:
+def whole_number(least: int, most: int, allowed: str = "") -> SettingKind:
     """From ``least`` to ``most``."""
     told = allowed or f"a whole number from {least} to {most}"
-    return Kind(told, lambda value: _bounded(int(str(value)), least, most), f" (here at least {least})")
+    return SettingKind(told, lambda value: _bounded(int(str(value)), least, most), f" (here at least {least})")
 
 
-def seconds(most: int) -> Kind:
+def seconds(most: int) -> SettingKind:
     """From 0 to ``most``."""
-    return Kind(f"seconds, a number from 0 to {most}", lambda value: _bounded(float(str(value)), 0, most))
+    return SettingKind(f"seconds, a number from 0 to {most}", lambda value: _bounded(float(str(value)), 0, most))
 
 
-def choice(*choices: str) -> Kind:
+def choice(*choices: str) -> SettingKind:
     """One of these words."""
-    return Kind(f"{', '.join(choices[:-1])} or {choices[-1]}", lambda value: choices[choices.index(value)])
+    return SettingKind(f"{', '.join(choices[:-1])} or {choices[-1]}", lambda value: choices[choices.index(value)])
 
 
-def name(most: int) -> Kind:
+def name(most: int) -> SettingKind:
     """Part of a topic's name, of ``most`` characters; it may be empty."""
     allowed = f"text of letters, digits, dots, hyphens and underscores, at most {most} characters"
-    return Kind(allowed, lambda value: _match(rf"[A-Za-z0-9._-]{{0,{most}}}", value)[0])
+
+    def read(value: Any) -> str:
+        _bounded(len(value), 0, most)
+        return _found(_NAME.fullmatch(value))[0]
+
+    return SettingKind(allowed, read)
 
 
-def path(allowed: str) -> Kind:
+def path(allowed: str) -> SettingKind:
     """The path of a file or folder, or None."""
-    return Kind(allowed, lambda value: None if value is None else _match(_ANY, os.fspath(value))[0])
+    return SettingKind(allowed, lambda value: None if value is None else _found(_ANY.fullmatch(os.fspath(value)))[0])
 
 
 def _bounded(number: float, least: float, most: float) -> float:
@@ -86,8 +92,7 @@ def _bounded(number: float, least: float, most: float) -> float:
     return number
 
 
-def _match(pattern: str, value: str) -> re.Match[str]:
-    match = re.fullmatch(pattern, value)
+def _found(match: re.Match[str] | None) -> re.Match[str]:
     if match is None:
         raise ValueError
     return match
@@ -103,14 +108,14 @@ def _servers(value: Any) -> tuple[str, ...]:
         raise ValueError
     servers = tuple(str(part).strip() for part in parts)
     for server in servers:
-        _port(_match(_SERVER, server)[2], 1)
+        _port(_found(_SERVER.fullmatch(server))[2], 1)
     return servers
 
 
 def _listen_address(value: Any) -> ListenAddress | None:
     if value is None:
         return None
-    match = _match(_ADDRESS, str(value))
+    match = _found(_ADDRESS.fullmatch(str(value)))
     return ListenAddress((match[1] or LOCAL).strip("[]"), _port(match[2], 0))
 
 
@@ -134,7 +139,7 @@ def _explained(parse: Callable[[object], Any], value: object) -> Any:
 def _fields(value: Any) -> Mapping[str, str]:
     told = _mapping(value, FIELDS)
     for ours, theirs in told.items():
-        if ours not in OUR_FIELDS or (theirs is not None and not _match(_ANY, theirs)):
+        if ours not in OUR_FIELDS or (theirs is not None and not _found(_ANY.fullmatch(theirs))):
             raise ValueError
     names = dict(zip(OUR_FIELDS, OUR_FIELDS, strict=True)) | told
     if names["url"] is None or names["body"] is names["text"] is None:
@@ -153,7 +158,7 @@ def _connection(value: Any) -> Mapping[str, Any]:
         raise WrongValue(problems=[str(error)]) from error
 
 
-def _mapping(value: Any, kind: Kind) -> dict[str, Any]:
+def _mapping(value: Any, kind: SettingKind) -> dict[str, Any]:
     """A mapping, or JSON text of one."""
     try:
         return dict(json.loads(value) if isinstance(value, str) else value)
@@ -161,23 +166,25 @@ def _mapping(value: Any, kind: Kind) -> dict[str, Any]:
         raise WrongValue(problems=[f": write {kind.allowed}"]) from error  # the value may hold a password
 
 
-YES_OR_NO: Final = Kind("True or False", lambda value: _WORDS[str(value).lower()])
-SHARE: Final = Kind("a number above 0, up to 1", lambda value: _bounded(float(str(value)), math.nextafter(0, 1), 1))
-JOB: Final = Kind("text, or None", lambda value: None if value is None else _match(_ANY, value)[0])
-SERVERS: Final = Kind("text such as kafka-1:9092,kafka-2:9092, or a list", _servers)
-ADDRESS: Final = Kind("a port from 0 to 65535 (0: any free one), host:port, or None", _listen_address)
-COMPRESSION: Final = Kind("none, gzip, or snappy, lz4, zstd if their packages are installed", _compression)
-MEDIA_TYPES: Final = Kind(
+YES_OR_NO: Final = SettingKind("True or False", lambda value: _WORDS[str(value).lower()])
+SHARE: Final = SettingKind(
+    "a number above 0, up to 1", lambda value: _bounded(float(str(value)), math.nextafter(0, 1), 1)
+)
+JOB: Final = SettingKind("text, or None", lambda value: None if value is None else _found(_ANY.fullmatch(value))[0])
+SERVERS: Final = SettingKind("text such as kafka-1:9092,kafka-2:9092, or a list", _servers)
+ADDRESS: Final = SettingKind("a port from 0 to 65535 (0: any free one), host:port, or None", _listen_address)
+COMPRESSION: Final = SettingKind("none, gzip, or snappy, lz4, zstd if their packages are installed", _compression)
+MEDIA_TYPES: Final = SettingKind(
     "media types in a list or in text with commas; * stands for any letters",
     lambda value: _explained(media_types, value),
 )
-STATUSES: Final = Kind(
+STATUSES: Final = SettingKind(
     "statuses and ranges of them in a list or in text with commas, as in 200-299, 404",
     lambda value: _explained(status_ranges, value),
 )
-FIELDS: Final = Kind(
+FIELDS: Final = SettingKind(
     f"a mapping from {', '.join(OUR_FIELDS)} to names of item fields, or None for fields not to be read", _fields
 )
-CONNECTION: Final = Kind(
+CONNECTION: Final = SettingKind(
     "a mapping with keys of kafka-python's KafkaProducer for security, proxy and timeouts", _connection
 )

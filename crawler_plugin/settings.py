@@ -17,7 +17,7 @@ from scrapy.settings import BaseSettings
 
 from crawler_plugin.catalogue import PREFIX, SETTINGS
 from crawler_plugin.feedback.decision import FeedbackPolicy
-from crawler_plugin.kinds import Kind, WrongValue, whole_number
+from crawler_plugin.kinds import SettingKind, WrongValue, whole_number
 from crawler_plugin.metrics.server import ListenAddress
 from crawler_plugin.wanted import Wanted
 from crawler_plugin.wire.errors import UsageError
@@ -162,7 +162,7 @@ class _Reader:
         self._settings = settings
         self._problems: dict[str, list[str]] = {}
 
-    def read(self, name: str, kind: Kind | None = None) -> Any:
+    def read(self, name: str, kind: SettingKind | None = None) -> Any:
         """What it says, or its default says where it is wrong; ``kind``: what is read now instead of its own."""
         setting = SETTINGS[name]
         value = self._value(name)

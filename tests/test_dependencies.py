@@ -25,7 +25,13 @@ PROJECTS: Final = {
 }
 COMES_WITH: Final = {"twisted": "scrapy", "llvmlite": "numba", "requests": "jgo"}
 """Packages of which whoever brings them says which versions they may have; they are not asked for a second time."""
-OTHER_EXTRAS: Final = {"broker": {"demo"}, "demo": {"demo"}, "evaluate": {"evaluate"}, "scan": {"scan"}}
+OTHER_EXTRAS: Final = {
+    "broker": {"demo"},
+    "demo": {"demo"},
+    "evaluate": {"evaluate"},
+    "results": {"scan"},
+    "scan": {"scan"},
+}
 """Rooms of ``worker`` that may need an extra of their own besides, and say so where it is missing."""
 OF_MSK: Final = ROOT / "crawler_plugin" / "wire" / "kafka_client" / "msk.py"
 """Is read only by who logs in to Amazon MSK, and says so where the extra ``msk`` is missing."""

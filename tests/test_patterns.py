@@ -23,7 +23,6 @@ WAYS: Final = dict.fromkeys(SEARCHES, (True, False)) | {"match": (False, False),
 FUNCTIONS: Final = {"compile", *WAYS}
 
 BOUNDED: Final = {
-    "worker/page/words/segment.py _PIECE": "what its first branch reads in vain, its last one takes whole",
     "worker/scan/inputs/fields.py _MARKUP": "the first 4,096 characters of a value are searched",
     "worker/results/report/differences_shown.py _EMPTY_LINES": "a run of 4,000 characters at most is shown",
     "worker/stream/shard/snapshots.py _OURS": "a name of a file has 255 bytes at most",

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Final, NamedTuple, TypeAlias
 
 from crawler_plugin.metrics.declared import CrawlNumbers, exposition
-from crawler_plugin.wire.http_server import Answer, HttpServer, listening, replying, shown
+from crawler_plugin.wire.http_server import HttpAnswer, HttpServer, listening, replying, shown
 
 LOCAL: Final = "127.0.0.1"
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -55,10 +55,10 @@ class MetricsServer:
             self._server.close()
         return not self._crawls
 
-    def _answer(self, path: str, accept: str) -> Answer:
+    def _answer(self, path: str, accept: str) -> HttpAnswer:
         if path != "/metrics":
-            return Answer(b"There is /metrics.\n", status=HTTPStatus.NOT_FOUND)
-        return Answer(exposition(look() for look in self._crawls), CONTENT_TYPE)
+            return HttpAnswer(b"There is /metrics.\n", status=HTTPStatus.NOT_FOUND)
+        return HttpAnswer(exposition(look() for look in self._crawls), CONTENT_TYPE)
 
 
 _servers: Final[dict[ListenAddress, MetricsServer]] = {}

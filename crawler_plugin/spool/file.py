@@ -49,7 +49,7 @@ from crawler_plugin.spool.records import (
     scan,
 )
 from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord, UsageError
-from crawler_plugin.wire.files import Held, write_all
+from crawler_plugin.wire.files import HeldFile, write_all
 from crawler_plugin.wire.outcomes import JobMark
 
 
@@ -78,7 +78,7 @@ class Spool:
     ``destinations`` where its pages are to go.
     """
 
-    def __init__(self, path: Path, limit: int, held: Held, to: Destination | None = None) -> None:
+    def __init__(self, path: Path, limit: int, held: HeldFile, to: Destination | None = None) -> None:
         self.path = path
         self.damaged: list[Damage] = []
         self.marks: list[JobMark] = []
@@ -109,7 +109,7 @@ class Spool:
         """
         path = path.absolute()
         try:
-            spool = cls(path, limit, Held(path), to)
+            spool = cls(path, limit, HeldFile(path), to)
         except BlockingIOError as error:
             raise Unavailable(
                 f"{path} is in use by another crawl or command; give each crawl a file of its own in DEDUP_SPOOL "

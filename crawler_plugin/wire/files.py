@@ -1,7 +1,7 @@
 """What is shared on disk, as on the wire: files that are whole whenever a process is killed or the power fails.
 
 *Replace* a file (``replaced``): (1) write the new one beside it, (2) sync it, (3) rename it, (4) sync the folder.
-*Append* to a file: (1) ``write_all`` behind what is there, (2) sync. *Hold* a file (``Held``): (1) open or make it,
+*Append* to a file: (1) ``write_all`` behind what is there, (2) sync. *Hold* a file (``HeldFile``): (1) open or make it,
 (2) lock it, (3) see that its name is still its own; whoever removes it does so while it holds it.
 
 ========================  ============================================  =============================================
@@ -80,7 +80,7 @@ def write_all(file: int, content: bytes, offset: int) -> int:
     return offset
 
 
-class Held:
+class HeldFile:
     """A file that this process alone holds until it is closed, made where it is not there; its descriptor is ``file``.
 
     ``waits`` for another process that holds it.

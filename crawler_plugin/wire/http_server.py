@@ -62,7 +62,7 @@ class Reply(NamedTuple):
     keep: bool
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What is told of a path."""
 
     body: bytes
@@ -70,7 +70,7 @@ class Answer(NamedTuple):
     status: HTTPStatus = HTTPStatus.OK
 
 
-Answering: TypeAlias = Callable[[str, str], Answer]
+Answering: TypeAlias = Callable[[str, str], HttpAnswer]
 """Given a request's path, without what is behind ``?``, and its header ``Accept``."""
 
 
@@ -327,19 +327,19 @@ class _Request(BaseHTTPRequestHandler):
             path = urlsplit(self.path).path
         except ValueError as error:
             self.close_connection = True
-            self._send(Answer(f"{error}\n".encode(), status=HTTPStatus.BAD_REQUEST))
+            self._send(HttpAnswer(f"{error}\n".encode(), status=HTTPStatus.BAD_REQUEST))
             return
         try:
             answer = self.answer(path, self.headers.get("Accept", ""))
         except Exception as error:
             _log.exception("%s cannot be answered", self.path)
             told = f"{type(error).__name__}: {error}\n".encode()
-            answer = Answer(told, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+            answer = HttpAnswer(told, status=HTTPStatus.INTERNAL_SERVER_ERROR)
         self._send(answer)
 
     do_HEAD = do_GET
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: HttpAnswer) -> None:
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(answer.body)))

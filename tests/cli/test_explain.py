@@ -402,7 +402,10 @@ def test_pages_of_a_state_without_urls_are_named_by_their_ids(
     [
         (("--topic", "a b", "http://a/"), "a b is no URL of a page .*give one with its scheme"),
         (("--state", "s", "http://", "a b"), "http:// is no URL of a page .*give one with its scheme"),
-        (("--state", "s", "http://a/", "http://b/", "--bits", "32"), "leave --bits and --tagged out"),
+        (
+            ("--state", "s", "http://a/", "http://b/", "--bits", "32"),
+            "leave --bits, --tagged, --weights and --hash out",
+        ),
         (("--topic", "http://a/", "http://b/", "--last", "0"), "--last 0"),
         (("--topic", "--tagged", "http://a/", "http://b/"), "leave --tagged out"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 import sys
 from pathlib import Path
@@ -48,7 +49,7 @@ def test_standard_input_is_scanned_and_people_are_told_what_came_of_it(
     first, *others = told.out.splitlines()
     assert first == "30 pages"
     assert any(line.split()[-1] == "unique" for line in others)
-    assert "1           records that no page could be read from: no-json" in told.out
+    assert re.search(r"^ +1 +records that no page could be read from: no-json", told.out, re.MULTILINE)
     assert "1           dead letters in all" in told.out
     assert sorted(file.name for file in out.iterdir()) == [
         "dead-letters.jsonl", "report.html", "summary.json", "verdicts.jsonl", "verdicts.parquet",

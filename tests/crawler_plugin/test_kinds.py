@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawler_plugin.kinds import SHARE, YES_OR_NO, Kind, choice, name, seconds, whole_number
+from crawler_plugin.kinds import SHARE, YES_OR_NO, SettingKind, choice, name, seconds, whole_number
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from crawler_plugin.kinds import SHARE, YES_OR_NO, Kind, choice, name, seconds, 
         (YES_OR_NO.but("True needs the add-on"), "True or False; True needs the add-on"),
     ],
 )
-def test_what_may_be_written_is_worded_from_what_is_read(kind: Kind, allowed: str) -> None:
+def test_what_may_be_written_is_worded_from_what_is_read(kind: SettingKind, allowed: str) -> None:
     assert kind.allowed == allowed
 
 
@@ -32,7 +32,7 @@ def test_what_may_be_written_is_worded_from_what_is_read(kind: Kind, allowed: st
         (YES_OR_NO, [True, "false", 0, "1"], ["yes", 2, None, []]),
     ],
 )
-def test_a_kind_reads_what_is_within_its_bounds(kind: Kind, right: list[object], wrong: list[object]) -> None:
+def test_a_kind_reads_what_is_within_its_bounds(kind: SettingKind, right: list[object], wrong: list[object]) -> None:
     for value in right:
         kind.read(value)
     for value in wrong:

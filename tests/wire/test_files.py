@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from crawler_plugin.wire.files import OWNER_ONLY, Held, holder_of, replaced, write_all
+from crawler_plugin.wire.files import OWNER_ONLY, HeldFile, holder_of, replaced, write_all
 
 OLD, NEW = b"old" * 1000, b"new" * 2000
 STEPS = ("open", "pwrite", "fsync", "replace", "unlink", "close")
@@ -162,16 +162,16 @@ def test_a_file_is_held_by_one_who_is_named_and_free_when_that_one_is_killed(tmp
     told, tell = os.pipe()
     child = os.fork()
     if not child:
-        Held(path).note("the child")
+        HeldFile(path).note("the child")
         os.write(tell, b"!")
         signal.pause()
     os.read(told, 1)
     with pytest.raises(BlockingIOError):
-        Held(path)
+        HeldFile(path)
     assert holder_of(path) == "the child"
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    with Held(path) as held:
+    with HeldFile(path) as held:
         held.note("I")
         assert holder_of(path) == "I"
     for file in (told, tell):
@@ -180,8 +180,8 @@ def test_a_file_is_held_by_one_who_is_named_and_free_when_that_one_is_killed(tmp
 
 def test_killed_at_any_step_a_file_can_be_held_by_the_next_one(tmp_path: Path) -> None:
     at = 0
-    while is_killed(lambda: Held(tmp_path / "lock").note("one that is killed"), at):
-        Held(tmp_path / "lock").close()
+    while is_killed(lambda: HeldFile(tmp_path / "lock").note("one that is killed"), at):
+        HeldFile(tmp_path / "lock").close()
         at += 1
     assert at > 3
 
@@ -190,7 +190,7 @@ def test_who_gets_a_file_that_its_holder_has_removed_takes_the_one_that_has_the_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "lock"
-    first = Held(path)
+    first = HeldFile(path)
     flock, held = fcntl.flock, [first]
 
     def late(file: int, how: int) -> None:
@@ -200,5 +200,5 @@ def test_who_gets_a_file_that_its_holder_has_removed_takes_the_one_that_has_the_
         flock(file, how)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    with Held(path) as second:
+    with HeldFile(path) as second:
         assert os.path.samestat(os.fstat(second.file), path.stat())

@@ -61,8 +61,8 @@ FEW: Final = [crawl for crawl in CRAWLS if "test_addon.py" in crawl or "test_pip
 
 def oldest_scrapy() -> str:
     """The lower bound in pyproject.toml, for example ``2.14``."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    requirements = [Requirement(line) for line in project["dependencies"]]
+    project = tomllib.loads((ROOT / "crawler_plugin" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    requirements = [Requirement(line) for line in project["optional-dependencies"]["scrapy"]]
     scrapy = next(requirement for requirement in requirements if requirement.name == "scrapy")
     return next(bound.version for bound in scrapy.specifier if bound.operator == ">=")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler_plugin.wire.errors import Unavailable, UsageError
-from crawler_plugin.wire.files import Held, holder_of
+from crawler_plugin.wire.files import HeldFile, holder_of
 from worker.broker.configuration import LOGS
 from worker.broker.jars import KAFKA
 
@@ -40,7 +40,7 @@ def default_data_dir() -> Path:
 class DataFolder:
     """A folder held by this process; the JVM inherits the hold, so that it lasts as long as either lives."""
 
-    def __init__(self, path: Path, lock: Held) -> None:
+    def __init__(self, path: Path, lock: HeldFile) -> None:
         self.path = path
         self._lock = lock
 
@@ -117,11 +117,11 @@ class DataFolder:
                 raise other_format(self.path, f"{LOGS}/{META} is not of this program's making")
 
 
-def _held(path: Path) -> Held:
+def _held(path: Path) -> HeldFile:
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
-            return Held(path / LOCK)
+            return HeldFile(path / LOCK)
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise Unavailable(

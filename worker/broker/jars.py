@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from crawler_plugin.wire.errors import Stop, Unavailable, UsageError
-from crawler_plugin.wire.files import FOR_ALL, Held
+from crawler_plugin.wire.files import FOR_ALL, HeldFile
 
 KAFKA: Final = "4.1.2"
 AT_ONCE: Final = 6
@@ -126,10 +126,10 @@ def _fetch(jars: Sequence[Jar], repository: Path, announce: Callable[[str], None
         ) from error
 
 
-def _alone_in(repository: Path) -> Held:
+def _alone_in(repository: Path) -> HeldFile:
     """One process at a time: jgo writes a jar in place, and a second reader would take the half for the whole."""
     repository.mkdir(parents=True, exist_ok=True)
-    return Held(repository / ".crawl-dedup.lock", FOR_ALL, waits=True)
+    return HeldFile(repository / ".crawl-dedup.lock", FOR_ALL, waits=True)
 
 
 def _download(jars: Sequence[Jar], repository: Path) -> None:

@@ -17,8 +17,8 @@ from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.urls import canonical_url, id_or_url, url_of_id
 from worker.cli._output_file import path_here
 from worker.cli._variant_options import add_variant_options, variant_of
+from worker.compose.few_pages import parsed
 from worker.compose.parts import near, recipe
-from worker.compose.step import parsed
 from worker.evaluate.literature.comparison import compare
 from worker.evaluate.literature.explained import Explained, Explainer
 from worker.evaluate.literature.hashes import MAX_BITS, MIN_BITS

@@ -13,7 +13,7 @@ from worker.index.shard import compiled_tables
 
 PARTS: Final = ("index", "pages")
 """Each takes a core about a quarter of a minute."""
-OF_PAGES: Final = ("worker.page.elements.markup", "worker.page.main_text.content", "worker.fingerprint.fast")
+OF_PAGES: Final = ("worker.page.elements.markup", "worker.page.main_text.content", "worker.fingerprint.text_reader")
 """Their functions, and those they import, have signatures: they are compiled when these are read."""
 
 

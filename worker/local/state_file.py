@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UnreadableRecord, UsageError
-from crawler_plugin.wire.files import OWNER_ONLY, Held, holder_of, replaced, write_all
+from crawler_plugin.wire.files import OWNER_ONLY, HeldFile, holder_of, replaced, write_all
 from crawler_plugin.wire.messages import Block, decode, encode
 from worker.fingerprint.scheme import Scheme, in_words
 
@@ -199,7 +199,7 @@ def _pages_up_to(block: Block) -> int:
     return dict(block.claimed_up_to).get(0, -1) + 1
 
 
-def held(folder: Path) -> Held:
+def held(folder: Path) -> HeldFile:
     """The folder, held by this process alone.
 
     Raises:
@@ -208,7 +208,7 @@ def held(folder: Path) -> Held:
     """
     lock = folder / "lock"
     try:
-        found = Held(lock)
+        found = HeldFile(lock)
     except BlockingIOError:
         raise Refused(
             f"the state {folder} is open already, in process {holder_of(lock) or '(unknown)'}: close it there, or give "

@@ -20,7 +20,7 @@ from http import HTTPStatus
 from typing import Final, Protocol, Self
 
 from crawler_plugin.wire.errors import Unavailable
-from crawler_plugin.wire.http_server import Answer, HttpServer, listening, replying, shown
+from crawler_plugin.wire.http_server import HttpAnswer, HttpServer, listening, replying, shown
 
 ALIVE_SECONDS: Final = 120.0
 """The last pass of the loop may be so old. While the broker is away a pass waits for several time-outs in a row: with a
@@ -158,17 +158,17 @@ class HealthServer:
         """Listen no more; requests that are being answered are answered."""
         self._server.close()
 
-    def _answer(self, path: str, accept: str) -> Answer:
+    def _answer(self, path: str, accept: str) -> HttpAnswer:
         exposes = self._exposes
         if path == "/metrics":
-            return Answer(*exposes.exposition(accept))
+            return HttpAnswer(*exposes.exposition(accept))
         if path == "/livez":
             return _judged("alive", exposes.health.not_alive())
         if path == "/readyz":
             return _judged("ready", exposes.health.not_ready())
         if path == "/hosts":
-            return Answer(exposes.hosts(), "application/json")
-        return Answer(f"There is {', '.join(PATHS)}.\n".encode(), status=HTTPStatus.NOT_FOUND)
+            return HttpAnswer(exposes.hosts(), "application/json")
+        return HttpAnswer(f"There is {', '.join(PATHS)}.\n".encode(), status=HTTPStatus.NOT_FOUND)
 
     def __enter__(self) -> Self:
         return self
@@ -177,6 +177,6 @@ class HealthServer:
         self.close()
 
 
-def _judged(good: str, missing: list[str]) -> Answer:
+def _judged(good: str, missing: list[str]) -> HttpAnswer:
     status = HTTPStatus.SERVICE_UNAVAILABLE if missing else HTTPStatus.OK
-    return Answer("".join(f"{line}\n" for line in missing or [good]).encode(), status=status)
+    return HttpAnswer("".join(f"{line}\n" for line in missing or [good]).encode(), status=status)

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from crawler_plugin.wire.errors import PageError
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.outcomes import Verdict
-from worker.compose.step import parsed
+from worker.compose.few_pages import parsed
 from worker.config import Settings
 from worker.page.extract import extract, from_text
 from worker.results.report.samples import TextKey, key_of
