@@ -27,6 +27,8 @@ from worker.stream.shard.memory_limit import OverMemoryLimit
 CONFIG: Final = {"page": {"processes": 1}, "index": {"flush_seconds": 0.2}}
 QUIET: Final = {"LOG_LEVEL": "INFO"}
 SCRAPY: Final = tuple(int(part) for part in scrapy.__version__.split(".")[:2])
+JUDGE: Final = b"worker.local.serving"
+READER: Final = b"worker.pool.child_main"
 HELD: Final = "/held"
 """A page that is answered last, when the test says so."""
 
@@ -98,10 +100,10 @@ def test_crawls_tell_items_the_verdict_and_know_what_earlier_ones_saw_however_th
     with serve(site):
         # The process that reads pages hangs: callbacks and requests go on. Nobody else may use the state meanwhile.
         first = Crawl(tmp_path, "judged", site.url("/"), told | {"JOBDIR": str(tmp_path / "crawl")})
-        wait_for(lambda: len(children(first.pid)) == 1, "the process that judges", pause=0.05)
-        (judge,) = children(first.pid)
-        wait_for(lambda: len(children(judge)) == 1, "the process that reads pages", pause=0.05)
-        (reader,) = children(judge)
+        wait_for(lambda: len(children(first.pid, JUDGE)) == 1, "the process that judges", pause=0.05)
+        (judge,) = children(first.pid, JUDGE)
+        wait_for(lambda: len(children(judge, READER)) == 1, "the process that reads pages", pause=0.05)
+        (reader,) = children(judge, READER)
         os.kill(reader, signal.SIGSTOP)
         reader_hangs.set()
         wait_for(lambda: len(site.asked) == 1 + len(site.pages), "all requests", pause=0.05)
@@ -121,7 +123,7 @@ def test_crawls_tell_items_the_verdict_and_know_what_earlier_ones_saw_however_th
         # The next one knows them. It is stopped by Ctrl-C, which comes to its judge, too, before the last page comes.
         stopped = Crawl(tmp_path, "judged", site.url("/"), told | {"DEDUP_STATE": str(state)})
         stopped.wait_for_log(rf"(?s)(Scraped from.*){{{all_but_last}}}")
-        for pid in (*children(stopped.pid), stopped.pid):
+        for pid in (*children(stopped.pid, JUDGE), stopped.pid):
             os.kill(pid, signal.SIGINT)
         stopped.wait_for_log("Received SIGINT")
         may_end.set()
