@@ -301,7 +301,13 @@ def test_resumed_with_other_archives_or_options_it_refuses(tmp_path: Path, archi
     with pytest.raises(Refused, match=r"begun otherwise \(.*against"):
         run(task(out, first, old=(second,)), resume=True)
     with pytest.raises(Refused, match="other settings"):
-        scan(task(out, first), Settings(), begun(out, resume=True), lambda: False, lambda done: None)
+        scan(
+            task(out, first),
+            Settings.model_validate({"features": {"minimum": 4}}),
+            begun(out, resume=True),
+            lambda: False,
+            lambda done: None,
+        )
 
 
 def test_a_state_knows_in_the_next_scan_what_it_saw_in_the_last(
