@@ -20,7 +20,6 @@ from crawler_plugin.wire.messages import PageMeta
 from tests.crawler_plugin.crawling import make_topic, records
 from tests.waiting import wait_for
 from tests.wire.kafka_client.parts import OF_EVERYBODY, Part, lacking
-from worker import DISTRIBUTION
 from worker.broker.ports import free_port
 from worker.broker.server import LocalBroker
 
@@ -42,7 +41,7 @@ def test_a_part_that_a_version_lacks_is_told_with_version_and_name() -> None:
 def test_the_dependency_is_bounded_to_the_minor_version_that_these_tests_run_with() -> None:
     (needed,) = (
         requirement
-        for line in requires(DISTRIBUTION) or ()
+        for line in requires("crawl-dedup-scrapy") or ()
         if (requirement := Requirement(line)).name == "kafka-python" and not requirement.marker
     )
     installed = Version(kafka.__version__)
