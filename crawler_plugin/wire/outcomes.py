@@ -136,6 +136,11 @@ class Verdict(JsonRecord, frozen=True, kw_only=True):
     number: int | None = None
     duplicate_of_number: int | None = None
 
+    @property
+    def kind(self) -> str:
+        """``verdict``, by the name under which programs that use ``worker.local`` have read it so far."""
+        return self.verdict
+
     def having(self, **fields: Any) -> Self:
         """The same, and these fields."""
         return msgspec.structs.replace(self, **fields)

@@ -62,6 +62,10 @@ def test_a_verdict_is_json_with_the_documented_names() -> None:
     assert Verdict.decode(VERDICT.encode()) == VERDICT
 
 
+def test_programs_that_were_written_before_find_the_verdict_under_its_first_name() -> None:
+    assert VERDICT.kind == VERDICT.verdict == "duplicate"
+
+
 def test_a_verdict_s_headers_leave_out_what_is_null() -> None:
     unique = msgspec.structs.replace(VERDICT, verdict="unique", duplicate_of=None, distance=None, reason="first")
     assert text_headers(unique.to_headers()) == {"dedup-verdict": "unique", "dedup-reason": "first"}
