@@ -25,6 +25,9 @@ from crawler_plugin.wire.kafka_client.token_sources import (
 RENEW_AT: Final = 0.8
 """Share of a token's time after which another one is asked for, as Kafka's own client does. A connection logs in again
 at 85 to 95 % of it; with the old token it would be told to do so again after a tenth of the time, and then of that."""
+ON_THE_WAY_S: Final = 5.0
+"""A token that expires within so long, or within a tenth of its time, is given to nobody: one that expires on its way is
+refused by the broker, as one whose issuer it does not trust is, and that ends a worker."""
 RETRY_S: Final = 2.0
 """For so long after a failure nobody asks again: connections that are made meanwhile fail at once."""
 
@@ -35,9 +38,9 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
     """One token for all clients of a process, asked for when a connection logs in.
 
     A token that says when it expires is kept for ``RENEW_AT`` of that time, unless it comes from a file, which is read
-    at each login; another one serves one login. While no new one is to be had, the old one serves until it expires. The
-    source is asked in the client's network thread, for one client at a time: a slow one holds up heartbeats, for
-    ``token_sources.TIMEOUT_S`` at most.
+    at each login; another one serves one login. While no new one is to be had, the old one serves until
+    ``ON_THE_WAY_S`` before it expires. The source is asked in the client's network thread, for one client at a time: a
+    slow one holds up heartbeats, for ``token_sources.TIMEOUT_S`` at most.
     """
 
     def __init__(self, source: Source, named: str, extensions: Mapping[str, str]) -> None:
@@ -50,10 +53,11 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
         self._extensions = dict(extensions)
         self._held: Token | None = None
         self._ask_at = float("-inf")
+        self._serves_until = float("-inf")
         self._asking = threading.Lock()
 
     def token(self) -> str:
-        """A token that has not expired, for kafka-python to log in with.
+        """A token that does not expire on its way, for kafka-python to log in with.
 
         Raises:
             KafkaConnectionError: there is none; ``failure`` says why. After any other kind of error kafka-python's
@@ -62,7 +66,7 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
         with self._asking:
             if time.time() >= self._ask_at:
                 self._ask()
-            if self._held is None or self._held.is_expired(time.time()):
+            if self._held is None or time.time() >= self._serves_until:
                 raise KafkaConnectionError(str(self.failure))
             return self._held.text
 
@@ -102,6 +106,8 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
         now = time.time()
         kept_until = token.expires if token.expires is not None and self.named != TOKEN_FILE else now
         self._ask_at = now + RENEW_AT * (kept_until - now)
+        expires = float("inf") if token.expires is None else token.expires
+        self._serves_until = expires - min(ON_THE_WAY_S, (expires - now) / 10)
 
 
 def token_provider(given: Mapping[str, Any]) -> TokenProvider:

@@ -72,7 +72,7 @@ def test_a_file_is_read_at_each_login(tmp_path: Path) -> None:
     assert provider.token() == "second"
 
 
-def test_the_old_token_serves_until_it_expires_while_there_is_no_new_one(
+def test_the_old_token_serves_until_shortly_before_it_expires_while_there_is_no_new_one(
     played: Played, caplog: pytest.LogCaptureFixture
 ) -> None:
     provider = TokenProvider(played, TOKEN_COMMAND, {})
@@ -82,9 +82,9 @@ def test_the_old_token_serves_until_it_expires_while_there_is_no_new_one(
     with caplog.at_level(logging.INFO):
         assert provider.token() == "token-1"
         assert provider.failure is AWAY
-        played.now += 10
+        played.now += 13
         assert provider.token() == "token-1"
-        played.now += 10
+        played.now += 2  # it would expire on its way
         with pytest.raises(errors.KafkaConnectionError, match="the issuer is away") as raised:
             provider.token()
         assert raised.value.retriable
@@ -100,5 +100,5 @@ def test_the_old_token_serves_until_it_expires_while_there_is_no_new_one(
     provider.check()
     assert [record.message.partition(".")[0] for record in caplog.records] == [
         "the issuer is away; wait",
-        "there is a token for Kafka again: expires at 1970-01-01 00:20:03 UTC",
+        "there is a token for Kafka again: expires at 1970-01-01 00:19:58 UTC",
     ]
