@@ -19,11 +19,9 @@ from crawler_plugin.feedback.url_groups import groups_of
 from crawler_plugin.wire.errors import PageError, UnreadableRecord
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.urls import canonical_url
-from tests.fingerprint.definition.segment import said_once
 from worker.fingerprint.fingerprinter import Fingerprinter, Recipe
 from worker.observe.origins import host_of, section_of
 from worker.page.extract import extract
-from worker.page.words.normalise import normalise
 from worker.results.report.words import words
 from worker.verdict.findings import _address
 
@@ -55,10 +53,6 @@ def _text(body: bytes) -> None:
 @cache
 def _fingerprinter() -> Fingerprinter:
     return Fingerprinter(Recipe(sketched=True))
-
-
-def _segmented(body: bytes) -> None:
-    said_once(normalise(body.decode(errors="replace")))
 
 
 def _cut(body: bytes) -> None:
@@ -96,7 +90,6 @@ WAYS: Final = (
     Way(_page),
     Way(_undeclared),
     Way(_text),
-    Way(_segmented),
     Way(_cut),
     Way(_url, LONGEST_URL, 0.2),
     Way(_headers, LONGEST_URL, 0.2),
@@ -146,11 +139,11 @@ def cpu_seconds(read: Callable[[bytes], None], body: bytes) -> float:
 
 
 def seeds() -> Iterator[bytes]:
-    """Each kind of page in each way of reading a page; URLs and headers of signs that separate."""
+    """Each kind of page in each way of reading a page; words, URLs and headers of signs that separate."""
     for runs in PAGES.values():
-        for way in range(5):
+        for way in range(3):
             yield bytes([way]) + BETWEEN.join(part for run in runs for part in (run.before, run.unit[:200], run.behind))
-    for way in (5, 6):
+    for way in (3, 4, 5):
         for unit in (
             b"%20",
             b"a-",
@@ -169,4 +162,4 @@ def seeds() -> Iterator[bytes]:
             yield bytes([way]) + BETWEEN.join((b"a", unit, b"-"))
             yield bytes([way]) + BETWEEN.join((b"a", unit, b"!", b"", unit + b"b", b""))
     for unit in (b'charset="', b"; ", b'="', b" charset = "):
-        yield b"\x06" + BETWEEN.join((b"text/html; ", unit, b"x"))
+        yield b"\x05" + BETWEEN.join((b"text/html; ", unit, b"x"))
