@@ -11,6 +11,7 @@ import numpy as np
 from crawler_plugin.wire.messages import PageMeta
 from crawler_plugin.wire.url_templates import address_of
 from crawler_plugin.wire.urls import canonical_url
+from worker.compiling import load_entries
 from worker.fingerprint.fingerprinted import Fingerprinted
 from worker.fingerprint.hashing import hash_bytes, hash_content, hash_text, hash_words
 from worker.fingerprint.key import Key
@@ -71,6 +72,7 @@ class Fingerprinter:
         self.begin: Callable[[str], None] = _unheard
         self.recipe: Final = recipe
         self.reader: Final = recipe.reader()
+        load_entries("worker.page")
         self.numbering: Final = numbering_of(recipe.key)
         self._tokens_key: Final = recipe.key.tokens if recipe.key else None
         self._content_key: Final = recipe.key.content if recipe.key else None

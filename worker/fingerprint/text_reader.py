@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from worker.compiling import must_compile
+from worker.compiling import load_entries, must_compile
 from worker.fingerprint.hashing import LONGEST_SIPPED, Hashes, hash_bytes, hash_long, hash_words
 from worker.fingerprint.kernels import cutting, siphash, sketching, spelling, voting, xxh3
 from worker.fingerprint.key import Key
@@ -100,6 +100,7 @@ class TextReader:
         fold_traditional: bool = True,
     ) -> None:
         must_compile()
+        load_entries("worker.fingerprint")
         self._noise: Final = noise_set(noise_words, key.features if key else None)
         self._fold: Final = fold_traditional
         self._trie: Final = _trie(dictionary) if dictionary else _NO_TRIE

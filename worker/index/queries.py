@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,17 +58,16 @@ class Queries:
     def __len__(self) -> int:
         return len(self.fingerprint)
 
-    @property
+    @cached_property
     def numbers(self) -> NDArray[np.uint32]:
-        """Tokens, site, title, doubt and title words, zeros where left out: uint32 (n, 6), made anew."""
+        """Tokens, site, title, doubt and title words, zeros where left out: uint32 (n, 6). Each shard asks for them."""
         numbers = np.zeros((len(self), PAGE_WORDS), np.uint32)
         columns = self.tokens, self.site, self.title, self.doubt
         for place, column in zip((PAGE_TOKENS, PAGE_SITE, PAGE_TITLE, PAGE_DOUBT), columns, strict=True):
             if column is not None:
                 numbers[:, place] = column
         if self.title_words is not None:
-            halves = np.ascontiguousarray(self.title_words, "<u8").view(np.uint32)
-            numbers[:, PAGE_TITLE_WORDS:] = halves.reshape(-1, 2)
+            numbers.view(np.uint64)[:, PAGE_TITLE_WORDS // 2] = self.title_words
         return numbers
 
     def among(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Queries:

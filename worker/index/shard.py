@@ -39,12 +39,14 @@ def compiled_tables() -> Engine:
     Raises:
         UsageError: numba cannot run here.
     """
-    from worker.compiling import must_compile
+    from worker.compiling import load_entries, must_compile
 
     must_compile()
     for name in ("in_batch", "titles"):  # else the first batch of pages would wait for them
         importlib.import_module(f"worker.index.kernels.{name}")
     from worker.index.tables import CompiledTables
+
+    load_entries("worker.index")
 
     # What numba is made of, hundreds of thousands of objects, lives as long as the process: the garbage collector,
     # which would walk through it every second and stop the worker for a tenth of one, need not look at it again.
@@ -334,14 +336,14 @@ class Shard:
         doubted = queries.doubt is not None or "doubt" in self._columns.present
         if queries.tokens is None and (self.ratio[0] > 0 or self._columns.sketched or doubted):
             raise ValueError("queries without token counts, where a ratio or a number of them is part of the rule")
-        queries = set_apart(queries, queries.scope)
+        numbers, queries = queries.numbers, set_apart(queries, queries.scope)
         scope, bands, sketch = queries.scope, queries.bands, queries.sketch
         rows = count if self._columns.sketched else 0
         return Asked(
             values=as_kernels_take_it(queries.fingerprint, np.uint64),
             bare=as_kernels_take_it(queries.bare, np.bool_),
             texts=as_kernels_take_it(queries.text_hash, np.uint64),
-            pages=queries.numbers,
+            pages=numbers,
             scopes=np.zeros(count, np.uint64) if scope is None else as_kernels_take_it(scope, np.uint64),
             bands=np.zeros((rows, 8), np.uint32) if bands is None or not rows else as_kernels_take_it(bands, np.uint32),
             sketches=np.zeros((rows, 4), np.uint64)

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.compiling import entry_point
 from worker.index.columns import Columns
 from worker.index.engine import I64, U32, U64, Asked, Rules, TableSizes
 from worker.index.kernels import banded, bulk, growth, plan, scan, slabs
@@ -35,15 +36,18 @@ _BULK_ROOM: Final = 32
 _URLS_TO_ONE: Final = 4
 """So many times more entries a row where rows are of URLs: a look-up then reads 32 tags instead of 8, and an entry
 takes three bytes less."""
+_TITLED: Final = ("site", "title", "doubt")
 _NONE: Final = np.empty(0, np.bool_)
 
 
 class _New(NamedTuple):
-    """Entries from slot ``begin`` on that are to be taken in; ``dealt`` is memory in which many are sorted."""
+    """Entries from slot ``begin`` on that are to be taken in: ``slots`` are theirs, where they are few, or ``dealt`` is
+    memory in which many are sorted."""
 
     begin: int
     entries: int
     coming: int
+    slots: U32
     dealt: U64
 
 
@@ -97,7 +101,7 @@ class CompiledTables:
         self._swept_to = columns.first
         self._emptied = 0  # of the region that is being emptied, in bytes
         self._dead_before = -1
-        self._earliest_one = _entry_point(scan.earliest_one)
+        self._earliest_one: Callable[[int, int, int], int] = entry_point(scan.earliest_one)
         self._describe(rules)
         for table in range(count):
             self._begin(table)
@@ -110,10 +114,13 @@ class CompiledTables:
     def add(self, count: int, bands: Sequence[U32] | None, coming: int = 0) -> None:
         """See ``Tables``."""
         columns = self._columns
+        self._state[plan.TITLED] = not columns.present.isdisjoint(_TITLED)
         begin = columns.end - count
         bare = columns.between("bare", begin, columns.end)
         some_bare = bool(bare.any())
-        new = _New(begin, count, coming, np.empty(count if count >= self._sizes.bulk_from else 0, np.uint64))
+        many = count >= self._sizes.bulk_from
+        slots = _slots(begin, np.arange(0 if many else count))
+        new = _New(begin, count, coming, slots, np.empty(count if many else 0, np.uint64))
         prints = _Values(columns.parts_of("fingerprint", begin, columns.end), bare if some_bare else _NONE)
         for table in range(self._texts):
             self._take_in(table, new, prints)
@@ -272,14 +279,10 @@ class CompiledTables:
         if values.band is None:
             self._grow(table, before, new.coming)
         self._set_limits(table)
-        if count < self._sizes.bulk_from:
+        if not len(new.dealt):
             chosen = ~values.left_out if len(values.left_out) else slice(None)
-            slots = _slots(new.begin, np.arange(new.entries)[chosen])
-            if values.band is None:
-                self._put(table, slots)
-            else:
-                keys = np.concatenate([part[:, values.band] for part in values.parts])
-                self._put(table, slots, keys[chosen])
+            keys = None if values.band is None else np.concatenate([part[:, values.band] for part in values.parts])
+            self._put(table, new.slots[chosen], None if keys is None else keys[chosen])
             return
         words = self._tables[table]
         ends = np.zeros(bulk.heaps_of(int(words[plan.TABLE_ROWS])) + 1, np.int64)
@@ -322,9 +325,8 @@ class CompiledTables:
             self._set_rows(table, wanted)
         elif wanted > words[plan.TABLE_ROWS]:
             self._have_rows(table, wanted)
-            while words[plan.TABLE_ROWS] < wanted:
-                if not growth.spread(self._state, table):
-                    self._provide(table)
+            while growth.spread(self._state, table, wanted) < wanted:
+                self._provide(table)
 
     def _set_limits(self, table: int) -> None:
         usual = 8 * self._counts[table] // int(self._tables[table, plan.TABLE_ROWS])
@@ -443,10 +445,3 @@ def _without_bands(parts: Sequence[U32]) -> NDArray[np.bool_]:
     words = [part.view(np.uint64) for part in parts]
     without = np.concatenate([(word[:, 0] | word[:, 1] | word[:, 2] | word[:, 3]) == 0 for word in words])
     return without if without.any() else _NONE
-
-
-def _entry_point(kernel: Any) -> Callable[[int, int, int], int]:
-    """The compiled function itself, without the choice among signatures, which takes a third of a short call."""
-    (only,) = kernel.overloads.values()
-    entry: Callable[[int, int, int], int] = getattr(only, "entry_point", kernel)
-    return entry

@@ -115,7 +115,7 @@ def _may_say(body: Any, begin: int, end: int, link: bool) -> bool:
     return False
 
 
-@lean("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int64)")
+@lean("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int64)", entry=True)
 def _next_candidate(body: Any, elements: Rows, values: Rows, row: int) -> int:
     """The first value from ``row`` on of an element that may name something, or their number.
 

@@ -29,7 +29,7 @@ def _minima(members: Array, multipliers: Array, smallest: Array) -> None:
             smallest[slot] = min(smallest[slot], value)
 
 
-@kernel("void(uint64[::1], uint64, uint32[::1], uint32[::1], int64[::1], uint8[::1], uint32[::1])")
+@kernel("void(uint64[::1], uint64, uint32[::1], uint32[::1], int64[::1], uint8[::1], uint32[::1])", entry=True)
 def sketch_tokens(
     tokens: Array,
     boundary: Any,

@@ -12,11 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.index.kernels import plan
-from worker.index.kernels.growth import address_of, table_of
+from worker.index.kernels.growth import table_of
 from worker.index.kernels.native import compiled, equal_32, fetch, lowest, u32_at, u64_at
 from worker.index.kernels.nearness import agreement_of, in_ratio, is_of_another_title, may_be_near
 from worker.index.kernels.scan import ROWS_AHEAD, SLABS_AHEAD, fetch_slab
-from worker.index.kernels.slabs import Row, State, form_of, row_of, sketch_at, slab_at, slots_after, value_at
+from worker.index.kernels.slabs import (
+    Row,
+    State,
+    address_of,
+    form_of,
+    row_of,
+    sketch_at,
+    slab_at,
+    slots_after,
+    value_at,
+)
 
 U64 = NDArray[np.uint64]
 U32 = NDArray[np.uint32]

@@ -21,7 +21,9 @@ from worker.index.kernels import plan
 from worker.index.kernels.native import compiled, fetch, i64_at, u16_at, u32_at, u64_at
 from worker.index.kernels.slabs import (
     State,
+    address_of,
     expired_in,
+    fetch_value,
     form_of,
     move,
     release,
@@ -33,6 +35,9 @@ from worker.index.kernels.slabs import (
     with_room,
 )
 
+_LINE = 64
+_FETCHED = 1024
+"""Bytes of a slab that are fetched ahead; the processor goes on by itself where a slab is longer."""
 _AHEAD = 12
 """A slab is fetched so many entries before one is written to it, and its row as many earlier: time for memory."""
 
@@ -80,13 +85,6 @@ def row_for(table: State, arranged: Any) -> int:
 def tag_for(table: State, arranged: Any) -> Any:
     """32 bits behind the key."""
     return np.uint32((arranged >> np.uint64(table[plan.TABLE_KEY_BITS])) & np.uint64(0xFFFFFFFF))
-
-
-@compiled("int64(int64[::1], int64)", inline=True)
-def address_of(state: State, row: int) -> int:
-    """Where a row stands."""
-    chunks = i64_at(state[plan.ROWS], state[plan.ROW_CHUNKS])
-    return int(chunks[row >> plan.ROW_BITS] + (row & (plan.ROWS_A_CHUNK - 1)) * plan.ROW_BYTES)
 
 
 @compiled("uint64(uint64, int64, int64)", inline=True)
@@ -256,15 +254,25 @@ def add_below(state: State, number: int, row: int, arranged: Any, slot: int) -> 
     return True
 
 
+@compiled("void(int64, int64)", inline=True)
+def fetch_lines(at: int, size: int) -> None:
+    """Have so many bytes fetched, up to the end of a line: sixteen tags are compared at once, the last ones, too."""
+    for line in range(at & -_LINE, at + min(size + _LINE - 1 & -_LINE, _FETCHED), _LINE):
+        fetch(line)
+
+
 @compiled("void(int64[::1], int64)", inline=True)
 def fetch_end(state: State, row: int) -> None:
-    """Have the place of a bucket's next entry fetched."""
+    """Have the place of a bucket's next entry fetched, or the whole of a bucket that has to move first."""
     words = row_of(state, row)
     if form_of(words) != plan.NODE and words[plan.CAPACITY] > 0:
         form, length, capacity = form_of(words), int(words[plan.LENGTH]), int(words[plan.CAPACITY])
-        at = slab_at(state, words)
-        fetch(at + (4 if form == plan.TAGGED else 2) * length)
-        fetch(at + slots_after(form, capacity) + 4 * length)
+        at, slots = slab_at(state, words), slots_after(form, capacity)
+        if length == capacity:
+            fetch_lines(at, slots + 4 * length)
+        else:
+            fetch(at + (4 if form == plan.TAGGED else 2) * length)
+            fetch(at + slots + 4 * length)
 
 
 @compiled("int64(int64[::1], int64, uint32[::1], int64)")
@@ -313,14 +321,19 @@ def add_keys(state: State, number: int, keys: NDArray[np.uint32], new: NDArray[n
     return count
 
 
-@compiled("boolean(int64[::1], int64)")
-def spread(state: State, number: int) -> bool:
-    """Add a row, whose words are zero, to a table; false if a region is wanted first."""
-    table = table_of(state, number)
-    place = table[plan.TABLE_ROWS]
-    mask = table[plan.TABLE_MASK]
+@compiled("int64(int64)", inline=True)
+def _mask_for(place: int) -> int:
+    """The bits of a key that count where there are rows up to this one."""
+    mask = 1
     while mask < place:
         mask = 2 * mask + 1
+    return mask
+
+
+@compiled("boolean(int64[::1], int64[::1], int64)", inner=True)
+def _spread(state: State, table: State, place: int) -> bool:
+    """Add one row, false if a region is wanted first."""
+    mask = _mask_for(place)
     old, new = int(table[plan.TABLE_ROW] + (place & (mask >> 1))), int(table[plan.TABLE_ROW] + place)
     words, to = row_of(state, old), row_of(state, new)
     if form_of(words) == plan.NODE:
@@ -353,6 +366,32 @@ def spread(state: State, number: int) -> bool:
     table[plan.TABLE_ROWS] = place + 1
     table[plan.TABLE_MASK] = mask
     return True
+
+
+@compiled("int64(int64[::1], int64, int64)")
+def spread(state: State, number: int, rows: int) -> int:
+    """Add rows, whose words are zero, to a table until there are so many; returns how many there are when it stops for
+    a region."""
+    table = table_of(state, number)
+    column = table[plan.TABLE_COLUMN]
+    for place in range(table[plan.TABLE_ROWS], rows):
+        for ahead in range(3):  # a row, two steps later the values of its entries, by which they part
+            other = place + 1 + ahead
+            row = int(table[plan.TABLE_ROW] + (other & (_mask_for(other) >> 1)))
+            words = row_of(state, row)
+            if ahead == 2:
+                fetch(address_of(state, row))
+            elif form_of(words) != plan.NODE and words[plan.LENGTH] > 0:
+                at, length, capacity = slab_at(state, words), int(words[plan.LENGTH]), int(words[plan.CAPACITY])
+                slots = at + slots_after(plan.TAGGED, capacity)
+                if ahead == 1:
+                    fetch_lines(at, slots - at + 4 * length)
+                else:
+                    for entry in range(length):
+                        fetch_value(state, column, int(u32_at(slots, capacity)[entry]))
+        if not _spread(state, table, int(place)):
+            return int(place)
+    return rows
 
 
 @compiled("boolean(int64[::1], int64, int64)")

@@ -26,11 +26,8 @@ _compile: Final = compiler_of("worker.index.kernels", KERNELS)
 
 
 def compiled(signature: str, *, inner: bool = False, inline: bool = False) -> Callable[[Function], Function]:
-    """Compile for these types, or take it from numba's cache; it releases the GIL.
-
-    ``inner`` ones are for other kernels, Python cannot call them; ``inline`` ones become part of each that calls them.
-    """
-    return _compile(signature, inline=inline, no_cpython_wrapper=inner or inline, no_cfunc_wrapper=True)
+    """A kernel of these types, which Python calls unless it is ``inner`` or ``inline``; these are for other kernels."""
+    return _compile(signature, entry=not (inner or inline), inline=inline)
 
 
 def _pointer_to(bits: int, numba_type: Any) -> Callable[[Any], Any]:
@@ -106,12 +103,25 @@ def _fetch(typing_context: Any, address: Any) -> tuple[Any, Callable[..., ir.Val
     return types.void(types.int64), generate
 
 
+def _copy(typing_context: Any, to: Any, source: Any, size: Any) -> tuple[Any, Callable[..., ir.Value]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> ir.Value:
+        byte = ir.IntType(8).as_pointer()
+        cgutils.raw_memcpy(
+            builder, builder.inttoptr(arguments[0], byte), builder.inttoptr(arguments[1], byte), arguments[2], 1
+        )
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
 popcount: Final[Callable[[Any], Any]] = intrinsic(_popcount)
 """Number of set bits, as LLVM's own instruction."""
 lowest: Final[Callable[[Any], Any]] = intrinsic(_lowest)
 """Number of the lowest set bit; there must be one."""
 fetch: Final[Callable[[int], None]] = intrinsic(_fetch)
 """Have the processor fetch the cache line of an address; an address of nothing does no harm."""
+
+_copy_bytes: Final[Callable[[int, int, int], None]] = intrinsic(_copy)
 
 
 def _vector_mask(lanes: int, bits: int, compare: Callable[[Any, Any, Any, Any], Any]) -> Any:
@@ -159,6 +169,12 @@ READ_AHEAD: Final = 256
 
 if numba.config.BOUNDSCHECK:
 
+    @compiled("void(uint8[::1], uint8[::1], int64, int64)", inline=True)
+    def copy(to: Any, source: Any, begin: int, size: int) -> None:
+        """Copy ``size`` bytes, from ``begin`` on, to the beginning of ``to``, which lies elsewhere."""
+        for at in range(size):
+            to[at] = source[begin + at]
+
     @compiled("uint64(int64, uint32, uint32, int64)", inline=True)
     def near_64(address: int, tag: Any, radius: Any, count: int) -> Any:
         """Of up to 64 tags of 32 bits those within ``radius`` bits of ``tag``, as a mask; higher bits are anything."""
@@ -182,6 +198,11 @@ if numba.config.BOUNDSCHECK:
         return mask
 
 else:
+
+    @compiled("void(uint8[::1], uint8[::1], int64, int64)", inline=True)
+    def copy(to: Any, source: Any, begin: int, size: int) -> None:
+        """Copy ``size`` bytes, from ``begin`` on, to the beginning of ``to``, which lies elsewhere."""
+        _copy_bytes(to.ctypes.data, source.ctypes.data + begin, size)
 
     @compiled("uint64(int64, uint32, uint32, int64)", inline=True)
     def near_64(address: int, tag: Any, radius: Any, count: int) -> Any:

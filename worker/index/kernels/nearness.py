@@ -63,6 +63,8 @@ def is_alone(doubt: int, tokens: int, least: int) -> bool:
 @compiled("uint64(int64[::1], int64)", inline=True)
 def mask_at(state: State, slot: int) -> Any:
     """By what an entry stands apart besides its scope, see ``worker.index.apart``."""
+    if state[plan.TITLED] == 0:
+        return np.uint64(0)
     doubt = int(value_at(state, plan.DOUBT, slot))
     if doubt == ANNOUNCED:
         return np.uint64(0)
@@ -82,6 +84,11 @@ def is_of_another_title(state: State, slot: int, page: int) -> bool:
     )
 
 
+@compiled("boolean(int64, int64)", inline=True)
+def _one_title(a: int, b: int) -> bool:
+    return a == b and a != 0
+
+
 @compiled("boolean(int64[::1], int64, uint64, int64)", inline=True)
 def may_be_near(state: State, slot: int, scope: Any, page: int) -> bool:
     """Whether an entry is comparable with a page (``ScopedNear.comparable``), and lies apart by the same ``scope``.
@@ -89,21 +96,24 @@ def may_be_near(state: State, slot: int, scope: Any, page: int) -> bool:
     ``page`` is the address of the page's ``PAGE_WORDS``.
     """
     asked = u32_at(page, plan.PAGE_WORDS)
-    doubt, doubted = int(value_at(state, plan.DOUBT, slot)), int(asked[plan.PAGE_DOUBT])
-    announced, title = doubt == ANNOUNCED and doubted == ANNOUNCED, int(value_at(state, plan.TITLE, slot))
-    if title != asked[plan.PAGE_TITLE] or title == 0:
-        site = int(value_at(state, plan.SITE, slot))
-        if site == asked[plan.PAGE_SITE] and site != 0:
-            words = words_of(asked)
-            if not announced or not titles_alike(value_at(state, plan.TITLE_WORDS, slot), words):
-                return False
-        elif not announced:
-            if doubt >= TEMPLATE or doubted >= TEMPLATE:
-                return False
-            if min(int(asked[plan.PAGE_TOKENS]), int(value_at(state, plan.TOKENS, slot))) < state[plan.LEAST_ACROSS]:
-                return False
-    if announced:
+    doubted = int(asked[plan.PAGE_DOUBT])
+    if state[plan.TITLED] == 0 and doubted == ANNOUNCED:
         return bool(value_at(state, plan.SCOPE, slot) == scope)
+    doubt = int(value_at(state, plan.DOUBT, slot))
+    of_one_site = asked[plan.PAGE_SITE] != 0 and value_at(state, plan.SITE, slot) == np.uint64(asked[plan.PAGE_SITE])
+    if doubt == ANNOUNCED and doubted == ANNOUNCED:  # most are, of two sites: no title is read then
+        if (
+            of_one_site
+            and not _one_title(int(value_at(state, plan.TITLE, slot)), int(asked[plan.PAGE_TITLE]))
+            and not titles_alike(value_at(state, plan.TITLE_WORDS, slot), words_of(asked))
+        ):
+            return False
+        return bool(value_at(state, plan.SCOPE, slot) == scope)
+    if not _one_title(int(value_at(state, plan.TITLE, slot)), int(asked[plan.PAGE_TITLE])):
+        if of_one_site or doubt >= TEMPLATE or doubted >= TEMPLATE:
+            return False
+        if min(int(asked[plan.PAGE_TOKENS]), int(value_at(state, plan.TOKENS, slot))) < state[plan.LEAST_ACROSS]:
+            return False
     return bool(value_at(state, plan.SCOPE, slot) ^ mask_at(state, slot) == scope)
 
 

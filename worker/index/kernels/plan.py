@@ -57,6 +57,8 @@ WANTED_ROW: Final = 9
 WANTED_PARENT: Final = 10
 WANTED_GROUP: Final = 11
 TABLES: Final = 12
+TITLED: Final = 13
+"""Whether any entry has a site, a title or a doubt; else none is read."""
 BLOCK_TABLES: Final = 14
 BAND_TABLES: Final = 15
 NODES: Final = 16

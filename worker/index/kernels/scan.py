@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.fingerprint.scoped import ANNOUNCED
 from worker.index.kernels import plan
-from worker.index.kernels.growth import address_of, arrange, leaves, row_for, table_of, tag_for
+from worker.index.kernels.growth import arrange, fetch_lines, leaves, row_for, table_of, tag_for
 from worker.index.kernels.native import (
     compiled,
     fetch,
@@ -29,7 +30,18 @@ from worker.index.kernels.native import (
     u32_at,
 )
 from worker.index.kernels.nearness import agreement_of, in_ratio, is_near, mask_at, sketches_allow
-from worker.index.kernels.slabs import Row, State, chunk_of, form_of, row_of, sketch_at, slab_at, slots_after, value_at
+from worker.index.kernels.slabs import (
+    Row,
+    State,
+    address_of,
+    fetch_value,
+    form_of,
+    row_of,
+    sketch_at,
+    slab_at,
+    slots_after,
+    value_at,
+)
 
 ROWS_AHEAD = 28
 SLABS_AHEAD = 18
@@ -39,9 +51,6 @@ _SLOTS_AHEAD = 4
 left the cache again."""
 _NONE = -1
 _SPLIT = -2
-_FETCHED = 1024
-"""Bytes of a slab that are fetched ahead; the processor goes on by itself where a slab is longer."""
-_LINE = 64
 
 U64 = NDArray[np.uint64]
 U32 = NDArray[np.uint32]
@@ -111,18 +120,11 @@ def _first_tagged(
     return best
 
 
-@compiled("void(int64, int64)", inline=True)
-def _fetch_lines(at: int, size: int) -> None:
-    """Have so many bytes fetched, up to the end of a line: sixteen tags are compared at once, the last ones, too."""
-    for line in range(at & -_LINE, at + min(size + _LINE - 1 & -_LINE, _FETCHED), _LINE):
-        fetch(line)
-
-
 @compiled("void(int64[::1], uint32[::1])", inline=True)
 def fetch_slab(state: State, row: Row) -> None:
     form = form_of(row)
     if form != plan.NODE and row[plan.LENGTH] > 0:
-        _fetch_lines(slab_at(state, row), (4 if form == plan.TAGGED else 2) * int(row[plan.LENGTH]))
+        fetch_lines(slab_at(state, row), (4 if form == plan.TAGGED else 2) * int(row[plan.LENGTH]))
 
 
 @compiled("int64(int64[::1], int64, uint64, int64, uint64, uint64, int64, int64, int64)", inner=True)
@@ -160,20 +162,13 @@ def _first_below(
 
 
 @compiled("void(int64[::1], int64, int64)", inline=True)
-def _fetch_value(state: State, column: int, slot: int) -> None:
-    words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
-    chunk = chunk_of(state, column, slot)
-    fetch(words[chunk] + words[chunk + 2] * (slot & ((np.int64(1) << state[plan.CHUNK_BITS]) - 1)))
-
-
-@compiled("void(int64[::1], int64)", inline=True)
-def _fetch_doubt(state: State, slot: int) -> None:
-    """And the title, which counts where a text may be doubted: where not all of a chunk are announced."""
-    words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
-    chunk = chunk_of(state, plan.DOUBT, slot)
-    if words[chunk + 1] + words[chunk + 2] > 0:
-        _fetch_value(state, plan.DOUBT, slot)
-        _fetch_value(state, plan.TITLE, slot)
+def _fetch_standing(state: State, slot: int, page: int) -> None:
+    """And what is read of an entry whose fingerprint is close: its site, its doubt, and its title for a page that is
+    doubted."""
+    fetch_value(state, plan.SITE, slot)
+    fetch_value(state, plan.DOUBT, slot)
+    if u32_at(page, plan.PAGE_WORDS)[plan.PAGE_DOUBT] != ANNOUNCED:
+        fetch_value(state, plan.TITLE, slot)
 
 
 @compiled("int64[::1](int64[::1], int64, int64)", inline=True)
@@ -207,7 +202,7 @@ def _seek_slabs(state: State, table: int, end: int, query: int) -> None:
             at = slab_at(state, row)
             seek[plan.SEEK_AT] = at
             seek[plan.SEEK_SLOTS] = at + slots_after(plan.TAGGED, int(row[plan.CAPACITY]))
-            _fetch_lines(at, 4 * length)
+            fetch_lines(at, 4 * length)
             entries += length
     state[plan.CANDIDATES] += entries
 
@@ -224,16 +219,19 @@ def _seek_tags(state: State, table: int, end: int, query: int) -> None:
                 fetch(seek[plan.SEEK_SLOTS] + 4 * place)
 
 
-@compiled("void(int64[::1], int64, int64, int64)", inline=True)
-def _seek_slots(state: State, table: int, end: int, query: int) -> None:
-    column = table_of(state, table)[plan.TABLE_COLUMN]
+@compiled("void(int64[::1], int64, int64, int64, int64)", inline=True)
+def _seek_slots(state: State, table: int, end: int, query: int, page: int) -> None:
+    column, last = table_of(state, table)[plan.TABLE_COLUMN], _NONE
     for number in range(table, end):
         seek = _seek(state, query, number - table)
         seek[plan.SEEK_AFTER] = -1
         if seek[plan.SEEK_PLACE] >= 0:
             slot = int(u32_at(seek[plan.SEEK_SLOTS] + 4 * seek[plan.SEEK_PLACE], 1)[0])
-            _fetch_value(state, column, slot)
-            _fetch_doubt(state, slot)
+            if slot != last:  # an entry that is near is found in several tables
+                fetch_value(state, column, slot)
+                if state[plan.TITLED]:
+                    _fetch_standing(state, slot, page)
+                last = slot
             after = (slot - state[plan.FIRST]) & plan.SLOT_MASK
             seek[plan.SEEK_AFTER] = after if after < plan.EXPIRED_FROM else -1
 
@@ -317,7 +315,7 @@ def earliest(
             _seek_tags(state, table, end, ahead)
         ahead = at + _SLOTS_AHEAD
         if 0 <= ahead < count:
-            _seek_slots(state, table, end, ahead)
+            _seek_slots(state, table, end, ahead, page + 4 * plan.PAGE_WORDS * ahead)
         if at >= 0:
             best[at] = _earliest_sought(
                 state,
@@ -347,7 +345,7 @@ def earliest_one(address: int, value: Any, tokens: int) -> int:
     _seek_rows(state, 0, tables, 0, value)
     _seek_slabs(state, 0, tables, 0)
     _seek_tags(state, 0, tables, 0)
-    _seek_slots(state, 0, tables, 0)
+    _seek_slots(state, 0, tables, 0, page)
     return int(_earliest_sought(state, 0, tables, 0, value, page, none, none, 0, 0, plan.NO_SLOT))
 
 
@@ -410,10 +408,10 @@ def describe(
         ahead = at + ROWS_AHEAD
         if ahead < count and best[ahead] != plan.NO_SLOT:
             slot = (best[ahead] + first) & plan.SLOT_MASK
-            _fetch_value(state, plan.TEXT, slot)
-            _fetch_value(state, plan.FINGERPRINT, slot)
-            _fetch_value(state, plan.BATCH, slot)
-            _fetch_value(state, plan.PLACE, slot)
+            fetch_value(state, plan.TEXT, slot)
+            fetch_value(state, plan.FINGERPRINT, slot)
+            fetch_value(state, plan.BATCH, slot)
+            fetch_value(state, plan.PLACE, slot)
         if at < 0:
             continue
         if best[at] == plan.NO_SLOT:

@@ -16,17 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.index.kernels import plan
-from worker.index.kernels.native import compiled, i64_at, u8_at, u16_at, u32_at, u64_at
+from worker.index.kernels.native import compiled, copy, fetch, i64_at, u8_at, u16_at, u32_at, u64_at
 
 State = NDArray[np.int64]
 Row = NDArray[np.uint32]
+
+_AHEAD = 6
+"""The rows of so many slabs are fetched before it is seen whether these live."""
+
+
+@compiled("int64(int64[::1], int64)", inline=True)
+def address_of(state: State, row: int) -> int:
+    """Where a row stands."""
+    chunks = i64_at(state[plan.ROWS], state[plan.ROW_CHUNKS])
+    return int(chunks[row >> plan.ROW_BITS] + (row & (plan.ROWS_A_CHUNK - 1)) * plan.ROW_BYTES)
 
 
 @compiled("uint32[::1](int64[::1], int64)", inline=True)
 def row_of(state: State, row: int) -> Any:
     """The four words of a row."""
-    chunks = i64_at(state[plan.ROWS], state[plan.ROW_CHUNKS])
-    return u32_at(chunks[row >> plan.ROW_BITS] + (row & (plan.ROWS_A_CHUNK - 1)) * plan.ROW_BYTES, 4)
+    return u32_at(address_of(state, row), 4)
 
 
 @compiled("int64(uint32[::1])", inline=True)
@@ -75,6 +84,14 @@ def chunk_of(state: State, column: int, slot: int) -> int:
     return int((column * ring + ((slot >> state[plan.CHUNK_BITS]) & (ring - 1))) * plan.COLUMN_WORDS)
 
 
+@compiled("void(int64[::1], int64, int64)", inline=True)
+def fetch_value(state: State, column: int, slot: int) -> None:
+    """Have the value of a column at a slot fetched."""
+    words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
+    chunk = chunk_of(state, column, slot)
+    fetch(words[chunk] + words[chunk + 2] * (slot & ((np.int64(1) << state[plan.CHUNK_BITS]) - 1)))
+
+
 @compiled("uint64(int64[::1], int64, int64)", inline=True)
 def value_at(state: State, column: int, slot: int) -> Any:
     """The value of a column at a slot, as 64 bits."""
@@ -112,7 +129,9 @@ def expired_in(state: State, row: Row) -> int:
         return 0
     slots = u32_at(slab_at(state, row) + slots_after(form_of(row), capacity), capacity)
     first = state[plan.FIRST]
-    low, high = 0, length
+    if (int(slots[0]) - first) & plan.SLOT_MASK < plan.EXPIRED_FROM:
+        return 0
+    low, high = 1, length
     while low < high:
         middle = (low + high) >> 1
         if (int(slots[middle]) - first) & plan.SLOT_MASK >= plan.EXPIRED_FROM:
@@ -149,12 +168,6 @@ def release(state: State, row: Row) -> None:
     row[:] = 0
 
 
-@compiled("void(uint32[::1], uint32[::1], int64, int64)", inline=True)
-def _copy_words(to: Row, source: Row, begin: int, count: int) -> None:
-    for at in range(count):
-        to[at] = source[begin + at]
-
-
 @compiled("void(int64[::1], int64, int64, int64, int64)", inner=True)
 def _copy_beside(state: State, to: int, slots_at: int, count: int, capacity: int) -> None:
     """Write tokens and sketches of the entries beside their slots."""
@@ -186,14 +199,10 @@ def move(state: State, row: int, form: int, capacity: int) -> bool:
     if kept:
         before, had = slab_at(state, words), int(words[plan.CAPACITY])
         old = form_of(words)
-        if form == plan.TAGGED:
-            _copy_words(u32_at(to, capacity), u32_at(before, had), expired, kept)
-        else:
-            to_tags, tags = u16_at(to, capacity), u16_at(before, had)
-            for at in range(kept):
-                to_tags[at] = tags[expired + at]
+        width = 4 if form == plan.TAGGED else 2
+        copy(u8_at(to, width * capacity), u8_at(before, width * had), width * expired, width * kept)
         to_slots, slots = to + slots_after(form, capacity), before + slots_after(old, had)
-        _copy_words(u32_at(to_slots, capacity), u32_at(slots, had), expired, kept)
+        copy(u8_at(to_slots, 4 * capacity), u8_at(slots, 4 * had), 4 * expired, 4 * kept)
         if form == plan.COPIED:
             _copy_beside(state, to, to_slots, kept, capacity)
     release(state, words)
@@ -219,8 +228,12 @@ def clean(state: State, region: int, begin: int, end: int) -> int:
     which a region is wanted.
     """
     base = i64_at(state[plan.BASES], state[plan.REGIONS])[region]
-    at = np.int64(begin)
+    at, ahead, seen = np.int64(begin), np.int64(begin), 0
     while at < end:
+        while seen < _AHEAD and ahead < end:
+            fetch(address_of(state, int(u32_at(base + ahead, 2)[0])))
+            ahead += int(u32_at(base + ahead, 2)[1]) * plan.UNIT
+            seen += 1
         header = u32_at(base + at, 2)
         row = int(header[0])
         units = int(header[1])
@@ -232,6 +245,7 @@ def clean(state: State, region: int, begin: int, end: int) -> int:
             if not move(state, row, form, with_room(kept)):
                 return int(at)
         at += units * plan.UNIT
+        seen -= 1
     return int(at)
 
 

@@ -195,7 +195,7 @@ def room_for(markup: str | bytes) -> Parsed:
     return Parsed(body, elements, runs, np.empty((len(body) // 3 + 1, 4), dtype=np.int32))
 
 
-@lean("int64(uint8[::1], int64)")
+@lean("int64(uint8[::1], int64)", entry=True)
 def _number_of(body: Any, character: int) -> int:
     """How often the character stands in the page."""
     number = 0
@@ -374,7 +374,8 @@ def read_name(body: Any, place: int, as_written: bool) -> tuple[int, int]:
 
 
 @lean(
-    "UniTuple(int64, 3)(uint8[::1], UniTuple(int32[:, ::1], 8), int32[:, ::1], int32[:, ::1], int32[:, ::1], boolean)"
+    "UniTuple(int64, 3)(uint8[::1], UniTuple(int32[:, ::1], 8), int32[:, ::1], int32[:, ::1], int32[:, ::1], boolean)",
+    entry=True,
 )
 def _parse(
     body: Any, tables: Tables, elements: Rows, runs: Rows, values: Rows, head_only: bool

@@ -254,7 +254,7 @@ def out_of_foreign(elements: Rows, current: int) -> int:
     return current
 
 
-@lean("boolean(int32[:, ::1], int64)")
+@lean("boolean(int32[:, ::1], int64)", entry=True)
 def is_in_unseen(elements: Rows, element: int) -> bool:
     """Whether it, or an element around it, is not shown."""
     for _ in range(MAX_STEPS):

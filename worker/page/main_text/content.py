@@ -272,7 +272,7 @@ def _title(page: _Decided) -> str | None:
     return None if run < 0 else " ".join(page.parsed.text(run).split()) or None
 
 
-@compiled("int64(int32[:, ::1], int32[:, ::1])")
+@compiled("int64(int32[:, ::1], int32[:, ::1])", entry=True)
 def _title_run(elements: Rows, runs: Rows) -> int:
     """The run that is the page's title, or -1."""
     for run in range(len(runs)):
@@ -362,7 +362,7 @@ def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, of
         top = child
 
 
-@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], int64)")
+@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], int64)", entry=True)
 def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, off: int) -> int:
     """Apply all rules, and fill ``known`` and ``dropped``; the element that holds the content."""
     said = np.zeros((len(runs), OF_RUNS), dtype=np.int32)
@@ -399,7 +399,7 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
     return int(top)
 
 
-@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])")
+@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])", entry=True)
 def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> int:
     """Write all that no rule drops; how many bytes of ``text`` it takes. A NUL stands where a character reference must
     not go on: behind each ``&`` of raw text, and between two runs."""

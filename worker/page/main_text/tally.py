@@ -65,7 +65,7 @@ _PARTS_OF_WORDS[0xE3:0xEE] = _CHARACTER  # U+3000 to U+DFFF: Chinese, kana, Hang
 _PARTS_OF_WORDS[0x80:0xC3] = _WITHIN
 
 
-@compiled("int64(uint8[::1], int64, int64)")
+@compiled("int64(uint8[::1], int64, int64)", entry=True)
 def words_in(body: Any, begin: int, end: int) -> int:
     """Number of words in these bytes of UTF-8."""
     count = 0
@@ -225,7 +225,7 @@ def _is_of_code(elements: Rows, element: int) -> int:
     return _INLINE if elements[element, NAME] == _CODE else 0
 
 
-@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1])")
+@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1])", entry=True)
 def blank_line_numbers(body: Any, elements: Rows, runs: Rows) -> None:
     """Write blanks over the numbers of lines in the text of a page."""
     first = 1
