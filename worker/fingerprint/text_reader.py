@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from math import log
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -103,6 +104,7 @@ class TextReader:
         load_entries("worker.fingerprint")
         self._noise: Final = noise_set(noise_words, key.features if key else None)
         self._fold: Final = fold_traditional
+        _tables(fold_traditional)  # now, so that no page waits for them
         self._trie: Final = _trie(dictionary) if dictionary else _NO_TRIE
         self._hashing: Final = _PublicHashing() if key is None else _KeyedHashing(key)
 
@@ -373,12 +375,12 @@ def noise_set(noise: NoiseWords, key: bytes | None = None) -> NoiseSet:
 
 
 def _trie(dictionary: Dictionary) -> _Trie:
-    words = sorted(dictionary.scores)
-    codes = code_points("".join(words)).copy()
-    ends = np.cumsum(np.fromiter(map(len, words), np.int64, len(words)))
-    scores, ranks = np.unique([dictionary.scores[word] for word in words], return_inverse=True)
+    codes, ends, counts, total = dictionary
     bits = max(_LEAST_BITS, len(codes).bit_length())
     firsts, pairs = np.zeros(1 << 16, np.uint32), np.zeros(1 << bits - 2, np.uint8)
     places = np.zeros(1 << bits, np.uint64)
+    unknown = -log(total)
+    seen, ranks = np.unique(counts, return_inverse=True)
     cutting.grow(codes, ends, (ranks + 1).astype(np.uint64), firsts, pairs, places, bits)
-    return _Trie(firsts, pairs, places, np.concatenate(([dictionary.unknown], scores)), bits)
+    scores = [unknown, *(log(count) + unknown for count in seen.tolist())]
+    return _Trie(firsts, pairs, places, np.array(scores), bits)
