@@ -13,9 +13,12 @@ from kafka.net.compat import KafkaNetClient
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kafka.producer.producer_batch import ProducerBatch
+from kafka.producer.record_accumulator import RecordAccumulator
 from kafka.producer.sender import Sender
 from kafka.producer.transaction_manager import TransactionManager
-from kafka.record.default_records import DefaultRecordBatch
+from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
+from kafka.record.memory_records import MemoryRecordsBuilder
 
 
 class Part(NamedTuple):
@@ -57,13 +60,27 @@ OF_WORKERS: Final = (
     Part(Fetcher, "_next_partition_records"),
     Part(Fetcher, "fetch_records"),
     Part(Fetcher, "fetched_records"),
+    Part(KafkaProducer, "_accumulator"),
     Part(KafkaProducer, "_sender"),
     Part(KafkaProducer, "_transaction_manager"),
+    Part(MemoryRecordsBuilder, "_builder"),
+    Part(MemoryRecordsBuilder, "_next_offset"),
+    Part(ProducerBatch, "_record_futures"),
+    Part(RecordAccumulator, "_appends_in_progress"),
+    Part(RecordAccumulator, "_batches"),
+    Part(RecordAccumulator, "_incomplete"),
+    Part(RecordAccumulator, "_tp_lock"),
     Part(Sender, "wakeup"),
     Part(TransactionManager, "begin_commit"),
+    Part(TransactionManager, "maybe_add_partition_to_transaction"),
     Part(TransactionManager, "send_offsets_to_transaction"),
     Part(DefaultRecordBatch, "HEADER_STRUCT"),
     Part(DefaultRecordBatch, "_buffer"),
+    Part(DefaultRecordBatchBuilder, "_buffer"),
+    Part(DefaultRecordBatchBuilder, "_first_timestamp"),
+    Part(DefaultRecordBatchBuilder, "_last_offset"),
+    Part(DefaultRecordBatchBuilder, "_max_timestamp"),
+    Part(DefaultRecordBatchBuilder, "_num_records"),
 )
 """What ``worker.stream.kafka.private`` touches, and ``BoundedFetcher`` overrides."""
 
