@@ -9,6 +9,7 @@ import kafka
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.consumer.fetcher import Fetcher
 from kafka.coordinator.base import BaseCoordinator
+from kafka.coordinator.consumer import ConsumerCoordinator
 from kafka.net.compat import KafkaNetClient
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
@@ -37,10 +38,12 @@ OF_EVERYBODY: Final = (
     Part(KafkaAdminClient, "_net"),
     Part(KafkaConnectionManager, "_auth_failures"),
     Part(KafkaConnectionManager, "_build_transport"),
+    Part(KafkaConnectionManager, "call_soon"),
     Part(KafkaNetClient, "_manager"),
     Part(KafkaProducer, "_sender"),
     Part(KafkaProducer, "_unregister_cleanup"),
     Part(KafkaSSLTransport, "_sock_recv"),
+    Part(KafkaTCPTransport, "_sock"),
     Part(KafkaTCPTransport, "_sock_recv"),
     Part(NetworkSelector, "stop"),
     Part(Sender, "force_close"),
@@ -51,13 +54,18 @@ OF_EVERYBODY: Final = (
 OF_WORKERS: Final = (
     Part(KafkaConsumer, "_coordinator"),
     Part(KafkaConsumer, "_fetcher"),
+    Part(BaseCoordinator, "_client"),
+    Part(BaseCoordinator, "coordinator_id"),
     Part(BaseCoordinator, "need_rejoin"),
     Part(BaseCoordinator, "request_rejoin"),
+    Part(ConsumerCoordinator, "ensure_coordinator_ready"),
     Part(Fetcher, "PartitionRecords"),
     Part(Fetcher, "_append"),
     Part(Fetcher, "_completed_fetches"),
     Part(Fetcher, "_fetch_futures"),
+    Part(Fetcher, "_manager"),
     Part(Fetcher, "_next_partition_records"),
+    Part(Fetcher, "_send_fetches_async"),
     Part(Fetcher, "fetch_records"),
     Part(Fetcher, "fetched_records"),
     Part(KafkaProducer, "_accumulator"),

@@ -12,6 +12,7 @@ from typing import Any
 
 from kafka import TopicPartition
 from kafka.consumer.fetcher import Fetcher
+from kafka.coordinator.consumer import ConsumerCoordinator
 from kafka.producer.future import FutureRecordMetadata
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.record.default_records import DefaultRecordBatch
@@ -36,8 +37,12 @@ def join_anew(consumer: Any) -> None:
 
 
 def fetches_under_way(consumer: Any) -> list[Any]:
-    """The futures of what was asked for and is not answered, or was just answered."""
-    return list(consumer._fetcher._fetch_futures)
+    """The futures of what was asked for and is not answered, or was just answered; or that of the asking itself. The
+    consumer's fetcher is a ``BoundedFetcher``."""
+    fetcher = consumer._fetcher
+    if fetcher.asking is not None and not fetcher.asking.is_done:
+        return [fetcher.asking]
+    return list(fetcher._fetch_futures)
 
 
 def fetched_while_joining(consumer: Any, most: int) -> Any:
@@ -56,6 +61,21 @@ def fetcher_as(consumer: Any, kind: type[Fetcher]) -> Any:
     fetcher = consumer._fetcher
     fetcher.__class__ = kind
     return fetcher
+
+
+class KnowingCoordinator(ConsumerCoordinator):  # type: ignore[misc]
+    """A member's part in its group that has the client's own thread look for the coordinator only if none is known."""
+
+    def ensure_coordinator_ready(self, timeout_ms: float | None = None) -> bool:
+        """As kafka-python's, which is called in each poll."""
+        if self.coordinator_id is not None and self._client.connected(self.coordinator_id):
+            return True
+        return bool(super().ensure_coordinator_ready(timeout_ms))
+
+
+def keep_to_coordinator(consumer: Any) -> None:
+    """Spare the polls of a new member of a group a wait for the client's own thread."""
+    consumer._coordinator.__class__ = KnowingCoordinator
 
 
 def transactions_of(producer: Any) -> Any:
