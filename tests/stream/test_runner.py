@@ -47,6 +47,7 @@ class Scripted:
         self.on: dict[str, Callable[[], None]] = {}
         self.partitions: dict[int, Partition] = {}
         self.busy = False
+        self.backlog = False
         self.drained = True
         self.flushed = True
         self.committing = False
@@ -144,11 +145,58 @@ def test_it_commits_when_the_time_is_over(scripted: Scripted) -> None:
 
 def test_it_commits_at_once_when_enough_pages_are_ready_in_all_partitions_together(scripted: Scripted) -> None:
     runner = scripted.runner()
+    scripted.backlog = True
     scripted.partitions = {0: Partition(4), 1: Partition(5)}
     scripted.passes(runner, 0.1)
     scripted.partitions = {0: Partition(4), 1: Partition(6)}
     scripted.passes(runner, 0.2)
     assert [given["begin"] for given in scripted.said("commit")] == [False, True]
+
+
+class Transactions:
+    """A worker's step whose transactions take so many seconds; ``begun`` is when, after the start."""
+
+    def __init__(self, scripted: Scripted, took: float) -> None:
+        self.scripted = scripted
+        self.took = took
+        self.begun: list[float] = []
+
+    def commit(self, *, begin: bool, refresh: bool) -> bool:
+        now = self.scripted.clock.now - 1000
+        self.scripted.committing = bool(self.begun) and now < self.begun[-1] + self.took
+        if not begin or self.scripted.committing:
+            return False
+        self.begun.append(now)
+        self.scripted.committing = True
+        return True
+
+
+@pytest.mark.parametrize(
+    ("took", "backlog", "begins"),
+    [
+        (0.125, False, [0.0, 0.375, 0.75, 1.125, 1.5, 1.875, 2.25]),
+        (0.5, False, [0.0, 1.0, 2.0]),
+        (0.125, True, [1.0, 2.0]),
+    ],
+)
+def test_without_a_backlog_it_commits_twice_as_long_after_a_transaction_as_that_took(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch, took: float, backlog: bool, begins: list[float]
+) -> None:
+    """And not later than the seconds that were set."""
+    transactions = Transactions(scripted, took)
+    monkeypatch.setattr(scripted, "commit", transactions.commit)
+    scripted.partitions, scripted.backlog = {0: Partition(1)}, backlog
+    scripted.passes(scripted.runner(), *(eighth / 8 for eighth in range(21)))
+    assert transactions.begun == begins
+
+
+def test_a_backlog_that_is_over_counts_until_the_next_commit(scripted: Scripted) -> None:
+    runner = scripted.runner()
+    scripted.partitions, scripted.backlog = {0: Partition(1)}, True
+    scripted.passes(runner, 0.25)
+    scripted.backlog, scripted.answers["commit"] = False, True
+    scripted.passes(runner, 0.5, 1.0, 1.125)
+    assert [given["begin"] for given in scripted.said("commit")] == [False, False, True, True]
 
 
 def test_quiet_partitions_commit_their_replay_point_once_an_hour(scripted: Scripted) -> None:
@@ -308,7 +356,7 @@ class NoListener(Observer):
 class Idle:
     """Parsing that is never busy, and a watch that never barks."""
 
-    busy = False
+    busy = backlog = False
 
     def check(self, now: float) -> None:
         pass

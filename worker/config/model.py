@@ -333,8 +333,8 @@ class CommitSettings(Section):
 
     seconds: float = setting(
         1.0,
-        "Time between transactions. One costs the broker 17 to 250 ms; readers see a page after up to this time more. "
-        "Change it if verdicts must come sooner, or if the broker is slow.",
+        "The longest time between transactions. One costs the broker 17 to 250 ms. A worker with a backlog waits so "
+        "long, any other for twice as long as the last one took. Change it if the broker is slow.",
         unit="seconds",
         gt=0,
         le=600,

@@ -21,6 +21,10 @@ WAIT_SECONDS: Final = 0.05
 SAMPLE_SECONDS: Final = 1.0
 """Between two looks at what the worker holds; up to twice as long while a transaction is in flight, which keeps the
 worker busy."""
+PAUSE_A_TRANSACTION: Final = 2.0
+"""For how many times as long as the last transaction took none is begun, where no page waits for a parser: readers see
+pages soon, and a worker with little to do spends a third of its time in transactions at most. Behind a backlog it
+commits every ``commit_seconds``, since what a transaction costs besides its records is then shared by more of them."""
 REFRESH_SECONDS: Final = 3600.0
 """Replay points of quiet partitions are committed anew this often, far below any retention of the logs."""
 
@@ -75,6 +79,8 @@ class Runner:
         self.listener = contained(self.listener)
         now = self.clock()
         self._claimed = self._committed = self._sampled = now
+        self._begun = self._not_before = now
+        self._backlog = False
         self._last = dict.fromkeys(("seal", "keep", "refresh"), now)
         self._idle = False
 
@@ -157,10 +163,18 @@ class Runner:
         return sent
 
     def _commit(self, now: float) -> bool:
+        self._backlog = self._backlog or self.parsing.backlog
         ready = sum(len(partition.decisions) for partition in self.worker.partitions.values())
-        due = ready >= self.rhythm.commit_pages or now - self._committed >= self.rhythm.commit_seconds or self.stopping
+        late = now - self._committed >= self.rhythm.commit_seconds
+        in_flight = self.worker.committing
+        soon = bool(ready) and now >= self._not_before and not (in_flight or self._backlog)
+        due = ready >= self.rhythm.commit_pages or late or soon or self.stopping
         refresh = self._is_due("refresh", now, REFRESH_SECONDS)
         begun = self.worker.commit(begin=due or refresh, refresh=refresh)
+        if in_flight and (begun or not self.worker.committing):
+            self._not_before = now + PAUSE_A_TRANSACTION * (now - self._begun)
+        if begun:
+            self._begun, self._backlog = now, False
         if due or begun:
             self._committed = now
         return begun

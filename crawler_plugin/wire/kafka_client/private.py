@@ -13,6 +13,8 @@ from typing import Any, Final
 from kafka import KafkaAdminClient, errors
 from kafka.net.compat import KafkaNetClient
 
+RECEIVE_BYTES: Final = 1 << 16
+"""What is read from a connection at a time: kafka-python's four kilobytes are a dozen system calls a page."""
 CLOSE_SECONDS: Final = 1.0
 """How long the end of a producer may take that has nothing more to send."""
 
@@ -33,8 +35,11 @@ class AttentiveClient(KafkaNetClient):  # type: ignore[misc]
             receive = transport._sock_recv
 
             def receive_first() -> tuple[bytes, Exception | None]:
-                received, error = receive()
-                return (received, None) if received else (received, error)  # the end is read again
+                received: list[bytes] = []
+                with suppress(OSError):  # there is no more now, or will never be: then the next call says so
+                    while some := transport._sock.recv(RECEIVE_BYTES):
+                        received.append(some)
+                return (b"".join(received), None) if received else receive()
 
             transport._sock_recv = receive_first
             return transport

@@ -12,6 +12,7 @@ from crawler_plugin.wire.topics import FINGERPRINTS
 from tests.stream.kafka.under_test import KafkaUnderTest
 from tests.waiting import wait_for
 from worker.stream.kafka.fetches import ASK_SECONDS, Fetches
+from worker.stream.kafka.unpacking import unpack_bounded
 
 pytestmark = pytest.mark.cluster
 
@@ -28,6 +29,7 @@ class Looked:
         self.consumer: Any = KafkaConsumer(
             bootstrap_servers=broker, group_id=None, auto_offset_reset="none", fetch_max_wait_ms=LONG_MS
         )
+        unpack_bounded(self.consumer, 1 << 20)
         self.consumer.assign([self.here])
         self.consumer.seek(self.here, 0)
         self.fetches = Fetches(self.consumer, lambda: self.now)

@@ -80,7 +80,7 @@ def test_a_record_that_cannot_be_taken_apart_costs_only_itself_on_pages(world: K
 
 
 def test_pages_larger_than_what_is_fetched_at_a_time_come_all_the_same(world: KafkaUnderTest) -> None:
-    pages = [b"before", b"x" * (2 * FETCH_BYTES), b"y" * (FETCH_BYTES + 1), b"after"]
+    pages = [b"before", b"x" * (FETCH_BYTES + FETCH_BYTES // 2), b"y" * (FETCH_BYTES + 1), b"after"]
     crawler = KafkaProducer(**world.options, max_request_size=MAX_BYTES)
     world.transactional.append(crawler)  # closed with the world
     for page in pages:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from crawler_plugin.wire.errors import Unavailable
 from crawler_plugin.wire.topics import ANSWERS, DEDUPLICATED, FINGERPRINTS, PAGES, topic_specs
@@ -151,6 +152,41 @@ def test_headers_without_value_and_records_without_key_and_value_are_written_as_
     assert world.ended(ticket) == [Sent.DONE]
     (seen,) = world.outputs(DEDUPLICATED, 0)
     assert (seen.key, seen.value, list(seen.headers)) == (None, b"", [("null", b""), ("empty", b""), ("h", b"1")])
+
+
+def lower_the_limit(world: KafkaUnderTest, topic: str, limit: int) -> None:
+    """Comes back when the broker has it in force."""
+    admin, name = KafkaAdminClient(**world.options), world.prefix + topic
+    told = {"max.message.bytes": str(limit)}
+    admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, told)])
+
+    def in_force() -> bool:
+        asked = ConfigResource(ConfigResourceType.TOPIC, name, list(told))
+        found = admin.describe_configs([asked], config_filter="all")["topic"][name]
+        return bool(found["max.message.bytes"]["value"] == str(limit))
+
+    wait_for(in_force, "the lower limit")
+    admin.close()
+
+
+def test_a_batch_that_the_topic_does_not_take_is_split_and_a_record_that_it_does_not_take_is_named(
+    world: KafkaUnderTest,
+) -> None:
+    member = world.started()
+    lower_the_limit(world, DEDUPLICATED, 20_000)
+
+    def sent(*sizes: int) -> list[Sent]:
+        outputs = [output(0, b"x" * size)._replace(source=(0, number)) for number, size in enumerate(sizes)]
+        return world.ended(
+            member.log.transact(outputs, {0: Committed(1, "")}, member.log.pages().membership()),
+        )
+
+    assert sent(*[6_000] * 7) == [Sent.DONE]
+    assert [len(seen.value or b"") for seen in world.outputs(DEDUPLICATED, 0)] == [6_000] * 7
+    assert sent(6_000, 30_000) == [Sent.FAILED]
+    (line,) = member.log.transactor.failures.told()  # type: ignore[attr-defined]
+    assert "the record of page 0:1 " in line
+    assert "MessageSizeTooLargeError" in line
 
 
 def test_transactions_that_all_fail_end_the_worker_when_patience_is_over(world: KafkaUnderTest) -> None:

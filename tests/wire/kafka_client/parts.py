@@ -9,13 +9,17 @@ import kafka
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.consumer.fetcher import Fetcher
 from kafka.coordinator.base import BaseCoordinator
+from kafka.coordinator.consumer import ConsumerCoordinator
 from kafka.net.compat import KafkaNetClient
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kafka.producer.producer_batch import ProducerBatch
+from kafka.producer.record_accumulator import RecordAccumulator
 from kafka.producer.sender import Sender
 from kafka.producer.transaction_manager import TransactionManager
-from kafka.record.default_records import DefaultRecordBatch
+from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
+from kafka.record.memory_records import MemoryRecordsBuilder
 
 
 class Part(NamedTuple):
@@ -34,10 +38,12 @@ OF_EVERYBODY: Final = (
     Part(KafkaAdminClient, "_net"),
     Part(KafkaConnectionManager, "_auth_failures"),
     Part(KafkaConnectionManager, "_build_transport"),
+    Part(KafkaConnectionManager, "call_soon"),
     Part(KafkaNetClient, "_manager"),
     Part(KafkaProducer, "_sender"),
     Part(KafkaProducer, "_unregister_cleanup"),
     Part(KafkaSSLTransport, "_sock_recv"),
+    Part(KafkaTCPTransport, "_sock"),
     Part(KafkaTCPTransport, "_sock_recv"),
     Part(NetworkSelector, "stop"),
     Part(Sender, "force_close"),
@@ -48,22 +54,41 @@ OF_EVERYBODY: Final = (
 OF_WORKERS: Final = (
     Part(KafkaConsumer, "_coordinator"),
     Part(KafkaConsumer, "_fetcher"),
+    Part(BaseCoordinator, "_client"),
+    Part(BaseCoordinator, "coordinator_id"),
     Part(BaseCoordinator, "need_rejoin"),
     Part(BaseCoordinator, "request_rejoin"),
+    Part(ConsumerCoordinator, "ensure_coordinator_ready"),
     Part(Fetcher, "PartitionRecords"),
     Part(Fetcher, "_append"),
     Part(Fetcher, "_completed_fetches"),
     Part(Fetcher, "_fetch_futures"),
+    Part(Fetcher, "_manager"),
     Part(Fetcher, "_next_partition_records"),
+    Part(Fetcher, "_send_fetches_async"),
     Part(Fetcher, "fetch_records"),
     Part(Fetcher, "fetched_records"),
+    Part(KafkaProducer, "_accumulator"),
     Part(KafkaProducer, "_sender"),
     Part(KafkaProducer, "_transaction_manager"),
+    Part(MemoryRecordsBuilder, "_builder"),
+    Part(MemoryRecordsBuilder, "_next_offset"),
+    Part(ProducerBatch, "_record_futures"),
+    Part(RecordAccumulator, "_appends_in_progress"),
+    Part(RecordAccumulator, "_batches"),
+    Part(RecordAccumulator, "_incomplete"),
+    Part(RecordAccumulator, "_tp_lock"),
     Part(Sender, "wakeup"),
     Part(TransactionManager, "begin_commit"),
+    Part(TransactionManager, "maybe_add_partition_to_transaction"),
     Part(TransactionManager, "send_offsets_to_transaction"),
     Part(DefaultRecordBatch, "HEADER_STRUCT"),
     Part(DefaultRecordBatch, "_buffer"),
+    Part(DefaultRecordBatchBuilder, "_buffer"),
+    Part(DefaultRecordBatchBuilder, "_first_timestamp"),
+    Part(DefaultRecordBatchBuilder, "_last_offset"),
+    Part(DefaultRecordBatchBuilder, "_max_timestamp"),
+    Part(DefaultRecordBatchBuilder, "_num_records"),
 )
 """What ``worker.stream.kafka.private`` touches, and ``BoundedFetcher`` overrides."""
 

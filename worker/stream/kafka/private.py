@@ -6,11 +6,24 @@ What the plugin needs as well stands in ``crawler_plugin.wire.kafka_client.priva
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from kafka import TopicPartition
 from kafka.consumer.fetcher import Fetcher
+from kafka.coordinator.consumer import ConsumerCoordinator
+from kafka.producer.future import FutureRecordMetadata
+from kafka.producer.producer_batch import ProducerBatch
 from kafka.record.default_records import DefaultRecordBatch
+from kafka.record.memory_records import MemoryRecordsBuilder
 from kafka.structs import MemberState
+
+from worker.stream.kafka.record_batches import RecordBatch
+from worker.stream.log import Output
+
+Refused = Callable[[Output, Exception], None]
+"""Hears, in the client's own thread, of a record that was not taken, and why."""
 
 
 def is_at_rest(consumer: Any) -> bool:
@@ -24,8 +37,12 @@ def join_anew(consumer: Any) -> None:
 
 
 def fetches_under_way(consumer: Any) -> list[Any]:
-    """The futures of what was asked for and is not answered, or was just answered."""
-    return list(consumer._fetcher._fetch_futures)
+    """The futures of what was asked for and is not answered, or was just answered; or that of the asking itself. The
+    consumer's fetcher is a ``BoundedFetcher``."""
+    fetcher = consumer._fetcher
+    if fetcher.asking is not None and not fetcher.asking.is_done:
+        return [fetcher.asking]
+    return list(fetcher._fetch_futures)
 
 
 def fetched_while_joining(consumer: Any, most: int) -> Any:
@@ -46,6 +63,21 @@ def fetcher_as(consumer: Any, kind: type[Fetcher]) -> Any:
     return fetcher
 
 
+class KnowingCoordinator(ConsumerCoordinator):  # type: ignore[misc]
+    """A member's part in its group that has the client's own thread look for the coordinator only if none is known."""
+
+    def ensure_coordinator_ready(self, timeout_ms: float | None = None) -> bool:
+        """As kafka-python's, which is called in each poll."""
+        if self.coordinator_id is not None and self._client.connected(self.coordinator_id):
+            return True
+        return bool(super().ensure_coordinator_ready(timeout_ms))
+
+
+def keep_to_coordinator(consumer: Any) -> None:
+    """Spare the polls of a new member of a group a wait for the client's own thread."""
+    consumer._coordinator.__class__ = KnowingCoordinator
+
+
 def transactions_of(producer: Any) -> Any:
     """What begins the end of a transaction without waiting for it, which no public method does."""
     return producer._transaction_manager
@@ -54,6 +86,72 @@ def transactions_of(producer: Any) -> Any:
 def wake(producer: Any) -> None:
     """Let the thread that sends look at once for what there is to be done."""
     producer._sender.wakeup()
+
+
+def hand_over(producer: Any, batches: Sequence[RecordBatch], refused: Refused) -> None:
+    """Give a producer in a transaction whole batches, all at once, in the order of each partition.
+
+    From there on they are the client's own: it numbers them, adds the checksum, sends, repeats and splits them. The
+    thread that sends is not woken before all are there: it asks once to add their partitions to the transaction, and
+    puts together what is for one broker.
+
+    Raises:
+        KafkaError: the transaction has failed before.
+    """
+    accumulator = producer._accumulator
+    places = {TopicPartition(batch.topic, batch.partition) for batch in batches}
+    for place in places:
+        transactions_of(producer).maybe_add_partition_to_transaction(place)
+    accumulator._appends_in_progress.increment()  # whoever ends the client waits for this
+    try:
+        for batch in batches:
+            place = TopicPartition(batch.topic, batch.partition)
+            queued = _queued(place, batch, refused)
+            with accumulator._tp_lock(place):
+                accumulator._batches[place].append(queued)
+                accumulator._incomplete.add(queued)
+    finally:
+        accumulator._appends_in_progress.decrement()
+    wake(producer)
+
+
+def _queued(place: TopicPartition, batch: RecordBatch, refused: Refused) -> ProducerBatch:
+    """A batch of the client's that takes no further record."""
+    records = MemoryRecordsBuilder(2, 0, 0)
+    builder = records._builder
+    builder._buffer = batch.data
+    builder._first_timestamp = builder._max_timestamp = batch.timestamp
+    records._next_offset = builder._num_records = len(batch.outputs)
+    builder._last_offset = len(batch.outputs) - 1
+    queued = ProducerBatch(place, records, now=time.monotonic())
+    queued._record_futures = RecordFutures(queued, batch, refused)
+
+    def ended(result: tuple[int, int, Callable[[int], Exception] | None]) -> None:
+        _, _, why = result
+        if why is not None:
+            for number, output in enumerate(batch.outputs):
+                refused(output, why(number))
+
+    queued.produce_future.add_callback(ended)
+    return queued
+
+
+class RecordFutures(Sequence[FutureRecordMetadata]):
+    """The futures of a batch's records, made when they are asked for: only of a batch that the client splits."""
+
+    def __init__(self, queued: ProducerBatch, batch: RecordBatch, refused: Refused) -> None:
+        self._queued = queued
+        self._batch = batch
+        self._refused = refused
+
+    def __len__(self) -> int:
+        return len(self._batch.outputs)
+
+    def __getitem__(self, number: Any) -> Any:
+        output = self._batch.outputs[number]
+        future = FutureRecordMetadata(self._queued.produce_future, number, self._batch.timestamp, None, -1, -1, -1)
+        future.add_errback(lambda error: self._refused(output, error))
+        return future
 
 
 def packed_content(batch: DefaultRecordBatch) -> memoryview:

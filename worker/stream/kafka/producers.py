@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from kafka import KafkaProducer, TopicPartition, errors
@@ -23,17 +23,15 @@ from crawler_plugin.wire.messages import Headers
 from crawler_plugin.wire.topics import PAGES, topic_name
 from worker.stream.kafka.connection import Options
 from worker.stream.kafka.failing_sends import Failures
-from worker.stream.kafka.private import transactions_of, wake
+from worker.stream.kafka.private import hand_over, transactions_of, wake
+from worker.stream.kafka.record_batches import BATCH_BYTES, TooLarge, batches_of
 from worker.stream.log import Committed, Membership, Output, Sent
 
-BATCH_BYTES: Final = 1 << 20
-"""kafka-python's 16 KiB would make a request of every page."""
 BLOCK_MS: Final = 2000
 """How long an append may hold up the worker's loop while no broker answers."""
-OUTPUTS_AT_A_TIME: Final = 8
 BREATH_SECONDS: Final = 0.0005
-"""A transaction gives its producer so many records at a time, which is .6 ms of work. In between it leaves core and
-interpreter to the worker's own thread, for whose answers other workers wait."""
+"""After each batch of a transaction, which is half a millisecond of work, core and interpreter are left to the worker's
+own thread, for whose answers other workers wait."""
 PAUSE_AFTER_ERROR_SECONDS: Final = 0.5
 """Between a failed send and the next try: a broker that is away answers at once, again and again."""
 LONG_SECONDS: Final = 5.0
@@ -212,6 +210,7 @@ class Transactor(threading.Thread):
             "max_block_ms": int(timeout_seconds * 1000),
         }
         self._timeout_seconds = timeout_seconds
+        self._max_bytes = max_bytes
         self._prefix = prefix
         self._generation = generation
         self._pages = prefix + PAGES
@@ -256,15 +255,15 @@ class Transactor(threading.Thread):
         if isinstance(error, errors.FencedInstanceIdError) and not self._members.is_current(job.membership):
             about, error = "a transaction", errors.CommitFailedError("this worker has joined its group anew meanwhile")
         elif refused is not None:
-            about = f"a record of topic {self._written_to(output)}"
+            about = f"a record of topic {self._topic(output.topic)}"
             if output.source is not None:
                 about = f"the record of page {output.source[0]}:{output.source[1]} (partition:offset in {self._pages}) "
-                about += f"for topic {self._written_to(output)}"
+                about += f"for topic {self._topic(output.topic)}"
         if self.failures.add(error, about):
             _log.warning("a transaction of %d records failed (%s); it is tried again", len(job.outputs), error)
 
-    def _written_to(self, output: Output) -> str:
-        return topic_name(self._prefix, output.topic, self._generation)
+    def _topic(self, topic: str) -> str:
+        return topic_name(self._prefix, topic, self._generation)
 
     def _transact(self, job: Job, refused: list[tuple[Output, Exception]]) -> None:
         """Make a transaction, or raise why not; ``refused`` gets the records that failed, the first one first."""
@@ -273,15 +272,7 @@ class Transactor(threading.Thread):
         deadline = time.monotonic() + self._timeout_seconds
         manager = transactions_of(self._producer)
         self._producer.begin_transaction()
-        for number, output in enumerate(job.outputs):
-            if number and number % OUTPUTS_AT_A_TIME == 0:
-                time.sleep(BREATH_SECONDS)
-            try:
-                sent = self._producer.send(self._written_to(output), partition=output.partition, **_written(output))
-            except errors.MessageSizeTooLargeError as error:
-                refused.append((output, error))
-                raise
-            sent.add_errback(lambda error, output=output: refused.append((output, error)))  # in the client's thread
+        self._send(job.outputs, refused)
         offsets = {
             TopicPartition(self._pages, partition): OffsetAndMetadata(committed.offset, committed.metadata, -1)
             for partition, committed in job.offsets.items()
@@ -289,6 +280,22 @@ class Transactor(threading.Thread):
         proof = self._members.proof(job.membership, job.offsets, deadline - time.monotonic())
         self._wait(manager.send_offsets_to_transaction(offsets, proof), deadline)
         self._wait(manager.begin_commit(), deadline)
+
+    def _send(self, outputs: Sequence[Output], refused: list[tuple[Output, Exception]]) -> None:
+        batches = []
+        try:
+            for batch in batches_of(outputs, int(time.time() * 1000), self._max_bytes):
+                batches.append(replace(batch, topic=self._topic(batch.topic)))
+                time.sleep(BREATH_SECONDS)
+        except TooLarge as large:
+            error = errors.MessageSizeTooLargeError(
+                f"{large.size} bytes are more than the {self._max_bytes} of a request"
+            )
+            refused.append((large.output, error))
+            raise error from large
+        for name in {batch.topic for batch in batches}:
+            self._producer.partitions_for(name)
+        hand_over(self._producer, batches, lambda output, error: refused.append((output, error)))
 
     def _wait(self, result: Any, deadline: float) -> None:
         wake(self._producer)
@@ -340,15 +347,3 @@ def _exact(options: Options, max_bytes: int, seconds: float) -> dict[str, Any]:
 def request_ms(options: Options, seconds: float) -> int:
     """How long a request may take of which a second try must fit into so many seconds."""
     return int(min(options.get("request_timeout_ms", float("inf")), seconds * 500))
-
-
-def _written(output: Output) -> dict[str, Any]:
-    """Key, value and headers of a record, in a form that kafka-python writes.
-
-    It reads records with neither key nor value, and headers without value, but refuses to write them.
-    """
-    return {
-        "key": output.key,
-        "value": b"" if output.key is None and output.value is None else output.value,
-        "headers": [(name, value or b"") for name, value in output.headers],
-    }

@@ -278,6 +278,24 @@ class BoundedFetcher(Fetcher):  # type: ignore[misc]
 
     most_bytes: int
     budget: PollBudget
+    asking: Any = None
+    """The future of the last time that the client's own thread was to ask the broker for more."""
+
+    def fetch_records(
+        self, max_records: int | None = None, update_offsets: bool = True, timeout_ms: float | None = None
+    ) -> Any:
+        """As kafka-python's, but a poll that waits for no answer does not wait for its question either.
+
+        Its own wait for the client's thread costs both of them a change of threads, and where that thread has much to
+        do, milliseconds. What is asked with a position that has moved meanwhile comes in vain: the client lays such an
+        answer aside, and asks again.
+        """
+        if timeout_ms is None or timeout_ms > 0:
+            return super().fetch_records(max_records, update_offsets, timeout_ms)
+        records, are_more = self.fetched_records(max_records, update_offsets=update_offsets)
+        if not are_more:
+            self.asking = self._manager.call_soon(self._send_fetches_async)
+        return records, False
 
     def PartitionRecords(self, *args: Any, **more: Any) -> Unpacking:
         """What kafka-python calls with the broker's answer for a partition; there it is a class."""

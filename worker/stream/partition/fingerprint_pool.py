@@ -83,6 +83,11 @@ class FingerprintPool:
         return bool(self._line or self._dead or self.pool.outstanding)
 
     @property
+    def backlog(self) -> bool:
+        """Whether pages wait for room at the parsers."""
+        return bool(self._line)
+
+    @property
     def usage(self) -> PoolUsage:
         return self.pool.usage
 

@@ -11,6 +11,7 @@ from kafka.admin import MemberToRemove
 from crawler_plugin.wire.topics import INDEX, PAGES
 from tests.stream.kafka.group.alone import MOST_BYTES, PARTITIONS, SHARDS, TIMING, until
 from worker.stream.kafka.group.membership import SHARDS_SECONDS, KafkaPages, KafkaShards
+from worker.stream.kafka.private import fetches_under_way
 from worker.stream.log import Held
 
 pytestmark = pytest.mark.cluster
@@ -88,6 +89,7 @@ def test_the_client_is_asked_for_shards_seldom_and_a_rebalance_is_heard_of_all_t
         for _ in range(8):
             now += 0.75 * SHARDS_SECONDS
             poll()
+            until("the client has asked the broker", lambda: not fetches_under_way(here.consumer))
         assert len(asked) == 4
         until("half of them went, while the clock stands still", lambda: other.poll() and owns(SHARDS // 2))
     finally:

@@ -18,7 +18,7 @@ from worker.stream.kafka.errors import as_stop, speaking, while_away
 from worker.stream.kafka.fetches import Fetches
 from worker.stream.kafka.group.assignors import Sticky, TwoHolders
 from worker.stream.kafka.group.joining import Changes, Joining
-from worker.stream.kafka.private import fetched_while_joining, is_at_rest, join_anew
+from worker.stream.kafka.private import fetched_while_joining, is_at_rest, join_anew, keep_to_coordinator
 from worker.stream.kafka.unpacking import unpack_bounded
 from worker.stream.log import (
     Committed,
@@ -98,6 +98,7 @@ class Member:
                 partition_assignment_strategy=[sticky] if two_holders is None else [two_holders, sticky],
             )
         unpack_bounded(self.consumer, most_bytes)
+        keep_to_coordinator(self.consumer)
         self._fetches = Fetches(self.consumer)
         self.changes = Changes(self.consumer)
         sticky.heard = self.changes.assigned

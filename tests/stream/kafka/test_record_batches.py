@@ -1,0 +1,83 @@
+"""Batches as kafka-python reads them: whatever the outputs are, their records come out of it."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Final
+
+import crc32c
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
+from kafka.record.memory_records import MemoryRecords
+
+from tests.stream.contract import output
+from tests.stream.kafka.batches import ATTRIBUTES_AT, HEADER, TIME
+from worker.stream.kafka.record_batches import BATCH_BYTES, RecordBatch, TooLarge, batches_of
+from worker.stream.log import Output
+
+MOST: Final = 1 << 30
+CONTENTS: Final = st.none() | st.binary(max_size=200) | st.integers(8190, 8194).map(bytes)
+OUTPUTS: Final = st.builds(
+    Output,
+    topic=st.sampled_from(["a", "b"]),
+    partition=st.integers(0, 1),
+    key=CONTENTS,
+    value=CONTENTS,
+    headers=st.lists(st.tuples(st.text(max_size=70), CONTENTS), max_size=70),
+)
+
+
+def read(batch: RecordBatch) -> list[Any]:
+    """The records of a batch whose header is filled in as the client does it."""
+    count = len(batch.outputs)
+    data = bytearray(batch.data)
+    HEADER.pack_into(data, 0, 0, len(data) - 12, 0, 2, 0, 0, count - 1, TIME, TIME, 7, 0, 0, count)
+    struct.pack_into(">I", data, 17, crc32c.crc32c(bytes(data[ATTRIBUTES_AT:])))
+    (found,) = MemoryRecords(bytes(data))
+    assert isinstance(found, DefaultRecordBatch)
+    assert found.validate_crc()
+    return list(found)
+
+
+def as_written(given: Output) -> Any:
+    """What becomes of an output: what cannot be written is empty."""
+    value = b"" if given.key is None and given.value is None else given.value
+    return given.key, value, [(name, content or b"") for name, content in given.headers]
+
+
+@given(st.lists(OUTPUTS, max_size=90))
+def test_records_come_out_as_they_were_put_in_and_in_order(outputs: list[Output]) -> None:
+    batches = list(batches_of(outputs, TIME, MOST))
+    for topic in ("a", "b"):
+        for partition in (0, 1):
+            here = [batch for batch in batches if (batch.topic, batch.partition) == (topic, partition)]
+            records = [record for batch in here for record in read(batch)]
+            wanted = [given for given in outputs if (given.topic, given.partition) == (topic, partition)]
+            assert [given for batch in here for given in batch.outputs] == wanted
+            assert [(r.key, r.value, r.headers) for r in records] == list(map(as_written, wanted))
+            assert all(record.timestamp == TIME for record in records)
+
+
+@pytest.mark.parametrize("size", [BATCH_BYTES // 3, BATCH_BYTES // 2, 3 * BATCH_BYTES])
+def test_a_batch_ends_before_it_becomes_too_large_unless_it_has_one_record(size: int) -> None:
+    batches = list(batches_of([output(0, bytes(size)) for _ in range(5)], TIME, MOST))
+    assert [len(batch.outputs) for batch in batches] == ([2, 2, 1] if size == BATCH_BYTES // 3 else [1] * 5)
+    assert all(len(batch.data) <= BATCH_BYTES or len(batch.outputs) == 1 for batch in batches)
+
+
+def test_no_output_makes_no_batch() -> None:
+    assert list(batches_of([], TIME, MOST)) == []
+
+
+def test_a_record_is_as_large_as_the_client_says_and_one_byte_more_is_too_large() -> None:
+    given = output(0, b"x" * 10_000)
+    (batch,) = batches_of([given], TIME, MOST)
+    size = DefaultRecordBatchBuilder.estimate_size_in_bytes(given.key, given.value, given.headers)
+    assert len(batch.data) <= size
+    assert len(list(batches_of([given], TIME, size))) == 1
+    with pytest.raises(TooLarge) as raised:
+        list(batches_of([output(0, b""), given], TIME, size - 1))
+    assert raised.value.output is given
+    assert raised.value.size == size
