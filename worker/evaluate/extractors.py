@@ -13,13 +13,13 @@ from worker.page.main_text.content import Content, main_content
 BUILT_IN: Final = "built-in"
 
 
-def by_resiliparse(markup: str, *, xml: bool) -> Content:
+def by_resiliparse(markup: bytes, *, xml: bool) -> Content:
     """XML is HTML to it. Texts of images and bullets of lists are left out: mirrors differ in them most."""
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.html import HTMLParserException, HTMLTree
 
     try:
-        tree = HTMLTree.parse(markup)
+        tree = HTMLTree.parse(markup.decode())
         text = extract_plain_text(tree, main_content=True, alt_texts=False, list_bullets=False)
     except HTMLParserException as error:
         if "(Error 2)" in str(error):  # lexbor's LXB_STATUS_ERROR_MEMORY_ALLOCATION
@@ -28,11 +28,11 @@ def by_resiliparse(markup: str, *, xml: bool) -> Content:
     return Content(text, (tree.title or "").strip() or None)
 
 
-def by_trafilatura(markup: str, *, xml: bool) -> Content:
+def by_trafilatura(markup: bytes, *, xml: bool) -> Content:
     """XML is HTML to it."""
     import trafilatura
 
-    return Content(trafilatura.extract(markup, include_comments=False) or "", None)
+    return Content(trafilatura.extract(markup.decode(), include_comments=False) or "", None)
 
 
 EXTRACTORS: Final[Mapping[str, Extractor]] = {

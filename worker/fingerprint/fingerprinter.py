@@ -13,7 +13,7 @@ from crawler_plugin.wire.url_templates import address_of
 from crawler_plugin.wire.urls import canonical_url
 from worker.compiling import load_entries
 from worker.fingerprint.fingerprinted import Fingerprinted
-from worker.fingerprint.hashing import hash_bytes, hash_content, hash_text, hash_words
+from worker.fingerprint.hashing import hash_bytes, hash_content, hash_text, hash_word, hash_words
 from worker.fingerprint.key import Key
 from worker.fingerprint.scoped import ANNOUNCED, DOUBTED
 from worker.fingerprint.sketch import numbering_of
@@ -175,15 +175,17 @@ class Fingerprinter:
         place of it that stands for its URL: it agrees with itself, fetched again.
         """
         site = server_or_site(url)
-        of_site = int(hash_words([site], key=self._tokens_key)[0]) & _U32 or 1 if site else 0
+        of_site = hash_word(site, key=self._tokens_key) & _U32 or 1 if site else 0
         title, words = 0, 0
         if page.thing.tokens:
             hashes = hash_words(page.thing.tokens, key=self._tokens_key)
             title = hash_content(hashes, b"", "", self._content_key) & _U32 - 1 or 2
-            for place in hash_words(page.thing.words, key=self._tokens_key).tolist():
+            words_of_title = page.thing.words
+            alike = words_of_title == [*page.thing.tokens]
+            for place in (hashes if alike else hash_words(words_of_title, key=self._tokens_key)).tolist():
                 words |= 1 << (place & 63)
         elif page.doubted:
-            title = int(hash_words([url], key=self._tokens_key)[0]) & _U32 | 1
+            title = hash_word(url, key=self._tokens_key) & _U32 | 1
         return {"site": of_site, "title": title, "title_words": words, "doubt": DOUBTED if page.doubted else ANNOUNCED}
 
 

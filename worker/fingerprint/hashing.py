@@ -39,6 +39,12 @@ def hash_words(words: Sequence[str], *, key: bytes | None = None) -> Hashes:
     return np.fromiter(map(xxhash.xxh3_64_intdigest, spelled), np.uint64, len(spelled))
 
 
+def hash_word(word: str, *, key: bytes | None = None) -> int:
+    """That of one word."""
+    spelled = word.encode("utf-8", "surrogatepass")
+    return xxhash.xxh3_64_intdigest(spelled) if key is None else int(_sipped([spelled], key)[0])
+
+
 def hash_text(text: str) -> int:
     """64 bits of XXH3 of a whole text in UTF-8: equal for equal texts, and for no others but by accident."""
     return hash_bytes(text.encode("utf-8", "surrogatepass"))

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 from crawler_plugin.wire.urls import without_userinfo
-from worker.page.elements.markup import ATTRIBUTE, MARK, NAME, OF, PARENT, VALUE_FROM, VALUE_TO, Parsed, Rows, parse
+from worker.page.elements.markup import ATTRIBUTE, MARK, NAME, OF, VALUE_FROM, VALUE_TO, Parsed, Rows, parse
 from worker.page.elements.tags import CASE, is_in_unseen
 from worker.page.elements.vocabulary import HREF, IN_HEAD, hash_of, lean
 
@@ -88,15 +88,16 @@ def named_by(page: Parsed) -> NamedByHead:
 
 def _candidates(page: Parsed) -> Iterator[tuple[int, dict[int, str]]]:
     """Names of elements that may name something, and their attributes."""
-    row = 0
-    while (row := _next_candidate(page.body, page.elements, page.values, row)) < len(page.values):
-        element = int(page.values[row, OF])
-        attributes = {}
-        while row < len(page.values) and page.values[row, OF] == element:
-            attributes[int(page.values[row, ATTRIBUTE])] = page.value(row)
-            row += 1
-        if not is_in_unseen(page.elements, int(page.elements[element, PARENT])):
-            yield int(page.elements[element, NAME]), attributes
+    behind = 0
+    while True:
+        row, behind = _next_candidate(page.body, page.elements, page.values, behind)
+        if row == behind:
+            return
+        names = page.values[row:behind, ATTRIBUTE].tolist()
+        attributes = {name: page.value(row + place) for place, name in enumerate(names)}
+        name, _, _, parent, _ = page.elements[page.values[row, OF]].tolist()
+        if not is_in_unseen(page.elements, parent):
+            yield name, attributes
 
 
 @lean("boolean(uint8[::1], int64, int64, boolean)")
@@ -115,25 +116,27 @@ def _may_say(body: Any, begin: int, end: int, link: bool) -> bool:
     return False
 
 
-@lean("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int64)", entry=True)
-def _next_candidate(body: Any, elements: Rows, values: Rows, row: int) -> int:
-    """The first value from ``row`` on of an element that may name something, or their number.
+@lean("UniTuple(int64, 2)(uint8[::1], int32[:, ::1], int32[:, ::1], int64)", entry=True)
+def _next_candidate(body: Any, elements: Rows, values: Rows, row: int) -> tuple[int, int]:
+    """The first value from ``row`` on of an element that may name something, and the one behind its last; twice the
+    number of all where there is none.
 
     The rows are those of whole elements, and nearly all name nothing, so what is slower need not look at them.
     """
-    first, element = row, -1
     while row < len(values):
-        if values[row, OF] != element:
-            first, element = row, values[row, OF]
-        if elements[element, MARK] & IN_HEAD:
-            name, attribute = elements[element, NAME], values[row, ATTRIBUTE]
-            if name == _BASE and attribute == HREF:
-                return first
-            says = (name == _LINK and attribute == _REL) or (name == _META and attribute in (_PROPERTY, _NAME))
-            if says and _may_say(body, values[row, VALUE_FROM], values[row, VALUE_TO], name == _LINK):
-                return first
-        row += 1
-    return row
+        first, element, named = row, values[row, OF], False
+        in_head, name = elements[element, MARK] & IN_HEAD, elements[element, NAME]
+        while row < len(values) and values[row, OF] == element:
+            attribute = values[row, ATTRIBUTE]
+            if in_head and not named:
+                says = (name == _LINK and attribute == _REL) or (name == _META and attribute in (_PROPERTY, _NAME))
+                named = (name == _BASE and attribute == HREF) or (
+                    says and _may_say(body, values[row, VALUE_FROM], values[row, VALUE_TO], name == _LINK)
+                )
+            row += 1
+        if named:
+            return first, row
+    return row, row
 
 
 def _joined(base: str, address: str) -> str | None:

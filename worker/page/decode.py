@@ -59,6 +59,7 @@ ENOUGH_OF_ISLANDS: Final = 20
 MOST_ISLANDS: Final = 10_000
 
 _BOMS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_MARKS: Final = tuple(mark for mark, _ in _BOMS)
 _READ_ALIKE: Final = {"koi8-r": "koi8-u", "iso8859-15": "cp1252", "iso8859-13": "cp1257"}
 """Encodings that the detector does not tell from another one."""
 _UNKNOWN_TO_IT: Final = frozenset(
@@ -104,17 +105,24 @@ def decode(body: bytes, declared: Iterable[str | None] = ()) -> Decoded:
     Raises:
         UndecodableError: control bytes say that this is no text at all.
     """
+    text = plain_utf8(body)
+    if text is not None:
+        return Decoded(text, "utf-8")
     for mark, codec in _BOMS:
         if body.startswith(mark):
             return _read(body[len(mark) :], codec)
-    if b"\0" not in body:
-        try:
-            decoded = Decoded(body.decode(), "utf-8")
-        except UnicodeDecodeError:
-            pass
-        else:
-            return _iso_2022_jp(body) or decoded
-    return _decode_doubtful(body, declared)
+    return (None if b"\0" in body else _iso_2022_jp(body)) or _decode_doubtful(body, declared)
+
+
+def plain_utf8(body: bytes) -> str | None:
+    """The text of a body that is, as it stands, a text in UTF-8 and in nothing else; None where ``decode`` has more to
+    look at."""
+    if b"\0" in body or body.startswith(_MARKS) or (_ESCAPE in body and _iso_2022_jp(body)):
+        return None
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _decode_doubtful(body: bytes, declared: Iterable[str | None]) -> Decoded:
@@ -152,8 +160,7 @@ def _believed(body: bytes, codec: str, found: str, high: int) -> Decoded | None:
 
 
 def _iso_2022_jp(body: bytes) -> Decoded | None:
-    # One byte is found at the speed of memory, two are not: this looks at every page to its end.
-    if _ESCAPE not in body or b"\x1b$" not in body:
+    if b"\x1b$" not in body:
         return None
     try:
         return Decoded(body.decode("iso2022_jp_ext"), "iso2022_jp_ext")

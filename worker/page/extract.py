@@ -7,13 +7,14 @@ links into their navigation, and pages of one site into duplicates of each other
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, Protocol
 
 from crawler_plugin.wire.errors import PageError
 from crawler_plugin.wire.media_types import Kind, begins_binary, essence, kind_of_text, kind_of_type, may_be_json
 from worker.page.canonical import ECHO, NamedByHead, without_echo
 from worker.page.charsets import header_charset
-from worker.page.decode import DECODER, UndecodableError, decode, json_text
+from worker.page.decode import DECODER, Decoded, UndecodableError, decode, json_text, plain_utf8
 from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, main_content
 from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, UNTITLED, Title, is_announced, numbers, read_title
 from worker.sites import host_of
@@ -29,8 +30,8 @@ equal another's is a duplicate for all that a crawl cares."""
 class Extractor(Protocol):
     """What finds the main content of markup: ``main_content``, or what it is measured against."""
 
-    def __call__(self, markup: str, *, xml: bool) -> Content:
-        """The content.
+    def __call__(self, markup: bytes, *, xml: bool) -> Content:
+        """The content of markup in UTF-8.
 
         Raises:
             PageError: ``unparsable``.
@@ -81,11 +82,11 @@ def extract(
             extractor gives up.
         MemoryError: the parser was refused memory.
     """
-    text, codec, kind = _decoded(body[:max_bytes], content_type, encoding)
+    (text, codec), utf8, kind = _decoded(body[:max_bytes], content_type, encoding)
     truncated = len(body) > max_bytes
     if kind == "text":
         return Extracted(without_echo(text, url), codec, truncated=truncated)
-    found = extractor(text, xml=kind == "xml")
+    found = extractor(text.encode("utf-8", "replace") if utf8 is None else utf8, xml=kind == "xml")
     told, title = without_echo(found.text, url), (found.title or "")[:LONGEST_TITLE]
     if told != found.text:
         title = without_echo(title, url)
@@ -103,24 +104,26 @@ def blocks_of(
     Raises:
         PageError: as ``extract``.
     """
-    text, _, kind = _decoded(body[:max_bytes], content_type, encoding)
-    return [PageBlock(text, None)] if kind == "text" else blocks(text, xml=kind == "xml")
+    decoded, _, kind = _decoded(body[:max_bytes], content_type, encoding)
+    return [PageBlock(decoded.text, None)] if kind == "text" else blocks(decoded.text, xml=kind == "xml")
 
 
-def _decoded(beginning: bytes, content_type: str | None, encoding: str | None) -> tuple[str, str, Kind]:
-    """The text, the codec, and what it is: ``html``, ``xml`` or ``text``."""
+def _decoded(beginning: bytes, content_type: str | None, encoding: str | None) -> tuple[Decoded, bytes | None, Kind]:
+    """The text, the same in UTF-8 where that is at hand, and what it is: ``html``, ``xml`` or ``text``."""
     kind = kind_of_type(content_type)
     if kind == "binary":
         raise PageError("not-text", f"content type {essence(content_type)[:100]}")
     if begins_binary(beginning):
         raise PageError("not-text", f"the body begins with {beginning[:8]!r}")
+    plain = plain_utf8(beginning)
+    declared = chain(map(header_charset, (content_type,)), (encoding,))  # which hardly any page needs
     try:
-        text, codec = decode(beginning, (header_charset(content_type), encoding))
+        decoded = decode(beginning, declared) if plain is None else Decoded(plain, "utf-8")
     except UndecodableError as error:
         raise PageError("not-text", str(error)) from error
-    if may_be_json(kind, text) and (meant := json_text(text)) is not None:
-        return meant, codec, "text"
-    return text, codec, kind_of_text(kind, text)
+    if may_be_json(kind, decoded.text) and (meant := json_text(decoded.text)) is not None:
+        return Decoded(meant, decoded.encoding), None, "text"
+    return decoded, None if plain is None else beginning, kind_of_text(kind, decoded.text)
 
 
 def from_text(text: str, *, max_chars: int = MAX_BYTES) -> Extracted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from html.entities import html5
 from typing import Final
 
@@ -29,7 +30,17 @@ def unescaped_value(value: str) -> str:
 
 
 def _in_text(reference: re.Match[str]) -> str:
-    name = reference[0][1:]
+    spelled = reference[0]
+    return _known(spelled) if len(spelled) <= _LONGEST else _resolved(spelled)
+
+
+@lru_cache(1024)
+def _known(reference: str) -> str:
+    return _resolved(reference)
+
+
+def _resolved(reference: str) -> str:
+    name = reference[1:]
     if name.startswith("#"):
         return _numbered(name[1:])
     if name in html5:
@@ -37,7 +48,7 @@ def _in_text(reference: re.Match[str]) -> str:
     for length in range(min(len(name), _LONGEST), 1, -1):
         if name[:length] in html5:
             return html5[name[:length]] + name[length:]
-    return reference[0]
+    return reference
 
 
 def _in_value(reference: re.Match[str]) -> str:

@@ -26,8 +26,8 @@ RENEW_AT: Final = 0.8
 """Share of a token's time after which another one is asked for, as Kafka's own client does. A connection logs in again
 at 85 to 95 % of it; with the old token it would be told to do so again after a tenth of the time, and then of that."""
 ON_THE_WAY_S: Final = 5.0
-"""A token that expires within so long, or within a tenth of its time, is given to nobody: one that expires on its way is
-refused by the broker, as one whose issuer it does not trust is, and that ends a worker."""
+"""A token that expires within so long, or within a tenth of its time, is given to nobody: one that expires on its way
+is refused by the broker, as one whose issuer it does not trust is, and that ends a worker."""
 RETRY_S: Final = 2.0
 """For so long after a failure nobody asks again: connections that are made meanwhile fail at once."""
 

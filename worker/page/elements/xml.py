@@ -77,7 +77,7 @@ class XmlText(NamedTuple):
     lines: list[str]
 
 
-def parse_xml(markup: str, tables: Tables = TABLES) -> Parsed:
+def parse_xml(markup: str | bytes, tables: Tables = TABLES) -> Parsed:
     """Take XML apart, as ``markup.parse`` does HTML. A section of CDATA is an element without a name."""
     body, elements, runs, values = room_for(markup)
     found = _parse_xml(body, tables, elements, runs, values)

@@ -167,24 +167,19 @@ class PageBlock(NamedTuple):
 
 
 class _Decided(NamedTuple):
-    """A page taken apart, what is known of its elements, the element with the content, and the rule that drops each
-    run, 0 for none."""
+    """A page taken apart, what is known of its elements, the element with the content, the rule that drops each run, 0
+    for none, and the words of links, of long lines and of short ones in the content."""
 
     parsed: Parsed
     known: Rows
     top: int
     dropped: npt.NDArray[np.int32]
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Words of links, of long lines and of short ones in the content."""
-        links, long, brief = self.known[self.top, [LINKS, LONG, BRIEF]].tolist()
-        return links, long, brief
+    counts: tuple[int, int, int]
 
 
-def main_content(markup: str, off: int = ALL, *, xml: bool = False) -> Content:
-    """The main content of a page. Each run of white space is one blank. Rules whose bits are set in ``off`` are off.
-    ``xml``: the page is read by the rules of XML."""
+def main_content(markup: str | bytes, off: int = ALL, *, xml: bool = False) -> Content:
+    """The main content of a page, as text or in UTF-8. Each run of white space is one blank. Rules whose bits are set
+    in ``off`` are off. ``xml``: the page is read by the rules of XML."""
     parsed = parse_xml(markup) if xml else with_frames(parse(markup))
     if xml and (read := told_by(parsed)):
         return _content_of_xml(read)
@@ -243,14 +238,15 @@ def _decided(page: Parsed, off: int) -> _Decided:
     known = np.zeros((len(elements), OF_ELEMENTS), dtype=np.int32)
     dropped = np.zeros(len(runs), dtype=np.int32)
     top = _decide(body, elements, runs, known, dropped, off)
-    return _Decided(page, known, top, dropped)
+    counts = known[top].tolist()
+    return _Decided(page, known, top, dropped, (counts[LINKS], counts[LONG], counts[BRIEF]))
 
 
 def _text(page: _Decided) -> str:
     body, elements, runs, _ = page.parsed
     text = np.empty(2 * (len(body) + len(runs)), dtype=np.uint8)
     written = _write(body, elements, runs, page.dropped, text)
-    return unescaped(text[:written].tobytes().decode("utf-8", "replace")).replace("\0", "")
+    return unescaped(str(text[:written].data, "utf-8", "replace")).replace("\0", "")
 
 
 def _told(page: _Decided, content: str, title: str | None, off: int) -> Told | None:
