@@ -59,10 +59,11 @@ def begin(command: list[str], files: ExitStack) -> tuple[subprocess.Popen[bytes]
 
 
 def passes(name: str, process: subprocess.Popen[bytes], said: BinaryIO) -> bool:
-    """Wait for a check, and print what it has found."""
+    """Wait for a check, and print what it has found; of kernels only why they cannot be compiled."""
     code = process.wait()
     said.seek(0)
-    print(f"== {name}\n{said.read().decode()}", end="", flush=True)
+    found = said.read().decode() if code or name not in KERNELS else ""
+    print(f"== {name}\n{found}", end="", flush=True)
     return code == 0
 
 
