@@ -19,10 +19,12 @@ try:
     import numba
     from llvmlite import binding
     from numba.core import event, sigutils
+    from numba.core.caching import FunctionCache
     from numba.core.codegen import CodeLibrary, JITCodeLibrary
     from numba.core.compiler import Compiler, Flags, compile_extra
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import CPUDispatcher
+    from numba.core.runtime import rtsys
     from numba.core.typing import make_concrete_template
 except Exception as error:  # whatever keeps numba from running: no wheel, no LLVM
     raise UsageError(
@@ -135,6 +137,16 @@ class _Pipeline(Compiler):  # type: ignore[misc]
         super().__init__(typingctx, targetctx, library, *rest)
 
 
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """numba's cache, from which a function comes without all that it takes to compile one."""
+
+    def load_overload(self, sig: str, target_context: Any) -> Any:
+        """As numba's own, which first has all rules of types and LLVM's code installed, of 230 modules: half of a
+        process's memory."""
+        rtsys.initialize(target_context)
+        return self._load_overload(sig, target_context)
+
+
 class _Kernel(CPUDispatcher):  # type: ignore[misc]
     """A function that is compiled for one signature when it is first needed: for Python or for another kernel.
 
@@ -207,7 +219,7 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
         if _uncached:
             return False
         try:
-            self.enable_caching()
+            self._cache = _Cache(self.py_func)
             return True
         except RuntimeError as error:
             if "cannot cache function" not in str(error):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,4 +32,26 @@ def test_a_part_reads_every_module_whose_functions_its_workers_run_compiled(part
     }
     ended = subprocess.run([sys.executable, "-c", PROGRAM, part], capture_output=True, text=True, check=True, cwd=ROOT)
     assert compiled
-    assert compiled <= set(json.loads(ended.stdout))
+    assert compiled <= set(json.loads(ended.stdout.splitlines()[-1]))
+
+
+def test_what_the_cache_lacks_is_compiled_by_a_process_of_its_own_that_tells_how_far_it_is(tmp_path: Path) -> None:
+    kept = Path(os.environ.get("NUMBA_CACHE_DIR", "nowhere"))
+    if kept.is_dir():  # by ``python -m tests``: all of it would take a minute once more
+        shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
+        for file in tmp_path.rglob("voting.*"):
+            file.unlink()
+    code = (
+        "from worker import compiling; from worker.compose.kernels import compile_apart\n"
+        "compile_apart(print); print('done'); compile_apart(print)\n"
+        "print(sum(len(kernel.overloads) for kernel in compiling._entries))"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=environment
+    )
+    *steps, done, here = ended.stdout.splitlines()
+    assert (done, here) == ("done", "0"), "the second time nothing is told, and nothing is loaded here"
+    assert steps[0] == "compiling for this machine"
+    assert steps[-1].startswith("compiling for this machine: ")
+    assert {file.name.split("_")[0] for file in tmp_path.rglob("voting.*.nbc")} == {"voting.gather", "voting.vote"}

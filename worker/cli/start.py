@@ -32,12 +32,12 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     starting = Starting()
     with HealthServer(starting, settings.metrics.host, settings.metrics.port) as server:
         with compiling(starting.say):
-            from worker.compose.kernels import pages_compiled
+            from worker.compose.kernels import compile_apart
             from worker.compose.worker import work
             from worker.index.shard import compiled_tables
 
-            with pages_compiled(starting.say):
-                compiled_tables()
+            compile_apart(starting.say)
+            compiled_tables()
         if asked.by_now():
             return 0
         starting.say(f"looking for the topics at kafka.bootstrap_servers={settings.kafka.bootstrap_servers}")

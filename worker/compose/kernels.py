@@ -1,24 +1,38 @@
 """``python -m worker.compose.kernels index|pages``: compile what workers run, where numba keeps it for them.
 
-At its first start each of a worker's parsers would do so by itself, all of them at the same time.
+At its first start each worker, and each of its parsers, would do so by itself, all of them at the same time, and keep
+the memory that it takes.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import logging
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Final
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from typing import Final, NamedTuple
 
-from worker.index.shard import compiled_tables
 from worker.observe.compile_progress import compiling
 
-PARTS: Final = ("index", "pages")
+
+class _Part(NamedTuple):
+    modules: tuple[str, ...]
+    packages: tuple[str, ...]
+
+
+_PARTS: Final = {
+    "index": _Part(
+        ("worker.index.tables", "worker.index.kernels.in_batch", "worker.index.kernels.titles"), ("worker.index",)
+    ),
+    "pages": _Part(("worker.fingerprint.fingerprinter",), ("worker.page", "worker.fingerprint")),
+}
+PARTS: Final = tuple(_PARTS)
 """Each takes a core about a quarter of a minute."""
-_OF_PAGES: Final = ("worker.page", "worker.fingerprint")
+_GARBAGE: Final = (20_000, 20, 50)
+"""What a compiler makes is rarely garbage: to look for it less often than by default saves a tenth of the time."""
 
 _log = logging.getLogger(__name__)
 
@@ -30,46 +44,63 @@ def main(part: str) -> None:
 
 
 def compile_part(part: str) -> None:
-    """Compile it in this process, or take it from numba's cache."""
-    if part == "index":
-        compiled_tables()
-    else:
-        _import_pages()
-        from worker.compiling import load_entries
-
-        load_entries(*_OF_PAGES)
-
-
-@contextmanager
-def pages_compiled(report: Callable[[str], None]) -> Iterator[None]:
-    """Beside what is done in it, a process of its own compiles what parsers run, if that is needed. It comes back when
-    both are done, and reports each step.
+    """Compile it in this process, which is to do nothing else, or take it from numba's cache.
 
     Raises:
         UsageError: numba cannot run here.
     """
-    _import_pages()
-    from worker.compiling import are_cached
+    from worker.compiling import load_entries, must_compile
 
-    if are_cached(*_OF_PAGES):
-        yield
+    must_compile()
+    gc.set_threshold(*_GARBAGE)
+    _import(part)
+    load_entries(*_PARTS[part].packages)
+
+
+def compile_apart(report: Callable[[str], None], parts: Iterable[str] = PARTS) -> None:
+    """Have processes of their own, side by side, compile those of the parts that numba's cache does not hold; each step
+    is reported.
+
+    Raises:
+        UsageError: numba cannot run here.
+    """
+    missing = [part for part in parts if not _is_cached(part)]
+    if not missing:
         return
-    report("compiling what reads pages for this machine")
-    _log.info("compiling what reads pages for this machine, in a process of its own: about half a minute of a core")
-    command = [sys.executable, "-m", "worker.compose.kernels", "pages"]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield
+    report("compiling for this machine")
+    _log.info(
+        "compiling for this machine, as numba's cache (NUMBA_CACHE_DIR) does not hold it yet: half a minute of a core "
+        "or more. Later starts take it from there"
+    )
+    with ExitStack() as running:
+        processes = [
+            running.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-m", "worker.compose.kernels", part],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for part in missing
+        ]
+        for process in processes:
+            running.callback(process.kill)
+        for process in processes:
             for step in process.stdout or ():
                 report(step.rstrip("\n"))
-        except BaseException:
-            process.kill()
-            raise
-    _log.info("compiled what reads pages")
+    _log.info("compiled %s", " and ".join(missing))
 
 
-def _import_pages() -> None:
-    for module in ("worker.fingerprint.fingerprinter", "worker.page.main_text.content"):
+def _is_cached(part: str) -> bool:
+    from worker.compiling import are_cached
+
+    _import(part)
+    return are_cached(*_PARTS[part].packages)
+
+
+def _import(part: str) -> None:
+    for module in _PARTS[part].modules:
         importlib.import_module(module)
 
 

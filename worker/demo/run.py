@@ -41,6 +41,8 @@ from worker.stream.kafka.topic_admin import create_topics
 PREFIX: Final = "demo."
 STALL_SECONDS: Final = 90.0
 """How long nothing may move."""
+_READY_SECONDS: Final = 900.0
+"""How long the workers may take to start, however busy the machine is."""
 _LOOK_SECONDS: Final = 0.25
 
 
@@ -65,7 +67,8 @@ class Demo:
             site = running.enter_context(SiteServer())
             workers = [running.enter_context(self._worker(number, servers)) for number in range(1, self.workers + 1)]
             topics = TopicSettings()
-            wait_until_ready(workers, topics.shards, topics.partitions, STALL_SECONDS)
+            self.console.print("waiting for the workers to share out pages and index")
+            wait_until_ready(workers, topics.shards, topics.partitions, _READY_SECONDS)
             spider = running.enter_context(self._spider(site, servers))
             self._rule("3. The crawl")
             expected, watching = self._watched(options, site, spider, workers)

@@ -6,12 +6,14 @@ module have passed; ``tests/wire/kafka_client/parts.py`` lists what must be ther
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from kafka import KafkaAdminClient, errors
 from kafka.net.compat import KafkaNetClient
+from kafka.protocol.frame import KafkaBytes
 
 RECEIVE_BYTES: Final = 1 << 16
 """What is read from a connection at a time: kafka-python's four kilobytes are a dozen system calls a page."""
@@ -37,14 +39,48 @@ class AttentiveClient(KafkaNetClient):  # type: ignore[misc]
             def receive_first() -> tuple[bytes, Exception | None]:
                 received: list[bytes] = []
                 with suppress(OSError):  # there is no more now, or will never be: then the next call says so
+                    _receive_answer(transport)
                     while some := transport._sock.recv(RECEIVE_BYTES):
                         received.append(some)
+                        if not isinstance(transport._sock, ssl.SSLSocket):  # that has more than the system knows of
+                            break
                 return (b"".join(received), None) if received else receive()
 
             transport._sock_recv = receive_first
             return transport
 
         self._manager._build_transport = build_attentive
+
+
+class ReceivedAnswer(KafkaBytes):  # type: ignore[misc]
+    """What gathers an answer of the broker, and is decoded without being copied twice more."""
+
+    def read(self, nbytes: int | None = None) -> bytes | memoryview:
+        """As kafka-python's, but all that is left comes as a view."""
+        if nbytes is not None:
+            return bytes(super().read(nbytes))
+        begin = self.tell()
+        self.seek(len(self))
+        return memoryview(self)[begin:]
+
+
+def _receive_answer(transport: Any) -> None:
+    """Read what there is of an answer that has begun to come right to where it is gathered.
+
+    kafka-python takes it through three further copies, and for each of a megabyte the system has to clear new memory.
+    The last byte goes its way, so that it sees the end.
+    """
+    parser = transport.get_protocol() and transport.get_protocol().parser
+    if parser is None or not parser._receiving:
+        return
+    answer = parser._rbuffer
+    answer.__class__ = ReceivedAnswer
+    with memoryview(answer) as whole:
+        while (here := answer.tell()) < len(whole) - 1:
+            count = transport._sock.recv_into(whole[here:-1])
+            if not count:
+                return
+            answer.seek(here + count)
 
 
 def login_failures(client: Any) -> list[Exception]:

@@ -11,6 +11,7 @@ from kafka.consumer.fetcher import Fetcher
 from kafka.coordinator.base import BaseCoordinator
 from kafka.coordinator.consumer import ConsumerCoordinator
 from kafka.net.compat import KafkaNetClient
+from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
@@ -18,8 +19,10 @@ from kafka.producer.producer_batch import ProducerBatch
 from kafka.producer.record_accumulator import RecordAccumulator
 from kafka.producer.sender import Sender
 from kafka.producer.transaction_manager import TransactionManager
+from kafka.protocol.frame import KafkaBytes
+from kafka.protocol.parser import KafkaProtocol
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
-from kafka.record.memory_records import MemoryRecordsBuilder
+from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 
 
 class Part(NamedTuple):
@@ -36,15 +39,22 @@ class Part(NamedTuple):
 
 OF_EVERYBODY: Final = (
     Part(KafkaAdminClient, "_net"),
+    Part(KafkaBytes, "read"),
+    Part(KafkaBytes, "seek"),
+    Part(KafkaBytes, "tell"),
+    Part(KafkaConnection, "parser"),
     Part(KafkaConnectionManager, "_auth_failures"),
     Part(KafkaConnectionManager, "_build_transport"),
     Part(KafkaConnectionManager, "call_soon"),
     Part(KafkaNetClient, "_manager"),
     Part(KafkaProducer, "_sender"),
     Part(KafkaProducer, "_unregister_cleanup"),
+    Part(KafkaProtocol, "_rbuffer"),
+    Part(KafkaProtocol, "_receiving"),
     Part(KafkaSSLTransport, "_sock_recv"),
     Part(KafkaTCPTransport, "_sock"),
     Part(KafkaTCPTransport, "_sock_recv"),
+    Part(KafkaTCPTransport, "get_protocol"),
     Part(NetworkSelector, "stop"),
     Part(Sender, "force_close"),
     Part(Sender, "wakeup"),
@@ -71,6 +81,11 @@ OF_WORKERS: Final = (
     Part(KafkaProducer, "_accumulator"),
     Part(KafkaProducer, "_sender"),
     Part(KafkaProducer, "_transaction_manager"),
+    Part(MemoryRecords, "MAGIC_OFFSET"),
+    Part(MemoryRecords, "_buffer"),
+    Part(MemoryRecords, "_cache_next"),
+    Part(MemoryRecords, "_next_slice"),
+    Part(MemoryRecords, "next_batch"),
     Part(MemoryRecordsBuilder, "_builder"),
     Part(MemoryRecordsBuilder, "_next_offset"),
     Part(ProducerBatch, "_record_futures"),

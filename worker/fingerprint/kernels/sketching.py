@@ -29,6 +29,19 @@ def _minima(members: Array, multipliers: Array, smallest: Array) -> None:
             smallest[slot] = min(smallest[slot], value)
 
 
+@kernel("uint64[::1](uint64[::1])")
+def _in_order(values: Array) -> Array:
+    """A few values in ascending order: numba takes a second to compile ``np.sort``."""
+    ordered = values.copy()
+    for place in range(1, ordered.size):
+        value = ordered[place]
+        while place > 0 and ordered[place - 1] > value:
+            ordered[place] = ordered[place - 1]
+            place -= 1
+        ordered[place] = value
+    return ordered
+
+
 @kernel("void(uint64[::1], uint64, uint32[::1], uint32[::1], int64[::1], uint8[::1], uint32[::1])", entry=True)
 def sketch_tokens(
     tokens: Array,
@@ -58,7 +71,7 @@ def sketch_tokens(
         for slot in range(127):
             sketch[slot >> 2] |= np.uint8((smallest[slot] * _GOLDEN32 & np.uint32(0xFFFFFFFF)) >> 30 << 2 * (slot & 3))
     if bigrams.size <= 23:
-        exact = np.sort(bigrams)
+        exact = _in_order(bigrams)
         wide = bigrams.size <= 15
         for number in range(bigrams.size):
             if wide:

@@ -67,7 +67,13 @@ def _is_vietnamese(code: Any) -> Any:
 def _find(pairs: Array, before: Any, code: Any) -> Any:
     """Where a pair stands among ``pairs``, or -1."""
     key = np.uint64(before) << np.uint64(32) | np.uint64(code)
-    at = np.searchsorted(pairs, key)
+    at, beyond = 0, pairs.size
+    while at < beyond:  # numba takes half a second to compile ``np.searchsorted``
+        middle = (at + beyond) >> 1
+        if pairs[middle] < key:
+            at = middle + 1
+        else:
+            beyond = middle
     return at if at < pairs.size and pairs[at] == key else -1
 
 
@@ -211,7 +217,13 @@ def spell(
         elif spelling == _COMPOSES:
             return COMPOSES, 0
         else:
-            number = np.searchsorted(expanding, code)
+            number, beyond = 0, expanding.size
+            while number < beyond:
+                middle = (number + beyond) >> 1
+                if expanding[middle] < code:
+                    number = middle + 1
+                else:
+                    beyond = middle
             if length + bounds[number + 1] - bounds[number] + codes.size - place > spelled.size:
                 return TOO_LONG, 0
             for at in range(bounds[number], bounds[number + 1]):

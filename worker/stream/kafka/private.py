@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from kafka import TopicPartition
 from kafka.consumer.fetcher import Fetcher
@@ -16,12 +16,14 @@ from kafka.coordinator.consumer import ConsumerCoordinator
 from kafka.producer.future import FutureRecordMetadata
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.record.default_records import DefaultRecordBatch
-from kafka.record.memory_records import MemoryRecordsBuilder
+from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 from kafka.structs import MemberState
 
 from worker.stream.kafka.record_batches import RecordBatch
 from worker.stream.log import Output
 
+LARGE_BYTES: Final = 1024
+"""A smaller batch is not worth to be read in place."""
 Refused = Callable[[Output, Exception], None]
 """Hears, in the client's own thread, of a record that was not taken, and why."""
 
@@ -152,6 +154,35 @@ class RecordFutures(Sequence[FutureRecordMetadata]):
         future = FutureRecordMetadata(self._queued.produce_future, number, self._batch.timestamp, None, -1, -1, -1)
         future.add_errback(lambda error: self._refused(output, error))
         return future
+
+
+class BatchInPlace(DefaultRecordBatch):  # type: ignore[misc]
+    """A fetched batch that is read where it stands; kafka-python copies it."""
+
+    __slots__ = ()
+
+    def __init__(self, buffer: memoryview) -> None:
+        super().__init__(buffer[: self.HEADER_STRUCT.size])
+        self._buffer = buffer  # type: ignore[misc]  # it is in the slots of kafka-python's class
+
+
+class BatchesInPlace(MemoryRecords):  # type: ignore[misc]
+    """Those of an answer; small ones, as the marks of transactions, and old forms are left to kafka-python."""
+
+    __slots__ = ()
+
+    def next_batch(self, **how: Any) -> Any:
+        """The next batch, None at the end."""
+        buffer = self._next_slice
+        if buffer is None or len(buffer) < LARGE_BYTES or buffer[self.MAGIC_OFFSET] < 2:
+            return super().next_batch(**how)
+        self._cache_next()
+        return BatchInPlace(buffer)
+
+
+def batches_in_place(records: MemoryRecords) -> MemoryRecords:
+    """The same batches, not copied."""
+    return BatchesInPlace(records._buffer)
 
 
 def packed_content(batch: DefaultRecordBatch) -> memoryview:

@@ -27,7 +27,7 @@ from kafka.record.default_records import DefaultRecordBatch
 from kafka.record.util import decode_varint
 
 from worker.stream.kafka.decompression import NONE, unpacked
-from worker.stream.kafka.private import fetcher_as, packed_content
+from worker.stream.kafka.private import batches_in_place, fetcher_as, packed_content
 from worker.stream.log import Record
 
 POLL_BYTES: Final = 16 << 20
@@ -129,7 +129,7 @@ class Unpacking(Fetcher.PartitionRecords):  # type: ignore[misc]
         self._most_bytes = most_bytes
         self._budget = budget
         self._next_inline_exception: Exception | None = None
-        self.record_iterator = self._all(records)
+        self.record_iterator = self._all(batches_in_place(records))
 
     def take(self, n: int | None = None) -> list[Record]:
         """Up to so many records, fewer if the poll has unpacked enough.
