@@ -126,6 +126,8 @@ class ReferenceTables:
         self._texts = _Table()
         self._bands = [_Table() for _ in range(BANDS if rules.sketch else 0)]
         self._dropped = columns.first
+        self._read: dict[str, NDArray[Any]] = {}
+        self._read_as_of = (-1, -1)
 
     def add(self, count: int, bands: Sequence[U32] | None, coming: int = 0) -> None:
         """See ``Tables``."""
@@ -159,18 +161,18 @@ class ReferenceTables:
         columns, rules = self._columns, self._rules
         for table, arrangement in zip(self._blocks, self._arrangements, strict=True):
             for query, slot in self._live(table, _keys(asked.values, arrangement), asked, lower):
-                near = np.bitwise_count(_at(columns, "fingerprint", slot) ^ asked.values[query]) <= rules.k
+                near = np.bitwise_count(self._at("fingerprint", slot) ^ asked.values[query]) <= rules.k
                 query, slot = query[near], slot[near]
-                alike = in_ratio(rules.ratio, _at(columns, "tokens", slot), asked.pages[query, PAGE_TOKENS])
+                alike = in_ratio(rules.ratio, self._at("tokens", slot), asked.pages[query, PAGE_TOKENS])
                 query, slot = query[alike], slot[alike]
-                same_text = _at(columns, "text_hash", slot) == asked.texts[query]
+                same_text = self._at("text_hash", slot) == asked.texts[query]
                 allowed = self._sketches_allow(asked, query, slot, same_text)
                 np.minimum.at(best, query[allowed], slot[allowed] - columns.first)
 
     def earliest_text(self, asked: Asked, lower: int, best: I64) -> None:
         """See ``Tables``."""
         for query, slot in self._live(self._texts, _keys(asked.texts, WHOLE), asked, lower):
-            same = _at(self._columns, "text_hash", slot) == asked.texts[query]
+            same = self._at("text_hash", slot) == asked.texts[query]
             np.minimum.at(best, query[same], slot[same] - self._columns.first)
 
     def earliest_by_sketch(self, asked: Asked, lower: int, best: I64) -> None:
@@ -179,7 +181,7 @@ class ReferenceTables:
         for band, table in enumerate(self._bands):
             for query, slot in self._live(table, asked.bands[:, band].astype(np.uint64), asked, lower):
                 assert rule is not None
-                tokens, ours = _at(self._columns, "tokens", slot), asked.pages[query, PAGE_TOKENS]
+                tokens, ours = self._at("tokens", slot), asked.pages[query, PAGE_TOKENS]
                 short = np.minimum(tokens, ours) < rule.short
                 near = np.where(short, in_ratio(rule.short_ratio, tokens, ours), in_ratio(rule.ratio, tokens, ours))
                 query, slot, short = query[near], slot[near], short[near]
@@ -220,21 +222,21 @@ class ReferenceTables:
         columns = self._columns
         hit = np.flatnonzero(best != NO_SLOT)
         slots = best[hit] + columns.first
-        ours_bare, theirs_bare = asked.bare[hit], _at(columns, "bare", slots)
+        ours_bare, theirs_bare = asked.bare[hit], self._at("bare", slots)
         tokens, masks = asked.pages[hit, PAGE_TOKENS], self._masks(slots)
-        bits = np.bitwise_count(_at(columns, "fingerprint", slots) ^ masks ^ asked.values[hit])
+        bits = np.bitwise_count(self._at("fingerprint", slots) ^ masks ^ asked.values[hit])
         distance = np.where(ours_bare | theirs_bare, -1, bits.astype(np.int64))
-        same_text = _at(columns, "text_hash", slots) ^ masks == asked.texts[hit]
+        same_text = self._at("text_hash", slots) ^ masks == asked.texts[hit]
         close = (distance >= 0) & (distance <= self._rules.k)
-        close &= in_ratio(self._rules.ratio, _at(columns, "tokens", slots), tokens)
+        close &= in_ratio(self._rules.ratio, self._at("tokens", slots), tokens)
         close[close] = self._sketches_allow(asked, hit[close], slots[close], same_text[close])
         exact = same_text & (close & (distance == 0) | ours_bare & theirs_bare)
-        without_token = (_at(columns, "tokens", slots) == 0) & (tokens == 0)
+        without_token = (self._at("tokens", slots) == 0) & (tokens == 0)
         numbers, flags = np.full((5, len(best)), -1, np.int64), np.zeros((3, len(best)), np.bool_)
         agreements = [
             self._agreement(asked, query, slot) for query, slot in zip(hit.tolist(), slots.tolist(), strict=True)
         ]
-        numbers[:, hit] = _at(columns, "batch", slots), _at(columns, "place", slots), distance, slots, agreements
+        numbers[:, hit] = self._at("batch", slots), self._at("place", slots), distance, slots, agreements
         flags[:, hit] = exact, ~close & ~exact, same_text & ours_bare & theirs_bare & without_token
         return numbers, flags
 
@@ -256,6 +258,15 @@ class ReferenceTables:
     def nbytes(self) -> int:
         """See ``Tables``."""
         return sum(table.nbytes for table in self._all())
+
+    def _at(self, name: str, slots: I64) -> NDArray[Any]:
+        """The values of a column at these slots; a column is put together once for all that is asked of it."""
+        columns, as_of = self._columns, (self._columns.first, self._columns.end)
+        if self._read_as_of != as_of:
+            self._read, self._read_as_of = {}, as_of
+        if name not in self._read:
+            self._read[name] = columns.between(name, *as_of)
+        return self._read[name][slots - columns.first]
 
     def _all(self) -> list[_Table]:
         return [*self._blocks, self._texts, *self._bands]
@@ -282,14 +293,14 @@ class ReferenceTables:
             self.candidates += len(slot)
             live = slot >= self._columns.first + lower
             query, slot = query[live], slot[live]
-            same = _at(self._columns, "scope", slot) ^ self._masks(slot) == asked.scopes[query]
+            same = self._at("scope", slot) ^ self._masks(slot) == asked.scopes[query]
             same &= self._comparable(asked, query, slot)
             yield query[same], slot[same]
 
     def _comparable(self, asked: Asked, query: I64, slot: I64) -> NDArray[np.bool_]:
         """``ScopedNear.comparable`` of each pair."""
         site, title, doubt, tokens, words = (
-            _at(self._columns, name, slot) for name in ("site", "title", "doubt", "tokens", "title_words")
+            self._at(name, slot) for name in ("site", "title", "doubt", "tokens", "title_words")
         )
         pages = asked.pages[query]
         others = np.ascontiguousarray(pages[:, PAGE_TITLE_WORDS:]).view(np.uint64).reshape(-1)
@@ -309,9 +320,7 @@ class ReferenceTables:
 
     def _masks(self, slots: I64) -> U64:
         """By what entries stand apart besides their scopes: uint64 (n,)."""
-        url, title, doubt, tokens = (
-            _at(self._columns, name, slots) for name in ("url_hash", "title", "doubt", "tokens")
-        )
+        url, title, doubt, tokens = (self._at(name, slots) for name in ("url_hash", "title", "doubt", "tokens"))
         alone = (doubt >= TEMPLATE) | (doubt == DOUBTED) & (tokens < self._rules.least_across)
         masks: U64 = np.where(alone, np.where(title == 0, url, title_masks(title)), np.uint64(0))
         return masks
@@ -328,11 +337,6 @@ def in_ratio(ratio: tuple[int, int], tokens: NDArray[Any], others: NDArray[Any])
 
 def _keys(values: U64, arrangement: Arrangement) -> U64:
     return arrange(values, arrangement.shifts) & np.uint64((1 << arrangement.key_bits) - 1)
-
-
-def _at(columns: Columns, name: str, slots: I64) -> NDArray[Any]:
-    """The values of a column at these slots."""
-    return columns.between(name, columns.first, columns.end)[slots - columns.first]
 
 
 def _sketches_at(columns: Columns, slots: I64) -> U64:

@@ -73,14 +73,16 @@ def _why_near(entries: Entries, index: int, asked: Queries, query: int, rule: Sk
     one, other = int(entries.tokens[index]), int(asked.tokens[query])
     if entries.bare[index] and asked.bare[query] and same_text:
         return "exact-text"
+    distance = (int(entries.fingerprint[index]) ^ int(asked.fingerprint[query])).bit_count()
+    close = not entries.bare[index] and not asked.bare[query] and distance <= 3 and Ratio(3, 5).allows(one, other)
+    shared = bool((entries.bands[index] == asked.bands[query]).any())
+    if not close and not shared:
+        return None
     equal = sum(
         (int(a) >> 2 * slot & 3) == (int(b) >> 2 * slot & 3)
         for a, b in zip(entries.sketch[index], asked.sketch[query], strict=True)
         for slot in range(32)
     )
-    distance = (int(entries.fingerprint[index]) ^ int(asked.fingerprint[query])).bit_count()
-    close = not entries.bare[index] and not asked.bare[query] and distance <= 3 and Ratio(3, 5).allows(one, other)
     if close and (same_text or equal >= rule.hamming_threshold):
         return "exact-text" if same_text and distance == 0 else "hamming"
-    shared = bool((entries.bands[index] == asked.bands[query]).any())
     return "sketch" if shared and equal >= rule.threshold and Ratio(*rule.ratio).allows(one, other) else None

@@ -202,7 +202,7 @@ def seem_there(filter: TitleFilter, titles: NDArray[np.uint32], scope: np.uint64
     return seem
 
 
-@pytest.mark.parametrize(("others", "seeming", "least", "most"), [(9, 0.001, 8, 24), (0, 0.01, 4, 12)])
+@pytest.mark.parametrize(("others", "seeming", "least", "most"), [(9, 0.001, 8, 24), (0, 0.015, 2, 7)])
 def test_a_filter_has_whatever_was_added_and_little_else_and_forgets_what_expired(
     others: int, seeming: float, least: int, most: int
 ) -> None:

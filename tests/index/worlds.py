@@ -136,8 +136,9 @@ def first_near(
         return [-1] * len(asked)
     near = np.bitwise_count(fingerprints[None, :] ^ asked[:, None]) <= k
     if tokens is not None and asked_tokens is not None:
+        kinds, kind = np.unique(tokens, return_inverse=True)
         for number, count in enumerate(asked_tokens.tolist()):
-            near[number] &= [ratio.allows(here, count) for here in tokens.tolist()]
+            near[number] &= np.array([ratio.allows(here, count) for here in kinds.tolist()])[kind]
     firsts: list[int] = np.where(near.any(axis=1), near.argmax(axis=1), -1).tolist()
     return firsts
 

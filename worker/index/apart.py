@@ -30,7 +30,7 @@ Pages = TypeVar("Pages", Queries, Entries)
 _LEAST_WORDS: Final = 1 << 13
 _FEW: Final = 4
 """Where one entry in so many is alone, or fewer are, a key has a word of the filter for itself, else it shares one with
-another: of 20,000 keys that were not added one seems so then, else one of 2,500, by each generation."""
+two others: of 20,000 keys that were not added one seems so then, else one of 650, by each generation."""
 
 
 def set_apart(pages: Pages, scopes: U64 | None) -> Pages:
@@ -105,7 +105,7 @@ class TitleFilter:
             if not self._generations or not self._generations[-1].room:
                 begin = self._generations[-1].end if self._generations else end
                 live = sum(generation.count for generation in self._generations)
-                self._generations.append(_Generation(begin, live * 3 // 2, 1 if live * _FEW <= entries else 2))
+                self._generations.append(_Generation(begin, live * 7 // 8, 1 if live * _FEW <= entries else 3))
                 self._point()
             done += self._generations[-1].add(keys[done:], end)
 

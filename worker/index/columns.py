@@ -83,7 +83,7 @@ class _Chunk:
             place = PLACES[name]
             if place not in self.arrays:
                 continue
-            values = self.arrays[place].astype(np.int64)
+            values = self.arrays[place].astype(np.int64, copy=False)
             low, high = int(values.min()), int(values.max())
             width = next((width for width in (1, 2, 4) if high - low < 1 << 8 * width), 8)
             if low == high:

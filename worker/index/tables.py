@@ -271,7 +271,7 @@ class CompiledTables:
 
     def _take_in(self, table: int, new: _New, values: _Values) -> None:
         """Add entries to a table; many at once sorted roughly by row."""
-        count = new.entries - int(np.count_nonzero(values.left_out))
+        count = new.entries - (int(np.count_nonzero(values.left_out)) if len(values.left_out) else 0)
         if not count:
             return
         before = self._counts[table]

@@ -280,25 +280,32 @@ def add(state: State, number: int, new: NDArray[np.uint32], begin: int) -> int:
     """Add the slots ``new[begin:]`` to a table by the values of its column; returns how far it came."""
     table = table_of(state, number)
     count, column = new.size, table[plan.TABLE_COLUMN]
-    for ahead in range(begin - 2 * _AHEAD, count):
-        if ahead + 2 * _AHEAD < count:
-            arranged = arrange(table, value_at(state, column, int(new[ahead + 2 * _AHEAD])))
-            fetch(address_of(state, row_for(table, arranged)))
-        if begin <= ahead + _AHEAD < count:
-            arranged = arrange(table, value_at(state, column, int(new[ahead + _AHEAD])))
-            fetch_end(state, row_for(table, arranged))
-        if ahead < begin:
+    rows, tags = np.empty(count, np.int64), np.empty(count, np.uint32)
+    for at in range(begin, count):
+        arranged = arrange(table, value_at(state, column, int(new[at])))
+        rows[at], tags[at] = row_for(table, arranged), tag_for(table, arranged)
+    for at in range(begin - 2 * _AHEAD, count):
+        if at + 2 * _AHEAD < count:
+            fetch(address_of(state, rows[at + 2 * _AHEAD]))
+        if begin <= at + _AHEAD < count:
+            fetch_end(state, rows[at + _AHEAD])
+        if at < begin:
             continue
-        slot = int(new[ahead])
-        arranged = arrange(table, value_at(state, column, slot))
-        row = row_for(table, arranged)
-        if form_of(row_of(state, row)) == plan.NODE:
-            if not add_below(state, number, row, arranged, slot):
-                return ahead
+        words = row_of(state, rows[at])
+        length, capacity = int(words[plan.LENGTH]), int(words[plan.CAPACITY])
+        if length < capacity and form_of(words) == plan.TAGGED:  # as ``put``, without a call
+            slab = slab_at(state, words)
+            u32_at(slab, capacity)[length] = tags[at]
+            u32_at(slab + slots_after(plan.TAGGED, capacity), capacity)[length] = new[at]
+            words[plan.LENGTH] = length + 1
+        elif form_of(words) == plan.NODE:
+            arranged = arrange(table, value_at(state, column, int(new[at])))
+            if not add_below(state, number, rows[at], arranged, int(new[at])):
+                return at
         else:
-            if not make_room(state, number, row, -1, 0, 64 - known_bits(table)):
-                return ahead
-            put(state, row, tag_for(table, arranged), slot)
+            if not make_room(state, number, rows[at], -1, 0, 64 - known_bits(table)):
+                return at
+            put(state, rows[at], tags[at], int(new[at]))
     return count
 
 

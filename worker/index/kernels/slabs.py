@@ -86,10 +86,12 @@ def chunk_of(state: State, column: int, slot: int) -> int:
 
 @compiled("void(int64[::1], int64, int64)", inline=True)
 def fetch_value(state: State, column: int, slot: int) -> None:
-    """Have the value of a column at a slot fetched."""
+    """Have the value of a column at a slot fetched, where it lies in memory: to look for the address of nothing takes
+    as long."""
     words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
     chunk = chunk_of(state, column, slot)
-    fetch(words[chunk] + words[chunk + 2] * (slot & ((np.int64(1) << state[plan.CHUNK_BITS]) - 1)))
+    if words[chunk + 2] > 0:
+        fetch(words[chunk] + words[chunk + 2] * (slot & ((np.int64(1) << state[plan.CHUNK_BITS]) - 1)))
 
 
 @compiled("uint64(int64[::1], int64, int64)", inline=True)
