@@ -97,7 +97,7 @@ def test_an_answer_is_read_as_it_was_gathered() -> None:
     assert answer.read(2) == b"ab"
     rest = answer.read()
     assert isinstance(rest, memoryview)
-    assert rest == b"cdef"
+    assert bytes(rest) == b"cdef"
     assert answer.tell() == 6
     assert answer.read() == b""
 
