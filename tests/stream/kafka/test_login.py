@@ -11,11 +11,15 @@ import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
 from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.topics import PAGES, topic_specs
 from tests.cluster.cluster import Cluster
 from tests.stream.kafka.guarded import MECHANISMS, USER, Guarded, guarded_broker
 from tests.waiting import wait_for
 from worker.config import load_settings
 from worker.stream.kafka.connection import client_options, reaching
+from worker.stream.kafka.log import KafkaReader
+from worker.stream.kafka.topic_admin import create_topics
+from worker.stream.log import read_to_end
 
 pytestmark = pytest.mark.cluster
 
@@ -51,6 +55,21 @@ def test_every_kind_of_client_says_so(guarded: Guarded, client: Any) -> None:
     wrong = options_of(guarded.login("SASL_PLAINTEXT", "PLAIN", "open, barley"))
     with pytest.raises(UsageError, match=f"refused the login of {USER}"), reaching(wrong):
         client(**wrong)
+
+
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
+def test_answers_of_many_megabytes_come_whole_in_the_clear_and_over_tls(
+    guarded: Guarded, topic_prefix: str, protocol: str
+) -> None:
+    options = options_of(guarded.login(protocol, "PLAIN"))
+    create_topics(options, [spec for spec in topic_specs(prefix=topic_prefix, partitions=1) if spec.topic == PAGES], 1)
+    pages = [bytes([number]) * (number * 700_000 + 1) for number in range(8)]
+    producer = KafkaProducer(**options, max_request_size=8 << 20)
+    for page in pages:
+        producer.send(topic_prefix + PAGES, value=page, partition=0).get(timeout=30)
+    producer.close(timeout=5)
+    reader = KafkaReader(options, topic_prefix + PAGES, 0, 0, 8 << 20)
+    assert [record.value for record in read_to_end(reader, len(pages))] == pages
 
 
 def test_credentials_that_are_taken_away_end_a_worker_that_runs(

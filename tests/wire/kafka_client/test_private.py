@@ -15,7 +15,14 @@ from kafka.producer.sender import Sender
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from crawler_plugin.wire.kafka_client.private import AttentiveClient, cut_off, login_failures, make_admin, sent_together
+from crawler_plugin.wire.kafka_client.private import (
+    AttentiveClient,
+    ReceivedAnswer,
+    cut_off,
+    login_failures,
+    make_admin,
+    sent_together,
+)
 from crawler_plugin.wire.messages import PageMeta
 from tests.crawler_plugin.crawling import make_topic, records
 from tests.waiting import wait_for
@@ -81,6 +88,18 @@ def test_what_comes_together_with_the_end_of_a_connection_is_read_and_the_end_af
         assert isinstance(error, errors.KafkaConnectionError)
     finally:
         client._net.stop()
+
+
+def test_an_answer_is_read_as_it_was_gathered() -> None:
+    answer = ReceivedAnswer(6)
+    answer.write(b"abcdef")
+    answer.seek(0)
+    assert answer.read(2) == b"ab"
+    rest = answer.read()
+    assert isinstance(rest, memoryview)
+    assert bytes(rest) == b"cdef"
+    assert answer.tell() == 6
+    assert answer.read() == b""
 
 
 def test_an_admin_client_that_finds_no_broker_leaves_no_thread() -> None:
