@@ -11,7 +11,7 @@ import importlib
 import logging
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final, NamedTuple
 
@@ -25,12 +25,18 @@ class _Part(NamedTuple):
 
 _PARTS: Final = {
     "index": _Part(
-        ("worker.index.tables", "worker.index.kernels.in_batch", "worker.index.kernels.titles"), ("worker.index",)
+        (
+            "worker.index.tables",
+            "worker.index.kernels.in_batch",
+            "worker.index.kernels.titles",
+            "worker.fingerprint.text_reader",
+        ),
+        ("worker.index", "worker.fingerprint"),
     ),
-    "pages": _Part(("worker.fingerprint.fingerprinter",), ("worker.page", "worker.fingerprint")),
+    "pages": _Part(("worker.fingerprint.fingerprinter",), ("worker.page",)),
 }
 PARTS: Final = tuple(_PARTS)
-"""Each takes a core about a quarter of a minute."""
+"""Index and fingerprints take a core about as long as pages: a third of a minute."""
 _GARBAGE: Final = (20_000, 20, 50)
 """What a compiler makes is rarely garbage: to look for it less often than by default saves a tenth of the time."""
 
@@ -57,14 +63,14 @@ def compile_part(part: str) -> None:
     load_entries(*_PARTS[part].packages)
 
 
-def compile_apart(report: Callable[[str], None], parts: Iterable[str] = PARTS) -> None:
-    """Have processes of their own, side by side, compile those of the parts that numba's cache does not hold; each step
-    is reported.
+def compile_apart(report: Callable[[str], None]) -> None:
+    """Have processes of their own, side by side, compile those parts that numba's cache does not hold; each step is
+    reported.
 
     Raises:
         UsageError: numba cannot run here.
     """
-    missing = [part for part in parts if not _is_cached(part)]
+    missing = [part for part in PARTS if not _is_cached(part)]
     if not missing:
         return
     report("compiling for this machine")

@@ -193,7 +193,10 @@ def _splits_well(state: State, table: State, row: int, parent: int, group: int, 
             counts[cut, np.int64((rest >> np.uint64(cut * width)) & low)] += np.uint32(1)
     apart = 0
     for cut in range(4):
-        if 2 * int(counts[cut].max()) <= length - expired:
+        most = np.uint32(0)
+        for count in counts[cut]:  # numba takes a second to compile ``max``
+            most = max(most, count)
+        if 2 * int(most) <= length - expired:
             apart += 1
     return apart >= 2
 
