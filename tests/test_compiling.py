@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numba
+import numpy as np
 import pytest
 
 from worker.compiling import compiler_of, cpu_name, digest_of, each_compilation
@@ -102,8 +105,48 @@ def test_a_kernel_does_what_the_function_does_and_lets_other_threads_run() -> No
     def doubled(number: int) -> int:
         return 2 * number
 
+    @kernel("int64(int64)")
+    def fourfold(number: int) -> int:
+        return doubled(doubled(number))
+
+    assert not doubled.overloads  # type: ignore[attr-defined]  # nothing is compiled before it is called
+    assert fourfold(21) == 84
+    assert not doubled.overloads  # type: ignore[attr-defined]  # and what only a kernel has called never by itself
     assert doubled(21) == 42
-    assert doubled.targetoptions["nogil"]  # type: ignore[attr-defined]
+    assert fourfold.targetoptions["nogil"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("called_first", [False, True])
+def test_a_kernel_takes_the_types_of_its_signature_alone_also_at_its_first_call(called_first: bool) -> None:
+    @compiler_of("worker", ("compiling",))("int64(int64[::1])")
+    def first(numbers: Any) -> int:
+        return int(numbers[0])
+
+    if called_first:
+        assert first(np.array([3])) == 3
+    with pytest.raises(TypeError, match="No matching definition"):
+        first(np.array([3.5]))
+    with pytest.raises(TypeError, match="No matching definition"):
+        first("3")
+
+
+def test_of_threads_that_call_a_kernel_first_each_gets_its_answer() -> None:
+    @compiler_of("worker", ("compiling",))("int64(int64)")
+    def tripled(number: int) -> int:
+        return 3 * number
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(tripled, range(8))) == [3 * number for number in range(8)]
+
+
+def test_entries_of_a_package_are_made_ready_before_they_are_called() -> None:
+    code = (
+        "from worker.compiling import are_cached, load_entries; from worker.index.kernels import titles, in_batch\n"
+        "print(len(titles.add.overloads), len(in_batch.earliest.overloads))\n"
+        "load_entries('worker.index'); print(len(titles.add.overloads), len(in_batch.earliest.overloads))\n"
+        "print(are_cached('worker.index'))"
+    )
+    assert run_python("-c", code).stdout.split("\n")[:3] == ["0 0", "1 1", "True"]
 
 
 def test_each_function_that_is_not_in_the_cache_is_told_when_it_begins_and_ends() -> None:

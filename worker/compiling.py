@@ -18,7 +18,12 @@ from crawler_plugin.wire.errors import UsageError
 try:
     import numba
     from llvmlite import binding
-    from numba.core import event
+    from numba.core import event, sigutils
+    from numba.core.codegen import CodeLibrary, JITCodeLibrary
+    from numba.core.compiler import Compiler, Flags, compile_extra
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.registry import CPUDispatcher
+    from numba.core.typing import make_concrete_template
 except Exception as error:  # whatever keeps numba from running: no wheel, no LLVM
     raise UsageError(
         f"numba cannot run here ({type(error).__name__}: {error}), and nothing works on pages or on the index without "
@@ -32,33 +37,187 @@ _COMPILES: Final = "numba:compile"
 
 _log = logging.getLogger(__name__)
 _uncached = False
+_entries: Final[list[_Kernel]] = []
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Compiler(Protocol):
+class KernelCompiler(Protocol):
     """Makes kernels of the functions of one package."""
 
-    def __call__(self, signature: Any, *, inline: bool = False, **options: bool) -> Callable[[Function], Function]:
-        """Compile for these types, or take it from numba's cache; the kernel releases the GIL. ``inline``: it becomes
-        part of each that calls it. ``options`` are numba's."""
+    def __call__(
+        self, signature: str, *, entry: bool = False, inline: bool = False, **options: bool
+    ) -> Callable[[Function], Function]:
+        """A kernel of these types, which releases the GIL. ``entry``: Python calls it, so ``load_entries`` makes it
+        ready. ``inline``: it becomes part of the kernels that call it. ``options`` are numba's."""
 
 
-def compiler_of(package: str, sources: Iterable[str]) -> Compiler:
-    """What makes kernels of functions that stand in these files of a package, or take constants from them.
-
-    Where numba finds no folder for its cache that it may write to, all are compiled at each start, with one warning.
-    """
+def compiler_of(package: str, sources: Iterable[str]) -> KernelCompiler:
+    """What makes kernels of functions that stand in these files of a package, or take constants from them."""
     digest = digest_of(package, sources)
 
-    def compiled(signature: Any, *, inline: bool = False, **options: bool) -> Callable[[Function], Function]:
-        def compile_it(function: Function) -> Function:
+    def compiled(
+        signature: str, *, entry: bool = False, inline: bool = False, **options: bool
+    ) -> Callable[[Function], Function]:
+        def kernel(function: Function) -> Function:
+            if not COMPILED:
+                return function
             function.__qualname__ = f"{function.__name__}_{digest}"  # the name of its file in the cache
-            return _cached(function, signature, nogil=True, forceinline=inline, **options)
+            made = _Kernel(function, signature, {"forceinline": inline, **options})
+            if entry:
+                _entries.append(made)
+            return cast(Function, made)
 
-        return compile_it
+        return kernel
 
     return compiled
+
+
+def load_entries(*packages: str) -> None:
+    """Make the entries ready that these packages have, as far as their modules are imported.
+
+    They are taken from numba's cache, or compiled. Where numba finds no folder for its cache that it may write to, that
+    is done at each start, with one warning.
+    """
+    for kernel in _entries_of(packages):
+        kernel.load()
+
+
+def are_cached(*packages: str) -> bool:
+    """Whether ``load_entries`` would compile nothing that another process could find in the cache later on."""
+    return all(kernel.is_cached() for kernel in _entries_of(packages))
+
+
+def _entries_of(packages: tuple[str, ...]) -> list[_Kernel]:
+    inside = tuple(f"{package}." for package in packages)
+    return [kernel for kernel in _entries if kernel.__module__.startswith(inside)]
+
+
+def entry_point(kernel: Any) -> Callable[..., Any]:
+    """A kernel without the choice among signatures, which takes a third of a short call: it has one, and the arguments
+    must be of its types."""
+    return cast(Callable[..., Any], kernel.load() if COMPILED else kernel)
+
+
+class _Translation(JITCodeLibrary):  # type: ignore[misc]
+    """LLVM's code for a kernel, to be optimised and made machine code where it is linked into others, not by itself."""
+
+    def finalize(self) -> None:
+        """It is done without a link to what it calls."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _MachineCode(JITCodeLibrary):  # type: ignore[misc]
+    """What Python calls, with all the translations in it that it calls, each linked once."""
+
+    def finalize(self) -> None:
+        """Link, optimise, emit."""
+        self._linking_libraries = [*reversed(_callees_first(self, {}))][1:]
+        super().finalize()
+
+
+def _callees_first(library: CodeLibrary, seen: dict[CodeLibrary, None]) -> dict[CodeLibrary, None]:
+    """LLVM drops what nothing calls yet, so callers have to be linked before what they call."""
+    if isinstance(library, _Translation | _MachineCode):
+        for called in library._linking_libraries:
+            if called not in seen:
+                _callees_first(called, seen)
+    seen[library] = None
+    return seen
+
+
+class _Pipeline(Compiler):  # type: ignore[misc]
+    def __init__(self, typingctx: Any, targetctx: Any, library: CodeLibrary | None, *rest: Any) -> None:
+        if library is None:
+            library = _MachineCode(targetctx.codegen(), "kernel")
+            library.enable_object_caching()
+        super().__init__(typingctx, targetctx, library, *rest)
+
+
+class _Kernel(CPUDispatcher):  # type: ignore[misc]
+    """A function that is compiled for one signature when it is first needed: for Python or for another kernel.
+
+    Most kernels are called by kernels only. numba would make each of them ready to run by itself, which takes twice the
+    time, and take each from its cache at each start. Here a kernel is but translated for those that call it; the one
+    that Python calls becomes machine code, with all that it calls in it.
+    """
+
+    def __init__(self, function: Callable[..., Any], signature: str, options: dict[str, bool]) -> None:
+        always = {"nopython": True, "boundscheck": None, "nogil": True, "no_cfunc_wrapper": True}
+        super().__init__(function, targetoptions=always | options, pipeline_class=_Pipeline)
+        self._signature = signature
+        self._translated: Any = None
+
+    def load(self) -> Any:
+        """Compile it for Python, or take it from numba's cache; returns what can be called."""
+        with global_compiler_lock:
+            if self._can_compile:
+                self._find_cache()
+                self.compile(self._signature)
+                self.disable_compile()
+            (only,) = self.overloads.values()
+            return only.entry_point
+
+    def is_cached(self) -> bool:
+        """Whether numba's cache has it, or there is none."""
+        with global_compiler_lock:
+            if not self._find_cache():
+                return True
+            key = self._cache._index_key(self._signature, self.targetctx.codegen())
+            return key in self._cache._cache_file._load_index()
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Asked by numba when it meets a call of the kernel in another one."""
+        signature = [self._translation().signature]
+        called, args = self._compiler.fold_argument_types(args, kws)
+        return make_concrete_template(self.__name__, key=self.__name__, signatures=signature), called, args, {}
+
+    def get_overload(self, sig: Any) -> Any:
+        """Asked by numba when it translates that call."""
+        return self._translation().entry_point
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        """Asked by numba when Python calls the kernel and no signature is compiled; returns what is called instead."""
+        self.load()
+        return self
+
+    def _translation(self) -> Any:
+        with global_compiler_lock:
+            if self._translated is None:
+                with event.trigger_event(_COMPILES):
+                    self._translated = self._translate()
+            return self._translated
+
+    def _translate(self) -> Any:
+        target = self.targetctx
+        flags = Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        flags.no_compile = flags.no_cpython_wrapper = True
+        arguments, result = sigutils.normalize_signature(self._signature)
+        library = _Translation(target.codegen(), self.__qualname__)
+        translated = compile_extra(
+            self.typingctx, target, self.py_func, arguments, result, flags, locals={}, library=library
+        )._replace(entry_point=object())
+        target.insert_user_function(translated.entry_point, translated.fndesc, [library])
+        return translated
+
+    def _find_cache(self) -> bool:
+        global _uncached
+        if _uncached:
+            return False
+        try:
+            self.enable_caching()
+            return True
+        except RuntimeError as error:
+            if "cannot cache function" not in str(error):
+                raise
+            _uncached = True
+            _log.warning(
+                "numba has no folder for its cache: all of it is compiled at each start of a worker and of each of its "
+                "parsers, which takes many seconds; set NUMBA_CACHE_DIR to one that can be written to"
+            )
+            return False
 
 
 def digest_of(package: str, sources: Iterable[str]) -> str:
@@ -104,19 +263,3 @@ def each_compilation(begins: Callable[[], None], ends: Callable[[], None]) -> It
 
     with event.install_listener(_COMPILES, Listener()):
         yield
-
-
-def _cached(function: Function, signature: Any, **options: bool) -> Function:
-    global _uncached
-    if not _uncached:
-        try:
-            return cast(Function, numba.njit(signature, cache=True, **options)(function))
-        except RuntimeError as error:
-            if "cannot cache function" not in str(error):
-                raise
-            _uncached = True
-            _log.warning(
-                "numba has no folder for its cache: all of it is compiled at each start of a worker and of each of its "
-                "parsers, which takes many seconds; set NUMBA_CACHE_DIR to one that can be written to"
-            )
-    return cast(Function, numba.njit(signature, **options)(function))

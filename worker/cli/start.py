@@ -1,7 +1,7 @@
 """The command without a name: a worker, from its first second on.
 
-Importing the parts that work on pages compiles them where that was never done, which takes a while. So the worker
-answers who asks for its health before it imports them.
+What works on pages is compiled where that was never done, which takes a while. So the worker answers who asks for its
+health before it begins with that.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     starting = Starting()
     with HealthServer(starting, settings.metrics.host, settings.metrics.port) as server:
         with compiling(starting.say):
+            from worker.compose.kernels import pages_compiled
             from worker.compose.worker import work
             from worker.index.shard import compiled_tables
 
-            compiled_tables()
+            with pages_compiled(starting.say):
+                compiled_tables()
         if asked.by_now():
             return 0
         starting.say(f"looking for the topics at kafka.bootstrap_servers={settings.kafka.bootstrap_servers}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import tempfile
 import time
@@ -11,10 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from crawler_plugin.wire.errors import UsageError
-from worker.compose.kernels import OF_PAGES
+from worker.compose.kernels import PARTS, compile_part
 
 if TYPE_CHECKING:
     from worker.config import Settings
@@ -66,22 +63,15 @@ def _cache_folder(named: str | None) -> Path:
 
 
 def _compile() -> str:
-    """Compile everything that workers use, and use it once; the name of the CPU that it is for.
+    """Compile everything that workers use; the name of the CPU that it is for.
 
     Raises:
         UsageError: numba cannot run here.
     """
     from worker.compiling import cpu_name
-    from worker.index.layout import Layout
-    from worker.index.queries import Queries
-    from worker.index.shard import Shard
 
-    one = np.ones(1, np.uint64)
-    for module in OF_PAGES:
-        importlib.import_module(module)
-    for layout in Layout:
-        shard = Shard(layout=layout)
-        shard.earliest_near(Queries(fingerprint=one, bare=np.zeros(1, np.bool_), text_hash=one))
+    for part in PARTS:
+        compile_part(part)
     return cpu_name()
 
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from crawler_plugin.wire.topics import DAY_MS
 from worker.compose import parts
+from worker.compose.kernels import pages_compiled
 from worker.compose.machine import MIB
 from worker.config import Settings
 from worker.fingerprint.fingerprinted import Fingerprinted
@@ -19,6 +20,8 @@ from worker.verdict.findings import FindingRules
 
 def fingerprinters(settings: Settings, made: Recipe, processes: int) -> ProcessPool[Source, Fingerprinted]:
     """Child processes that make fingerprints of pages; ``made`` is ``parts.recipe(settings)``."""
+    with pages_compiled(lambda step: None):
+        pass  # else each of the processes would compile all of it
     return ProcessPool(
         partial(Fingerprinter, made),
         Fingerprinted,

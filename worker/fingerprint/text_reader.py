@@ -24,12 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from math import log
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from worker.compiling import must_compile
+from worker.compiling import load_entries, must_compile
 from worker.fingerprint.hashing import LONGEST_SIPPED, Hashes, hash_bytes, hash_long, hash_words
 from worker.fingerprint.kernels import cutting, siphash, sketching, spelling, voting, xxh3
 from worker.fingerprint.key import Key
@@ -100,8 +101,10 @@ class TextReader:
         fold_traditional: bool = True,
     ) -> None:
         must_compile()
+        load_entries("worker.fingerprint")
         self._noise: Final = noise_set(noise_words, key.features if key else None)
         self._fold: Final = fold_traditional
+        _tables(fold_traditional)  # now, so that no page waits for them
         self._trie: Final = _trie(dictionary) if dictionary else _NO_TRIE
         self._hashing: Final = _PublicHashing() if key is None else _KeyedHashing(key)
 
@@ -223,10 +226,11 @@ class _Cut(NamedTuple):
             return hashes, words.pairs()
         hashes = hashes.copy()
         used = int(words.ends[words.total - 1]) + 1
-        apart = np.empty(2 * used + siphash.ROOM, np.uint8)
-        spent = words.text[:used]
-        left = cutting.thin(hashes, once, parts, spent, words.starts, words.ends, words.total, apart)
-        return hashes[:left], _Slices(np.concatenate((spent, apart)), words.starts, words.ends, max(0, left - 1))
+        text, apart = words.text, 2 * used + siphash.ROOM
+        if text.size < used + apart:
+            text = np.concatenate((text[:used], np.empty(apart, np.uint8)))
+        left = cutting.thin(hashes, once, parts, text[:used], words.starts, words.ends, words.total, text[used:])
+        return hashes[:left], _Slices(text, words.starts, words.ends, max(0, left - 1))
 
 
 class _PublicHashing:
@@ -372,12 +376,12 @@ def noise_set(noise: NoiseWords, key: bytes | None = None) -> NoiseSet:
 
 
 def _trie(dictionary: Dictionary) -> _Trie:
-    words = sorted(dictionary.scores)
-    codes = code_points("".join(words)).copy()
-    ends = np.cumsum(np.fromiter(map(len, words), np.int64, len(words)))
-    scores, ranks = np.unique([dictionary.scores[word] for word in words], return_inverse=True)
+    codes, ends, counts, total = dictionary
     bits = max(_LEAST_BITS, len(codes).bit_length())
     firsts, pairs = np.zeros(1 << 16, np.uint32), np.zeros(1 << bits - 2, np.uint8)
     places = np.zeros(1 << bits, np.uint64)
+    unknown = -log(total)
+    seen, ranks = np.unique(counts, return_inverse=True)
     cutting.grow(codes, ends, (ranks + 1).astype(np.uint64), firsts, pairs, places, bits)
-    return _Trie(firsts, pairs, places, np.concatenate(([dictionary.unknown], scores)), bits)
+    scores = [unknown, *(log(count) + unknown for count in seen.tolist())]
+    return _Trie(firsts, pairs, places, np.array(scores), bits)

@@ -39,12 +39,14 @@ def compiled_tables() -> Engine:
     Raises:
         UsageError: numba cannot run here.
     """
-    from worker.compiling import must_compile
+    from worker.compiling import load_entries, must_compile
 
     must_compile()
     for name in ("in_batch", "titles"):  # else the first batch of pages would wait for them
         importlib.import_module(f"worker.index.kernels.{name}")
     from worker.index.tables import CompiledTables
+
+    load_entries("worker.index")
 
     # What numba is made of, hundreds of thousands of objects, lives as long as the process: the garbage collector,
     # which would walk through it every second and stop the worker for a tenth of one, need not look at it again.

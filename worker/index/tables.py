@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.compiling import entry_point
 from worker.index.columns import Columns
 from worker.index.engine import I64, U32, U64, Asked, Rules, TableSizes
 from worker.index.kernels import banded, bulk, growth, plan, scan, slabs
@@ -97,7 +98,7 @@ class CompiledTables:
         self._swept_to = columns.first
         self._emptied = 0  # of the region that is being emptied, in bytes
         self._dead_before = -1
-        self._earliest_one = _entry_point(scan.earliest_one)
+        self._earliest_one: Callable[[int, int, int], int] = entry_point(scan.earliest_one)
         self._describe(rules)
         for table in range(count):
             self._begin(table)
@@ -443,10 +444,3 @@ def _without_bands(parts: Sequence[U32]) -> NDArray[np.bool_]:
     words = [part.view(np.uint64) for part in parts]
     without = np.concatenate([(word[:, 0] | word[:, 1] | word[:, 2] | word[:, 3]) == 0 for word in words])
     return without if without.any() else _NONE
-
-
-def _entry_point(kernel: Any) -> Callable[[int, int, int], int]:
-    """The compiled function itself, without the choice among signatures, which takes a third of a short call."""
-    (only,) = kernel.overloads.values()
-    entry: Callable[[int, int, int], int] = getattr(only, "entry_point", kernel)
-    return entry

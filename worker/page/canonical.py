@@ -116,7 +116,7 @@ def _may_say(body: Any, begin: int, end: int, link: bool) -> bool:
     return False
 
 
-@lean("UniTuple(int64, 2)(uint8[::1], int32[:, ::1], int32[:, ::1], int64)")
+@lean("UniTuple(int64, 2)(uint8[::1], int32[:, ::1], int32[:, ::1], int64)", entry=True)
 def _next_candidate(body: Any, elements: Rows, values: Rows, row: int) -> tuple[int, int]:
     """The first value from ``row`` on of an element that may name something, and the one behind its last; twice the
     number of all where there is none.

@@ -33,7 +33,7 @@ def _key_and_hash(node: Any, code: Any) -> tuple[Any, Any]:
     return key, key * GOLDEN64
 
 
-@kernel("void(uint32[::1], int64[::1], uint64[::1], uint32[::1], uint8[::1], uint64[::1], int64)")
+@kernel("void(uint32[::1], int64[::1], uint64[::1], uint32[::1], uint8[::1], uint64[::1], int64)", entry=True)
 def grow(codes: Array, ends: Array, ranks: Array, firsts: Array, pairs: Array, places: Array, bits: int) -> None:
     """Put words, each with the rank of its score, into a trie that is one hash table of 2^``bits`` places.
 
@@ -207,7 +207,7 @@ def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
     return inside & sign & ((kinds[at] == _PLAIN) | (codes[at] == np.uint32(0x2F)))
 
 
-@kernel("int64(uint32[::1], uint8[::1], int32[::1], int64[::1], int64[::1], int64, uint8[::1])")
+@kernel("int64(uint32[::1], uint8[::1], int32[::1], int64[::1], int64[::1], int64, uint8[::1])", entry=True)
 def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array, count: int, once: Array) -> int:
     """Tell of each word whether it is a part, by rule 4 of ``worker.fingerprint.text_reader``; returns how many are.
 
@@ -226,7 +226,7 @@ def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array
     return parts
 
 
-@kernel("int64(uint64[::1], uint8[::1], int64, uint8[::1], int64[::1], int64[::1], int64, uint8[::1])")
+@kernel("int64(uint64[::1], uint8[::1], int64, uint8[::1], int64[::1], int64[::1], int64, uint8[::1])", entry=True)
 def thin(
     hashes: Array, once: Array, parts: int, text: Array, starts: Array, ends: Array, count: int, apart: Array
 ) -> int:
@@ -280,7 +280,8 @@ def thin(
 
 @kernel(
     "UniTuple(int64, 2)(uint32[::1], int64, uint8[::1], uint8[::1], uint32[::1], uint8[::1], uint64[::1], float64[::1],"
-    " int64, uint8[::1], int64[::1], int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])"
+    " int64, uint8[::1], int64[::1], int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])",
+    entry=True,
 )
 def cut(
     codes: Array,

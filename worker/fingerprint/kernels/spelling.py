@@ -71,7 +71,7 @@ def _find(pairs: Array, before: Any, code: Any) -> Any:
     return at if at < pairs.size and pairs[at] == key else -1
 
 
-@kernel("void(uint32[::1], int64, uint64[::1], uint64[::1], uint8[::1])")
+@kernel("void(uint32[::1], int64, uint64[::1], uint64[::1], uint8[::1])", entry=True)
 def move_tones(spelled: Array, length: int, ends: Array, moved: Array, classes: Array) -> None:
     """As ``worker.page.words.normalise.toned``: ``ends`` are its pairs of letters, ascending, and ``moved`` theirs."""
     last = classes.size - 1
@@ -98,7 +98,8 @@ def move_tones(spelled: Array, length: int, ends: Array, moved: Array, classes: 
         types.uint32[::1],
         types.uint8[::1],
         types.uint32[::1],
-    )
+    ),
+    entry=True,
 )
 def spell(
     codes: Array,
@@ -236,7 +237,7 @@ def spell(
     return length, left
 
 
-@kernel("void(uint32[::1], int64, uint8[::1], int64[::1])")
+@kernel("void(uint32[::1], int64, uint8[::1], int64[::1])", entry=True)
 def tally(codes: Array, count: int, scripts: Array, tallies: Array) -> None:
     """How many of the first ``count`` characters are of each script, added to ``tallies``."""
     last = scripts.size - 1

@@ -26,7 +26,7 @@ def _place(members: Array, bits: int, value: Any) -> Any:
     return place
 
 
-@kernel("void(uint64[::1], uint64[::1], uint64[::1], uint64[::1], int64)")
+@kernel("void(uint64[::1], uint64[::1], uint64[::1], uint64[::1], int64)", entry=True)
 def gather(hashes: Array, languages: Array, members: Array, languages_of: Array, bits: int) -> None:
     """Put hashes into a set of 2^``bits`` places, more than there are hashes, and beside them of which languages they
     are noise words, a bit each. ``members`` must be ``FREE``."""
@@ -103,7 +103,9 @@ def _scale(weights: Array, count: int, part: int) -> None:
         weights[number] = (weights[number] << 16) // part
 
 
-@kernel("Tuple((uint64, int64))(uint64[::1], uint64[::1], int64, uint64[::1], uint64[::1], int64, int64, int64)")
+@kernel(
+    "Tuple((uint64, int64))(uint64[::1], uint64[::1], int64, uint64[::1], uint64[::1], int64, int64, int64)", entry=True
+)
 def vote(
     words: Array,
     pairs: Array,

@@ -126,7 +126,7 @@ def _xxh3(text: Array, begin: int, length: int, secret: Array) -> Any:
     return _avalanche(value)
 
 
-@kernel("int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], int64[::1])")
+@kernel("int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], int64[::1])", entry=True)
 def hash_slices(
     text: Array, starts: Array, ends: Array, count: int, secret: Array, hashes: Array, too_long: Array
 ) -> int:
@@ -157,7 +157,9 @@ def _xxh3_of_character(code: int, secret: Array) -> Any:
     return _of_at_most_three(combined, secret)
 
 
-@kernel("int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], uint64[::1], int64[::1])")
+@kernel(
+    "int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], uint64[::1], int64[::1])", entry=True
+)
 def hash_units(
     text: Array, starts: Array, ends: Array, count: int, secret: Array, words: Array, hashes: Array, too_long: Array
 ) -> int:

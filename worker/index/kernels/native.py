@@ -26,11 +26,8 @@ _compile: Final = compiler_of("worker.index.kernels", KERNELS)
 
 
 def compiled(signature: str, *, inner: bool = False, inline: bool = False) -> Callable[[Function], Function]:
-    """Compile for these types, or take it from numba's cache; it releases the GIL.
-
-    ``inner`` ones are for other kernels, Python cannot call them; ``inline`` ones become part of each that calls them.
-    """
-    return _compile(signature, inline=inline, no_cpython_wrapper=inner or inline, no_cfunc_wrapper=True)
+    """A kernel of these types, which Python calls unless it is ``inner`` or ``inline``; these are for other kernels."""
+    return _compile(signature, entry=not (inner or inline), inline=inline)
 
 
 def _pointer_to(bits: int, numba_type: Any) -> Callable[[Any], Any]:

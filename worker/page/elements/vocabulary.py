@@ -218,16 +218,16 @@ _VALUED: Final = {
 
 compiled: Final = compiler_of(
     "worker.page",
-    [f"elements/{name}" for name in ("vocabulary", "tags", "styles", "markup", "xml")]
+    [f"elements/{name}" for name in ("vocabulary", "search", "tags", "styles", "markup", "xml")]
     + [f"main_text/{name}" for name in ("rules", "tally", "shown", "beside", "dates", "threads", "posts")]
     + [f"main_text/{name}" for name in ("title", "neighbours", "content")],
 )
 """Makes the kernels of these files."""
 
 
-def lean(signature: str, *, inline: bool = False) -> Callable[[Function], Function]:
+def lean(signature: str, *, entry: bool = False, inline: bool = False) -> Callable[[Function], Function]:
     """The same of functions that make no arrays: numba counts no references in them, which took most of the time."""
-    return compiled(signature, inline=inline, _nrt=False)
+    return compiled(signature, entry=entry, inline=inline, _nrt=False)
 
 
 Table = npt.NDArray[np.int32]
@@ -240,13 +240,16 @@ EMPTY: Final = _SEED
 """Hash of no characters; a hash grows by ``grown``."""
 
 
-@lean("int64(int64, int64)")
-def grown(name: int, character: int) -> int:
+def _grown(name: int, character: int) -> int:
     """Hash of a name with one more character (FNV-1a, Fowler, Noll, Vo, of 31 bits)."""
     return ((name ^ character) * _FACTOR) & _MASK
 
 
-@lean("int64(Array(int32, 2, 'C', readonly=True), int64)")
+grown: Final = lean("int64(int64, int64)")(_grown)
+"""The same for kernels."""
+
+
+@lean("int64(Array(int32, 2, 'C', readonly=True), int64)", entry=True)
 def bits_of(table: Table, name: int) -> int:
     """The bits of a hash; 0 for one that the table does not hold."""
     last = len(table) - 1
@@ -262,8 +265,8 @@ def hash_of(name: str) -> int:
     """Hash of a whole name."""
     value = EMPTY
     for byte in name.encode():
-        value = grown(value, byte)
-    return int(value)
+        value = _grown(value, byte)
+    return value
 
 
 def named_table(lists: Mapping[str, int]) -> Table:

@@ -178,7 +178,10 @@ def _xml_kind(elements: Rows, current: int, name: int, names: Table, foreign_nam
     return kind if elements[current, NAME] == _HEAD else kind & ~TITLE
 
 
-@lean("UniTuple(int64, 3)(uint8[::1], UniTuple(int32[:, ::1], 8), int32[:, ::1], int32[:, ::1], int32[:, ::1])")
+@lean(
+    "UniTuple(int64, 3)(uint8[::1], UniTuple(int32[:, ::1], 8), int32[:, ::1], int32[:, ::1], int32[:, ::1])",
+    entry=True,
+)
 def _parse_xml(body: Any, tables: Tables, elements: Rows, runs: Rows, values: Rows) -> tuple[int, int, int]:
     """The same by the rules of XML: an element ends by its own tag, and what that holds is always markup."""
     names, valued, words, roles, attributes, foreign_names, _, _ = tables

@@ -98,7 +98,7 @@ def is_main(elements: Rows, element: int) -> bool:
     return bool(elements[element, KIND] & MAIN) or bool(elements[element, MARK] & MARKED_MAIN)
 
 
-@compiled("boolean(int64, int64)")
+@compiled("boolean(int64, int64)", entry=True)
 def is_on(rule: int, off: int) -> bool:
     """Whether this rule is applied."""
     return (off >> rule) & 1 == 0

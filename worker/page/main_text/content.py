@@ -268,7 +268,7 @@ def _title(page: _Decided) -> str | None:
     return None if run < 0 else " ".join(page.parsed.text(run).split()) or None
 
 
-@compiled("int64(int32[:, ::1], int32[:, ::1])")
+@compiled("int64(int32[:, ::1], int32[:, ::1])", entry=True)
 def _title_run(elements: Rows, runs: Rows) -> int:
     """The run that is the page's title, or -1."""
     for run in range(len(runs)):
@@ -358,7 +358,7 @@ def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, of
         top = child
 
 
-@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], int64)")
+@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], int64)", entry=True)
 def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, off: int) -> int:
     """Apply all rules, and fill ``known`` and ``dropped``; the element that holds the content."""
     said = np.zeros((len(runs), OF_RUNS), dtype=np.int32)
@@ -395,7 +395,7 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
     return int(top)
 
 
-@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])")
+@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])", entry=True)
 def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> int:
     """Write all that no rule drops; how many bytes of ``text`` it takes. A NUL stands where a character reference must
     not go on: behind each ``&`` of raw text, and between two runs."""
@@ -409,22 +409,27 @@ def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> 
         if written and not breaks and text[written - 1] != 32:
             text[written] = 0
             written += 1
-        for place in range(runs[run, FROM], runs[run, TO]):
-            if not is_space(int(body[place])):
-                if breaks and written:
-                    if text[written - 1] == 32:
-                        written -= 1
-                    text[written] = 10
+        place, end = int(runs[run, FROM]), int(runs[run, TO])
+        while place < end:
+            if is_space(int(body[place])):
+                if written and not breaks and text[written - 1] != 32:
+                    text[written] = 32
                     written += 1
-                breaks = False
+                place += 1
+                continue
+            if breaks and written:
+                if text[written - 1] == 32:
+                    written -= 1
+                text[written] = 10
+                written += 1
+            breaks = False
+            while place < end and (body[place] > 32 or not is_space(int(body[place]))):
                 text[written] = body[place]
                 written += 1
                 if raw and body[place] == _AMPERSAND:
                     text[written] = 0
                     written += 1
-            elif written and not breaks and text[written - 1] != 32:
-                text[written] = 32
-                written += 1
+                place += 1
     return written
 
 

@@ -12,41 +12,47 @@ import warnings
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import files
-from math import log
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from worker.page.words.entries import Entries, entries_of
 from worker.page.words.noise import NoiseWords
 from worker.page.words.normalise import normalise
-from worker.page.words.scripts import HAN_RANGE
-from worker.page.words.word_tables import SIMPLIFIED
+from worker.page.words.scripts import HAN_RANGE, code_points
 
 UserWord = str | tuple[str, int | None, str | None]
 """A word, or (word, frequency, part of speech); without a frequency it gets one that makes it win."""
 
 _USABLE: Final = re.compile(rf"(?=.*[{HAN_RANGE}])[{HAN_RANGE}a-z0-9]+")
+"""As ``entries_of`` has it."""
 
 Frequencies = tuple[dict[str, int], int]
 
 
 class Dictionary(NamedTuple):
-    """Words with the logarithm of their probability, and that of a character which is no word."""
+    """Words in the order of their code points: these of all words, uint32; behind which of them each word ends, int64
+    (n,); how often it was seen, int64 (n,); how often all words were seen."""
 
-    scores: dict[str, float]
-    unknown: float
+    codes: npt.NDArray[np.uint32]
+    ends: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    total: int
 
 
 def dictionary(user_words: Iterable[UserWord] = (), *, fold_traditional: bool = True) -> Dictionary:
-    """jieba's words, user words included: those that normalised Chinese text can hold. Takes half a second."""
+    """jieba's words, user words included: those that normalised Chinese text can hold. With user words it takes a
+    second."""
     usable, _ = _usable(user_words, fold_traditional)
-    if usable:
-        cutter = tokenizer(usable, with_beginnings(fold_traditional))
-        counts, total = cutter.FREQ, cutter.total
-    else:
-        counts, total = _counts(fold_traditional)
-    unknown = -log(total)
-    scores = {count: log(count) + unknown for count in {*counts.values()} if count}
-    fits = _USABLE.fullmatch
-    return Dictionary({word: scores[count] for word, count in counts.items() if count and fits(word)}, unknown)
+    if not usable:
+        return Dictionary(*_entries(fold_traditional, usable=True)[:4])
+    cutter = tokenizer(usable, with_beginnings(fold_traditional))
+    words = sorted(word for word, count in cutter.FREQ.items() if count and _USABLE.fullmatch(word))
+    ends = np.fromiter(accumulate(map(len, words)), np.int64, len(words))
+    counts = np.fromiter(map(cutter.FREQ.__getitem__, words), np.int64, len(words))
+    return Dictionary(code_points("".join(words)).copy(), ends, counts, cutter.total)
 
 
 def words_rule(user_words: Iterable[UserWord], noise: NoiseWords, *, fold_traditional: bool) -> str:
@@ -65,8 +71,8 @@ def unused_words(user_words: Iterable[UserWord], *, fold_traditional: bool) -> t
 @cache
 def _dictionary_name(fold_traditional: bool) -> str:
     """Entries and total frequency of jieba's dictionary, to which the beginnings of its words belong."""
-    counts, total = with_beginnings(fold_traditional)
-    return f"{len(counts)}-{total}"
+    entries = _entries(fold_traditional, usable=False)
+    return f"{entries.beginnings}-{entries.total}"
 
 
 def tokenizer(words: dict[str, int | None], frequencies: Frequencies) -> Any:
@@ -86,26 +92,17 @@ def tokenizer(words: dict[str, int | None], frequencies: Frequencies) -> Any:
 
 def with_beginnings(fold_traditional: bool) -> Frequencies:
     """How often each word of jieba's dictionary was seen, 0 for what is but the beginning of one; and their sum."""
-    counts, total = _counts(fold_traditional)
+    entries = _entries(fold_traditional, usable=False)
+    counts = dict(zip(entries.words(), entries.counts.tolist(), strict=True))
     for word in list(counts):
         for end in range(1, len(word)):
             counts.setdefault(word[:end], 0)
-    return counts, total
+    return counts, entries.total
 
 
-def _counts(fold_traditional: bool) -> Frequencies:
-    """How often each word of jieba's dictionary was seen, and all of them together: .4 s where jieba takes 1 s, its
-    import included. Folded, two words that become one were seen as often as both."""
+def _entries(fold_traditional: bool, *, usable: bool) -> Entries:
     (path,) = (file for file in files("jieba") or () if str(file) == "jieba/dict.txt")
-    columns = path.read_text().split()
-    numbers = list(map(int, columns[1::3]))
-    counts = dict(zip(columns[::3], numbers, strict=True))
-    if fold_traditional:
-        words = list(counts)
-        for word, simplified in zip(words, "\n".join(words).translate(SIMPLIFIED).split("\n"), strict=True):
-            if word != simplified:
-                counts[simplified] = counts.get(simplified, 0) + counts.pop(word)
-    return counts, sum(numbers)
+    return entries_of(path.read_binary(), fold_traditional=fold_traditional, usable=usable)
 
 
 def _usable(user_words: Iterable[UserWord], fold_traditional: bool) -> tuple[dict[str, int | None], tuple[str, ...]]:

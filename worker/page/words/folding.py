@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from worker.page.words.scripts import TABLE_END
+from worker.page.words.scripts import of_category
 
 
 class Alike(NamedTuple):
@@ -128,10 +127,11 @@ NTA: Final = ("\u0d28\u0d4d\u0d31", "\u0d7b\u0d4d\u0d31", "\u0d7b\u0d31")
 @cache
 def left_out() -> re.Pattern[str]:
     """What nobody sees, but for joiners, and what writers leave out."""
+    tags = (tag for tag in map(chr, range(0xE0000, 0xE0080)) if unicodedata.category(tag) == "Cf")
     formats = (
         character
-        for character in map(chr, (*range(TABLE_END), *range(0xE0000, 0xE0080)))
-        if unicodedata.category(character) in ("Cc", "Cf") and not character.isspace() and character not in JOINERS
+        for character in (*of_category("Cc"), *of_category("Cf"), *tags)
+        if not character.isspace() and character not in JOINERS
     )
     vowels = (mark for mark in of_category("Mn") if unicodedata.name(mark).startswith(_WITHOUT_MARKS))
     return re.compile(f"[{re.escape(''.join((*formats, *vowels)))}{_IGNORABLE_LETTERS}{_TATWEEL}\ud800-\udfff]+")
@@ -154,13 +154,6 @@ def letters() -> dict[int, str]:
     bases = {ord(letter): unicodedata.normalize("NFD", letter)[0] for letter in marked}
     bases = {code: alike.get(ord(base), base) for code, base in bases.items() if ord(base) != code}
     return digits | dict.fromkeys(map(ord, dashes), "-") | bases | alike
-
-
-def of_category(category: str) -> Iterator[str]:
-    """The characters below ``TABLE_END`` of a general category, or of all that begin with its letter."""
-    return (
-        character for character in map(chr, range(TABLE_END)) if unicodedata.category(character).startswith(category)
-    )
 
 
 def evened_out(text: str) -> str:

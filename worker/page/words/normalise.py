@@ -39,6 +39,7 @@ from worker.page.words.scripts import (
     UNSPACED_RANGES,
     classes,
     code_points,
+    of_category,
 )
 from worker.page.words.word_tables import SIMPLIFIED
 
@@ -214,7 +215,7 @@ def _is_mark() -> npt.NDArray[np.bool_]:
 @cache
 def _all_marks() -> str:
     """Marks that change their neighbours, or trade places with them."""
-    marks = (mark for mark in folding.of_category("M") if ord(mark) in _joining() or mark != _compatible(mark))
+    marks = (mark for mark in of_category("M") if ord(mark) in _joining() or mark != _compatible(mark))
     return "".join({**dict.fromkeys(marks), **folding.STACKED})
 
 
@@ -226,7 +227,7 @@ def _compatible(character: str) -> str:
 def _joining() -> dict[int, int]:
     """Spelled code point → what stands in the table, of those that neighbours may change."""
     second = {code for _, code in _pairs()}
-    marks = {mark: unicodedata.combining(mark) for mark in folding.of_category("M")} | folding.STACKED
+    marks = {mark: unicodedata.combining(mark) for mark in of_category("M")} | folding.STACKED
     joining = {ord(mark): IS_MARK | order << ORDER for mark, order in marks.items() if order or ord(mark) in second}
     joining |= dict.fromkeys((*second - joining.keys(), *map(ord, folding.JOINERS)), 0)
     known = {code: JOINS | code | bits | PAIRS * (code in second) for code, bits in joining.items()}
@@ -236,7 +237,8 @@ def _joining() -> dict[int, int]:
 @cache
 def _pairs() -> dict[tuple[int, int], int]:
     """See ``Spellings``."""
-    composites = [c for c in map(chr, range(TABLE_END)) if c == unicodedata.normalize("NFC", c) and _parts(c)]
+    decomposed = filter(unicodedata.decomposition, map(chr, range(TABLE_END)))
+    composites = [c for c in decomposed if _parts(c) and c == unicodedata.normalize("NFC", c)]
     spelled = _simple("\n".join("\n".join((*_parts(c), c)) for c in composites), True).split("\n")
     pairs: dict[tuple[int, int], int] = {}
     for first, second, both in zip(spelled[::3], spelled[1::3], spelled[2::3], strict=True):
@@ -270,21 +272,29 @@ def _ends_with_mark(character: str, spelling: str) -> bool:
 def _table(fold_traditional: bool) -> npt.NDArray[np.uint32]:
     """Code point → its spelling, see ``Spellings``."""
     table = np.arange(TABLE_END + 1, dtype=np.uint32)
-    alone = (folding.left_out().sub("", character) for character in map(chr, range(TABLE_END)))
-    spellings = _simple("\n".join(alone), fold_traditional).split("\n")
-    # "\n" stands between the spellings, so its own entry came out as two empty ones.
-    spellings[ord("\n") : ord("\n") + 2] = [" "]
+    asked = _spelled_anew()
+    text = _simple(folding.left_out().sub("", "\n".join(map(chr, asked))), fold_traditional)
     joining = _joining()
-    for code, spelling in enumerate(spellings):
-        codes = list(map(ord, spelling))
-        if len(codes) != 1:
-            is_simple = not joining.keys() & codes or _ends_with_mark(chr(code), spelling)
-            table[code] = _UNSEEN if not codes else EXPANDS if is_simple else COMPOSES
-        elif spelling.isspace():
-            table[code] = _BLANK
+    for code, spelling in zip(asked, text.split("\n"), strict=True):
+        if len(spelling) == 1:
+            table[code] = _BLANK if spelling.isspace() else joining.get(ord(spelling), ord(spelling))
         else:
-            table[code] = joining.get(codes[0], codes[0])
+            is_simple = not joining.keys() & set(map(ord, spelling)) or _ends_with_mark(chr(code), spelling)
+            table[code] = _UNSEEN if not spelling else EXPANDS if is_simple else COMPOSES
         if unicodedata.combining(chr(code)) and not any(map(unicodedata.combining, spelling)) and spelling:
             table[code] = COMPOSES
+    table[ord("\n")] = _BLANK
     table[TABLE_END] = COMPOSES
     return table
+
+
+def _spelled_anew() -> list[int]:
+    """Code points whose spelling may be another one: not what has no meaning yet, Korean syllables and, but for
+    traditional characters, Chinese, two of three; nor the line end, which stands between them when they are spelled."""
+    asked = np.ones(TABLE_END, dtype=bool)
+    for unchanged in ((0x3400, 0xA000), (0xAC00, 0xD7A4)):
+        asked[slice(*unchanged)] = False
+    asked[[code for code in SIMPLIFIED if code < TABLE_END]] = True
+    asked[[ord(character) for character in (*of_category("Cn"), *of_category("Co"), "\n")]] = False
+    found: list[int] = np.flatnonzero(asked).tolist()
+    return found

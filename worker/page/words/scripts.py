@@ -61,14 +61,10 @@ def tables() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
 @cache
 def classes() -> npt.NDArray[np.uint8]:
     """Code point → class; the last entry stands for all from ``TABLE_END`` on."""
-    categories = map(unicodedata.category, map(chr, range(TABLE_END)))
-    of_category = {"L": LETTER, "N": LETTER, "M": MARK}
-    table = np.fromiter(
-        (of_category.get(category[0], SEPARATOR) if category != "Me" else SEPARATOR for category in categories),
-        dtype=np.uint8,
-        count=TABLE_END,
-    )
-    table = np.append(table, np.uint8(IDEOGRAPH))
+    table = np.zeros(TABLE_END + 1, dtype=np.uint8)
+    for category, kind in (("L", LETTER), ("N", LETTER), ("M", MARK), ("Me", SEPARATOR)):
+        table[_of_category(category)] = kind
+    table[TABLE_END] = IDEOGRAPH
     for ranges, kind in (
         ("a-zA-Z0-9", PLAIN),
         ("'", APOSTROPHE),
@@ -84,6 +80,22 @@ def classes() -> npt.NDArray[np.uint8]:
             table[ord(character)] |= LEADS
     table.flags.writeable = False
     return table
+
+
+def of_category(category: str) -> list[str]:
+    """The characters below ``TABLE_END`` of a general category, or of all that begin with its letter."""
+    return list(map(chr, _of_category(category).tolist()))
+
+
+def _of_category(category: str) -> npt.NDArray[np.int64]:
+    letters = _categories()[:, : len(category)]
+    return np.flatnonzero((letters == list(map(ord, category))).all(axis=1))
+
+
+@cache
+def _categories() -> npt.NDArray[np.uint32]:
+    """The two letters of the category of each code point."""
+    return code_points("".join(map(unicodedata.category, map(chr, range(TABLE_END))))).reshape(TABLE_END, 2)
 
 
 def code_points(text: str) -> npt.NDArray[np.uint32]:
