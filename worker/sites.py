@@ -18,6 +18,8 @@ from publicsuffixlist import PublicSuffixList
 
 LIST: Final = Path(__file__).with_name("public_suffix_list.dat")
 _VERSION: Final = re.compile(r"^// VERSION: (\S+)$", re.MULTILINE)
+OF_AN_ID: Final = "record://"
+"""What stands for an id (crawler_plugin.wire.urls.url_of_id) has no host."""
 _HOSTS: Final = 1 << 14
 
 
@@ -29,11 +31,13 @@ def version() -> str:
     return found[1]
 
 
+@lru_cache(8)  # for one page is asked of several sides
 def host_of(url: str) -> str:
     """Without its port and a dot behind it; empty where there is none."""
+    if url.startswith(OF_AN_ID):
+        return ""
     try:
         parts = urlsplit(url)
-        # What stands for an id (crawler_plugin.wire.urls.url_of_id) has none.
         return "" if parts.scheme == "record" else (parts.hostname or "").rstrip(".")
     except ValueError:  # an address in brackets that is none
         return ""

@@ -9,12 +9,15 @@ makes markup: many crawlers leave the type out, and give a part of a page.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, Literal
 
 Kind = Literal["html", "xml", "json", "text", "binary", "unknown"]
 
 _LONGEST: Final = 4096
 """Characters of a header that are read."""
+_SHORT: Final = 256
+"""Characters of one whose kind is remembered."""
 _TYPE: Final = re.compile(r"\s*+([\w!#$&^.+-]++/[\w!#$&^.+-]++)(?![^\s;])")
 
 _NOTHING: Final = re.compile(r"/(?:x-)?unknown\Z")
@@ -62,6 +65,15 @@ def essence(content_type: str | None) -> str:
 
 def kind_of_type(content_type: str | None) -> Kind:
     """What a Content-Type says; ``unknown`` where that is nothing, or nothing that the table knows."""
+    return _kind_of(content_type) if len(content_type or "") <= _SHORT else _kind(content_type)
+
+
+@lru_cache(1024)
+def _kind_of(content_type: str | None) -> Kind:
+    return _kind(content_type)
+
+
+def _kind(content_type: str | None) -> Kind:
     major, _, minor = essence(content_type).partition("/")
     minor = minor.removeprefix("x-")
     if major in _NO_TEXT:

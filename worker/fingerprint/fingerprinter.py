@@ -23,7 +23,7 @@ from worker.page.extract import MAX_BYTES, Extracted, Extractor, extract, from_t
 from worker.page.main_text.content import main_content
 from worker.page.words.dictionary import UserWord, dictionary
 from worker.page.words.noise import NOISE_WORDS, NoiseWords
-from worker.sites import server_or_site
+from worker.sites import OF_AN_ID, server_or_site
 
 MINIMUM: Final = 3
 """Least different features of a fingerprint, by default. The fingerprint of one feature is its hash, whatever else the
@@ -203,6 +203,8 @@ def _hash_of_canonical(named: NamedByHead | None, body: bytes, url: str) -> int:
 
 def _hash_of_template(url: str) -> int:
     """0 where the URL has no host: then it is no site's."""
+    if url.startswith(OF_AN_ID):
+        return 0
     address = address_of(url)
     return hash_text(address.shelf) & _U32 or 1 if address.host else 0
 

@@ -226,10 +226,11 @@ class _Cut(NamedTuple):
             return hashes, words.pairs()
         hashes = hashes.copy()
         used = int(words.ends[words.total - 1]) + 1
-        apart = np.empty(2 * used + siphash.ROOM, np.uint8)
-        spent = words.text[:used]
-        left = cutting.thin(hashes, once, parts, spent, words.starts, words.ends, words.total, apart)
-        return hashes[:left], _Slices(np.concatenate((spent, apart)), words.starts, words.ends, max(0, left - 1))
+        text, apart = words.text, 2 * used + siphash.ROOM
+        if text.size < used + apart:
+            text = np.concatenate((text[:used], np.empty(apart, np.uint8)))
+        left = cutting.thin(hashes, once, parts, text[:used], words.starts, words.ends, words.total, text[used:])
+        return hashes[:left], _Slices(text, words.starts, words.ends, max(0, left - 1))
 
 
 class _PublicHashing:

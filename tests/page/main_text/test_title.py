@@ -118,6 +118,14 @@ def test_a_template_has_none_but_in_the_title_itself(title: str, text: str) -> N
     assert not is_announced(text, title)
 
 
+def test_words_of_the_title_are_looked_for_in_all_of_a_long_text() -> None:
+    others = "a line that speaks of something else and is long enough for prose\n" * 100
+    assert not is_announced(others, "Whales migrate northwards")
+    assert is_announced(
+        others + "in spring the whales migrate northwards again\n" + others, "Whales migrate northwards"
+    )
+
+
 def test_function_words_do_not_announce_an_article() -> None:
     title = "How one of us will do what you and your fish are in for"
     assert not is_announced(APPEAL, title)

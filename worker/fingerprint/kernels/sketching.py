@@ -22,7 +22,16 @@ def _mixed(value: Any) -> Any:
 
 @kernel("void(uint64[::1], uint32[::1], uint32[::1])")
 def _minima(members: Array, multipliers: Array, smallest: Array) -> None:
-    for number in range(members.size):
+    whole = members.size - members.size % 4
+    for number in range(0, whole, 4):  # four at once, for which what is smallest is read and written once
+        first, second = np.uint32(members[number]), np.uint32(members[number + 1])
+        third, fourth = np.uint32(members[number + 2]), np.uint32(members[number + 3])
+        for slot in range(multipliers.size):
+            by = multipliers[slot]
+            some = min(np.uint32(first * by), np.uint32(second * by))
+            others = min(np.uint32(third * by), np.uint32(fourth * by))
+            smallest[slot] = min(smallest[slot], min(some, others))
+    for number in range(whole, members.size):
         low = np.uint32(members[number])
         for slot in range(multipliers.size):
             value = np.uint32(low * multipliers[slot])

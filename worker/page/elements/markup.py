@@ -20,10 +20,12 @@ from worker.page.elements.tags import (
     CDATA,
     EQUALS,
     GREATER,
+    IN_NAME,
     KIND,
     LESS,
     MARK,
     NAME,
+    NOT_IN_NAME,
     PARENT,
     QUESTION,
     QUOTE,
@@ -37,7 +39,6 @@ from worker.page.elements.tags import (
     end_of_cdata,
     end_of_raw,
     end_of_script,
-    ends_name,
     find,
     is_blank,
     is_foreign,
@@ -189,19 +190,20 @@ def room_for(markup: str | bytes) -> Parsed:
     # Each tag, and each section of CDATA but the last, has one of both signs. A run stands before some ``<``, or in a
     # section of CDATA, or reaches to the end of the page. No attribute and no script takes fewer than three bytes. Of
     # what is not written to, the system takes no memory.
-    begins = _number_of(body, LESS)
-    elements = np.empty((min(begins, _number_of(body, GREATER)) + 3, 5), dtype=np.int32)
+    begins, ends = _signs_in(body)
+    elements = np.empty((min(begins, ends) + 3, 5), dtype=np.int32)
     runs = np.empty((begins + len(body) // CDATA + 2, 4), dtype=np.int32)
     return Parsed(body, elements, runs, np.empty((len(body) // 3 + 1, 4), dtype=np.int32))
 
 
-@lean("int64(uint8[::1], int64)", entry=True)
-def _number_of(body: Any, character: int) -> int:
-    """How often the character stands in the page."""
-    number = 0
+@lean("UniTuple(int64, 2)(uint8[::1])", entry=True)
+def _signs_in(body: Any) -> tuple[int, int]:
+    """How often ``<`` stands in the page, and ``>``."""
+    less = greater = 0
     for each in body:
-        number += 1 if each == character else 0
-    return number
+        less += 1 if each == LESS else 0
+        greater += 1 if each == GREATER else 0
+    return less, greater
 
 
 @lean("boolean(int64)")
@@ -303,10 +305,10 @@ def read_attributes(
         attribute = EMPTY
         first = True
         while place < length:
-            character = int(body[place])
-            if ends_name(character) or (character == EQUALS and not first):
+            character = int(IN_NAME[body[place]])
+            if character == NOT_IN_NAME or (character == EQUALS and not first):
                 break
-            attribute = grown(attribute, lower(character))
+            attribute = grown(attribute, character)
             first = False
             place += 1
         while place < length and is_blank(int(body[place])):
@@ -365,10 +367,10 @@ def read_name(body: Any, place: int, as_written: bool) -> tuple[int, int]:
     """The hash of the name that begins there, and where it ends."""
     name = EMPTY
     while place < len(body):
-        character = int(body[place])
-        if ends_name(character):
+        character = int(IN_NAME[body[place]])
+        if character == NOT_IN_NAME:
             break
-        name = grown(name, character if as_written else lower(character))
+        name = grown(name, int(body[place]) if as_written else character)
         place += 1
     return name, place
 

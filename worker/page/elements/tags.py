@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from worker.page.elements.search import place_of
 from worker.page.elements.vocabulary import (
     BLOCK,
     BUTTON,
@@ -76,12 +77,17 @@ def lower(character: int) -> int:
     return character + CASE if 65 <= character <= 90 else character
 
 
+NOT_IN_NAME: Final = 256
+IN_NAME: Final = np.arange(256, dtype=np.int64)
+"""What each byte of a name is in lower case; of what ends one, ``NOT_IN_NAME``."""
+IN_NAME[65:91] += CASE
+IN_NAME[[*b"\t\n\f\r />"]] = NOT_IN_NAME
+
+
 @lean("int64(uint8[::1], int64, int64)")
 def find(body: Any, character: int, place: int) -> int:
     """Where the character stands from ``place`` on, or the end of the page."""
-    while place < len(body) and body[place] != character:
-        place += 1
-    return place
+    return place_of(body, character, place, len(body)) if place < len(body) else place
 
 
 @lean("int64(uint8[::1], int64, int64)")

@@ -218,7 +218,7 @@ _VALUED: Final = {
 
 compiled: Final = compiler_of(
     "worker.page",
-    [f"elements/{name}" for name in ("vocabulary", "tags", "styles", "markup", "xml")]
+    [f"elements/{name}" for name in ("vocabulary", "search", "tags", "styles", "markup", "xml")]
     + [f"main_text/{name}" for name in ("rules", "tally", "shown", "beside", "dates", "threads", "posts")]
     + [f"main_text/{name}" for name in ("title", "neighbours", "content")],
 )

@@ -409,22 +409,27 @@ def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> 
         if written and not breaks and text[written - 1] != 32:
             text[written] = 0
             written += 1
-        for place in range(runs[run, FROM], runs[run, TO]):
-            if not is_space(int(body[place])):
-                if breaks and written:
-                    if text[written - 1] == 32:
-                        written -= 1
-                    text[written] = 10
+        place, end = int(runs[run, FROM]), int(runs[run, TO])
+        while place < end:
+            if is_space(int(body[place])):
+                if written and not breaks and text[written - 1] != 32:
+                    text[written] = 32
                     written += 1
-                breaks = False
+                place += 1
+                continue
+            if breaks and written:
+                if text[written - 1] == 32:
+                    written -= 1
+                text[written] = 10
+                written += 1
+            breaks = False
+            while place < end and (body[place] > 32 or not is_space(int(body[place]))):
                 text[written] = body[place]
                 written += 1
                 if raw and body[place] == _AMPERSAND:
                     text[written] = 0
                     written += 1
-            elif written and not breaks and text[written - 1] != 32:
-                text[written] = 32
-                written += 1
+                place += 1
     return written
 
 

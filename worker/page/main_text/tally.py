@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from worker.page.elements.markup import BREAKS, FROM, KIND, MARK, NAME, OWNER, PARENT, TO, Rows, is_space
+from worker.page.elements.search import place_of
 from worker.page.elements.vocabulary import (
     BLOCK,
     HAS_ADDRESS,
@@ -57,7 +58,7 @@ SHORT: Final = 3
 
 _NO_HOLDER: Final = PARAGRAPH | PREFORMATTED | HEADING | LIST | ITEM | TERM | TABLE | ROW
 
-_SEPARATOR, _WORD, _CHARACTER, _WITHIN = range(4)
+_SEPARATOR, _WORD, _WITHIN, _CHARACTER = 0, 1, 2, 4
 _PARTS_OF_WORDS: Final = np.full(256, _SEPARATOR, dtype=np.uint8)
 """What each byte of UTF-8 is of a word."""
 _PARTS_OF_WORDS[[*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B), *range(0xC3, 0x100)]] = _WORD
@@ -71,16 +72,13 @@ def words_in(body: Any, begin: int, end: int) -> int:
     count = 0
     inside = 0
     for place in range(begin, end):
-        part = _PARTS_OF_WORDS[body[place]]
-        if part == _WORD:
-            count += 1 - inside
-            inside = 1
-        elif part == _SEPARATOR:
-            inside = 0
-        elif part == _CHARACTER:
+        # Where words begin is what a processor guesses worst, so it is arithmetic.
+        part = int(_PARTS_OF_WORDS[body[place]])
+        count += part & 1 & ~inside
+        inside = (part & 1) | (part >> 1 & inside)
+        if part == _CHARACTER:
             punctuation = body[place] == 0xE3 and place + 1 < end and body[place + 1] == 0x80
             count += 0 if punctuation else 1
-            inside = 0
     return count
 
 
@@ -271,5 +269,4 @@ def blank_line_numbers(body: Any, elements: Rows, runs: Rows) -> None:
                 _count(body, place, number_end, line, chains[within], held[within], within)
             if not within:
                 break
-            while place < end and body[place] != _LINE_FEED:
-                place += 1
+            place = place_of(body, _LINE_FEED, place, end)
