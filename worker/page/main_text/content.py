@@ -60,6 +60,7 @@ from worker.page.embedded.told import Told, told_instead
 from worker.page.main_text.beside import drop_beside, is_for_no_scripts, is_main, is_on
 from worker.page.main_text.neighbours import drop_linked_lines, drop_neighbours
 from worker.page.main_text.posts import drop_posts
+from worker.page.main_text.repeats import drop_repeated
 from worker.page.main_text.rules import (
     ALL,
     ANOTHER_PAGES,
@@ -70,6 +71,7 @@ from worker.page.main_text.rules import (
     NO_SCRIPTS,
     NOTICE,
     OUTSIDE,
+    REPEATED,
     SECTIONS,
     TITLE,
     UNSEEN,
@@ -96,7 +98,7 @@ from worker.page.main_text.tally import (
 from worker.page.main_text.title import LONGEST_TITLE, is_announced, rank_of
 from worker.page.references import unescaped
 
-CONTENT: Final = f"content-4/{VOCABULARY}"
+CONTENT: Final = f"content-5/{VOCABULARY}"
 """Name of all rules from markup to text; a part of the scheme, so change it when a rule changes."""
 
 LEAST_MAIN: Final = 0.1
@@ -392,6 +394,8 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
             dropped[run] = known[owner, GONE] if known[owner, GONE] else OUTSIDE
     if is_on(LINKED_LINES, off) and not thread:
         drop_linked_lines(body, elements, runs, known, said, top, dropped)
+    if is_on(REPEATED, off):
+        drop_repeated(body, runs, said, dropped)
     return int(top)
 
 

@@ -28,6 +28,7 @@ ANOTHER_PAGES: Final = 18
 LINKED_LINES: Final = 19
 REMARKS: Final = 20
 FURNITURE: Final = 21
+REPEATED: Final = 22
 
 
 class Rule(NamedTuple):
@@ -135,6 +136,13 @@ RULES: Final = (
         True,
         "Lines of nothing but links, behind the last paragraph of an article or a few between two of them, name other "
         "pages: what to read next.",
+    ),
+    Rule(
+        REPEATED,
+        "repeated",
+        True,
+        "A passage that a page says twice is read once: posts are quoted, and a text stands there for wide screens and "
+        "once more for narrow ones.",
     ),
     Rule(
         EMBEDDED,
