@@ -48,7 +48,7 @@ text in it. In 6,301 labelled pages the longest has 228."""
 _UNSPACED: Final = f"{HAN_RANGE}{IDEOGRAPH_RANGES}{UNSPACED_RANGES}"
 _BETWEEN_PARTS: Final = re.compile(
     r"[\s|｜│¦—›»«•:：()\[\]（）【】「」『』_–-]"  # of all that it can begin with, which is quick to find
-    r"(?:(?<=\s)[|–—·»«›‹•:/\\><~*_-]+(?=\s)|(?<=[|｜│¦—›»«•：（）【】「」『』])|(?<=:)(?=\s)"
+    r"(?:(?<=\s)[|–—·»«›‹•:/\\><~*_-]{1,64}+(?=\s)|(?<=[|｜│¦—›»«•：（）【】「」『』])|(?<=:)(?=\s)"
     rf"|(?<=\s[(\[])|(?<=[)\]])(?=\s)|(?<=[{_UNSPACED}][-–_])|(?<=[-–_])(?=[{_UNSPACED}]))"
 )
 """Sites of scripts without blanks write none around what parts a title, either."""

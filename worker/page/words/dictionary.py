@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from worker.page.words.entries import Entries, entries_of
+from worker.page.words.entries import WordCounts, entries_of
 from worker.page.words.noise import NoiseWords
 from worker.page.words.normalise import normalise
 from worker.page.words.scripts import HAN_RANGE, code_points
@@ -100,7 +100,7 @@ def with_beginnings(fold_traditional: bool) -> Frequencies:
     return counts, entries.total
 
 
-def _entries(fold_traditional: bool, *, usable: bool) -> Entries:
+def _entries(fold_traditional: bool, *, usable: bool) -> WordCounts:
     (path,) = (file for file in files("jieba") or () if str(file) == "jieba/dict.txt")
     return entries_of(path.read_binary(), fold_traditional=fold_traditional, usable=usable)
 

@@ -16,7 +16,7 @@ _NEWLINE, _BLANK, _ZERO, _NINE, _A, _Z = 10, 32, 48, 57, 97, 122
 _FIRST_HAN, _LAST_HAN = map(ord, HAN_RANGE[::2])
 
 
-class Entries(NamedTuple):
+class WordCounts(NamedTuple):
     """Words in the order of their code points: the code points of all of them, uint32; behind which of these each ends,
     int64 (n,); how often it was seen, int64 (n,). ``total`` is how often all words of the file were seen, and
     ``beginnings`` how many words there are with all that words begin with."""
@@ -34,7 +34,7 @@ class Entries(NamedTuple):
         return [text[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
 
-def entries_of(file: bytes, *, fold_traditional: bool, usable: bool) -> Entries:
+def entries_of(file: bytes, *, fold_traditional: bool, usable: bool) -> WordCounts:
     """The entries of a dictionary in jieba's form: a word a line, how often it was seen, its part of speech.
 
     Of a word that stands there twice the last one counts; folded, two words that become one were seen as often as both.
@@ -53,7 +53,7 @@ def entries_of(file: bytes, *, fold_traditional: bool, usable: bool) -> Entries:
     kept = np.empty(len(codes), np.uint32)
     words, letters, beginnings = _merge(data, codes, of_line, order, usable, kept, ends, counts)
     total = int(of_line[:, _SEEN].sum())
-    return Entries(kept[:letters].copy(), ends[:words].copy(), counts[:words].copy(), total, beginnings)
+    return WordCounts(kept[:letters].copy(), ends[:words].copy(), counts[:words].copy(), total, beginnings)
 
 
 def _spellings(fold_traditional: bool) -> npt.NDArray[np.uint32]:
