@@ -106,7 +106,7 @@ def test_auto_is_seven_tenths_less_what_the_parsers_may_take(limit: int, process
 def test_where_the_parsers_could_take_everything_the_index_may_take_a_fifth_and_somebody_hears_of_it() -> None:
     memory = index_memory(settings("page.processes=8"), MachineMemory(2 * GIB * MIB, "here"))
     assert memory.mib == 409
-    assert "auto: 70% of 2048 MiB (here), less 8 parsers of up to 692 MiB leaves 0 MiB" in memory.warning
+    assert f"auto: 70% of 2048 MiB (here), less 8 parsers of up to {PARSER_MIB} MiB leaves 0 MiB" in memory.warning
     assert "Set page.processes or page.memory_mb lower, or index.memory_mb itself" in memory.warning
 
 

@@ -15,8 +15,8 @@ from worker.index.layout import Layout
 from worker.stream.shard.memory_limit import MemoryLimit
 
 MIB: Final = 1 << 20
-PARSER_BYTES: Final = 180 * MIB
-"""Private memory of a parsing process that has seen one page: interpreter, dictionary, tables; measured: 177 MiB."""
+PARSER_BYTES: Final = 120 * MIB
+"""Private memory of a parser that has read some pages: interpreter, dictionary, tables; measured: 110 to 114 MiB."""
 SHARE: Final = 0.7
 """Of the memory for index and parsers: the rest is the worker itself, pages on their way, and what growing and loading
 take for a moment."""

@@ -255,7 +255,7 @@ class IndexSettings(Section):
         AUTO,
         "Memory that the index of one worker may take, URLs included; 0 is no limit. A worker refuses (exit code 4) "
         "before it takes more, and says what to do. Loading and growing take up to half as much again for a moment. "
-        "auto: 70 % of what the control group or the machine has, less page.processes times page.memory_mb and 180 "
+        "auto: 70 % of what the control group or the machine has, less page.processes times page.memory_mb and 120 "
         "MiB each. Of several workers in one group each must be given its part as a number. Set it if several workers "
         "share a machine or a control group.",
         unit="MiB",

@@ -69,7 +69,7 @@ class Deduplicator:
         clock: seconds since 1970 UTC. It dates pages without a fetch time. Where all have one no verdict depends on it:
             a time in the future is bounded by the largest before it.
         apart: ``judge`` and ``look_up`` read pages in a process of their own, which takes two seconds to start and
-            180 MiB. It is killed where a page exceeds ``page.timeout_seconds`` or ``page.memory_mb``, as those of
+            120 MiB. It is killed where a page exceeds ``page.timeout_seconds`` or ``page.memory_mb``, as those of
             ``judge_all`` are, and ends with the thread that has made this.
         back_to: forget all pages of the state but the first so many. It is to be what ``judged`` was just after a
             ``flush``: for a caller that has lost what it had made of the verdicts on later pages.
