@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from worker.config import Settings
     from worker.scan.inputs.fields import Fields
     from worker.scan.inputs.records import Archive
-    from worker.scan.judging import Done
+    from worker.scan.scan import Done
 
 INTERRUPTED: Final = 130
 STANDARD_INPUT: Final = "standard-input"
@@ -116,9 +116,9 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"--out {folder}: cannot be made ({error.strerror}); name another folder") from error
-    checkpoint = begun(folder, arguments.resume)
+    plan = begun(folder, arguments.resume)
     try:
-        task = _task(arguments, settings, is_begun=checkpoint is not None)
+        task = _task(arguments, settings, is_begun=plan is not None)
     except OSError as error:
         name = str(error.filename)
         shown = name if len(name) < 200 else f"{name[:200]}..."
@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     size = _bytes_in_all(task.archives)
     found = None
     with _progress(size) as tell, suppress(KeyboardInterrupt):
-        found = scan(task, settings, checkpoint, asked.by_now, tell, lambda: asked.tell(_interrupt))
+        found = scan(task, settings, plan, asked.by_now, tell, lambda: asked.tell(_interrupt))
     if found is None:
         _say("stopped; the same command with --resume goes on from here")
         return INTERRUPTED
@@ -168,17 +168,15 @@ def _interrupt() -> None:
 
 
 def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) -> Any:
-    from worker.scan.base_state import is_state
     from worker.scan.inputs.fields import Fields
     from worker.scan.inputs.find import find_archives
     from worker.scan.inputs.transcoding import named_encoding
+    from worker.scan.judge.base_state import is_state
     from worker.scan.scan import Task
 
     chosen = {role: getattr(arguments, f"{role}_field") for role in ("url", "body", "text", "id")}
     chosen["file_encoding"] = named_encoding(arguments.encoding) if arguments.encoding else None
     states = [Path(name) for name in arguments.against if is_state(Path(name))]
-    if len(states) > 1 or (states and arguments.state is not None):
-        raise UsageError("a scan begins with one state at most: give one --against or --state that is one")
     most = settings.topics.max_message_bytes
 
     standard_input = arguments.out / STANDARD_INPUT
@@ -198,7 +196,7 @@ def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) 
         old=found([name for name in arguments.against if Path(name) not in states]),
         new=found(arguments.inputs),
         fields=chosen | {"follow_links": "yes" if arguments.follow_links else None},
-        base=arguments.state or (states[0] if states else None),
+        states=[*([arguments.state] if arguments.state else []), *states],
         keeps=arguments.state is not None,
         write=arguments.write is not None,
     )

@@ -103,6 +103,20 @@ def scheme(settings: Settings, made: Recipe) -> Scheme:
     )
 
 
+RECORDS: Final = 1
+"""The version of their columns."""
+_OF_JUDGING: Final = ("near.", "near: ", "topics.")
+"""How the names of what records do not depend on begin."""
+
+
+def reading(settings: Settings, made: Recipe) -> Scheme:
+    """All that records of pages depend on (``worker.scan.records``): of the scheme what no judging changes."""
+    entries = dict(scheme(settings, made).entries)
+    kept = {name: value for name, value in entries.items() if not name.startswith(_OF_JUDGING)}
+    kept |= {name: entries[name] for name in ("near.scope", "near: titles")}
+    return Scheme.of({"records": RECORDS, **kept, "near: sketch": SKETCH})
+
+
 def near(settings: Settings) -> ScopedNear:
     """The predicate in force."""
     k = settings.near.k

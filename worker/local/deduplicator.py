@@ -11,7 +11,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any, Final, Self, Unpack
 
 from crawler_plugin.wire.errors import Refused
@@ -71,8 +70,6 @@ class Deduplicator:
         apart: ``judge`` and ``look_up`` read pages in a process of their own, which takes two seconds to start and
             120 MiB. It is killed where a page exceeds ``page.timeout_seconds`` or ``page.memory_mb``, as those of
             ``judge_all`` are, and ends with the thread that has made this.
-        back_to: forget all pages of the state but the first so many. It is to be what ``judged`` was just after a
-            ``flush``: for a caller that has lost what it had made of the verdicts on later pages.
 
     Raises:
         TypeError, ValueError: an argument, which is named, is of another type, or none that it can be.
@@ -88,12 +85,10 @@ class Deduplicator:
         *,
         clock: Callable[[], float] = time.time,
         apart: bool = False,
-        back_to: int | None = None,
         **unknown: Any,
     ) -> None:
-        refuse_unknown(unknown, ("state", "config", "clock", "apart", "back_to"))
+        refuse_unknown(unknown, ("state", "config", "clock", "apart"))
         folder = path_or_none("state", state)
-        _check_back_to(back_to, folder)
         if not callable(clock):
             raise wrong_type("clock", clock, "what can be called for the seconds since 1970 UTC")
         self._settings: Final = alone(settings_of(config))
@@ -122,7 +117,7 @@ class Deduplicator:
                     self._policy,
                     parts.new_index(self._settings),
                     memory_for_index(self._settings),
-                    () if self._file is None else _blocks_of(self._file, back_to),
+                    () if self._file is None else blocks_of(self._file),
                 )
         except BaseException:
             self._held.close()
@@ -366,18 +361,13 @@ def settings_of(config: object) -> Settings:
     return given if isinstance(given, Settings) else load_settings(config=given, overrides=(), environ=os.environ)
 
 
-def _check_back_to(pages: object, folder: Path | None) -> None:
-    if pages is None:
-        return
-    if isinstance(pages, bool) or not isinstance(pages, int):
-        raise wrong_type("back_to", pages, "how many pages of the state are kept")
-    if pages < 0 or folder is None:
-        raise ValueError(f"back_to is {pages!r}: give what judged was just after a flush, beside the state it is of")
+def blocks_of(file: StateFile) -> list[Block]:
+    """The blocks of the state, in a file that is as short as it may be.
 
-
-def _blocks_of(file: StateFile, pages: int | None) -> list[Block]:
-    """The blocks of the state, or of so many pages of it, in a file that is as short as it may be."""
-    blocks = list(file.blocks(pages))
+    Raises:
+        Refused: as ``StateFile.blocks``.
+    """
+    blocks = list(file.blocks())
     if not is_crowded(blocks):
         return blocks
     fewer = compacted(blocks)

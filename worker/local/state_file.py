@@ -63,13 +63,11 @@ class StateFile:
         self._last = -1
         self._pages = 0
 
-    def blocks(self, pages: int | None = None) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Block]:
         """All blocks, to be read to the end before anything is appended; what a crash has torn is cut off then.
 
-        With ``pages``, those that hold later pages are cut off, too.
-
         Raises:
-            Refused: the file is damaged, or of another scheme, or it does not hold just so many pages.
+            Refused: the file is damaged, or of another scheme.
         """
         with self.file.open("rb") as source:
             if source.read(len(_MAGIC)) != _MAGIC:
@@ -82,28 +80,19 @@ class StateFile:
                     block = decode(Block, payload)
                 except UnreadableRecord as error:
                     raise self._damaged(begin, str(error)) from error
-                if pages is not None and _pages_up_to(block) > pages:
-                    source.seek(begin)
-                    break
                 if block.after != self._last or block.scheme != self._scheme.id:
                     raise self._damaged(begin, f"it goes on after batch {block.after}, not after {self._last}")
                 self._last = block.to
                 self._pages = _pages_up_to(block)
                 yield block
             whole = source.tell()
-        if pages is not None and pages != self._pages:
-            raise Refused(
-                f"{self.file} was to be cut back to its first {pages} pages, but a record of it ends behind page "
-                f"{self._pages}: another program has changed it since. Begin anew in another folder"
-            )
         if whole < self._end:
-            if pages is None:
-                _log.warning(
-                    "%s: the last %d bytes are a record that was not written to its end, so they are cut off; the "
-                    "pages in it were not flushed when the process was killed",
-                    self.file,
-                    self._end - whole,
-                )
+            _log.warning(
+                "%s: the last %d bytes are a record that was not written to its end, so they are cut off; the pages in "
+                "it were not flushed when the process was killed",
+                self.file,
+                self._end - whole,
+            )
             os.ftruncate(self._fd, whole)
             os.fsync(self._fd)
             self._end = whole

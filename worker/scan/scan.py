@@ -2,63 +2,79 @@
 
 ::
 
-    archives ─► judging ─► verdicts.jsonl, dead-letters.jsonl ─► verdicts.parquet, summary.json, unique/
-                  ▲ │
-                  │ └────► .scan/  (the state, its ids)  ─► the state that was named
-    progress.json ┘
+    archives ─► reading ─► records ─► judge ─► verdicts, dead letters ─► summary.json, unique/
+                              │ ▲        └─►  .scan/state  ─► the state that was named
+                              ▼ │
+                        .scan/records/
 
-Everything behind the lines is made of them and of the archives when all pages are judged. A process that is killed then
-does it again when it is started with ``--resume``.
+A process that is killed reads no page again when it is started with ``--resume``: what was read is judged once more,
+from the first record on, and then the rest is read.
 """
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
-from crawler_plugin.wire.files import replaced
+from crawler_plugin.wire.files import sync_folder
+from worker.compose import parts
 from worker.config import Settings
-from worker.local import Deduplicator
-from worker.results.formats import write_parquet
-from worker.results.rows import OF_SCAN, VERDICTS, read_line, scan_row
+from worker.fingerprint.scheme import Value
+from worker.local.deduplicator import blocks_of
+from worker.local.state_file import StateFile
+from worker.results.rows import VERDICTS, read_line
 from worker.results.takers import MANY, Takers
-from worker.scan.base_state import BaseState
-from worker.scan.checkpoint import ArchiveEnd, Checkpoint, ScanPlan
-from worker.scan.ids import Ids
+from worker.scan.checkpoint import ScanPlan
 from worker.scan.inputs.opening import printable
 from worker.scan.inputs.records import Archive
-from worker.scan.judging import Done, Judging
+from worker.scan.judge.base_state import BaseState, copy_of_state, copy_state
+from worker.scan.judge.earlier import survivors_of
+from worker.scan.judge.judge import Judge, state_scheme
+from worker.scan.records.parts import ArchiveEnd, Item, RecordParts, split
+from worker.scan.records.reading import Found, Reading, reading_by_processes, recipe_of
+from worker.scan.results import Results, pages_among
 from worker.scan.summary import FILE as SUMMARY
-from worker.scan.summary import summary, write_summary
+from worker.scan.summary import Counts, read_summary, summary, write_summary
 from worker.scan.survivors import refuse_unwritable, write_survivors
 
 UNIQUE: Final = "unique"
-PARQUET: Final = "verdicts.parquet"
 WORK: Final = ".scan"
-"""The folder in which a scan keeps what it has seen until it has ended."""
+"""The folder in which a scan keeps what it has read until it has ended."""
+_RECORDS, _BASE, _STATE, _KEPT = "records", "base", "state", "kept"
+"""In it: what was read, a copy of the first state, the state that grows, and the mark that all else is written."""
+
+
+class Done(NamedTuple):
+    """How far a scan is: pages judged, of them those that are not unique, records that no page could be read from, and
+    bytes of the archives read."""
+
+    pages: int = 0
+    copies: int = 0
+    broken: int = 0
+    bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
     """What is scanned, and what becomes of it.
 
-    ``old`` and ``new`` are archives; old pages get no verdict, and new ones are compared with them, too. ``base`` is a
-    state to begin with; with ``keeps`` it holds the pages of this scan, too, in the end. ``fields`` are the names that
-    were given for columns. ``write`` says whether survivors are written in their own form.
+    ``old`` and ``new`` are archives; old pages get no verdict, and new ones are compared with them, too. ``states`` are
+    folders with what came before; with ``keeps`` the first holds the pages of this scan, too, in the end. ``fields``
+    are the names that were given for columns. ``write`` says whether survivors are written in their own form.
     """
 
     folder: Path
     old: Sequence[Archive]
     new: Sequence[Archive]
     fields: dict[str, str | None]
-    base: Path | None = None
+    states: Sequence[Path] = ()
     keeps: bool = False
     write: bool = False
 
@@ -67,42 +83,43 @@ class Task:
         """All of them, in the order in which they are judged."""
         return [*self.old, *self.new]
 
-    def plan(self, base_digest: str, clock: float) -> ScanPlan:
+    def plan(self, base_digest: str, clock: float, reading: str) -> ScanPlan:
         """To be compared with that of whoever resumes."""
         return ScanPlan(
             archives=[(each.name, each.form, each.bytes_in_all) for each in self.archives],
             against=len(self.old),
             fields=self.fields,
-            base=None if self.base is None else printable(str(self.base)),
+            states=[printable(str(each)) for each in self.states],
             base_digest=base_digest,
             keeps=self.keeps,
             clock=clock,
+            reading=reading,
         )
 
 
-def begun(folder: Path, resume: bool) -> Checkpoint | None:
-    """Where a scan in this folder goes on, None where none was begun.
+def begun(folder: Path, resume: bool) -> ScanPlan | None:
+    """The scan that was begun in this folder and goes on, None where none was.
 
     Raises:
         UsageError: another scan is there, interrupted or complete.
-        Refused: nobody can say how far it is.
+        Refused: nobody can say which it is.
     """
-    checkpoint = Checkpoint.read(folder)
-    if checkpoint is not None and not resume:
+    plan = ScanPlan.read(folder)
+    if plan is not None and not resume:
         raise UsageError(
             f"a scan into {folder} was interrupted: add --resume to go on with it, or name another folder with --out"
         )
-    if checkpoint is None and (folder / SUMMARY).exists():
+    if plan is None and (folder / SUMMARY).exists():
         raise UsageError(f"{folder} holds a complete scan: name another folder with --out")
-    if checkpoint is None and (folder / VERDICTS).exists():
+    if plan is None and (folder / VERDICTS).exists():
         raise UsageError(f"{folder} holds a {VERDICTS} of another program: name another folder with --out")
-    return checkpoint
+    return plan
 
 
 def scan(
     task: Task,
     settings: Settings,
-    checkpoint: Checkpoint | None,
+    plan: ScanPlan | None,
     asked_to_stop: Callable[[], bool],
     tell: Callable[[Done], None],
     all_judged: Callable[[], None] = lambda: None,
@@ -110,8 +127,8 @@ def scan(
     """Scan, and return the summary; None if it was asked to stop before all pages were judged.
 
     Args:
-        checkpoint: what ``begun`` found.
-        tell: is told after each page how far the scan is.
+        plan: what ``begun`` found.
+        tell: is told again and again how far the scan is.
         all_judged: is called when all pages are. From then on nobody is asked whether to stop: whoever wants that
             raises, at any place.
 
@@ -122,7 +139,7 @@ def scan(
         Unavailable: the disk is full, or something cannot be read on.
     """
     try:
-        return _scan(task, settings, checkpoint, asked_to_stop, tell, all_judged)
+        return _scan(task, settings, plan, asked_to_stop, tell, all_judged)
     except OSError as error:
         raise Unavailable(
             f"the scan into {task.folder} cannot go on ({error.strerror or error}): make room on the disk, or see that "
@@ -133,53 +150,145 @@ def scan(
 def _scan(
     task: Task,
     settings: Settings,
-    checkpoint: Checkpoint | None,
+    plan: ScanPlan | None,
     asked_to_stop: Callable[[], bool],
     tell: Callable[[Done], None],
     all_judged: Callable[[], None],
 ) -> dict[str, Any] | None:
+    work = task.folder / WORK
     if task.write:
         refuse_unwritable(task.new, task.folder / UNIQUE)
     with ExitStack() as stack:
-        base = None if task.base is None else stack.enter_context(BaseState(task.base))
-        if checkpoint is None:
-            checkpoint = Checkpoint(plan=_begin(task, base))
-            back_to = None
+        kept = stack.enter_context(BaseState(task.states[0])) if task.keeps else None
+        reading = parts.reading(settings, recipe_of(settings)).id.hex()
+        if plan is None:
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir()
+            for number, folder in enumerate(task.states):
+                copy_of_state(folder, work / f"{_BASE}{number}", None if number else kept)
+            plan = task.plan("" if kept is None else kept.digest, time.time(), reading)
+            plan.write(task.folder)
         else:
-            _refuse_another(task, checkpoint.plan)
-            back_to = checkpoint.judged
-        work, plan = task.folder / WORK, checkpoint.plan
-        local = stack.enter_context(Deduplicator(work, settings, clock=lambda: plan.clock, back_to=back_to))
-        ids = stack.enter_context(closing(Ids(work, local.judged)))
-        if back_to is None:
-            checkpoint = Checkpoint(plan=plan, judged=local.judged)
-            checkpoint.write(task.folder)
-        with closing(Judging(task.folder, task.archives, checkpoint, local, ids)) as judging:
-            if not judging.run(asked_to_stop, tell):
+            _refuse_another(task, plan, reading)
+        if (work / _KEPT).exists():
+            found = read_summary(task.folder / SUMMARY)
+        else:
+            judged = _judge(task, settings, plan, asked_to_stop, tell)
+            if judged is None:
                 return None
-            ends, seconds = judging.ends[len(task.old) :], judging.seconds
-        scheme = local.scheme
-        local.close()
-        all_judged()
-        found = _finish(task, ends, dict(scheme.entries), seconds)
-        if base is not None and task.keeps:
-            base.replace_by(work, plan.base_digest)
-        Checkpoint.remove(task.folder)
+            all_judged()
+            found = _finish(task, *judged)
+        if kept is not None:
+            (work / _KEPT).touch()
+            sync_folder(work)
+            kept.replace_by(work / _STATE, plan.base_digest)
+        ScanPlan.remove(task.folder)
     shutil.rmtree(work)
     return found
 
 
-def _begin(task: Task, base: BaseState | None) -> ScanPlan:
-    """A folder in which nothing of a scan is, but for a copy of the state that it begins with."""
-    shutil.rmtree(task.folder / WORK, ignore_errors=True)
-    if base is not None:
-        base.copy_to(task.folder / WORK)
-    return task.plan("" if base is None else base.digest, time.time())
+def _judge(
+    task: Task,
+    settings: Settings,
+    plan: ScanPlan,
+    asked_to_stop: Callable[[], bool],
+    tell: Callable[[Done], None],
+) -> tuple[Sequence[Counts], Mapping[str, Value], float] | None:
+    """Counts of the new archives, the scheme, seconds; None when it was asked to stop."""
+    work = task.folder / WORK
+    shutil.rmtree(work / _STATE, ignore_errors=True)
+    bases = [work / f"{_BASE}{number}" for number in range(len(task.states))]
+    if bases:
+        copy_state(bases[0], work / _STATE)
+    with ExitStack() as stack:
+        state = stack.enter_context(closing(StateFile(work / _STATE, state_scheme(settings))))
+        keep = state.append if task.keeps else None
+        judge = Judge(settings, work / _STATE, blocks_of(state), round(plan.clock * 1000), keep)
+        stack.enter_context(closing(judge))
+        for base in bases[1:]:
+            for records in survivors_of(base, judge.scheme):
+                judge.take(records)
+        reading = stack.enter_context(reading_by_processes(settings))
+        read = RecordParts(work / _RECORDS, reading.schema, reading.scheme)
+        results = Results(task.folder, judge, lines=True, parts=False)
+        stack.callback(results.discard)
+        stack.callback(read.flush)
+        coming = _Coming(task.archives, read, reading, asked_to_stop)
+        archive = 0
+        for item in coming.items():
+            if isinstance(item, ArchiveEnd):
+                archive += 1
+                if archive > len(task.old):
+                    results.end(item)
+            elif archive < len(task.old):
+                judge.take(pages_among(item))
+            else:
+                results.take(item)
+            tell(Done(results.pages, results.copies, results.broken, coming.bytes))
+        if coming.is_stopped:
+            return None
+        judge.seal()
+        results.close()
+        read.flush()
+        return results.by_archive, dict(judge.scheme.entries), read.seconds
 
 
-def _refuse_another(task: Task, before: ScanPlan) -> None:
+class _Coming:
+    """All records of the archives: those that were read before, then the rest."""
+
+    def __init__(
+        self, archives: Sequence[Archive], read: RecordParts, reading: Reading, asked_to_stop: Callable[[], bool]
+    ) -> None:
+        self._archives: Final = archives
+        self._read: Final = read
+        self._reading: Final = reading
+        self._asked_to_stop: Final = asked_to_stop
+        self._ends: Final[list[tuple[int, Mapping[str, int]]]] = []
+        self._found_so_far = 0
+        self._now: Archive | None = None
+        self._bytes_before = sum(archive.bytes_in_all or 0 for archive in archives[: read.archive])
+        self.is_stopped = False
+
+    @property
+    def bytes(self) -> int:
+        """Read of the archives."""
+        return self._bytes_before + (0 if self._now is None else self._now.bytes_read)
+
+    def items(self) -> Iterator[Item]:
+        """In their order; what is read here is kept for whoever goes on."""
+        yield from self._read.items()
+        for item in self._fresh():
+            self._read.add(item)
+            yield item
+
+    def _fresh(self) -> Iterator[Item]:
+        at = 0
+        for batch in self._reading.batches(self._found()):
+            yield from split(batch, at, self._ends)
+            at += len(batch)
+        for _, passed_over in self._ends:
+            yield ArchiveEnd(passed_over)
+
+    def _found(self) -> Iterator[Found]:
+        skipped = self._read.records
+        for archive in self._archives[self._read.archive :]:
+            self._now = archive
+            for number, record in enumerate(archive.records()):
+                if self._asked_to_stop():
+                    self.is_stopped = True
+                    return
+                if number >= skipped:
+                    self._found_so_far += 1
+                    yield record
+            skipped = 0
+            self._bytes_before += archive.bytes_in_all or 0
+            self._now = None
+            self._ends.append((self._found_so_far, dict(archive.passed_over)))
+
+
+def _refuse_another(task: Task, before: ScanPlan, reading: str) -> None:
     """Raises ``Refused`` unless the task is the one that was begun."""
-    now = task.plan(before.base_digest, before.clock)
+    now = task.plan(before.base_digest, before.clock, reading)
     if now == before:
         return
     differs = [name for name in ScanPlan.__struct_fields__ if getattr(now, name) != getattr(before, name)]
@@ -198,11 +307,9 @@ def _refuse_another(task: Task, before: ScanPlan) -> None:
     )
 
 
-def _finish(task: Task, ends: Sequence[ArchiveEnd], scheme: dict[str, Any], seconds: float) -> dict[str, Any]:
+def _finish(task: Task, counted: Sequence[Counts], scheme: Mapping[str, Value], seconds: float) -> dict[str, Any]:
     """Everything that is made of the lines."""
     verdicts = task.folder / VERDICTS
-    with verdicts.open("rb") as lines, replaced(task.folder / PARQUET) as beside:
-        write_parquet(map(scan_row, map(read_line, lines)), OF_SCAN, beside)
     not_written = 0
     if task.write:
         takers = Takers()
@@ -214,7 +321,7 @@ def _finish(task: Task, ends: Sequence[ArchiveEnd], scheme: dict[str, Any], seco
         with verdicts.open("rb") as lines:
             rows = map(read_line, lines)
             not_written = len(write_survivors(task.new, rows, task.folder / UNIQUE, suspects=suspects))
-    found = summary(task.folder, task.new, ends, scheme, seconds)
+    found = summary(task.new, counted, scheme, seconds)
     found["not_written"] = not_written
     write_summary(found, task.folder / SUMMARY)
     return found

@@ -1,21 +1,21 @@
-"""``summary.json``: how many pages came to what, counted from the lines, in all and by archive. Equal results give
+"""``summary.json``: how many pages came to what, in all and by archive. Equal results give
 equal summaries, but for the time that they took."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from crawler_plugin.wire.files import replaced
-from crawler_plugin.wire.outcomes import Verdict
 from worker import __version__
 from worker.fingerprint.scheme import Value
-from worker.results.rows import DEAD_LETTERS, VERDICTS, pageless_records, read_line
-from worker.scan.checkpoint import ArchiveEnd
 from worker.scan.inputs.records import Archive
 from worker.verdict.decide import DEAD
 
@@ -25,7 +25,7 @@ OF_TIME: Final = ("seconds", "pages_per_second")
 
 
 @dataclass
-class _Counts:
+class Counts:
     """Each page is in ``verdicts``, the reason of a dead one in ``dead_pages``; each record that no page could be read
     from is in ``dead_letters``, each one that holds none in ``passed_over``."""
 
@@ -37,16 +37,21 @@ class _Counts:
     passed_over: Counter[str] = field(default_factory=Counter)
     suspect: int = 0
 
-    def add(self, row: Verdict) -> None:
-        self.verdicts[row.verdict] += 1
-        self.suspect += row.suspect
-        if row.verdict == DEAD:
-            self.dead_pages[row.reason] += 1
-        else:
-            self.reasons[row.reason] += 1
-            self.languages[row.language] += 1
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Verdicts, as ``worker.scan.judge.rows`` has them."""
+        dead = pc.equal(rows.column("verdict"), DEAD)
+        alive = rows.filter(pc.invert(dead))
+        self.suspect += pc.sum(rows.column("suspect")).as_py() or 0
+        for counter, column in (
+            (self.verdicts, rows.column("verdict")),
+            (self.dead_pages, rows.column("reason").filter(dead)),
+            (self.reasons, alive.column("reason")),
+            (self.languages, alive.column("language")),
+        ):
+            for each in pc.value_counts(column).to_pylist():
+                counter[each["values"]] += each["counts"]
 
-    def add_all(self, others: _Counts) -> None:
+    def add_all(self, others: Counts) -> None:
         for one in fields(self):
             mine, theirs = getattr(self, one.name), getattr(others, one.name)
             setattr(self, one.name, mine + theirs)
@@ -60,25 +65,15 @@ class _Counts:
 
 
 def summary(
-    folder: Path, archives: Sequence[Archive], ends: Sequence[ArchiveEnd], scheme: Mapping[str, Value], seconds: float
+    archives: Sequence[Archive], counted: Sequence[Counts], scheme: Mapping[str, Value], seconds: float
 ) -> dict[str, Any]:
-    """Counts of all lines in a folder; ``ends`` belong to the archives, in their order. The scan took ``seconds``.
-
-    Raises:
-        UnreadableRecord: a line is neither a verdict nor a dead letter.
-    """
-    whole = _Counts()
+    """What was ``counted`` of each of the archives, and in all. It took so many ``seconds``."""
+    whole = Counts()
     by_archive = []
-    with (folder / VERDICTS).open("rb") as verdicts, (folder / DEAD_LETTERS).open("rb") as dead_letters:
-        for archive, end in zip(archives, ends, strict=True):
-            counts = _Counts(passed_over=Counter(end.passed_over))
-            for line in _up_to(verdicts, end.lengths[VERDICTS]):
-                counts.add(read_line(line))
-            for letter in pageless_records(_up_to(dead_letters, end.lengths[DEAD_LETTERS])):
-                counts.dead_letters[letter.reason] += 1
-            whole.add_all(counts)
-            about = {"name": archive.name, "form": archive.form, "fields": dict(archive.fields)}
-            by_archive.append(about | counts.told())
+    for archive, counts in zip(archives, counted, strict=True):
+        whole.add_all(counts)
+        about = {"name": archive.name, "form": archive.form, "fields": dict(archive.fields)}
+        by_archive.append(about | counts.told())
     told = whole.told()
     rate = round(told["pages"] / max(seconds, 1e-3), 1)
     timed = {"version": __version__, "seconds": round(seconds, 1), "pages_per_second": rate}
@@ -91,9 +86,10 @@ def write_summary(found: Mapping[str, Any], target: Path) -> None:
         beside.write_text(json.dumps(found, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
-def _up_to(lines: BinaryIO, end: int) -> Iterator[bytes]:
-    while lines.tell() < end:
-        yield lines.readline()
+def read_summary(file: Path) -> dict[str, Any]:
+    """What ``write_summary`` wrote."""
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
 
 
 def _falling(counts: Counter[str]) -> dict[str, int]:

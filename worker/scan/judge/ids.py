@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -47,9 +48,9 @@ class Ids:
         os.ftruncate(self._ends, known * _END.size)
         self._new: list[bytes] = [b""] * (pages - known)
 
-    def append(self, name: str) -> None:
-        """The id of the next page."""
-        self._new.append(name.encode(errors="replace"))
+    def extend(self, names: Iterable[str | None]) -> None:
+        """The ids of the next pages; None where one has none."""
+        self._new += [(name or "").encode() for name in names]
 
     def __getitem__(self, number: int) -> str | None:
         """The id of a page; None where none is known."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -15,7 +16,7 @@ from typing import Final, Self
 from crawler_plugin.wire.errors import Refused, UsageError
 from crawler_plugin.wire.files import replaced
 from worker.local.state_file import BLOCKS, held
-from worker.scan.ids import FILES
+from worker.scan.judge.ids import FILES
 
 _COPIED: Final = (*FILES, BLOCKS)
 """The blocks last: they say how many ids count."""
@@ -55,15 +56,11 @@ class BaseState:
         """Of its blocks, in hex; empty where there are none."""
         return _digest(self.folder)
 
-    def copy_to(self, folder: Path) -> None:
-        """Make ``folder`` a state like this one."""
-        _copy(self.folder, folder)
-
     def replace_by(self, folder: Path, was: str) -> None:
         """Make this a state like that of ``folder``; at every moment it is the old one or the new one. Once more does
         no harm.
 
-        ``was`` is what ``digest`` was when ``copy_to`` was called.
+        ``was`` is what ``digest`` was when the copy was made that has grown into ``folder``.
 
         Raises:
             Refused: somebody has written to it since.
@@ -73,7 +70,17 @@ class BaseState:
                 f"the state {self.folder} is not the one that this scan began with: another program has written to it "
                 "since. The verdicts are complete; scan once more into another folder to have these pages in the state"
             )
-        _copy(folder, self.folder)
+        copy_state(folder, self.folder)
+
+
+def copy_of_state(folder: Path, target: Path, held: BaseState | None = None) -> None:
+    """Make ``target`` a state like that in ``folder``, which nobody writes to meanwhile; ``held`` if this process does.
+
+    Raises:
+        UsageError, Refused: as ``BaseState``.
+    """
+    with BaseState(folder) if held is None else nullcontext():
+        copy_state(folder, target)
 
 
 def _digest(folder: Path) -> str:
@@ -83,7 +90,8 @@ def _digest(folder: Path) -> str:
         return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy_state(source: Path, target: Path) -> None:
+    """Make ``target`` a state like ``source``, which nobody writes to."""
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in _COPIED:
         if (source / name).exists():

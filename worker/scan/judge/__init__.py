@@ -1,0 +1,1 @@
+"""Records in, verdicts out: no page is read here."""

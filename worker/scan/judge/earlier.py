@@ -1,0 +1,70 @@
+"""The survivors of a further state, as records: those who judge go on with one state, and judge those of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from crawler_plugin.wire.messages import Block
+from worker.fingerprint.scheme import Scheme
+from worker.index.blocks import cover
+from worker.index.entries import Entries
+from worker.local.state_file import StateFile
+from worker.scan.judge.ids import Ids
+from worker.scan.records.schema import SCHEMA
+
+
+def survivors_of(folder: Path, scheme: Scheme) -> Iterator[pa.RecordBatch]:
+    """The survivors of a state in their order, as pages that come now: near to one that came before, they fall away.
+
+    Raises:
+        UsageError, Refused: as ``StateFile``.
+    """
+    with closing(StateFile(folder, scheme)) as state:
+        blocks = [*state.blocks()]
+    with closing(Ids(folder, _judged_of(blocks))) as ids:
+        for piece in cover(blocks).pieces:
+            yield _as_records(piece.entries(), folder, ids)
+
+
+def _judged_of(blocks: Sequence[Block]) -> int:
+    """How many pages were judged when the last block was sealed."""
+    return 1 + max((dict(block.claimed_up_to).get(0, -1) for block in blocks), default=-1)
+
+
+def _as_records(entries: Entries, folder: Path, ids: Ids) -> pa.RecordBatch:
+    """What their records said, as far as a survivor keeps it."""
+    count = len(entries)
+    numbers = (entries.batch + entries.place).tolist()
+
+    def kept(name: str) -> NDArray[np.int64]:
+        column = entries.optional(name)
+        return np.zeros(count, np.int64) if column is None else column.astype(np.uint64).view(np.int64)
+
+    def words(name: str) -> list[bytes]:
+        column = entries.optional(name)
+        return [bytes(32)] * count if column is None else [row.tobytes() for row in column]
+
+    columns: dict[str, Any] = {
+        "file": [str(folder)] * count,
+        "offset": numbers,
+        "id": [ids[number] for number in numbers],
+        "url": list(entries.urls),
+        "fetched": entries.fetched,
+        "language": [""] * count,
+        "tokens": entries.tokens.astype(np.int64),
+        "fingerprint": pa.array(entries.fingerprint.view(np.int64), mask=entries.bare),
+        "text_hash": entries.text_hash.view(np.int64),
+        "sketch": words("sketch"),
+        "bands": words("bands"),
+        "template": np.zeros(count, np.int64),
+        **{name: kept(name) for name in ("scope", "site", "title", "title_words", "doubt")},
+    }
+    arrays = [pa.array(columns.get(field.name, [None] * count), field.type) for field in SCHEMA]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -1,0 +1,113 @@
+"""Records in, verdicts out: all that a scan, ``judge`` and ``index seed`` decide."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from crawler_plugin.wire.messages import Block
+from worker.compose import parts
+from worker.compose.machine import memory_for_index
+from worker.compose.step import policy
+from worker.config import Settings
+from worker.fingerprint.scheme import Scheme
+from worker.local.deduplicator import alone
+from worker.local.single_shard import SingleShard
+from worker.scan.judge.claims import claims_of
+from worker.scan.judge.ids import Ids
+from worker.scan.judge.rows import verdict_rows
+
+AT_ONCE: Final = 1 << 14
+"""Records that are judged together, where it makes no difference: each batch has costs of its own."""
+
+
+class Judge:
+    """Judges pages in the order of their records.
+
+    Args:
+        folder: has to be there. What the pages are called is in files there: of those that ``blocks`` tell of, and of
+            those to come.
+        blocks: of survivors that came before.
+        now: dates pages without a fetch time, in milliseconds since 1970 UTC.
+        keep: is given each block of survivors as it is full, the oldest first; None where nobody wants them.
+
+    Raises:
+        Refused: a block is damaged, or needs more memory than ``index.memory_mb``, or ids do not fit each other.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        folder: Path,
+        blocks: Sequence[Block],
+        now: int,
+        keep: Callable[[Block], None] | None = None,
+    ) -> None:
+        self.scheme: Final = state_scheme(settings)
+        """All that these verdicts depend on."""
+        settings = alone(settings)
+        self._policy: Final = policy(settings, self.scheme, secrets.token_bytes(8))
+        self._shard: Final = SingleShard(self._policy, parts.new_index(settings), memory_for_index(settings), blocks)
+        self._sketched: Final = settings.near.predicate == "accurate"
+        self._ids: Final = Ids(folder, self._shard.judged)
+        self._now: Final = now
+        self._keep: Final = keep
+
+    @property
+    def judged(self) -> int:
+        """How many pages were, in all."""
+        return self._shard.judged
+
+    def verdicts(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The verdicts on pages, a row of ``rows.ROWS`` for each record, in their order; each record has a URL.
+
+        Where pages expire, they do by batches: that their number may be the same in each run, it is one.
+
+        Raises:
+            OverMemoryLimit: the index may not grow any more; pages from here on are not judged.
+        """
+        most = AT_ONCE if self._policy.ttl is None else 1
+        for begin in range(0, len(records), most):
+            yield self._verdicts(records.slice(begin, most))
+
+    def take(self, records: pa.RecordBatch) -> None:
+        """Judge pages of which nobody asks the verdicts."""
+        for _ in self.verdicts(records):
+            pass
+
+    def _verdicts(self, records: pa.RecordBatch) -> pa.RecordBatch:
+        shard = self._shard
+        self._ids.extend(records.column("id").to_pylist())
+        decided = shard.decide(claims_of(records, shard.judged, self._now, sketched=self._sketched))
+        shard.has_room_for(decided)
+        shard.take(decided)
+        self._seal()
+        return verdict_rows(records, decided.decisions, self._ids.__getitem__, shard.is_suspect)
+
+    def seal(self) -> None:
+        """Hand over what is in no block yet; when this returns, so are the ids."""
+        if self._keep is not None:
+            self._ids.flush()
+            self._shard.seal()
+            self._seal()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._ids.close()
+
+    def _seal(self) -> None:
+        sealed = self._shard.sealed
+        while sealed:
+            block = sealed.popleft()
+            if self._keep is not None:
+                self._keep(block)
+
+
+def state_scheme(settings: Settings) -> Scheme:
+    """That of states and verdicts by these settings."""
+    settings = alone(settings)
+    return parts.scheme(settings, parts.recipe(settings))
