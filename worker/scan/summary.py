@@ -10,12 +10,15 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from msgspec import to_builtins
+
 from crawler_plugin.wire.files import replaced
 from crawler_plugin.wire.outcomes import Verdict
 from worker import __version__
 from worker.fingerprint.scheme import Value
 from worker.results.rows import DEAD_LETTERS, VERDICTS, pageless_records, read_line
 from worker.scan.checkpoint import ArchiveEnd
+from worker.scan.inputs.archive_ref import ArchiveRef
 from worker.scan.inputs.records import Archive
 from worker.verdict.decide import DEAD
 
@@ -68,7 +71,7 @@ def summary(
         UnreadableRecord: a line is neither a verdict nor a dead letter.
     """
     whole = _Counts()
-    by_archive = []
+    by_archive, inputs = [], []
     with (folder / VERDICTS).open("rb") as verdicts, (folder / DEAD_LETTERS).open("rb") as dead_letters:
         for archive, end in zip(archives, ends, strict=True):
             counts = _Counts(passed_over=Counter(end.passed_over))
@@ -79,10 +82,11 @@ def summary(
             whole.add_all(counts)
             about = {"name": archive.name, "form": archive.form, "fields": dict(archive.fields)}
             by_archive.append(about | counts.told())
+            inputs.append(to_builtins(ArchiveRef.of(archive, counts.verdicts.total())))
     told = whole.told()
     rate = round(told["pages"] / max(seconds, 1e-3), 1)
     timed = {"version": __version__, "seconds": round(seconds, 1), "pages_per_second": rate}
-    return timed | told | {"archives": by_archive, "settings": dict(scheme)}
+    return timed | told | {"archives": by_archive, "inputs": inputs, "settings": dict(scheme)}
 
 
 def write_summary(found: Mapping[str, Any], target: Path) -> None:
