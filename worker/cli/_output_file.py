@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from crawler_plugin.wire.errors import UsageError
+from worker.places import Place
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 
@@ -38,6 +39,15 @@ def path_here(name: str) -> Path:
             "in it when the command has ended"
         )
     return Path(name)
+
+
+def place_given(name: str) -> Place:
+    """A folder to write to, here or at a URL.
+
+    Raises:
+        ArgumentTypeError: it has no name.
+    """
+    return Place(name_given(name))
 
 
 @contextmanager

@@ -26,6 +26,8 @@ _log = logging.getLogger(__name__)
 
 COMMANDS: Final = {
     "scan": "judge the pages of files (WARC, JSON lines, CSV, Parquet, folders) without Kafka",
+    "fingerprint": "write records of the pages of files, on any number of machines, for judge",
+    "judge": "judge the pages of records, all at once, without reading a page again",
     "demo": "crawl a small site through a real Kafka to verdicts, show the progress, check the sums",
     "broker": "start a real Kafka broker on this machine",
     "topics": "make the topics, check that they are as the settings say, delete some",

@@ -6,20 +6,27 @@ import argparse
 import logging
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from crawler_plugin.wire.files import replaced
+from worker.cli._archives import (
+    add_column_options,
+    bytes_in_all,
+    duration,
+    fields_given,
+    memory_of_index,
+    memory_of_parsers,
+    progress,
+    say,
+    say_what_is_read,
+)
 from worker.cli._installed import require
 from worker.cli._output_file import name_given, path_here
-from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
-from worker.index.layout import Layout
 from worker.stopping import AskedToStop
-from worker.stream.shard.memory_limit import expected_bytes
 from worker.terminal import aligned
 
 if TYPE_CHECKING:
@@ -82,19 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--strict", action="store_true", help="exit code 1 if any page or record could not be read (dead letters)"
     )
     parser.add_argument("--no-report", action="store_true", help="do not write report.html")
-    columns = parser.add_argument_group("columns", "of JSON, CSV and Parquet; what is guessed is printed")
-    for role, what in (
-        ("url", "the page's URL"),
-        ("body", "its HTML"),
-        ("text", "its main text, where somebody has taken it out already"),
-        ("id", "what you call it"),
-    ):
-        columns.add_argument(f"--{role}-field", metavar="NAME", help=what)
-    columns.add_argument(
-        "--encoding",
-        metavar="NAME",
-        help="of JSON and CSV that are not in UTF-8; UTF-16 is seen, and of cells of a CSV it is guessed",
-    )
+    add_column_options(parser)
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
@@ -123,17 +118,17 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         name = str(error.filename)
         shown = name if len(name) < 200 else f"{name[:200]}..."
         raise UsageError(f"{shown} cannot be looked at ({error.strerror}): name what this program can read") from error
-    for archive in task.archives:
-        chosen = [f"{role} from {column}" for role, column in archive.fields.items() if role != "file_encoding"]
-        chosen += [f"in {archive.fields['file_encoding']}"] if "file_encoding" in archive.fields else []
-        _say("; ".join((f"{archive.name}: {archive.form}", *([", ".join(chosen)] if chosen else []))))
-    _say(_memory(settings))
-    size = _bytes_in_all(task.archives)
+    say_what_is_read(task.archives)
+    say(f"{memory_of_index(settings)}; {memory_of_parsers(settings)}")
+    size = bytes_in_all(task.archives)
     found = None
-    with _progress(size) as tell, suppress(KeyboardInterrupt):
+    with (
+        progress(lambda done, before, seconds: _how_far(done, before, seconds, size)) as tell,
+        suppress(KeyboardInterrupt),
+    ):
         found = scan(task, settings, plan, asked.by_now, tell, lambda: asked.tell(_interrupt))
     if found is None:
-        _say("stopped; the same command with --resume goes on from here")
+        say("stopped; the same command with --resume goes on from here")
         return INTERRUPTED
     if not arguments.no_report:
         from worker.results.report.report import REPORT, write_report
@@ -142,16 +137,16 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         try:
             write_report(folder, folder / REPORT, settings, TextsAgain(task.new, settings))
         except KeyboardInterrupt:
-            _say(f"stopped; the scan is complete, and `python -m worker report {folder}` writes its report")
+            say(f"stopped; the scan is complete, and `python -m worker report {folder}` writes its report")
             return INTERRUPTED
         except Exception as error:  # whatever it is, all verdicts are there
             _log.error("the report could not be written", exc_info=error)
-            _say(
+            say(
                 f"the scan is complete, but its report could not be written ({type(error).__name__}: {error}): "
                 f"`python -m worker report {folder}` tries again; --no-report leaves it out"
             )
     (folder / STANDARD_INPUT).unlink(missing_ok=True)
-    print("\n".join(_lines(found, folder)))
+    print("\n".join(lines_of(found, f"{folder}: " + ", ".join(sorted(file.name for file in folder.iterdir())))))
     if found["not_written"]:
         raise CheckFailed(
             f"{found['not_written']} pages that stay could not be written to {folder}/unique; what is said above names "
@@ -170,12 +165,10 @@ def _interrupt() -> None:
 def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) -> Any:
     from worker.scan.inputs.fields import Fields
     from worker.scan.inputs.find import find_archives
-    from worker.scan.inputs.transcoding import named_encoding
     from worker.scan.judge.base_state import is_state
     from worker.scan.scan import Task
 
-    chosen = {role: getattr(arguments, f"{role}_field") for role in ("url", "body", "text", "id")}
-    chosen["file_encoding"] = named_encoding(arguments.encoding) if arguments.encoding else None
+    chosen = fields_given(arguments)
     states = [Path(name) for name in arguments.against if is_state(Path(name))]
     most = settings.topics.max_message_bytes
 
@@ -217,50 +210,6 @@ def _keep_standard_input(file: Path) -> None:
         ) from error
 
 
-def _memory(settings: Settings) -> str:
-    """What the scan will take at most."""
-    tables = len(Layout(settings.index.layout).arrangements)
-    each = expected_bytes(tables, settings.near.predicate == "accurate")
-    mib = index_memory(settings, memory_limit()).mib
-    index = f"up to {mib:,} MiB for the index, room for {mib * MIB // each:,} survivors or more" if mib else "no limit"
-    return (
-        f"memory: {index} (index.memory_mb); {parsers(settings)} parsing processes of {PARSER_BYTES // MIB} MiB, each "
-        f"with up to {settings.page.memory_mb} MiB for a page (page.memory_mb)"
-    )
-
-
-def _bytes_in_all(archives: Sequence[Archive]) -> int | None:
-    """None where nobody knows of one."""
-    sizes = [archive.bytes_in_all for archive in archives]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
-
-
-@contextmanager
-def _progress(size: int | None, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[Done], None]]:
-    """What tells people on standard error how far the scan is; ``size`` is in bytes."""
-    on_terminal = sys.stderr.isatty()
-    first: tuple[float, Done] | None = None
-    told = 0.0
-
-    def tell(done: Done) -> None:
-        nonlocal first, told
-        now = clock()
-        if first is None:  # before that, processes start
-            first, told = (now, done), now
-        if now - told < _SECONDS[on_terminal]:
-            return
-        told = now
-        line = _how_far(done, first[1], now - first[0], size)
-        print(f"\r\033[K{line}" if on_terminal else line, end="" if on_terminal else "\n", file=sys.stderr, flush=True)
-
-    try:
-        yield tell
-    finally:
-        if on_terminal:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
 def _how_far(done: Done, before: Done, seconds: float, size: int | None) -> str:
     """In a line: counts, rate, share, time left. So many ``seconds`` have passed since ``before``."""
     rate = (done.pages - before.pages) / max(seconds, 1e-3)
@@ -271,18 +220,11 @@ def _how_far(done: Done, before: Done, seconds: float, size: int | None) -> str:
     if size:
         parts.append(f"{min(1.0, done.bytes / size):.0%} of the files")
         if read:
-            parts.append(f"{_duration((size - done.bytes) * seconds / read)} left")
+            parts.append(f"{duration((size - done.bytes) * seconds / read)} left")
     return ", ".join(parts)
 
 
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(max(0, round(seconds)), 60)
-    if minutes >= 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def _lines(found: dict[str, Any], folder: Path) -> Iterator[str]:
+def lines_of(found: dict[str, Any], where: str) -> Iterator[str]:
     """What people are told in the end."""
     pages = found["pages"]
     yield f"{pages:,} pages"
@@ -296,14 +238,10 @@ def _lines(found: dict[str, Any], folder: Path) -> Iterator[str]:
     if dead := _dead(found):
         rows.append((f"{dead:,}", "", "dead letters in all, of these pages and records: dead-letters.jsonl names each"))
     yield from (f"  {line}" for line in aligned(rows, right=(0, 1)))
-    yield f"all is in {folder}: " + ", ".join(sorted(file.name for file in folder.iterdir()))
+    yield f"all is in {where}"
 
 
 def _dead(found: dict[str, Any]) -> int:
     """Pages and records that could not be read."""
     dead: int = sum(found["dead_pages"].values()) + sum(found["dead_letters"].values())
     return dead
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

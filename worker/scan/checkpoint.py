@@ -16,7 +16,7 @@ FILE: Final = "progress.json"
 class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a scan was asked for. ``archives`` holds names, forms, bytes; the first ``against`` of them are old pages.
 
-    ``states`` are those that the scan began with; ``base_digest`` is of the first, where it keeps what was seen. ``clock`` dates pages without a
+    ``states`` are those that the scan began with. ``clock`` dates pages without a
     fetch time, in seconds since 1970 UTC. ``reading`` are 16 hex digits for all that reading a page depends on.
     """
 
@@ -24,7 +24,6 @@ class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
     against: int
     fields: dict[str, str | None]
     states: list[str]
-    base_digest: str
     keeps: bool
     clock: float
     reading: str

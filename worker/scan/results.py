@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from crawler_plugin.wire.files import replaced
+from worker.places import Place
 from worker.results.rows import DEAD_LETTERS, VERDICTS, line_of
 from worker.scan.judge.judge import Judge
 from worker.scan.judge.rows import ROWS
@@ -18,6 +17,7 @@ from worker.scan.records.parts import ArchiveEnd
 from worker.scan.summary import Counts
 
 PARQUET: Final = "verdicts.parquet"
+PARTS: Final = "verdicts"
 PART_ROWS: Final = 1 << 20
 """Of a file of verdicts, where there are several."""
 _GROUP_ROWS: Final = 1 << 16
@@ -33,39 +33,58 @@ _AS_STORED: Final = pa.schema([(field.name, _STORED.get(field.name, field.type))
 
 
 class Results:
-    """Verdicts on the pages of records, in a folder.
+    """Verdicts on the pages of records.
 
     Args:
-        lines: whether each verdict is a line of ``verdicts.jsonl``, too.
-        parts: whether columns are files of a million rows in the folder ``verdicts``; else they are one file.
+        lines: whether each verdict is a line of ``verdicts.jsonl``, too; only on this machine.
+        parts: whether columns are files of a million rows in the folder ``PARTS``; else they are one file.
     """
 
-    def __init__(self, folder: Path, judge: Judge, *, lines: bool, parts: bool) -> None:
-        self._judge: Final = judge
+    def __init__(self, target: Place, *, lines: bool, parts: bool) -> None:
         self._held: Final = ExitStack()
-        self._lines: Final = self._held.enter_context((folder / VERDICTS).open("wb")) if lines else None
-        self._letters: Final[BinaryIO] = self._held.enter_context((folder / DEAD_LETTERS).open("wb"))
-        self._columns: Final = _Columns(folder, parts)
+        self._lines: Final = self._opened(target, VERDICTS) if lines else None
+        self._letters: Final = self._opened(target, DEAD_LETTERS)
+        self._columns: Final = _Columns(target, parts)
         self.by_archive: Final[list[Counts]] = []
         """Of each archive that has ended."""
         self._counts = Counts()
         self.pages = self.copies = self.broken = 0
 
-    def take(self, records: pa.RecordBatch) -> None:
+    def _opened(self, target: Place, name: str) -> BinaryIO:
+        """Here a line is there as soon as it is written; elsewhere all of them are when this is closed."""
+        here = Path(target.path(name)) if target.is_here else self._held.enter_context(target.replaced(name))
+        return self._held.enter_context(here.open("wb"))
+
+    def take(self, records: pa.RecordBatch, judge: Judge) -> None:
         """Judge pages, and write what is told of them.
 
         Raises:
             OverMemoryLimit: the index may not grow any more.
             OSError: there is no room.
         """
-        self._take_letters(records)
-        for rows in self._judge.verdicts(pages_among(records)):
-            self._columns.write(rows)
-            if self._lines is not None:
-                self._lines.writelines(map(line_of, rows.to_pylist()))
-            self._counts.add(rows)
-            self.pages += len(rows)
-            self.copies += pc.sum(rows.column("duplicate_of").is_valid()).as_py() or 0
+        self.take_letters(records)
+        for rows in judge.verdicts(pages_among(records)):
+            self.take_rows(rows)
+
+    def take_rows(self, rows: pa.RecordBatch) -> None:
+        """Write verdicts, rows of ``worker.scan.judge.rows``."""
+        self._columns.write(rows)
+        if self._lines is not None:
+            self._lines.writelines(map(line_of, rows.to_pylist()))
+        self._counts.add(rows)
+        self.pages += len(rows)
+        self.copies += len(rows) - rows.column("duplicate_of").null_count
+
+    def take_letters(self, records: pa.RecordBatch) -> None:
+        """Write down which of these could not be read."""
+        if records.column("dead").null_count == len(records):
+            return
+        for row in records.filter(records.column("dead").is_valid()).select([*_LETTER, "dead"]).to_pylist():
+            reason, _, detail = row.pop("dead").partition(": ")
+            self._letters.write(line_of({**row, "reason": reason, "detail": detail}))
+            if row["url"] is None:
+                self._counts.dead_letters[reason] += 1
+                self.broken += 1
 
     def end(self, archive: ArchiveEnd) -> None:
         """All pages of an archive were taken."""
@@ -83,16 +102,6 @@ class Results:
         self._columns.discard()
         self._held.close()
 
-    def _take_letters(self, records: pa.RecordBatch) -> None:
-        if records.column("dead").null_count == len(records):
-            return
-        for row in records.filter(records.column("dead").is_valid()).select([*_LETTER, "dead"]).to_pylist():
-            reason, _, detail = row.pop("dead").partition(": ")
-            self._letters.write(line_of({**row, "reason": reason, "detail": detail}))
-            if row["url"] is None:
-                self._counts.dead_letters[reason] += 1
-                self.broken += 1
-
 
 def pages_among(records: pa.RecordBatch) -> pa.RecordBatch:
     """Those that are pages, readable or not."""
@@ -106,10 +115,9 @@ class _Discarded(Exception):
 class _Columns:
     """One file, or one after the other, of which each has its name once it is whole."""
 
-    def __init__(self, folder: Path, parts: bool) -> None:
-        self._folder: Final = folder / "verdicts" if parts else folder
+    def __init__(self, target: Place, parts: bool) -> None:
+        self._target: Final = target
         self._parts: Final = parts
-        self._folder.mkdir(exist_ok=True)
         self._number = 0
         self._open()
 
@@ -133,10 +141,10 @@ class _Columns:
             raise _Discarded
 
     def _open(self) -> None:
-        name = f"{self._number:05}.parquet" if self._parts else PARQUET
+        name = f"{PARTS}/{self._number:05}.parquet" if self._parts else PARQUET
         self._number += 1
         self._stack = ExitStack()
-        beside = self._stack.enter_context(replaced(self._folder / name))
+        beside = self._stack.enter_context(self._target.replaced(name))
         self._writer = pq.ParquetWriter(beside, _AS_STORED, compression="zstd", use_dictionary=_WORDS)
         self._held: list[pa.RecordBatch] = []
         self._rows = self._written = 0

@@ -16,39 +16,36 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
-from crawler_plugin.wire.files import sync_folder
 from worker.compose import parts
 from worker.config import Settings
 from worker.fingerprint.scheme import Value
-from worker.local.deduplicator import blocks_of
-from worker.local.state_file import StateFile
+from worker.places import Place
 from worker.results.rows import VERDICTS, read_line
 from worker.results.takers import MANY, Takers
 from worker.scan.checkpoint import ScanPlan
+from worker.scan.inputs.archive_ref import ArchiveRef
 from worker.scan.inputs.opening import printable
 from worker.scan.inputs.records import Archive
-from worker.scan.judge.base_state import BaseState, copy_of_state, copy_state
-from worker.scan.judge.earlier import survivors_of
-from worker.scan.judge.judge import Judge, state_scheme
+from worker.scan.judge.beginning import Beginning
 from worker.scan.records.parts import ArchiveEnd, Item, RecordParts, split
 from worker.scan.records.reading import Found, Reading, reading_by_processes, recipe_of
 from worker.scan.results import Results, pages_among
 from worker.scan.summary import FILE as SUMMARY
-from worker.scan.summary import Counts, read_summary, summary, write_summary
+from worker.scan.summary import Counts, decoded, encoded, summary
 from worker.scan.survivors import refuse_unwritable, write_survivors
 
 UNIQUE: Final = "unique"
 WORK: Final = ".scan"
 """The folder in which a scan keeps what it has read until it has ended."""
-_RECORDS, _BASE, _STATE, _KEPT = "records", "base", "state", "kept"
-"""In it: what was read, a copy of the first state, the state that grows, and the mark that all else is written."""
+_RECORDS: Final = "records"
+"""In it: what was read."""
 
 
 class Done(NamedTuple):
@@ -83,14 +80,13 @@ class Task:
         """All of them, in the order in which they are judged."""
         return [*self.old, *self.new]
 
-    def plan(self, base_digest: str, clock: float, reading: str) -> ScanPlan:
+    def plan(self, clock: float, reading: str) -> ScanPlan:
         """To be compared with that of whoever resumes."""
         return ScanPlan(
             archives=[(each.name, each.form, each.bytes_in_all) for each in self.archives],
             against=len(self.old),
             fields=self.fields,
             states=[printable(str(each)) for each in self.states],
-            base_digest=base_digest,
             keeps=self.keeps,
             clock=clock,
             reading=reading,
@@ -158,30 +154,23 @@ def _scan(
     work = task.folder / WORK
     if task.write:
         refuse_unwritable(task.new, task.folder / UNIQUE)
-    with ExitStack() as stack:
-        kept = stack.enter_context(BaseState(task.states[0])) if task.keeps else None
+    with Beginning(work, task.states, task.keeps) as beginning:
         reading = parts.reading(settings, recipe_of(settings)).id.hex()
         if plan is None:
-            shutil.rmtree(work, ignore_errors=True)
-            work.mkdir()
-            for number, folder in enumerate(task.states):
-                copy_of_state(folder, work / f"{_BASE}{number}", None if number else kept)
-            plan = task.plan("" if kept is None else kept.digest, time.time(), reading)
+            beginning.copy()
+            plan = task.plan(time.time(), reading)
             plan.write(task.folder)
         else:
             _refuse_another(task, plan, reading)
-        if (work / _KEPT).exists():
-            found = read_summary(task.folder / SUMMARY)
+        if beginning.is_written:
+            found = decoded((task.folder / SUMMARY).read_bytes())
         else:
-            judged = _judge(task, settings, plan, asked_to_stop, tell)
+            judged = _judge(task, settings, plan, beginning, asked_to_stop, tell)
             if judged is None:
                 return None
             all_judged()
             found = _finish(task, *judged)
-        if kept is not None:
-            (work / _KEPT).touch()
-            sync_folder(work)
-            kept.replace_by(work / _STATE, plan.base_digest)
+        beginning.finish()
         ScanPlan.remove(task.folder)
     shutil.rmtree(work)
     return found
@@ -191,26 +180,16 @@ def _judge(
     task: Task,
     settings: Settings,
     plan: ScanPlan,
+    beginning: Beginning,
     asked_to_stop: Callable[[], bool],
     tell: Callable[[Done], None],
 ) -> tuple[Sequence[Counts], Mapping[str, Value], float] | None:
     """Counts of the new archives, the scheme, seconds; None when it was asked to stop."""
-    work = task.folder / WORK
-    shutil.rmtree(work / _STATE, ignore_errors=True)
-    bases = [work / f"{_BASE}{number}" for number in range(len(task.states))]
-    if bases:
-        copy_state(bases[0], work / _STATE)
     with ExitStack() as stack:
-        state = stack.enter_context(closing(StateFile(work / _STATE, state_scheme(settings))))
-        keep = state.append if task.keeps else None
-        judge = Judge(settings, work / _STATE, blocks_of(state), round(plan.clock * 1000), keep)
-        stack.enter_context(closing(judge))
-        for base in bases[1:]:
-            for records in survivors_of(base, judge.scheme):
-                judge.take(records)
+        judge = stack.enter_context(beginning.judge(settings, round(plan.clock * 1000)))
         reading = stack.enter_context(reading_by_processes(settings))
-        read = RecordParts(work / _RECORDS, reading.schema, reading.scheme)
-        results = Results(task.folder, judge, lines=True, parts=False)
+        read = RecordParts(task.folder / WORK / _RECORDS, reading.schema, reading.scheme)
+        results = Results(Place(str(task.folder)), lines=True, parts=False)
         stack.callback(results.discard)
         stack.callback(read.flush)
         coming = _Coming(task.archives, read, reading, asked_to_stop)
@@ -223,7 +202,7 @@ def _judge(
             elif archive < len(task.old):
                 judge.take(pages_among(item))
             else:
-                results.take(item)
+                results.take(item, judge)
             tell(Done(results.pages, results.copies, results.broken, coming.bytes))
         if coming.is_stopped:
             return None
@@ -288,7 +267,7 @@ class _Coming:
 
 def _refuse_another(task: Task, before: ScanPlan, reading: str) -> None:
     """Raises ``Refused`` unless the task is the one that was begun."""
-    now = task.plan(before.base_digest, before.clock, reading)
+    now = task.plan(before.clock, reading)
     if now == before:
         return
     differs = [name for name in ScanPlan.__struct_fields__ if getattr(now, name) != getattr(before, name)]
@@ -321,7 +300,7 @@ def _finish(task: Task, counted: Sequence[Counts], scheme: Mapping[str, Value], 
         with verdicts.open("rb") as lines:
             rows = map(read_line, lines)
             not_written = len(write_survivors(task.new, rows, task.folder / UNIQUE, suspects=suspects))
-    found = summary(task.new, counted, scheme, seconds)
+    found = summary([*map(ArchiveRef.of, task.new)], counted, scheme, seconds)
     found["not_written"] = not_written
-    write_summary(found, task.folder / SUMMARY)
+    Place(str(task.folder)).write(SUMMARY, encoded(found))
     return found

@@ -7,16 +7,15 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import to_builtins
 
-from crawler_plugin.wire.files import replaced
 from worker import __version__
 from worker.fingerprint.scheme import Value
-from worker.scan.inputs.records import Archive
+from worker.scan.inputs.archive_ref import ArchiveRef
 from worker.verdict.decide import DEAD
 
 FILE: Final = "summary.json"
@@ -65,30 +64,30 @@ class Counts:
 
 
 def summary(
-    archives: Sequence[Archive], counted: Sequence[Counts], scheme: Mapping[str, Value], seconds: float
+    archives: Sequence[ArchiveRef], counted: Sequence[Counts], scheme: Mapping[str, Value], seconds: float
 ) -> dict[str, Any]:
     """What was ``counted`` of each of the archives, and in all. It took so many ``seconds``."""
     whole = Counts()
-    by_archive = []
+    by_archive, inputs = [], []
     for archive, counts in zip(archives, counted, strict=True):
         whole.add_all(counts)
-        about = {"name": archive.name, "form": archive.form, "fields": dict(archive.fields)}
+        about = {"name": archive.name, "form": archive.form, "fields": archive.fields}
         by_archive.append(about | counts.told())
+        inputs.append(to_builtins(archive.with_pages(counts.verdicts.total())))
     told = whole.told()
     rate = round(told["pages"] / max(seconds, 1e-3), 1)
     timed = {"version": __version__, "seconds": round(seconds, 1), "pages_per_second": rate}
-    return timed | told | {"archives": by_archive, "settings": dict(scheme)}
+    return timed | told | {"archives": by_archive, "inputs": inputs, "settings": dict(scheme)}
 
 
-def write_summary(found: Mapping[str, Any], target: Path) -> None:
-    """As JSON for people and programs; the file has its name once it is whole."""
-    with replaced(target) as beside:
-        beside.write_text(json.dumps(found, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+def encoded(found: Mapping[str, Any]) -> bytes:
+    """A summary as JSON for people and programs."""
+    return (json.dumps(found, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def read_summary(file: Path) -> dict[str, Any]:
-    """What ``write_summary`` wrote."""
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+def decoded(content: bytes) -> dict[str, Any]:
+    """What was ``encoded``."""
+    found: dict[str, Any] = json.loads(content)
     return found
 
 

@@ -62,7 +62,7 @@ class PageFiles:
         self.bytes_read = 0
         self.files: Final = files
         self._most_bytes: Final = most_bytes
-        self._is_folder: Final = is_folder
+        self.is_folder: Final = is_folder
         self._beside: Final = dict(passed_over or {})
         """What else is in the folder."""
         self._passed_over: Counter[str] = Counter(self._beside)
@@ -107,7 +107,7 @@ class PageFiles:
         return lost
 
     def _copy(self, one: FilePage, target: Path) -> Path:
-        return target / one.file.below.partition("/")[2] if self._is_folder else target
+        return target / one.file.below.partition("/")[2] if self.is_folder else target
 
     def _pages(self) -> Iterator[tuple[FilePage, ArchivedPage | BrokenRecord | None]]:
         self._passed_over = Counter(self._beside)
@@ -122,7 +122,7 @@ class PageFiles:
     def _page(self, one: FilePage) -> ArchivedPage | BrokenRecord:
         place = RecordPlace(one.file.name, 0)
         below = one.file.below
-        id_ = printable(below.partition("/")[2]) if self._is_folder else one.file.name
+        id_ = printable(below.partition("/")[2]) if self.is_folder else one.file.name
         if one.kind not in ("html", "text", "mhtml"):
             return BrokenRecord(place, "damaged" if one.kind == "damaged" else "no-page", one.why, id_)
         try:
@@ -140,7 +140,7 @@ class PageFiles:
                     return BrokenRecord(place, "too-large", f"more than {most} bytes", id_)
         finally:
             reading.close()
-        url = file_url(below if self._is_folder else one.file.where)
+        url = file_url(below if self.is_folder else one.file.where)
         if one.kind == "mhtml":
             saved = saved_page(bytes(body))
             if saved is None:

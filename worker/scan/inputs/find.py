@@ -113,7 +113,7 @@ def _but(passed_over: Mapping[str, int]) -> str:
 
 def _found(file: StoredFile, fields: Fields, most_bytes: int) -> list[Archive | FilePage]:
     """What a file is; of a WACZ, the WARCs in it, and of each that is none, why."""
-    found = _opened(file, fields, most_bytes)
+    found = opened_as(file, fields, most_bytes)
     if not isinstance(found, FilePage) or found.kind != "zip":
         return [found]
     try:
@@ -123,11 +123,12 @@ def _found(file: StoredFile, fields: Fields, most_bytes: int) -> list[Archive | 
     if not members:
         why = f"{file.name} is a ZIP with no WARC in it: unpack it, and name the folder"
         return [FilePage(file, "unknown", why=why)]
-    return [_warc_within(member, most_bytes) for member in members]
+    return [warc_within(member, most_bytes) for member in members]
 
 
-def _warc_within(member: WaczMember, most_bytes: int) -> Archive | FilePage:
-    found = _opened(member, Fields(), most_bytes)
+def warc_within(member: WaczMember, most_bytes: int) -> Archive | FilePage:
+    """The archive that a member of a WACZ is, or why it is none."""
+    found = opened_as(member, Fields(), most_bytes)
     if isinstance(found, FilePage) and found.kind in ("empty", "damaged"):
         return found
     if not isinstance(found, WarcFile):
@@ -139,7 +140,7 @@ def _warc_within(member: WaczMember, most_bytes: int) -> Archive | FilePage:
     return found
 
 
-def _opened(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | FilePage:
+def opened_as(file: StoredFile, fields: Fields, most_bytes: int) -> Archive | FilePage:
     """The archive that a file is, or the one page, or why it is neither."""
     compression = None
     try:

@@ -9,19 +9,14 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
-from typing import Any, BinaryIO, Final, NamedTuple, cast
+from typing import BinaryIO, Final, NamedTuple, cast
 
 from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker import DISTRIBUTION
+from worker.places import file_system, is_url, shown
 
-_USERINFO: Final = re.compile(r"//[^/?#@\s]*@")
-_URL: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _GLOB: Final = re.compile(r"[*?\[]")
-
-
-def is_url(name: str) -> bool:
-    """Whether this names something that is not a path here."""
-    return bool(_URL.match(name))
+_PRINTED: Final = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 
 def is_pattern(name: str) -> bool:
@@ -32,6 +27,14 @@ def is_pattern(name: str) -> bool:
 def printable(name: str) -> str:
     """A name that can be written down: bytes in it that are no UTF-8 are shown as such."""
     return os.fsencode(name).decode(errors="backslashreplace")
+
+
+def unprinted(name: str) -> str:
+    """The path of a file here that is called so when it is printed; a name that no file here has stays as it is."""
+    if is_url(name) or "\\x" not in name or Path(name).exists():
+        return name
+    found = os.fsdecode(_PRINTED.sub(lambda byte: bytes([int(byte[1], 16)]), name.encode()))
+    return found if Path(found).exists() else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class StoredFile:
     @property
     def name(self) -> str:
         """By which it was found, as it can be printed; a URL without user names and passwords."""
-        return printable(_shown(self.where) if is_url(self.where) else self.where)
+        return printable(shown(self.where) if is_url(self.where) else self.where)
 
     def open(self) -> Reading:
         """From its first byte on.
@@ -113,7 +116,7 @@ def stored(name: str) -> StoredFile:
             raise UsageError(f"{name} is a pipe or a device, which cannot be read twice: pipe it in, and name it -")
         return StoredFile(name, below, about.st_size)
     try:
-        system, path = _file_system(name)
+        system, path = file_system(name)
         return StoredFile(name, below, system.info(path).get("size"))
     except UsageError:
         raise
@@ -130,7 +133,7 @@ def is_folder(name: str) -> bool:
     if not is_url(name):
         return Path(name).is_dir()
     try:
-        system, path = _file_system(name)
+        system, path = file_system(name)
         return bool(system.isdir(path))
     except UsageError:
         raise
@@ -203,7 +206,7 @@ def _why_passed_over(path: Path, follow_links: bool) -> str:
 
 
 def _elsewhere(folder: str) -> FoundFiles:
-    system, root = _file_system(folder)
+    system, root = file_system(folder)
     base = PurePosixPath(root).name or "root"
     found = FoundFiles([], Counter())
     for path, about in system.find(root, detail=True).items():
@@ -247,7 +250,7 @@ def matching(
     if pattern.startswith(("http://", "https://")):
         return [pattern], Counter()  # what looks like a pattern is a query there
     try:
-        system, path = _file_system(pattern)
+        system, path = file_system(pattern)
         return sorted(system.unstrip_protocol(one) for one in system.glob(path)), Counter()
     except UsageError:
         raise
@@ -265,7 +268,7 @@ def _opened(name: str) -> BinaryIO:
     try:
         if not is_url(name):
             return Path(name).open("rb")
-        system, path = _file_system(name)
+        system, path = file_system(name)
         return cast(BinaryIO, system.open(path, "rb"))
     except UsageError:
         raise
@@ -273,32 +276,10 @@ def _opened(name: str) -> BinaryIO:
         raise _not_there(name, error) from error
 
 
-def _file_system(url: str) -> tuple[Any, str]:
-    """A file system of fsspec, and the path in it."""
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise needs("fsspec", f"reading {_shown(url)}") from error
-    try:
-        system, path = url_to_fs(url)
-    except (ImportError, ValueError) as error:
-        scheme = url.partition("://")[0]
-        raise UsageError(
-            f"{_shown(f'{url} cannot be read ({error})')}: install what fsspec needs for {scheme}:// (pip install "
-            f"'fsspec[{scheme}]'), or download the file and name it"
-        ) from error
-    return system, str(path)
-
-
-def _shown(said: str) -> str:
-    """A name, or what is said of it, without user names and passwords: a URL may have others in it."""
-    return _USERINFO.sub("//", said)
-
-
 def _not_there(name: str, error: Exception) -> UsageError:
     why = error.strerror if isinstance(error, OSError) and error.strerror else f"{type(error).__name__}: {error}"
     return UsageError(
-        f"{_shown(name)} cannot be read ({_shown(why)}): name a file, a folder, a glob or a URL that can be read"
+        f"{shown(name)} cannot be read ({shown(why)}): name a file, a folder, a glob or a URL that can be read"
     )
 
 

@@ -40,6 +40,11 @@ class WaczMember(StoredFile):
         return Reading(self.name, self.container.member(self.info, self.name))
 
     @property
+    def within(self) -> str:
+        """What the WACZ is called."""
+        return self.container.name
+
+    @property
     def is_shrunk(self) -> bool:
         """Whether the ZIP makes it many times as small."""
         return self.info.file_size > _MOST_RATIO * max(self.info.compress_size, 1024)
@@ -90,6 +95,10 @@ class _Container:
             raise self.failed(file.name, error) from error
         finally:
             self._release()
+
+    @property
+    def name(self) -> str:
+        return self._file.name
 
     def members(self) -> list[zipfile.ZipInfo]:
         return self._zip.infolist()

@@ -1,17 +1,11 @@
-"""A state that a scan begins with, and that it may leave its pages in: ``--state`` and ``--against``.
-
-The scan works on a copy in its own folder. So what it begins with is as it was until the scan has ended, however often
-that is interrupted.
-"""
+"""The folder of a state, as a whole: its blocks, and what its pages are called."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
-from contextlib import nullcontext
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from crawler_plugin.wire.errors import Refused, UsageError
 from crawler_plugin.wire.files import replaced
@@ -28,7 +22,7 @@ def is_state(path: Path) -> bool:
 
 
 class BaseState:
-    """The folder, held by this process alone while it is entered; made where it is not there.
+    """The folder, held by this process alone until it is closed; made where it is not there.
 
     Raises:
         UsageError: the folder cannot be made or read.
@@ -45,10 +39,8 @@ class BaseState:
                 f"the state {folder} cannot be opened ({error.strerror}): name a folder that this program may write to"
             ) from error
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def close(self) -> None:
+        """Leave it to others."""
         self._lock.close()
 
     @property
@@ -71,16 +63,6 @@ class BaseState:
                 "since. The verdicts are complete; scan once more into another folder to have these pages in the state"
             )
         copy_state(folder, self.folder)
-
-
-def copy_of_state(folder: Path, target: Path, held: BaseState | None = None) -> None:
-    """Make ``target`` a state like that in ``folder``, which nobody writes to meanwhile; ``held`` if this process does.
-
-    Raises:
-        UsageError, Refused: as ``BaseState``.
-    """
-    with BaseState(folder) if held is None else nullcontext():
-        copy_state(folder, target)
 
 
 def _digest(folder: Path) -> str:

@@ -50,6 +50,8 @@ class Judge:
         self.scheme: Final = state_scheme(settings)
         """All that these verdicts depend on."""
         settings = alone(settings)
+        self.reading: Final = parts.reading(settings, parts.recipe(settings))
+        """All that the records have to depend on."""
         self._policy: Final = policy(settings, self.scheme, secrets.token_bytes(8))
         self._shard: Final = SingleShard(self._policy, parts.new_index(settings), memory_for_index(settings), blocks)
         self._sketched: Final = settings.near.predicate == "accurate"

@@ -96,8 +96,9 @@ class RecordParts:
         if not self._open and not self._ends:
             return
         with replaced(self._file(self._count)) as beside:
-            writer = RecordWriter(str(beside), self._schema)
-            writer.write(self._open)
+            writer = RecordWriter(beside, self._schema)
+            for batch in self._open:
+                writer.write(batch)
             writer.close({_ENDS: json.dumps(self._ends), _TOOK: str(seconds)})
         self._count += 1
         self._open, self._rows, self._ends = [], 0, []

@@ -57,9 +57,15 @@ _ZEROS: Final = bytes(SKETCH_BYTES)
 _BEYOND: Final = 1 << 63
 
 
-def stamped(scheme: Scheme, metadata: Mapping[bytes, bytes] = {}) -> pa.Schema:
+def stamped(scheme: Scheme) -> pa.Schema:
     """``SCHEMA`` with the words of the scheme, for whoever judges records of another one."""
-    return SCHEMA.with_metadata({_SCHEME: scheme.encode(), **metadata})
+    return SCHEMA.with_metadata({_SCHEME: scheme.encode()})
+
+
+def words_of(schema: pa.Schema) -> Scheme | None:
+    """What ``stamped`` says that records depend on; None where another program wrote them."""
+    words = (schema.metadata or {}).get(_SCHEME)
+    return None if words is None else Scheme.decode(words)
 
 
 def refuse_others(name: str, schema: pa.Schema, found: Iterable[str], scheme: Scheme) -> None:
@@ -74,8 +80,8 @@ def refuse_others(name: str, schema: pa.Schema, found: Iterable[str], scheme: Sc
             f"{name} holds no records, it has no column {missing[0]!r}: make them with `python -m worker fingerprint`"
         )
     if others := sorted(set(found) - {scheme.id.hex()}):
-        words = (schema.metadata or {}).get(_SCHEME)
-        differs = [in_words(one) for one in scheme.differences(Scheme.decode(words))] if words else []
+        words = words_of(schema)
+        differs = [] if words is None else map(in_words, scheme.differences(words))
         why = "; ".join(differs) or f"their scheme is {others[0]}, that of the settings in force {scheme.id.hex()}"
         raise Refused(
             f"the records of {name} were made with other settings: {why}. Judge them with the settings that they were "

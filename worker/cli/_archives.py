@@ -1,0 +1,131 @@
+"""What the commands have in common that read archives or their records."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
+from worker.index.layout import Layout
+from worker.stream.shard.memory_limit import expected_bytes
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+    from worker.scan.inputs.records import Archive
+
+_SECONDS: Final = {True: 0.5, False: 10.0}
+"""Between two lines that say how far the command is, on a terminal and elsewhere."""
+Done = TypeVar("Done")
+
+
+def add_column_options(parser: argparse.ArgumentParser) -> None:
+    """Those that say what columns and fields hold."""
+    columns = parser.add_argument_group("columns", "of JSON, CSV and Parquet; what is guessed is printed")
+    for role, what in (
+        ("url", "the page's URL"),
+        ("body", "its HTML"),
+        ("text", "its main text, where somebody has taken it out already"),
+        ("id", "what you call it"),
+    ):
+        columns.add_argument(f"--{role}-field", metavar="NAME", help=what)
+    columns.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="of JSON and CSV that are not in UTF-8; UTF-16 is seen, and of cells of a CSV it is guessed",
+    )
+
+
+def fields_given(arguments: argparse.Namespace) -> dict[str, str | None]:
+    """What was said of them, as ``worker.scan.inputs.fields.Fields`` takes it.
+
+    Raises:
+        UsageError: an encoding that nobody knows.
+    """
+    from worker.scan.inputs.transcoding import named_encoding
+
+    chosen = {role: getattr(arguments, f"{role}_field") for role in ("url", "body", "text", "id")}
+    chosen["file_encoding"] = named_encoding(arguments.encoding) if arguments.encoding else None
+    return chosen
+
+
+def say_what_is_read(archives: Sequence[Archive]) -> None:
+    """A line each on standard error, with the columns that were chosen."""
+    for archive in archives:
+        chosen = [f"{role} from {column}" for role, column in archive.fields.items() if role != "file_encoding"]
+        chosen += [f"in {archive.fields['file_encoding']}"] if "file_encoding" in archive.fields else []
+        say("; ".join((f"{archive.name}: {archive.form}", *([", ".join(chosen)] if chosen else []))))
+
+
+def memory_of_index(settings: Settings, records: int | None = None) -> str:
+    """What it will take at most, and for so many ``records`` if each of them survives."""
+    tables = len(Layout(settings.index.layout).arrangements)
+    each = expected_bytes(tables, settings.near.predicate == "accurate")
+    mib = index_memory(settings, memory_limit()).mib
+    index = f"up to {mib:,} MiB for the index, room for {mib * MIB // each:,} survivors or more" if mib else "no limit"
+    needed = "" if records is None else f"; {records:,} records take {records * each // MIB:,} MiB if none is a copy"
+    return f"memory: {index} (index.memory_mb){needed}"
+
+
+def memory_of_parsers(settings: Settings) -> str:
+    """What they will take."""
+    return (
+        f"{parsers(settings)} parsing processes of {PARSER_BYTES // MIB} MiB, each with up to "
+        f"{settings.page.memory_mb} MiB for a page (page.memory_mb)"
+    )
+
+
+def bytes_in_all(archives: Sequence[Archive]) -> int | None:
+    """Of the archives as they are stored; None where nobody knows of one."""
+    sizes = [archive.bytes_in_all for archive in archives]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+@contextmanager
+def progress(
+    line: Callable[[Done, Done, float], str], clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[Done], None]]:
+    """What tells people on standard error how far a command is.
+
+    Args:
+        line: makes the words of how far it is, how far it was at the first call, and the seconds since then.
+    """
+    on_terminal = sys.stderr.isatty()
+    first: tuple[float, Done] | None = None
+    told = 0.0
+
+    def tell(done: Done) -> None:
+        nonlocal first, told
+        now = clock()
+        if first is None:  # before that, processes start
+            first, told = (now, done), now
+        if now - told < _SECONDS[on_terminal]:
+            return
+        told = now
+        words = line(done, first[1], now - first[0])
+        print(
+            f"\r\033[K{words}" if on_terminal else words, end="" if on_terminal else "\n", file=sys.stderr, flush=True
+        )
+
+    try:
+        yield tell
+    finally:
+        if on_terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def duration(seconds: float) -> str:
+    """In words."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def say(line: str) -> None:
+    """On standard error, at once."""
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,111 @@
+"""``python -m worker fingerprint``: records of the pages of files, for ``judge``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawler_plugin.wire.errors import CheckFailed
+from worker.cli._archives import (
+    add_column_options,
+    bytes_in_all,
+    duration,
+    fields_given,
+    memory_of_parsers,
+    progress,
+    say,
+    say_what_is_read,
+)
+from worker.cli._installed import require
+from worker.cli._output_file import name_given, place_given
+from worker.stopping import AskedToStop
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+    from worker.places import Place
+    from worker.scan.fingerprinting import Read
+
+INTERRUPTED = 130
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Reads pages as scan does and writes records, a Parquet file for each file of pages: all that judge needs to "
+        "say which pages are near to which. No page is compared with another, so any number of processes and machines "
+        "may each read a part. When it is run again, files that are whole are left as they are."
+    )
+    parser.add_argument(
+        "inputs",
+        nargs="+",
+        type=name_given,
+        metavar="INPUT",
+        help="files, folders, patterns, URLs that fsspec knows; each but a folder of pages comes to a file of records",
+    )
+    parser.add_argument(
+        "--out", type=place_given, required=True, metavar="DIR|URL", help="where the records go; made if needed"
+    )
+    parser.add_argument(
+        "--follow-links",
+        action="store_true",
+        help="also read what symbolic links within folders and patterns lead to; a file or folder that is named itself "
+        "is read in any case",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit code 1 if any page or record could not be read (dead letters)"
+    )
+    add_column_options(parser)
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """0 when the records of all files are written, 130 when that was interrupted.
+
+    Raises:
+        CheckFailed: with ``--strict``, something could not be read.
+        UsageError: an input or a folder cannot be used, or the extra ``scan`` is not installed.
+        Refused: a file of that name holds other records.
+        Unavailable: something cannot be read on, or the disk is full.
+    """
+    require("scan", "archives are read with more than workers need")
+    from worker.scan.fingerprinting import fingerprint
+    from worker.scan.inputs.fields import Fields
+    from worker.scan.inputs.find import find_archives
+
+    asked = AskedToStop()
+    settings = load()
+    target: Place = arguments.out
+    archives = find_archives(
+        arguments.inputs,
+        Fields(**fields_given(arguments)),
+        most_bytes=settings.topics.max_message_bytes,
+        without=Path(target.where) if target.is_here else None,
+        follow_links=arguments.follow_links,
+    )
+    say_what_is_read(archives)
+    say(f"memory: {memory_of_parsers(settings)}")
+    size = bytes_in_all(archives)
+    line: Callable[[Read, Read, float], str] = partial(_how_far, size=size)
+    with progress(line) as tell:
+        found = fingerprint(archives, settings, target, asked.by_now, tell)
+    if found is None:
+        say("stopped; the same command goes on with the file that was not whole")
+        return INTERRUPTED
+    whole = f"; {found.whole:,} files were whole before" if found.whole else ""
+    print(f"{found.records:,} records in {found.files:,} files{whole}: all is in {target}")
+    if arguments.strict and found.dead:
+        raise CheckFailed(f"{found.dead} pages or records could not be read: `judge` lists them in dead-letters.jsonl")
+    return 0
+
+
+def _how_far(done: Read, before: Read, seconds: float, size: int | None) -> str:
+    rate = (done.records - before.records) / max(seconds, 1e-3)
+    said = [f"{done.files + done.whole:,} files", f"{done.records:,} records", f"{rate:,.0f} a second"]
+    read = done.bytes - before.bytes
+    if size:
+        said.append(f"{min(1.0, done.bytes / size):.0%} of the files' bytes")
+        if read:
+            said.append(f"{duration((size - done.bytes) * seconds / read)} left")
+    return ", ".join(said)

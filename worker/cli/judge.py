@@ -1,0 +1,100 @@
+"""``python -m worker judge``: verdicts on the pages of records."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawler_plugin.wire.errors import UsageError
+from worker.cli._archives import duration, memory_of_index, progress, say
+from worker.cli._installed import require
+from worker.cli._output_file import name_given, path_here, place_given
+from worker.cli.scan import lines_of
+
+if TYPE_CHECKING:
+    from worker.config import Settings
+    from worker.scan.judging import Judged
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Judges the pages whose records fingerprint has written, or a program that calls worker.records.fingerprint, "
+        "in the order of the files' names and of the rows in them, and writes into DIR: verdicts/*.parquet, "
+        "dead-letters.jsonl, summary.json. The same records and settings give the same verdicts, which are those of "
+        "scan. No page is read again, so another threshold or predicate takes microseconds a page."
+    )
+    parser.add_argument(
+        "inputs", nargs="+", type=name_given, metavar="RECORDS", help="files, folders, patterns, URLs that fsspec knows"
+    )
+    parser.add_argument(
+        "--out", type=place_given, required=True, metavar="DIR|URL", help="where the result goes; made if needed"
+    )
+    parser.add_argument(
+        "--order",
+        choices=("files", "fetched"),
+        default="files",
+        help="fetched: judge pages in the order in which they were fetched, those of which that is not known last "
+        "(default: in the order of the files and rows)",
+    )
+    parser.add_argument(
+        "--against",
+        action="append",
+        type=name_given,
+        default=[],
+        metavar="OLD",
+        help="pages that came before, as records or as a state: they get no verdict, new ones are compared with them, "
+        "too; repeatable",
+    )
+    parser.add_argument(
+        "--state",
+        type=path_here,
+        metavar="DIR",
+        help="begin with what this state has seen, and keep all that was seen there",
+    )
+    parser.add_argument(
+        "--lines",
+        action="store_true",
+        help="also write verdicts.jsonl, a line a page, which report, groups and explain read; for a folder here",
+    )
+
+
+def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
+    """0 when all pages are judged.
+
+    Raises:
+        UsageError: an input or a folder cannot be used, or the extra ``scan`` is not installed.
+        Refused: records or a state were made with other settings, or memory does not suffice.
+        Unavailable: something cannot be read on, or the disk is full.
+    """
+    require("scan", "records are read with more than workers need")
+    from worker.scan.judge.base_state import is_state
+    from worker.scan.judging import JudgeTask, judge, record_files
+
+    settings = load()
+    if arguments.lines and not arguments.out.is_here:
+        raise UsageError("--lines needs an --out on this machine: leave it out, or name a folder here")
+    states = [Path(name) for name in arguments.against if is_state(Path(name))]
+    old = [name for name in arguments.against if Path(name) not in states]
+    task = JudgeTask(
+        target=arguments.out,
+        old=record_files(old),
+        new=record_files(arguments.inputs),
+        states=[*([arguments.state] if arguments.state else []), *states],
+        keeps=arguments.state is not None,
+        by_fetch_time=arguments.order == "fetched",
+        lines=arguments.lines,
+    )
+    say(memory_of_index(settings, task.records))
+    with progress(_how_far) as tell:
+        found = judge(task, settings, tell)
+    print("\n".join(lines_of(found, str(arguments.out))))
+    return 0
+
+
+def _how_far(done: Judged, before: Judged, seconds: float) -> str:
+    rate = (done.records - before.records) / max(seconds, 1e-3)
+    said = f"{done.records:,} of {done.in_all:,} records, {done.copies:,} of them copies, {rate:,.0f} a second"
+    return f"{said}, {duration((done.in_all - done.records) / rate)} left" if rate else said

@@ -1,0 +1,116 @@
+"""Archives in, a file of records each out, in a folder or at a URL: the first half of a scan, for any number of machines.
+
+No page is compared with another one, so it takes no more memory for more pages. A file has its name when it is whole,
+and says of which archive it is: when the same command is run again, what is whole is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import Final, NamedTuple
+
+from crawler_plugin.wire.errors import Refused
+from worker.config import Settings
+from worker.places import Place
+from worker.scan.inputs.archive_ref import ArchiveRef
+from worker.scan.inputs.records import Archive
+from worker.scan.records.files import RecordWriter, about_records, of_archive
+from worker.scan.records.reading import Found, Reading, reading_by_processes
+
+SUFFIX: Final = ".parquet"
+
+
+class Read(NamedTuple):
+    """How far ``fingerprint`` is: files that it has written, and those that were whole already; records written, of
+    them those of pages that are dead and of places without a page; bytes of the archives read."""
+
+    files: int = 0
+    whole: int = 0
+    records: int = 0
+    dead: int = 0
+    bytes: int = 0
+
+
+class _Stopped(Exception):
+    """The file that was begun is not to be kept."""
+
+
+def fingerprint(
+    archives: Sequence[Archive],
+    settings: Settings,
+    target: Place,
+    asked_to_stop: Callable[[], bool],
+    tell: Callable[[Read], None],
+) -> Read | None:
+    """Write the records of each archive; None if asked to stop before all are written.
+
+    Raises:
+        Refused: a file of that name is of another archive, or was made with other settings.
+        UsageError: an archive cannot be opened.
+        Unavailable: the disk, or the network, fails.
+    """
+    writing = _Writing(target, asked_to_stop, tell)
+    with reading_by_processes(settings) as reading, suppress(_Stopped):
+        for archive, name in zip(archives, names_of(archives), strict=True):
+            writing.write(archive, name, reading)
+        return writing.done
+    return None
+
+
+class _Writing:
+    def __init__(self, target: Place, asked_to_stop: Callable[[], bool], tell: Callable[[Read], None]) -> None:
+        self.done = Read()
+        self._target: Final = target
+        self._asked_to_stop: Final = asked_to_stop
+        self._tell: Final = tell
+
+    def write(self, archive: Archive, name: str, reading: Reading) -> None:
+        about = ArchiveRef.of(archive)
+        if self._target.size(name) is not None:
+            _refuse_another(self._target, name, about, reading)
+            self.done = self.done._replace(whole=self.done.whole + 1)
+            return
+        before = self.done.bytes
+        with self._target.replaced(name) as beside:
+            writer = RecordWriter(beside, reading.schema)
+            for batch in reading.batches(self._found(archive)):
+                writer.write(batch)
+                dead = len(batch) - batch.column("dead").null_count
+                done = self.done._replace(records=self.done.records + len(batch), dead=self.done.dead + dead)
+                self.done = done._replace(bytes=before + archive.bytes_read)
+                self._tell(self.done)
+            writer.close(of_archive(about, archive.passed_over))
+        self.done = self.done._replace(files=self.done.files + 1)
+
+    def _found(self, archive: Archive) -> Iterator[Found]:
+        for record in archive.records():
+            if self._asked_to_stop():
+                raise _Stopped
+            yield record
+
+
+def names_of(archives: Sequence[Archive]) -> list[str]:
+    """What the files of their records are called: as the archives, with what was in a folder below it; of two that
+    would have the same name the later gets a number."""
+    names: list[str] = []
+    for archive in archives:
+        name, number = f"{archive.below}{SUFFIX}", 1
+        while name in names:
+            number += 1
+            name = f"{PurePosixPath(archive.below)}-{number}{SUFFIX}"
+        names.append(name)
+    return names
+
+
+def _refuse_another(target: Place, name: str, about: ArchiveRef, reading: Reading) -> None:
+    """Raises ``Refused`` unless the file holds what would be written."""
+    found = about_records(target.path(name), target.open(name))
+    if found.scheme == reading.scheme and found.archive == about:
+        return
+    what = "the same archive, read with other settings" if found.archive == about else "another archive"
+    raise Refused(
+        f"{target.path(name)} holds records of {what}: name another folder with --out, or delete the file to have it "
+        "made anew"
+    )

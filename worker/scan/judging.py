@@ -1,0 +1,232 @@
+"""Files of records in, verdicts out, in a folder or at a URL: the second half of a scan, by one machine.
+
+Judging costs microseconds a record, so nothing is kept of a run that was killed: the next one begins anew, and comes to
+the same.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from crawler_plugin.wire.errors import Unavailable, UsageError
+from worker.compose.machine import MIB, memory_for_index
+from worker.config import Settings
+from worker.places import Place, shown
+from worker.scan.inputs.archive_ref import ArchiveRef
+from worker.scan.inputs.opening import StoredFile, files_within, is_folder, is_pattern, matching, stored
+from worker.scan.judge.beginning import Beginning
+from worker.scan.judge.external_sort import in_order, with_key
+from worker.scan.judge.judge import AT_ONCE, Judge
+from worker.scan.records.files import AboutRecords, about_records, records_in
+from worker.scan.records.parts import ArchiveEnd
+from worker.scan.results import PARTS, Results, pages_among
+from worker.scan.summary import FILE as SUMMARY
+from worker.scan.summary import decoded, encoded, summary
+from worker.stream.shard.memory_limit import OverMemoryLimit
+
+WORK: Final = ".judge"
+_SUFFIX: Final = ".parquet"
+_PLACE: Final = "place"
+_LAST: Final = (1 << 63) - 1
+RECORDS: Final = "records"
+"""The form of an archive that is known by its records alone."""
+
+
+class Judged(NamedTuple):
+    """How far ``judge`` is: records judged, of them pages that are not unique, and records in all."""
+
+    records: int = 0
+    copies: int = 0
+    in_all: int = 0
+
+
+class RecordFile(NamedTuple):
+    """A file of records, and what it says of itself."""
+
+    file: StoredFile
+    about: AboutRecords
+
+
+def record_files(names: Sequence[str]) -> list[RecordFile]:
+    """The files that these files, folders, patterns and URLs hold, by their names.
+
+    Raises:
+        UsageError: there is none, or one of them cannot be read.
+    """
+    found: dict[str, StoredFile] = {}
+    for name in names:
+        if is_pattern(name):
+            files = [stored(one) for one in matching(name)[0] if not is_folder(one)]
+        elif is_folder(name):
+            files = [file for file in files_within(name).files if file.where.endswith(_SUFFIX)]
+        else:
+            files = [stored(name)]
+        if not files:
+            raise UsageError(f"no records are in {shown(name)}: make them with `python -m worker fingerprint`")
+        found |= {file.where: file for file in files}
+    return [
+        RecordFile(found[where], about_records(found[where].name, found[where].open().stream))
+        for where in sorted(found)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeTask:
+    """What is judged, and what becomes of it.
+
+    The records of ``old`` files get no verdict, those of ``new`` ones are compared with them, too. ``states`` are
+    folders with what came before; with ``keeps`` the first holds these pages, too, in the end. With ``by_fetch_time``
+    pages are judged in the order of their fetch times, those without one last; else in that of the files.
+    """
+
+    target: Place
+    old: Sequence[RecordFile]
+    new: Sequence[RecordFile]
+    states: Sequence[Path] = ()
+    keeps: bool = False
+    by_fetch_time: bool = False
+    lines: bool = False
+
+    @property
+    def records(self) -> int:
+        """In all."""
+        return sum(file.about.rows for file in (*self.old, *self.new))
+
+
+def judge(task: JudgeTask, settings: Settings, tell: Callable[[Judged], None]) -> dict[str, Any]:
+    """Judge, and return the summary.
+
+    Raises:
+        UsageError: the folder holds complete verdicts, or a file is damaged.
+        Refused: a state or records were made with other settings, a state is damaged or open elsewhere; or the index
+            may not grow any more, and then what it would need is said.
+        Unavailable: the disk, or the network, fails.
+    """
+    target = task.target
+    with tempfile.TemporaryDirectory(prefix="crawl-dedup-") as temporary:
+        work = Path(target.path(WORK) if target.is_here else temporary)
+        try:
+            with Beginning(work, task.states, task.keeps) as beginning:
+                if not beginning.is_written:
+                    found = _judged(task, settings, beginning, work, tell)
+                    target.write(SUMMARY, encoded(found))
+                beginning.finish()
+        except OSError as error:
+            raise Unavailable(
+                f"the verdicts cannot be written to {target} ({error.strerror or error}): make room there, or see that "
+                "the folder can be written to, then run the same command again, which begins anew"
+            ) from error
+        shutil.rmtree(work, ignore_errors=True)
+    return decoded(target.read(SUMMARY) or b"{}")
+
+
+def _judged(
+    task: JudgeTask, settings: Settings, beginning: Beginning, work: Path, tell: Callable[[Judged], None]
+) -> dict[str, Any]:
+    target, begun = task.target, time.monotonic()
+    if target.size(SUMMARY) is not None:
+        raise UsageError(f"{target} holds complete verdicts: name another folder with --out")
+    for name in target.names(_SUFFIX):
+        if name.startswith(f"{PARTS}/"):
+            target.remove(name)
+    beginning.copy()
+    with ExitStack() as stack:
+        judge = stack.enter_context(beginning.judge(settings, round(time.time() * 1000)))
+        results = Results(target, lines=task.lines, parts=True)
+        stack.callback(results.discard)
+        done = 0
+        try:
+            for file in task.old:
+                for records in _records(file, judge):
+                    judge.take(pages_among(records))
+                    done += len(records)
+            rows = _RowsInTurn(_by_fetch_time(task, judge, work)) if task.by_fetch_time else None
+            for file in task.new:
+                for records in _records(file, judge):
+                    if rows is None:
+                        results.take(records, judge)
+                    else:
+                        results.take_letters(records)
+                        results.take_rows(rows.next(len(pages_among(records))))
+                    done += len(records)
+                    tell(Judged(done, results.copies, task.records))
+                results.end(ArchiveEnd(file.about.passed_over))
+        except OverMemoryLimit as error:
+            needed = memory_for_index(settings).limit * task.records // max(1, done) // MIB
+            raise OverMemoryLimit(
+                f"{error}. {done:,} of {task.records:,} records are judged; for all of them it would be about {needed:,} MiB"
+            ) from error
+        judge.seal()
+        results.close()
+        scheme = dict(judge.scheme.entries)
+    return summary([*map(_archive_of, task.new)], results.by_archive, scheme, time.monotonic() - begun)
+
+
+def _archive_of(file: RecordFile) -> ArchiveRef:
+    return file.about.archive or ArchiveRef(name=file.file.name, form=RECORDS, below=file.file.below)
+
+
+def _by_fetch_time(task: JudgeTask, judge: Judge, work: Path) -> Iterator[pa.RecordBatch]:
+    """The verdicts on all pages, judged by their fetch times, in the order of the files."""
+
+    def pages() -> Iterator[pa.RecordBatch]:
+        return (pages_among(records) for file in task.new for records in _records(file, judge))
+
+    def by_time() -> Iterator[pa.RecordBatch]:
+        begin = 0
+        for batch in pages():
+            places = np.arange(begin, begin + len(batch))
+            yield with_key(batch.append_column(_PLACE, pa.array(places)), _times(batch))
+            begin += len(batch)
+
+    def by_place() -> Iterator[pa.RecordBatch]:
+        for batch in in_order(by_time, times, work / "by-time"):
+            places, begin = batch.column(_PLACE).to_numpy(), 0
+            for rows in judge.verdicts(batch):
+                yield with_key(rows, places[begin : begin + len(rows)])
+                begin += len(rows)
+
+    times = np.concatenate([np.zeros(0, np.int64), *map(_times, pages())])
+    return in_order(by_place, np.arange(len(times)), work / "by-place")
+
+
+def _times(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    """When each page was fetched; those of which nobody knows come last."""
+    found: NDArray[np.int64] = batch.column("fetched").fill_null(_LAST).to_numpy()
+    return found
+
+
+class _RowsInTurn:
+    """Rows of batches, so many at a time as they are asked for."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches: Final = batches
+        self._left: pa.RecordBatch | None = None
+
+    def next(self, count: int) -> pa.RecordBatch:
+        """The next so many."""
+        taken: list[pa.RecordBatch] = []
+        for batch in chain([] if self._left is None else [self._left], self._batches):
+            taken.append(batch.slice(0, count))
+            self._left = batch.slice(count)
+            count -= len(taken[-1])
+            if not count:
+                break
+        return pa.Table.from_batches(taken).combine_chunks().to_batches()[0]
+
+
+def _records(file: RecordFile, judge: Judge) -> Iterator[pa.RecordBatch]:
+    with closing(file.file.open().stream) as stream:
+        yield from records_in(file.file.name, stream, judge.reading, AT_ONCE)
