@@ -188,6 +188,6 @@ class Place:
                 error.strerror if isinstance(error, OSError) and error.strerror else f"{type(error).__name__}: {error}"
             )
             raise Unavailable(
-                f"{shown(self.path(name))} cannot be {what} ({shown(str(why))}): make room there, or see that the place "
-                "can be reached and used by this program, then run the same command again"
+                f"{shown(self.path(name))} cannot be {what} ({shown(str(why))}): make room there, or see that the "
+                "place can be reached and used by this program, then run the same command again"
             ) from error

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -122,10 +123,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     say(f"{memory_of_index(settings)}; {memory_of_parsers(settings)}")
     size = bytes_in_all(task.archives)
     found = None
-    with (
-        progress(lambda done, before, seconds: _how_far(done, before, seconds, size)) as tell,
-        suppress(KeyboardInterrupt),
-    ):
+    line: Callable[[Done, Done, float], str] = partial(_how_far, size=size)
+    with progress(line) as tell, suppress(KeyboardInterrupt):
         found = scan(task, settings, plan, asked.by_now, tell, lambda: asked.tell(_interrupt))
     if found is None:
         say("stopped; the same command with --resume goes on from here")

@@ -1,4 +1,4 @@
-"""Archives in, a file of records each out, in a folder or at a URL: the first half of a scan, for any number of machines.
+"""Archives in, a file of records each out, in a folder or at a URL: the first half of a scan, on any machines.
 
 No page is compared with another one, so it takes no more memory for more pages. A file has its name when it is whole,
 and says of which archive it is: when the same command is run again, what is whole is left as it is.

@@ -166,7 +166,7 @@ def _judged(
         except OverMemoryLimit as error:
             needed = memory_for_index(settings).limit * task.records // max(1, done) // MIB
             raise OverMemoryLimit(
-                f"{error}. {done:,} of {task.records:,} records are judged; for all of them it would be about {needed:,} MiB"
+                f"{error}. {done:,} of {task.records:,} records are judged; all of them need about {needed:,} MiB"
             ) from error
         judge.seal()
         results.close()
