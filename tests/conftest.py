@@ -115,7 +115,8 @@ def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
             return fingerprinters(settings, made, processes)
         return nullcontext(InProcess(Fingerprinter(made)))
 
-    monkeypatch.setattr("worker.local.deduplicator.fingerprinters", readers)
+    for user in ("worker.local.deduplicator", "worker.scan.records.reading"):
+        monkeypatch.setattr(f"{user}.fingerprinters", readers)
 
 
 @pytest.hookimpl(wrapper=True)

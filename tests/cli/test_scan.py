@@ -20,7 +20,7 @@ from worker.cli import _installed as installed
 from worker.cli.main import main
 from worker.cli.scan import _how_far
 from worker.results.rows import read_line
-from worker.scan.judging import Done
+from worker.scan.scan import Done
 from worker.stopping import AskedToStop
 
 pytestmark = pytest.mark.usefixtures("read_here")
@@ -136,7 +136,7 @@ def test_it_stops_also_while_the_last_files_are_written(
 ) -> None:
     command = ["scan", str(write_jsonl(PAGES[:5], tmp_path / "pages")), "--out", str(tmp_path / "out"), *PLAIN]
     for name, told in (
-        ("worker.scan.scan.write_parquet", "--resume goes on"),
+        ("worker.scan.scan.summary", "--resume goes on"),
         (
             "worker.results.report.report.write_report",
             f"`python -m worker report {tmp_path / 'out'}` writes its report",
@@ -196,7 +196,7 @@ def test_what_came_before_is_compared_with(tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (("missing.warc",), "missing.warc"),
-        (("pages", "--against", "kept", "--state", "kept"), "one state at most"),
+        (("pages", "--against", "kept", "--state", "kept"), "kept is named twice"),
         (("pages", "--out", "pages/out"), "name another folder"),
         (("pages", "--url-field", "nothing"), "nothing"),
         (("pages", "--encoding", "nothing"), "no encoding is called so"),

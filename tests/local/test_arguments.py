@@ -120,10 +120,6 @@ def test_a_page_that_is_none_is_refused_and_the_rest_of_the_pages_too(local: Ded
         ("config", {"config": ""}, ValueError),
         ("config", {"config": "a\0b"}, ValueError),
         ("clock", {"clock": 17}, TypeError),
-        ("back_to", {"back_to": 3}, ValueError),
-        ("back_to", {"back_to": -1, "state": "seen"}, ValueError),
-        ("back_to", {"back_to": 1.5, "state": "seen"}, TypeError),
-        ("back_to", {"back_to": True, "state": "seen"}, TypeError),
     ],
 )
 def test_what_a_deduplicator_is_made_with_is_looked_at_first(

@@ -28,7 +28,6 @@ from worker.fingerprint.scoped import DOUBTED, TEMPLATE
 from worker.local import Deduplicator, FetchedPage, compaction, single_shard
 from worker.local.compaction import compacted, is_crowded, last_start
 from worker.local.single_shard import SingleShard
-from worker.local.state_file import StateFile
 from worker.verdict.titles_of_texts import START
 
 pytestmark = pytest.mark.usefixtures("read_here")
@@ -148,20 +147,6 @@ def test_fewer_blocks_have_no_more_evidence_than_the_table_holds() -> None:
     assert compacted(sealed([claim("http://other.example/", 5)]))[0].evidence == b""
 
 
-@pytest.mark.parametrize("back_to", [0, 1, 7, 20, 39])
-def test_cut_back_a_state_has_seen_the_titles_of_the_pages_that_it_holds(tmp_path: Path, back_to: int) -> None:
-    file = StateFile(tmp_path, SCHEME)
-    assert list(file.blocks()) == []
-    for block in sealed(SHOPS):
-        file.append(block)
-    file.close()
-    file = StateFile(tmp_path, SCHEME)
-    shard = single(RULES, list(file.blocks(back_to)))
-    file.close()
-    assert shard.judged == back_to
-    assert judged(shard, SHOPS[back_to:], ones()) == one_by_one()[back_to:]
-
-
 # with pages
 
 
@@ -194,13 +179,12 @@ def test_a_state_that_is_killed_cut_back_and_opened_again_judges_as_one_that_is_
     state = tmp_path / "0"
     while len(found) < len(PAGES):
         number += 1
-        flushed = len(found)
-        with Deduplicator(state, settings_of(), back_to=flushed if state.exists() else None) as local:
-            assert local.judged == flushed
+        with Deduplicator(state, settings_of()) as local:
+            found = found[: local.judged]
             for size in (chance.randint(1, 20), chance.randint(1, 20)):
                 found += kinds(PAGES[len(found) : len(found) + size], local)
                 local.flush()
-            kinds(PAGES[len(found) : len(found) + 5], local)
+            found += kinds(PAGES[len(found) : len(found) + 5], local)
             if number % 2:
                 local.flush()
             state = tmp_path / f"{number}"

@@ -28,12 +28,10 @@ from worker.config import Settings
 from worker.local import Deduplicator
 from worker.results.report.report import write_report
 from worker.results.rows import read_line
-from worker.scan import judging
-from worker.scan.checkpoint import Checkpoint
+from worker.scan.checkpoint import ScanPlan
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
-from worker.scan.judging import Done
-from worker.scan.scan import Task, begun, scan
+from worker.scan.scan import Done, Task, begun, scan
 from worker.scan.summary import OF_TIME
 
 pytestmark = pytest.mark.usefixtures("read_here")
@@ -50,10 +48,10 @@ class Killed(Exception):
 
 
 def killed_at(page: int) -> Callable[[Done], None]:
-    """Ends a scan once it has told of so many pages."""
+    """Ends a scan once it has told of so many pages, or of more."""
 
     def told(done: Done) -> None:
-        if done.pages == page:
+        if done.pages >= page:
             raise Killed
 
     return told
@@ -76,6 +74,12 @@ def run(
     stop: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any] | None:
     return scan(chosen, settings(processes), begun(chosen.folder, resume), stop, tell)
+
+
+def after(asked: int) -> Callable[[], bool]:
+    """Asks a scan to stop when it was asked for that so many times."""
+    times = iter(range(asked))
+    return lambda: next(times, None) is None
 
 
 def rows(folder: Path) -> list[Verdict]:
@@ -150,7 +154,7 @@ def test_the_summary_adds_up(whole: Path) -> None:
 def test_killed_at_any_page_and_resumed_it_leaves_the_same_files(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path, archives: tuple[Path, Path], at: int
 ) -> None:
-    monkeypatch.setattr(judging, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("worker.scan.records.parts.SECONDS", 0.0)
 
     out = tmp_path / "out"
     with pytest.raises(Killed):
@@ -164,8 +168,8 @@ def test_what_titles_told_is_known_wherever_a_scan_was_interrupted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, keeps: bool
 ) -> None:
     """Each of two shops has one text for all products. Perhaps the scan begins with a state that has seen some."""
-    monkeypatch.setattr(judging, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("worker.local.deduplicator.PAGES_AHEAD", 4)
+    monkeypatch.setattr("worker.scan.records.parts.SECONDS", 0.0)
+    monkeypatch.setattr("worker.scan.records.reading.PAGES_AHEAD", 4)
     pages = network(products=40)
     first, second = (
         write_jsonl(pages[:20], tmp_path / "first.jsonl"),
@@ -173,8 +177,8 @@ def test_what_titles_told_is_known_wherever_a_scan_was_interrupted(
     )
     state = tmp_path / "state"
     if keeps:
-        assert run(task(tmp_path / "before", first, base=state, keeps=True)) is not None
-    chosen: dict[str, Any] = {"base": state} if keeps else {"old": (first,)}
+        assert run(task(tmp_path / "before", first, states=[state], keeps=True)) is not None
+    chosen: dict[str, Any] = {"states": [state]} if keeps else {"old": (first,)}
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert run(task(whole, second, **chosen)) is not None
     for at in (1, 7, 12):
@@ -187,7 +191,7 @@ def test_what_titles_told_is_known_wherever_a_scan_was_interrupted(
 
 @pytest.mark.parametrize("at", [1, 14])
 def test_odd_archives_are_gone_on_with_at_any_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: int) -> None:
-    monkeypatch.setattr(judging, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("worker.scan.records.parts.SECONDS", 0.0)
     chosen = ("length-trillion.warc.gz", "broken-member.warc.gz", "version-2.arc", "junk-between.arc", "http-lf.warc")
     odd = {one.name: one.content for one in odd_archives() if one.name in chosen}
     inputs = tmp_path / "in"
@@ -216,7 +220,7 @@ def test_odd_archives_are_gone_on_with_at_any_record(monkeypatch: pytest.MonkeyP
 def test_odd_files_of_rows_are_gone_on_with_at_any_record(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: int
 ) -> None:
-    monkeypatch.setattr(judging, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("worker.scan.records.parts.SECONDS", 0.0)
     chosen = {"cut.json", "stray quote.json", "utf 16.json", "stray quote.csv", "utf 16.csv", "nulls.parquet"}
     odd = [one for one in row_files() if one.name in chosen]
     inputs = tmp_path / "in"
@@ -238,16 +242,13 @@ def test_odd_files_of_rows_are_gone_on_with_at_any_record(
     assert found["not_written"] == 0
 
 
-def test_asked_to_stop_it_can_be_gone_on_with(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path, archives: tuple[Path, Path]
-) -> None:
-    monkeypatch.setattr("worker.local.deduplicator.PAGES_AHEAD", 8)  # 32 pages at most are judged before it stops
+def test_asked_to_stop_it_can_be_gone_on_with(tmp_path: Path, whole: Path, archives: tuple[Path, Path]) -> None:
     out = tmp_path / "out"
-    for _ in range(2):
-        assert run(task(out, *archives, write=True), resume=True, stop=lambda: True) is None
+    for asked in (0, 20, 50):
+        assert run(task(out, *archives, write=True), resume=True, stop=after(asked)) is None
         with pytest.raises(UsageError, match="add --resume"):
             begun(out, resume=False)
-    assert 0 < len(rows(out)) < len(PAGES)
+    assert len(rows(out)) == 50
     assert run(task(out, *archives, write=True), resume=True) is not None
     assert files(out) == files(whole)
     with pytest.raises(UsageError, match="complete scan"):
@@ -261,22 +262,22 @@ def test_killed_while_the_last_files_are_written_it_writes_them_again(
         raise Killed
 
     out, kept = tmp_path / "out", tmp_path / "kept"
-    for name in ("write_parquet", "write_survivors", "write_summary"):
+    for name in ("Results.close", "write_survivors", "summary", "shutil.rmtree"):
         with monkeypatch.context() as patch:
             patch.setattr(f"worker.scan.scan.{name}", die)
             with pytest.raises(Killed):
-                run(task(out, *archives, write=True, base=kept, keeps=True), resume=True)
+                run(task(out, *archives, write=True, states=[kept], keeps=True), resume=True)
     with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "remove", die)
+        patch.setattr(ScanPlan, "remove", die)
         with pytest.raises(Killed):
-            run(task(out, *archives, write=True, base=kept, keeps=True), resume=True)
-    run(task(out, *archives, write=True, base=kept, keeps=True), resume=True)
+            run(task(out, *archives, write=True, states=[kept], keeps=True), resume=True)
+    run(task(out, *archives, write=True, states=[kept], keeps=True), resume=True)
     assert files(out) == files(whole)
     with Deduplicator(kept, settings()) as local:
         assert local.judged == len(PAGES)
 
 
-@pytest.mark.parametrize("full", ["worker.scan.line_file.LineFile.sync", "worker.scan.scan.write_parquet"])
+@pytest.mark.parametrize("full", ["worker.scan.records.parts.replaced", "worker.scan.scan.Results.close"])
 def test_a_full_disk_is_said_and_nothing_is_lost(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole: Path, archives: tuple[Path, Path], full: str
 ) -> None:
@@ -295,7 +296,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(
 def test_resumed_with_other_archives_or_options_it_refuses(tmp_path: Path, archives: tuple[Path, Path]) -> None:
     first, second = archives
     out = tmp_path / "out"
-    assert run(task(out, first), stop=lambda: True) is None
+    assert run(task(out, first), stop=after(5)) is None
     with pytest.raises(Refused, match=r"other archives.*second\.jsonl"):
         run(task(out, second), resume=True)
     with pytest.raises(Refused, match=r"begun otherwise \(.*against"):
@@ -315,10 +316,10 @@ def test_a_state_knows_in_the_next_scan_what_it_saw_in_the_last(
 ) -> None:
     first, second = archives
     kept = tmp_path / "kept"
-    run(task(tmp_path / "1", first, base=kept, keeps=True))
-    run(task(tmp_path / "2", second, base=kept, keeps=True))
+    run(task(tmp_path / "1", first, states=[kept], keeps=True))
+    run(task(tmp_path / "2", second, states=[kept], keeps=True))
     assert [*rows(tmp_path / "1"), *rows(tmp_path / "2")] == rows(whole)
-    run(task(tmp_path / "3", first, base=kept))
+    run(task(tmp_path / "3", first, states=[kept]))
     assert {row.verdict for row in rows(tmp_path / "3")} <= {"refetch", "duplicate", "dead"}
     with Deduplicator(kept, settings()) as local:
         assert local.judged == len(PAGES), "a state that is only compared with stays as it is"
@@ -342,7 +343,7 @@ def test_what_is_no_text_is_written_down_all_the_same(tmp_path: Path) -> None:
     archive = tmp_path / "pages.jsonl"
     archive.write_text("".join(json.dumps(row) + "\n" for row in rows_in))
     state = tmp_path / os.fsdecode(b"state-\xff")
-    assert run(task(tmp_path / "out", archive, base=state, keeps=True)) is not None
+    assert run(task(tmp_path / "out", archive, states=[state], keeps=True)) is not None
     assert [(row.id, row.verdict) for row in rows(tmp_path / "out")] == [
         ("?", "unique"),
         ("http://b.example/", "unique"),

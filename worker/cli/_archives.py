@@ -7,8 +7,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from crawler_plugin.wire.errors import UsageError
 from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
 from worker.index.layout import Layout
 from worker.stream.shard.memory_limit import expected_bytes
@@ -50,6 +52,25 @@ def fields_given(arguments: argparse.Namespace) -> dict[str, str | None]:
     chosen = {role: getattr(arguments, f"{role}_field") for role in ("url", "body", "text", "id")}
     chosen["file_encoding"] = named_encoding(arguments.encoding) if arguments.encoding else None
     return chosen
+
+
+def states_given(arguments: argparse.Namespace) -> list[Path]:
+    """The folders of states that were named, the one that keeps what is seen first; the others stay in ``against``.
+
+    Raises:
+        UsageError: one of them is named twice.
+    """
+    from worker.scan.judge.base_state import is_state
+
+    found = [arguments.state] if arguments.state else []
+    found += [Path(name) for name in arguments.against if is_state(Path(name))]
+    arguments.against = [name for name in arguments.against if not is_state(Path(name))]
+    places = [folder.resolve() for folder in found]
+    if twice := [folder for number, folder in enumerate(found) if places[number] in places[:number]]:
+        raise UsageError(
+            f"the state {twice[0]} is named twice: name it once, with --state if it is to keep these pages"
+        )
+    return found
 
 
 def say_what_is_read(archives: Sequence[Archive]) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawler_plugin.wire.errors import UsageError
-from worker.cli._archives import duration, memory_of_index, progress, say
+from worker.cli._archives import duration, memory_of_index, progress, say, states_given
 from worker.cli._installed import require
 from worker.cli._output_file import name_given, path_here, place_given
 from worker.cli.scan import lines_of
@@ -70,19 +69,17 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         Unavailable: something cannot be read on, or the disk is full.
     """
     require("scan", "records are read with more than workers need")
-    from worker.scan.judge.base_state import is_state
     from worker.scan.judging import JudgeTask, judge, record_files
 
     settings = load()
     if arguments.lines and not arguments.out.is_here:
         raise UsageError("--lines needs an --out on this machine: leave it out, or name a folder here")
-    states = [Path(name) for name in arguments.against if is_state(Path(name))]
-    old = [name for name in arguments.against if Path(name) not in states]
+    states = states_given(arguments)
     task = JudgeTask(
         target=arguments.out,
-        old=record_files(old),
+        old=record_files(arguments.against),
         new=record_files(arguments.inputs),
-        states=[*([arguments.state] if arguments.state else []), *states],
+        states=states,
         keeps=arguments.state is not None,
         by_fetch_time=arguments.order == "fetched",
         lines=arguments.lines,

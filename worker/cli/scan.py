@@ -24,6 +24,7 @@ from worker.cli._archives import (
     progress,
     say,
     say_what_is_read,
+    states_given,
 )
 from worker.cli._installed import require
 from worker.cli._output_file import name_given, path_here
@@ -164,11 +165,10 @@ def _interrupt() -> None:
 def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) -> Any:
     from worker.scan.inputs.fields import Fields
     from worker.scan.inputs.find import find_archives
-    from worker.scan.judge.base_state import is_state
     from worker.scan.scan import Task
 
     chosen = fields_given(arguments)
-    states = [Path(name) for name in arguments.against if is_state(Path(name))]
+    states = states_given(arguments)
     most = settings.topics.max_message_bytes
 
     standard_input = arguments.out / STANDARD_INPUT
@@ -185,10 +185,10 @@ def _task(arguments: argparse.Namespace, settings: Settings, *, is_begun: bool) 
 
     return Task(
         folder=arguments.out,
-        old=found([name for name in arguments.against if Path(name) not in states]),
+        old=found(arguments.against),
         new=found(arguments.inputs),
         fields=chosen | {"follow_links": "yes" if arguments.follow_links else None},
-        states=[*([arguments.state] if arguments.state else []), *states],
+        states=states,
         keeps=arguments.state is not None,
         write=arguments.write is not None,
     )

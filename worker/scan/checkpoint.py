@@ -17,7 +17,7 @@ class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a scan was asked for. ``archives`` holds names, forms, bytes; the first ``against`` of them are old pages.
 
     ``states`` are those that the scan began with. ``clock`` dates pages without a
-    fetch time, in seconds since 1970 UTC. ``reading`` are 16 hex digits for all that reading a page depends on.
+    fetch time, in seconds since 1970 UTC.
     """
 
     archives: list[tuple[str, str, int | None]]
@@ -26,7 +26,6 @@ class ScanPlan(msgspec.Struct, frozen=True, kw_only=True):
     states: list[str]
     keeps: bool
     clock: float
-    reading: str
 
     def write(self, folder: Path) -> None:
         """At every moment the file is the old one or the new one."""

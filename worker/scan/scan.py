@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
-from worker.compose import parts
 from worker.config import Settings
 from worker.fingerprint.scheme import Value
 from worker.places import Place
@@ -35,7 +34,7 @@ from worker.scan.inputs.opening import printable
 from worker.scan.inputs.records import Archive
 from worker.scan.judge.beginning import Beginning
 from worker.scan.records.parts import ArchiveEnd, Item, RecordParts, split
-from worker.scan.records.reading import Found, Reading, reading_by_processes, recipe_of
+from worker.scan.records.reading import Found, Reading, reading_by_processes
 from worker.scan.results import Results, pages_among
 from worker.scan.summary import FILE as SUMMARY
 from worker.scan.summary import Counts, decoded, encoded, summary
@@ -80,7 +79,7 @@ class Task:
         """All of them, in the order in which they are judged."""
         return [*self.old, *self.new]
 
-    def plan(self, clock: float, reading: str) -> ScanPlan:
+    def plan(self, clock: float) -> ScanPlan:
         """To be compared with that of whoever resumes."""
         return ScanPlan(
             archives=[(each.name, each.form, each.bytes_in_all) for each in self.archives],
@@ -89,7 +88,6 @@ class Task:
             states=[printable(str(each)) for each in self.states],
             keeps=self.keeps,
             clock=clock,
-            reading=reading,
         )
 
 
@@ -155,13 +153,12 @@ def _scan(
     if task.write:
         refuse_unwritable(task.new, task.folder / UNIQUE)
     with Beginning(work, task.states, task.keeps) as beginning:
-        reading = parts.reading(settings, recipe_of(settings)).id.hex()
         if plan is None:
             beginning.copy()
-            plan = task.plan(time.time(), reading)
+            plan = task.plan(time.time())
             plan.write(task.folder)
         else:
-            _refuse_another(task, plan, reading)
+            _refuse_another(task, plan)
         if beginning.is_written:
             found = decoded((task.folder / SUMMARY).read_bytes())
         else:
@@ -265,9 +262,9 @@ class _Coming:
             self._ends.append((self._found_so_far, dict(archive.passed_over)))
 
 
-def _refuse_another(task: Task, before: ScanPlan, reading: str) -> None:
+def _refuse_another(task: Task, before: ScanPlan) -> None:
     """Raises ``Refused`` unless the task is the one that was begun."""
-    now = task.plan(before.clock, reading)
+    now = task.plan(before.clock)
     if now == before:
         return
     differs = [name for name in ScanPlan.__struct_fields__ if getattr(now, name) != getattr(before, name)]

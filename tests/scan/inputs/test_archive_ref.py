@@ -23,7 +23,7 @@ def found(*inputs: Path, fields: Fields | None = None) -> list[Archive]:
 
 
 def written_down(archive: Archive) -> ArchiveRef:
-    return msgspec.json.decode(msgspec.json.encode(ArchiveRef.of(archive, 3)), type=ArchiveRef)
+    return msgspec.json.decode(msgspec.json.encode(ArchiveRef.of(archive).with_pages(3)), type=ArchiveRef)
 
 
 def test_every_form_is_opened_again_with_the_same_pages(tmp_path: Path) -> None:

@@ -10,22 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.errors import Refused
-from worker.scan.ids import Ids
+from worker.scan.judge.ids import Ids
 
 
 def given_ids(folder: Path, *names: str, pages: int = 0) -> None:
     with closing(Ids(folder, pages)) as ids:
-        for name in names:
-            ids.append(name)
+        ids.extend(names)
         ids.flush()
 
 
 def test_an_id_is_known_before_and_after_it_is_flushed(tmp_path: Path) -> None:
     with closing(Ids(tmp_path, 0)) as ids:
-        ids.append("first")
+        ids.extend(["first"])
         assert ids[0] == "first"
         ids.flush()
-        ids.append("二")
+        ids.extend(["二"])
         assert (ids[0], ids[1]) == ("first", "二")
         ids.flush()
         ids.flush()
@@ -36,14 +35,14 @@ def test_an_id_is_known_before_and_after_it_is_flushed(tmp_path: Path) -> None:
 def test_what_was_not_flushed_is_not_there(tmp_path: Path) -> None:
     given_ids(tmp_path, "a")
     with closing(Ids(tmp_path, 1)) as ids:
-        ids.append("b")
+        ids.extend(["b"])
     assert (tmp_path / "ids").read_bytes() == b"a"
 
 
 def test_pages_that_were_judged_without_ids_have_none(tmp_path: Path) -> None:
     given_ids(tmp_path, "a")
     with closing(Ids(tmp_path, 3)) as ids:
-        ids.append("d")
+        ids.extend(["d"])
         assert [ids[number] for number in range(4)] == ["a", None, None, "d"]
         ids.flush()
     with closing(Ids(tmp_path, 4)) as again:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from crawler_plugin.wire.errors import Refused, UsageError
 from tests.local.crashes import SETTINGS
 from worker.local import Deduplicator
-from worker.scan.base_state import BaseState, is_state
+from worker.scan.judge.base_state import BaseState, copy_state, is_state
 
 
 def judge(folder: Path, *urls: str) -> None:
@@ -29,9 +30,9 @@ def test_a_scan_works_on_a_copy_which_takes_the_place_of_the_state_in_the_end(tm
     (kept / "ids").write_bytes(b"id")
     assert is_state(kept)
     assert not is_state(work)
-    with BaseState(kept) as base:
+    with closing(BaseState(kept)) as base:
         was = base.digest
-        base.copy_to(work)
+        copy_state(base.folder, work)
         judge(work, "http://b.example/")
         assert base.digest == was
         base.replace_by(work, was)
@@ -42,9 +43,9 @@ def test_a_scan_works_on_a_copy_which_takes_the_place_of_the_state_in_the_end(tm
 
 def test_one_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with BaseState(tmp_path / "new" / "state") as base:
+    with closing(BaseState(tmp_path / "new" / "state")) as base:
         assert base.digest == ""
-        base.copy_to(work)
+        copy_state(base.folder, work)
         judge(work, "http://a.example/")
         base.replace_by(work, "")
         base.replace_by(work, "")  # again, after a crash
@@ -53,17 +54,17 @@ def test_one_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
 
 def test_what_somebody_else_has_written_since_is_not_written_over(tmp_path: Path) -> None:
     kept, work = tmp_path / "kept", tmp_path / "work"
-    with BaseState(kept) as base:
-        base.copy_to(work)
+    with closing(BaseState(kept)) as base:
+        copy_state(base.folder, work)
     judge(work, "http://a.example/", "http://b.example/")
     judge(kept, "http://c.example/")
-    with BaseState(kept) as base, pytest.raises(Refused, match="written to it since"):
+    with closing(BaseState(kept)) as base, pytest.raises(Refused, match="written to it since"):
         base.replace_by(work, "")
     assert judged(kept) == 1
 
 
 def test_nobody_else_has_it_meanwhile(tmp_path: Path) -> None:
-    with BaseState(tmp_path), pytest.raises(Refused, match="open already"):
+    with closing(BaseState(tmp_path)), pytest.raises(Refused, match="open already"):
         judge(tmp_path, "http://a.example/")
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="name a folder"):

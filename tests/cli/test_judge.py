@@ -1,0 +1,87 @@
+"""``python -m worker fingerprint`` and ``judge``, as people call them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.scan.archives import some_pages, write_jsonl, write_warc
+from tests.test_imports import ROOT
+from worker.cli.main import main
+
+PLAIN = ("--set", "page.processes=1", "--set", "index.memory_mb=9")
+PAGES = some_pages(5, 30)
+
+
+@pytest.mark.usefixtures("read_here")
+def test_people_are_told_what_was_written_and_what_came_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = write_jsonl(PAGES, tmp_path / "pages.jsonl")
+    with archive.open("ab") as file:
+        file.write(b"no json\n")
+    out, records = tmp_path / "out", tmp_path / "records"
+    assert main(["fingerprint", str(archive), "--out", str(records), "--strict", *PLAIN]) == 1
+    told = capsys.readouterr()
+    assert "pages.jsonl: jsonl; url from url, body from html, id from id" in told.err
+    assert "1 pages or records could not be read: `judge` lists them" in told.err
+    assert f"31 records in 1 files: all is in {records}" in told.out
+    assert main(["fingerprint", str(archive), "--out", str(records), *PLAIN]) == 0
+    assert "0 records in 0 files; 1 files were whole before" in capsys.readouterr().out
+    assert main(["judge", f"{records}/*.parquet", "--out", str(out), "--lines", *PLAIN]) == 0
+    told = capsys.readouterr()
+    assert "31 records take 0 MiB if none is a copy" in told.err
+    assert told.out.splitlines()[0] == "30 pages"
+    assert main(["groups", str(out), *PLAIN]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("fingerprint", "missing.warc", "--out", "out"), "missing.warc"),
+        (("judge", "missing.parquet", "--out", "out"), "missing.parquet"),
+        (("judge", "pages", "--out", "out"), "cannot be read as records"),
+        (("judge", "pages", "--out", "s3://bucket/a", "--lines"), "--lines needs an --out on this machine"),
+    ],
+)
+def test_what_cannot_be_done_is_a_usage_error(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(PAGES[:1], Path("pages"))
+    assert main([*arguments, *PLAIN]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_stopped_by_ctrl_c_it_goes_on_with_the_file_that_was_not_whole(tmp_path: Path) -> None:
+    names = [write_warc(PAGES[:10], tmp_path / "a.warc.gz"), write_warc(PAGES * 200, tmp_path / "b.warc.gz")]
+    command = [sys.executable, "-m", "worker", "fingerprint", *map(str, names), "--out", str(tmp_path / "records")]
+    command += ["--set", "page.processes=1"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | {"DEDUP_CONFIG": ""}, stderr=subprocess.PIPE, text=True
+    )
+    while not (tmp_path / "records" / "a.warc.gz.parquet").exists():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert "the same command goes on" in process.communicate()[1]
+    assert process.returncode == 130
+    assert [path.name for path in (tmp_path / "records").iterdir()] == ["a.warc.gz.parquet"]
+
+
+@pytest.mark.usefixtures("read_here")
+def test_records_and_verdicts_lie_in_an_object_store(
+    tmp_path: Path, bucket: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = write_jsonl(PAGES, tmp_path / "pages.jsonl")
+    assert main(["fingerprint", str(archive), "--out", f"{bucket}/records", *PLAIN]) == 0
+    assert main(["judge", f"{bucket}/records/*.parquet", "--out", f"{bucket}/out", *PLAIN]) == 0
+    assert "30 pages" in capsys.readouterr().out
