@@ -182,7 +182,9 @@ def measure(claims: list[list[tuple[Claim, bool]]], rules: Policy, settings: Set
     titles = TitlesOfTexts()
     for number, site in enumerate(claims):
         rows = [claim.at(number * 1000 + place, claim.clock) for place, (claim, _) in enumerate(site)]
-        batch = Claims.of(list(map(titles.mark, rows)))
+        batch = Claims.of(rows)
+        batch = batch.doubted(titles.mark(batch))
+        titles.keep()
         truth = {claim.url: no_page for claim, no_page in site}
         answer = shard.answer(Pending(number, rules.writer, batch))
         decisions = decide(number, batch, [answer], rules.near)

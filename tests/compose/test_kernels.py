@@ -23,7 +23,7 @@ PROGRAM: Final = (
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_reads_every_module_whose_functions_its_workers_run_compiled(part: str) -> None:
-    rooms = ("index", "fingerprint") if part == "index" else ("page",)
+    rooms = ("index", "fingerprint", "verdict") if part == "index" else ("page",)
     compiled = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for room in rooms

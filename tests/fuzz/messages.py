@@ -25,7 +25,6 @@ from tests.columns import answer_of, batch_of, claims_of
 from worker.index.blocks import Header, pack
 from worker.index.entries import Entries, Survivor
 from worker.verdict.claims import Claims
-from worker.verdict.titles_of_texts import TitlesOfTexts
 
 KINDS: tuple[type[Any], ...] = (Batch, Answer, Block)
 CLAIM = Claim(partition=1, offset=7, clock=5, url="http://a/", fingerprint=2**64 - 1, text_hash=3, sketch=b"s" * 32)
@@ -74,7 +73,6 @@ def attack(data: bytes) -> None:
             try:
                 message = decode(kind, value)
                 claims = list(Claims.of_batch(message)) if kind is Batch else []
-                TitlesOfTexts().learn(message.evidence if kind is Block else b"")
             except (UnreadableRecord, Refused):
                 continue
             assert decode(kind, encode(message)) == message

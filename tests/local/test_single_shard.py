@@ -17,6 +17,7 @@ from worker.local.single_shard import SingleShard
 from worker.stream.log_follower import DecidedBatch
 from worker.stream.policy import Policy
 from worker.stream.shard.memory_limit import MIB, MemoryLimit, OverMemoryLimit
+from worker.verdict.claims import Claims
 
 NEAR = ScopedNear(AccurateNear(3))
 POLICY = replace(policy(), shards=1, near=NEAR)
@@ -40,7 +41,7 @@ def claim(url: str, fingerprint: int | None, clock: int = 0, **fields: Any) -> C
 def judged(shard: SingleShard, *claims: Claim) -> list[str]:
     found: list[str] = []
     for one in claims:
-        decided = shard.decide([one])
+        decided = shard.decide(Claims.of([one]))
         shard.has_room_for(decided)
         shard.take(decided)
         found.append(decided.decisions.rows[0].outcome)
@@ -54,13 +55,13 @@ def test_each_page_is_judged_by_those_before_it_under_a_number_of_its_own() -> N
     shard = single()
     assert judged(shard, A, B, A_AGAIN, C) == ["unique", "duplicate", "refetch", "unique"]
     assert shard.judged == 4
-    assert shard.decide([B]).decisions.rows[0].order == (4, 0)
+    assert shard.decide(Claims.of([B])).decisions.rows[0].order == (4, 0)
 
 
 def test_pages_that_are_judged_together_count_one_by_one() -> None:
     shard = single()
     assert judged(shard, A) == ["unique"]
-    decided = shard.decide([C, B, claim("d", 0b1111110)])
+    decided = shard.decide(Claims.of([C, B, claim("d", 0b1111110)]))
     shard.take(decided)
     assert shard.judged == 4
     originals = [decision.original for decision in decided.decisions]
@@ -72,7 +73,7 @@ def test_pages_that_are_judged_together_count_one_by_one() -> None:
 
 def test_to_decide_changes_nothing() -> None:
     shard = single()
-    assert [decision.outcome for _ in range(3) for decision in shard.decide([A]).decisions] == ["unique"] * 3
+    assert [decision.outcome for _ in range(3) for decision in shard.decide(Claims.of([A])).decisions] == ["unique"] * 3
     assert shard.judged == 0
 
 
@@ -96,7 +97,7 @@ def test_a_page_of_the_far_future_moves_the_log_s_time_by_a_tenth_of_the_ttl() -
     shard = single(replace(POLICY, ttl=10))
     pages = [claim("a", 0, 100), claim("b", 0b11111, 1 << 50), claim("c", 0, 100), claim("d", 0b11111, 1 << 50)]
     assert judged(shard, *pages) == ["unique", "unique", "duplicate", "duplicate"]
-    decided = shard.decide([claim("e", 0, 1 << 50), claim("f", 0, 1 << 50)])
+    decided = shard.decide(Claims.of([claim("e", 0, 1 << 50), claim("f", 0, 1 << 50)]))
     assert [decision.claim.clock for decision in decided.decisions] == [103, 104]
 
 
@@ -145,12 +146,12 @@ def test_similarity_is_told_where_something_tells(
     shard = single()
     judged(shard, C, claim("a", 0, **fields))
     stored_before = claim("b", 0, **others)
-    assert similarities(shard.decide([stored_before, claim("z", 0xFF << 40)])) == [similar, None]
+    assert similarities(shard.decide(Claims.of([stored_before, claim("z", 0xFF << 40)]))) == [similar, None]
     together = claim("x", 0xFFFF << 30, **fields), claim("y", 0xFFFF << 30, **({"text_hash": 0xFFFF << 30} | others))
-    assert similarities(shard.decide(together)) == [None, similar]
+    assert similarities(shard.decide(Claims.of(together))) == [None, similar]
 
 
 def test_a_dead_page_is_similar_to_none() -> None:
     shard = single()
-    decided = shard.decide([claim("", None, dead="bad-url: x")])
+    decided = shard.decide(Claims.of([claim("", None, dead="bad-url: x")]))
     assert (decided.decisions.rows[0].outcome, similarities(decided)) == ("dead", [None])

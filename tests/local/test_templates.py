@@ -28,6 +28,7 @@ from worker.fingerprint.scoped import DOUBTED, TEMPLATE
 from worker.local import Deduplicator, FetchedPage, compaction, single_shard
 from worker.local.compaction import compacted, is_crowded, last_start
 from worker.local.single_shard import SingleShard
+from worker.verdict.claims import Claims
 from worker.verdict.titles_of_texts import START
 
 pytestmark = pytest.mark.usefixtures("read_here")
@@ -52,7 +53,7 @@ def judged(shard: SingleShard, pages: Sequence[Claim], sizes: Iterator[int]) -> 
     """Outcome and doubt of each page, judged in batches of these sizes."""
     found: list[str] = []
     while len(found) < len(pages):
-        decided = shard.decide(pages[len(found) : len(found) + next(sizes)])
+        decided = shard.decide(Claims.of(pages[len(found) : len(found) + next(sizes)]))
         shard.has_room_for(decided)
         shard.take(decided)
         found += [f"{one.outcome} {one.claim.doubt} {one.original and one.original.url}" for one in decided.decisions]
@@ -84,9 +85,9 @@ CUTS: Final = st.lists(st.integers(1, 9), min_size=len(SHOPS), max_size=len(SHOP
 @given(sizes=CUTS, again=st.integers(0, len(SHOPS)))
 def test_verdicts_do_not_depend_on_what_is_judged_together_or_looked_up(sizes: list[int], again: int) -> None:
     shard = single()
-    shard.decide(SHOPS[again:])
+    shard.decide(Claims.of(SHOPS[again:]))
     assert judged(shard, SHOPS, iter(sizes)) == one_by_one()
-    shard.decide(SHOPS)
+    shard.decide(Claims.of(SHOPS))
 
 
 @settings(max_examples=30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from crawler_plugin.wire.messages import Claim
 from crawler_plugin.wire.topics import DAY_MS
 from worker.verdict.claims import Claims
-from worker.verdict.clock import NO_WATERMARK, bounded_clock, clock_by_log, most_ahead, watermark_after
+from worker.verdict.clock import NO_WATERMARK, bounded_clock, clock_by_log, clocks_by_log, most_ahead, watermark_after
 
 NOON = 1_750_000_000_000
 YEAR_9999 = 253_402_300_799_000
@@ -55,6 +56,27 @@ def test_without_a_broker_a_page_moves_the_log_s_time_on_by_as_much_at_most(ttl:
     assert clock_by_log(NOON - 1, NOON, ttl) == NOON - 1
     assert clock_by_log(NOON + 1, NOON, ttl) == NOON + 1
     assert clock_by_log(YEAR_9999, NOON, ttl) == NOON + most_ahead(ttl)
+
+
+CLOCKS = st.one_of(
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers(-2, 40),
+    st.sampled_from([-(2**63), NOON, NOON + DAY_MS, NOON + DAY_MS + 1, 2**63 - 1]),
+)
+
+
+@given(
+    clocks=st.lists(CLOCKS, max_size=30),
+    watermark=st.one_of(st.just(NO_WATERMARK), CLOCKS),
+    ttl=st.one_of(st.none(), st.integers(1, 400 * DAY_MS), st.integers(1, 100)),
+)
+def test_claims_that_are_dated_together_get_the_times_that_they_get_one_by_one(
+    clocks: list[int], watermark: int, ttl: int | None
+) -> None:
+    dated = clocks_by_log(np.array(clocks, np.int64), watermark, ttl)
+    for given_clock, clock in zip(clocks, dated.tolist(), strict=True):
+        assert clock == clock_by_log(given_clock, watermark, ttl)
+        watermark = max(watermark, clock)
 
 
 TIMES = st.one_of(

@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_plugin.wire.messages import EVIDENCE_BYTES, Claim
-from worker.fingerprint.scoped import ANNOUNCED, DOUBTED, LEAST_ACROSS, TEMPLATE, alike
-from worker.verdict.titles_of_texts import START, TitlesOfTexts
+from tests.verdict.titles_by_definition import TitlesByDefinition
+from worker.fingerprint.scoped import ANNOUNCED, DOUBTED, LEAST_ACROSS, TEMPLATE
+from worker.verdict.claims import Claims
+from worker.verdict.titles_of_texts import TitlesOfTexts
 
 MIB: Final = 1 << 20
 
@@ -26,22 +28,20 @@ def page(title: int = 2, bands: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8), **fi
     return Claim(partition=0, offset=0, clock=0, url="http://a.example/", title=title, bands=packed, **given)
 
 
+def marked(table: TitlesOfTexts, pages: list[Claim]) -> tuple[list[int], bytes]:
+    """The doubts of pages that are claimed together, and the evidence that they leave."""
+    found: list[int] = table.mark(Claims.of(pages)).tolist()
+    return found, table.keep()
+
+
 def doubts(pages: list[Claim], table: TitlesOfTexts | None = None) -> list[int]:
     """Of pages that are claimed one after the other."""
     table = TitlesOfTexts() if table is None else table
-    return [table.mark(claim).doubt for claim in pages]
+    return [doubt for claim in pages for doubt in marked(table, [claim])[0]]
 
 
 def test_from_the_third_title_on_a_text_is_a_template_s() -> None:
     assert doubts([page(title) for title in (2, 4, 6, 8, 10)]) == [DOUBTED] * 2 + [TEMPLATE] * 3
-
-
-def test_a_mark_changes_nothing_else_of_a_claim() -> None:
-    table = TitlesOfTexts()
-    doubts([page(title) for title in (2, 4)], table)
-    marked = table.mark(page(8))
-    assert marked != page(8)
-    assert marked.doubted(DOUBTED) == page(8)
 
 
 def test_a_page_that_is_claimed_again_is_marked_by_the_titles_of_others_only() -> None:
@@ -98,9 +98,8 @@ def test_without_bands_and_fingerprint_equal_texts_are_near() -> None:
 def test_other_pages_are_neither_marked_nor_counted(fields: dict[str, Any]) -> None:
     table = TitlesOfTexts()
     others = [page(**{"title": title, **fields}) for title in (2, 4, 6, 8)]
-    assert [table.mark(claim) for claim in others] == others
+    assert marked(table, others) == ([DOUBTED] * 4, b"")
     assert len(table) == 0
-    assert table.count(others[0]) == b""
     assert doubts([page(10)], table) == [DOUBTED]
 
 
@@ -138,130 +137,108 @@ def test_urls_that_stand_for_titles_count_as_such() -> None:
     assert doubts([page(title) for title in (3, 5, 7, 9)])[-1] == TEMPLATE
 
 
-# a slow table
-
-
-class Slow:
-    """Texts as lists of titles, in two generations."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.young: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-        self.old: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-
-    def mark(self, claim: Claim) -> int:
-        if not claim.site:
-            return claim.doubt
-        title = (claim.title, claim.title_words)
-        keys = struct.unpack("<8I", claim.bands)
-        texts = [(claim.scope, claim.site, number, key) for number, key in enumerate(keys) if key]
-        found = [self.young.get(text) or self.old.get(text) or [] for text in texts]
-        others = [title]
-        for each in (each for titles in found for each in titles):
-            if claim.doubt == DOUBTED:
-                if each[0] not in [number for number, _ in others]:
-                    others.append(each)
-            elif apart(each, others):
-                others.append(each)
-        if texts and claim.title:
-            if len(self.young) >= self.most:
-                self.old, self.young = self.young, {}
-            for text in texts:
-                titles = self.young.setdefault(text, list(self.old.get(text, [])))
-                unlike: list[tuple[int, int]] = []
-                for each in titles:
-                    if apart(each, unlike):
-                        unlike.append(each)
-                new = claim.title not in [number for number, _ in titles]
-                if new and (len(titles) < 3 or (len(unlike) < 3 and apart(title, titles))):
-                    titles.append(title)
-        return TEMPLATE if len(others) > 2 else claim.doubt
-
-    @property
-    def said(self) -> set[tuple[int, ...]]:
-        generations = enumerate((self.old, self.young) if self.old else (self.young,))
-        return {
-            (age, scope, site, *title, number, key)
-            for age, texts in generations
-            for (scope, site, number, key), titles in texts.items()
-            for title in titles
-        }
-
-
-def apart(title: tuple[int, int], others: list[tuple[int, int]]) -> bool:
-    return not any(alike(title[1], words) for _, words in others)
-
-
-def said(evidence: bytes) -> set[tuple[int, ...]]:
-    """What rows say, by the rows of zeros before them."""
-    found: set[tuple[int, ...]] = set()
-    age = 0
-    for scope, site, title, words, *keys in struct.iter_unpack("<QIIQ8I", evidence.removeprefix(START)):
-        age += not any((scope, site, title, words, *keys))
-        found |= {(age, scope, site, title, words, number, key) for number, key in enumerate(keys) if key}
-    return found
-
-
-KEYS = st.tuples(*[st.integers(0, 3)] * 8)
+KEYS = st.just(()) | st.tuples(*[st.integers(0, 3)] * 8).filter(any)
 PAGES = st.lists(
     st.builds(
         page,
         st.integers(0, 7),
         KEYS,
+        fingerprint=st.none() | st.sampled_from((5, 5 << 40, 7)),
+        text_hash=st.integers(0, 3),
         site=st.integers(0, 1),
         scope=st.sampled_from((0, 1 << 40)),
         title_words=st.sampled_from((0, 0b11, 0b110, 0b1100, 0b11 << 40, 1 << 63)),
-        doubt=st.sampled_from((ANNOUNCED, DOUBTED)),
+        doubt=st.sampled_from((ANNOUNCED, DOUBTED, TEMPLATE)),
     ),
     max_size=40,
 )
 MOST = st.integers(1, 30)
+BATCHES = st.lists(st.integers(0, 12), max_size=12)
 
 
-@given(pages=PAGES, most=MOST)
-def test_marks_are_those_of_a_slow_table(pages: list[Claim], most: int) -> None:
-    slow, table = Slow(most), TitlesOfTexts(most=most)
-    assert doubts(pages, table) == [slow.mark(claim) for claim in pages]
-    assert said(table.evidence()) == slow.said
-    assert len(table) == len(slow.young)
+def by_definition(table: TitlesByDefinition, pages: list[Claim]) -> tuple[list[int], bytes]:
+    """As ``marked``."""
+    found, rows = [], b""
+    for claim in pages:
+        found.append(table.mark(claim))
+        rows += table.told
+    return found, rows
 
 
-@given(pages=PAGES, most=MOST, batches=st.lists(st.integers(1, 9), min_size=40, max_size=40))
-def test_marks_do_not_depend_on_how_many_pages_are_marked_together(
-    pages: list[Claim], most: int, batches: list[int]
+@given(pages=PAGES, most=MOST, batches=BATCHES, trials=st.sets(st.integers(0, 40)))
+def test_marks_and_evidence_are_those_of_the_definition_whatever_is_marked_together_or_tried(
+    pages: list[Claim], most: int, batches: list[int], trials: set[int]
 ) -> None:
-    slow, table = Slow(most), TitlesOfTexts(most=most)
-    wanted = [slow.mark(claim) for claim in pages]
-    found: list[int] = []
-    for size in batches:
-        batch = pages[len(found) : len(found) + size]
-        table.marked(batch)
-        marked = table.marked(batch)
-        found += [claim.doubt for claim in marked]
-        for claim in marked:
-            table.count(claim)
-    assert found == wanted
-    assert said(table.evidence()) == slow.said
+    plain, table = TitlesByDefinition(most), TitlesOfTexts(most)
+    place = 0
+    for number, size in enumerate(batches):
+        batch = pages[place : place + size]
+        place += size
+        if number in trials:
+            table.mark(Claims.of(pages[-number:]))
+        assert marked(table, batch) == by_definition(plain, batch)
+        if number + 1 in trials:
+            table.mark(Claims.of(pages[:number]))
+        assert table.evidence() == plain.evidence()
+        assert len(table) == len(plain)
+
+
+@given(
+    pages=PAGES, more=PAGES, most=MOST, other=MOST, begin=st.integers(0, 9),
+    forged=st.lists(st.binary(min_size=EVIDENCE_BYTES, max_size=EVIDENCE_BYTES), max_size=4),
+)  # fmt: skip
+def test_what_is_learnt_of_any_evidence_is_what_the_definition_says(
+    pages: list[Claim], more: list[Claim], most: int, other: int, begin: int, forged: list[bytes]
+) -> None:
+    """Also of the end of what another table says, of more than this one remembers, and of what no table says."""
+    table = TitlesOfTexts(most)
+    marked(table, pages)
+    evidence = table.evidence()[begin * EVIDENCE_BYTES :] + b"".join(forged)
+    plain, again = TitlesByDefinition(other), TitlesOfTexts(other)
+    for _ in range(2):
+        plain.learn(evidence)
+        again.mark(Claims.of(more))  # and is forgotten
+        again.learn(evidence)
+        assert again.evidence() == plain.evidence()
+        assert marked(again, more) == by_definition(plain, more)
 
 
 @given(pages=PAGES, more=PAGES, most=MOST, short=st.booleans())
 def test_from_its_evidence_a_table_is_what_it_was(
     pages: list[Claim], more: list[Claim], most: int, short: bool
 ) -> None:
-    table, again = TitlesOfTexts(most=most), TitlesOfTexts(most=most)
-    rows = [table.count(claim) for claim in pages]
+    table, again = TitlesOfTexts(most), TitlesOfTexts(most)
+    rows = [marked(table, [claim])[1] for claim in pages]
     if short:
         again.learn(rows[-1] if rows else b"")  # what was known before does not count
     assert all(len(row) <= 2 * EVIDENCE_BYTES for row in rows)
     again.learn(table.evidence() if short else b"".join(rows))
-    assert said(again.evidence()) == said(table.evidence())
-    assert (len(again), again.count(page(2))) == (len(table), table.count(page(2)))
-    assert doubts(more, again) == doubts(more, table)
+    assert len(again) == len(table)
+    assert marked(again, more) == marked(table, more)
+
+
+def test_a_large_table_is_that_of_the_definition() -> None:
+    """Two generations and more, in batches of which each is a fifth of one; every key has up to five titles."""
+    chance = random.Random(2)
+    plain, table = TitlesByDefinition(2_000), TitlesOfTexts(2_000)
+    for _ in range(15):
+        batch = [
+            page(
+                chance.randint(1, 9),
+                tuple(chance.choice((chance.randint(1, 40), chance.getrandbits(32) or 1)) for _ in range(8)),
+                title_words=chance.choice((1, 6, 24, 96, 384, 1536)),
+                site=chance.randint(1, 2),
+                doubt=chance.choice((ANNOUNCED, DOUBTED)),
+            )
+            for _ in range(100)
+        ]
+        assert marked(table, batch) == by_definition(plain, batch)
+    assert table.evidence() == plain.evidence()
 
 
 def test_what_changes_nothing_leaves_no_evidence() -> None:
     table = TitlesOfTexts()
-    rows = [table.count(page(title)) for title in (2, 2, 4, 6, 8, 10, 12, 2)]
+    rows = [marked(table, [page(title)])[1] for title in (2, 2, 4, 6, 8, 10, 12, 2)]
     assert [len(row) // EVIDENCE_BYTES for row in rows] == [1, 0, 1, 1, 0, 0, 0, 0]
     assert len(table.evidence()) == (1 + 3) * EVIDENCE_BYTES
 
@@ -277,15 +254,22 @@ def test_what_came_long_ago_is_forgotten_unless_it_comes_again() -> None:
 
 
 def test_an_attacker_who_fills_it_makes_it_no_larger_than_it_may_be() -> None:
-    chance, scope = random.Random(1), (1 << 64) - 1
-    table = TitlesOfTexts(most=8_000)  # an eighth of what it is otherwise
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
+    chance, scope, pages = random.Random(1), (1 << 64) - 1, list[Claim]()
+    words_of = [*(0b111 | 1 << place for place in range(3, 7)), *(0xFFF << place for place in range(12, 60, 12))]
     for _ in range(2_200):  # two generations and more, each key under as many titles as are kept
         bands = tuple(chance.getrandbits(32) for _ in range(8))
         site = chance.getrandbits(32)
-        for words in (*(0b111 | 1 << place for place in range(3, 7)), *(0xFFF << place for place in range(12, 60, 12))):
-            table.mark(page(chance.getrandbits(32), bands, site=site, scope=scope, title_words=words))
-    peak = tracemalloc.get_traced_memory()[1] - before
+        for words in words_of:
+            title = chance.getrandbits(32)
+            pages.append(page(title, bands, site=site, scope=scope, title_words=words))
+    claims = Claims.of(pages)
+    TitlesOfTexts(most=1)  # loads what is compiled
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    table = TitlesOfTexts(most=8_000)  # an eighth of what it is otherwise
+    table.mark(claims)
+    evidence = table.keep()
+    assert evidence.count(bytes(EVIDENCE_BYTES)) == 2
+    left = tracemalloc.get_traced_memory()[0] - before - len(evidence)
     tracemalloc.stop()
-    assert 3 * MIB < peak < 40e6 / 8
+    assert MIB < left < 16e6 / 8

@@ -30,8 +30,9 @@ _PARTS: Final = {
             "worker.index.kernels.in_batch",
             "worker.index.kernels.titles",
             "worker.fingerprint.text_reader",
+            "worker.verdict.kernels.titles",
         ),
-        ("worker.index", "worker.fingerprint"),
+        ("worker.index", "worker.fingerprint", "worker.verdict"),
     ),
     "pages": _Part(("worker.fingerprint.fingerprinter",), ("worker.page",)),
 }

@@ -33,6 +33,7 @@ from worker.observe.compile_progress import compiling
 from worker.pool.process_pool import PAGES_AHEAD
 from worker.stream.partition.fingerprint_pool import FingerprintPool, PageReaders
 from worker.stream.shard.memory_limit import OverMemoryLimit
+from worker.verdict.claims import Claims
 from worker.verdict.decide import Decision
 from worker.verdict.told import told
 
@@ -213,7 +214,7 @@ class Deduplicator:
         """
         page = as_asked(FetchedPage(url, body, **about))
         with self._alone():
-            decided = self._shard.decide([self._claim(page)])
+            decided = self._shard.decide(Claims.of([self._claim(page)]))
             (decision,) = decided.decisions
             return self._told(decision, page)
 
@@ -267,7 +268,7 @@ class Deduplicator:
             yield
 
     def _judge(self, pages: Sequence[FetchedPage], claims: Sequence[Claim], durable: bool = False) -> list[Verdict]:
-        decided = self._shard.decide(claims)
+        decided = self._shard.decide(Claims.of(claims))
         try:
             self._shard.has_room_for(decided)
         except OverMemoryLimit:

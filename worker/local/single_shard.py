@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
-from crawler_plugin.wire.messages import Block, Claim
+from crawler_plugin.wire.messages import Block
 from worker.index.blocks import cover
 from worker.index.shard import Shard
 from worker.local.compaction import last_start
@@ -26,7 +26,7 @@ from worker.stream.shard.live import LiveShard
 from worker.stream.shard.memory_limit import MemoryLimit, OverMemoryLimit
 from worker.stream.shard.restore import standing_of
 from worker.verdict.claims import Claims
-from worker.verdict.clock import clock_by_log
+from worker.verdict.clock import clocks_by_log
 from worker.verdict.decide import DUPLICATE, Decision, decide
 from worker.verdict.suspects import in_words
 from worker.verdict.titles_of_texts import TitlesOfTexts
@@ -88,15 +88,14 @@ class SingleShard:
         """Blocks to be written, the oldest first; to be removed once they are."""
         return self._live.sealed
 
-    def decide(self, claims: Sequence[Claim]) -> DecidedBatch:
-        """The decisions on pages if they were the next, one for each, dated by the log's own time; changes nothing."""
-        number, watermark = self.judged, self._live.standing.watermark
-        dated = []
-        for place, claim in enumerate(claims):
-            clock = clock_by_log(claim.clock, watermark, self._policy.ttl)
-            watermark = max(watermark, clock)
-            dated.append(claim.at(number + place, clock))
-        numbered = Claims.of(self._titles.marked(dated))
+    def decide(self, claims: Claims) -> DecidedBatch:
+        """The decisions on pages if they were the next, one for each, dated by the log's own time; changes nothing.
+
+        The claims are of partition 0, as if it were the only one; their offsets are not looked at.
+        """
+        number = self.judged
+        clock = clocks_by_log(claims.clock, self._live.standing.watermark, self._policy.ttl)
+        numbered = claims.dated(number, clock).doubted(self._titles.mark(claims))
         answer = self._live.answer(Pending(number, self._policy.writer, numbered))
         decisions = decide(number, numbered, [answer], self._policy.near, track_changes=self._policy.track_changes)
         after = number + len(numbered)
@@ -126,8 +125,9 @@ class SingleShard:
                 raise OverMemoryLimit(f"the page is not judged, {self._memory}: {_NEXT_MOVE}") from error
 
     def take(self, decided: DecidedBatch) -> None:
-        """Let the decisions hold: later pages are compared with the unique ones."""
-        self._evidence.extend(filter(None, map(self._titles.count, decided.decisions.claims)))
+        """Let the decisions hold, which must be those that ``decide`` gave last: later pages are compared with the
+        unique ones."""
+        self._evidence.append(self._titles.keep())
         sealed = len(self.sealed)
         self._live.on_decided(decided)
         if len(self.sealed) > sealed:

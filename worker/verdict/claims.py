@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, overload
 
@@ -180,6 +180,19 @@ class Claims(Sequence[Claim]):
             template=_packed(self.template, _U32),
             **{name: _packed(column, OPTIONAL[name].base) for name, column in kept.items()},
         )
+
+    def dated(self, first: int, clock: NDArray[np.int64]) -> Claims:
+        """The same at other times, int64 (n,), of the offsets from ``first`` on."""
+        offset = np.arange(first, first + len(self), dtype=np.int64)
+        return replace(self, offset=offset, clock=clock, rows=None)
+
+    def doubted(self, doubt: NDArray[np.uint8]) -> Claims:
+        """The same with other doubts, uint8 (n,)."""
+        rows = self.rows
+        if rows is not None:
+            pairs = zip(rows, doubt.tolist(), strict=True)
+            rows = [row if row.doubt == doubted else row.doubted(doubted) for row, doubted in pairs]
+        return replace(self, pages=replace(self.pages, doubt=doubt), rows=rows)
 
     def __len__(self) -> int:
         return len(self.offset)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from crawler_plugin.wire.topics import DAY_MS
 from worker.verdict.claims import Claims
 
@@ -34,6 +37,21 @@ def clock_by_log(clock: int, watermark: int, ttl: int | None) -> int:
     1970 counts as it is.
     """
     return clock if watermark <= 0 else min(clock, watermark + most_ahead(ttl))
+
+
+def clocks_by_log(clock: NDArray[np.int64], watermark: int, ttl: int | None) -> NDArray[np.int64]:
+    """``clock_by_log`` of each of n claims, one after the other: int64 (n,)."""
+    before = np.maximum.accumulate(np.append(np.int64(watermark), clock))[:-1]
+    far = (before > 0) & (clock > before) & (clock - before > most_ahead(ttl))
+    if not far.any():
+        return clock
+    # From the first one on that is bounded, the watermark is not the largest of the times that were given.
+    first = int(far.argmax())
+    watermark, bounded = int(before[first]), clock.copy()
+    for place, given in enumerate(clock[first:].tolist(), first):
+        bounded[place] = clock_by_log(given, watermark, ttl)
+        watermark = max(watermark, int(bounded[place]))
+    return bounded
 
 
 def watermark_after(watermark: int, claims: Claims) -> int:

@@ -15,47 +15,74 @@ of the four quarters of a fingerprint. Fingerprints that differ in two bits have
 
 from __future__ import annotations
 
-from collections import ChainMap, Counter
-from collections.abc import Iterable, Iterator, MutableMapping
+import secrets
+from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
-from struct import Struct
-from typing import Final, NamedTuple, TypeAlias
+from types import ModuleType
+from typing import Final
 
-from crawler_plugin.wire.messages import EVIDENCE_BYTES, Claim
-from worker.fingerprint.scoped import ANNOUNCED, TEMPLATE, alike
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_plugin.wire.messages import EVIDENCE_BYTES
 from worker.fingerprint.sketch import BANDS
+from worker.verdict.claims import Claims
 
-SEVERAL: Final = 2
-"""Titles other than its own from which on a text is a template's. One page may have two: for people and for print. With
-three, one shop of a network in three loses a page more, and no labelled copy is found besides."""
-_KEPT: Final = SEVERAL + 1
-"""Titles that are remembered of a key, and as many that are not alike: whichever of them is a page's own, there are
-several others."""
 _MOST: Final = 64_000
-"""Keys of each of the two generations: the texts of the last 8,000 to 16,000 pages, copies left out, in 40 MB where an
-attacker makes the most of them. With fewer a site whose pages come seldom is not found out."""
+"""Keys of each of the two generations: the texts of the last 8,000 to 16,000 pages, copies left out, in 14 MB. With
+fewer a site whose pages come seldom is not found out."""
 _PAIRS: Final = tuple(combinations((0, 16, 32, 48), 2))
-_QUARTER: Final = (1 << 16) - 1
-_KEYS: Final = Struct(f"<{BANDS}I")
-_ROW: Final = Struct(f"<QIIQ{BANDS}I")
-"""Of evidence: scope, site, title, words of the title, keys."""
+_QUARTER: Final = np.uint64((1 << 16) - 1)
+_HALF: Final = np.uint64(32)
+_ROW: Final = np.dtype(("<u8", EVIDENCE_BYTES // 8))
 _TURN: Final = bytes(EVIDENCE_BYTES)
 """A row that says that the young generation became the old one."""
 START: Final = b"\1" + bytes(EVIDENCE_BYTES - 1)
 """A row that says that nothing is known yet: behind it comes all that is."""
-_M32: Final = (1 << 32) - 1
+_NOTHING: Final = np.empty(0, np.int32)
 
 
-class _Title(NamedTuple):
-    """What stands for it in a claim, and for its words."""
+@cache
+def _kernels() -> ModuleType:
+    from worker.compiling import load_entries, must_compile
 
-    title: int
-    words: int
+    must_compile()
+    from worker.verdict.kernels import titles
+
+    load_entries("worker.verdict")
+    return titles
 
 
-_Generation: TypeAlias = MutableMapping[int, tuple[_Title, ...]]
-"""From a key, with the site and scope of its text, to its titles."""
-_Keys: TypeAlias = tuple[int, ...]
+class _Generation:
+    """So many keys at most, each with its titles: as kernels take them, and what state they are in."""
+
+    def __init__(self, room: int) -> None:
+        kernels = _kernels()
+        heads = np.zeros(1 << max(0, room - 1).bit_length(), np.int32)
+        entries = np.empty((room, kernels.ENTRY_WORDS), np.uint64)
+        self.tables: Final = heads, np.empty(room, np.int32), entries
+        self.state: Final = np.zeros(kernels.STATE_WORDS, np.int64)
+
+    def __len__(self) -> int:
+        return int(self.state[_kernels().COUNT])
+
+    @property
+    def entries(self) -> NDArray[np.uint64]:
+        """Those of its keys."""
+        return self.tables[2][: len(self)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """What came before claims that are not counted for good, and what counting them changed."""
+
+    young: _Generation
+    old: _Generation
+    entries: int
+    lengthened: NDArray[np.int32]
+    rows: NDArray[np.uint64]
+    said: NDArray[np.uint8]
 
 
 class TitlesOfTexts:
@@ -63,40 +90,61 @@ class TitlesOfTexts:
 
     A key is looked for in the young generation, then in the old one, from which it is taken over. When the young one is
     full it becomes the old one, and what that held is forgotten.
+
+    Raises:
+        UsageError: numba cannot run here.
     """
 
     def __init__(self, most: int = _MOST) -> None:
         self._most: Final = most
-        self._young: _Generation = {}
-        self._old: _Generation = {}
-        self._count = 0
+        kernels = _kernels()
+        # With it nobody can make texts of which all keys lie in one chain. What the table says does not depend on it.
+        self._secret: Final = np.frombuffer(secrets.token_bytes(8 * kernels.SECRET_WORDS), np.uint64).copy()
+        self._old = _Generation(0)
+        self._young = self._empty()
+        self._trial: _Trial | None = None
 
     def __len__(self) -> int:
         """Keys in the young generation."""
-        return self._count
+        self._take_back()
+        return len(self._young)
 
-    def mark(self, claim: Claim) -> Claim:
-        """The claim, as a template's if it is one by what was counted before; then it is counted itself."""
-        if not claim.site or claim.doubt == TEMPLATE:
-            return claim
-        whose, title, keys = _whose(claim), _Title(claim.title, claim.title_words), _keys_of(claim)
-        is_template = self._is_template(whose, title, claim.doubt, keys)
-        self._count_page(whose, title, keys)
-        return claim.doubted(TEMPLATE) if is_template else claim
+    def mark(self, claims: Claims) -> NDArray[np.uint8]:
+        """How far the text of each of these claims is doubted, uint8 (n,): it is a template's if it is one by what was
+        counted before. Then it is counted itself; but if ``keep`` is not called next, none of them is."""
+        self._take_back()
+        kernels, rows = _kernels(), _rows_of(claims)
+        assert claims.pages.doubt is not None
+        doubts, said = claims.pages.doubt.astype(np.uint8), np.zeros(len(rows), np.uint8)
+        before = len(self._young)
+        self._young.state[kernels.LENGTHENED] = 0
+        lengthened = np.empty(BANDS * len(rows), np.int32)
+        self._trial = _Trial(self._young, self._old, before, lengthened, rows, said)
+        place = marked = 0
+        while True:
+            young, old = self._young, self._old
+            place = kernels.mark(
+                self._secret, young.tables, old.tables, young.state, lengthened, before, self._most, rows, doubts,
+                place, marked, said,
+            )  # fmt: skip
+            if place == len(rows):
+                return doubts
+            said[place] = kernels.TURNED
+            marked = place + 1
+            self._turn()
+            before = 0
 
-    def marked(self, claims: Iterable[Claim]) -> list[Claim]:
-        """What ``mark`` would make of these claims, one after the other; none is counted."""
-        trial = TitlesOfTexts(self._most)
-        trial._young = ChainMap({}, self._young)  # what is counted in the trial stays in the first of the two
-        trial._old, trial._count = self._old, self._count
-        return [trial.mark(claim) for claim in claims]
-
-    def count(self, claim: Claim) -> bytes:
-        """Count a claim that is marked already. Returns rows by which ``learn`` comes to the same; none where nothing
-        changed."""
-        if not claim.site:
-            return b""
-        return self._count_page(_whose(claim), _Title(claim.title, claim.title_words), _keys_of(claim))
+    def keep(self) -> bytes:
+        """Let the claims count that were marked last. Returns rows by which ``learn`` comes to the same; none where
+        nothing changed."""
+        trial, self._trial = self._trial, None
+        assert trial is not None
+        kernels = _kernels()
+        seen = trial.said & kernels.SEEN
+        ends = np.cumsum(seen + trial.said // kernels.TURNED)
+        evidence = np.zeros(int(ends[-1]) if len(ends) else 0, _ROW)
+        evidence[ends[seen != 0] - 1] = trial.rows[seen != 0]
+        return evidence.tobytes()
 
     def learn(self, evidence: bytes) -> None:
         """Count what rows of evidence say.
@@ -106,112 +154,74 @@ class TitlesOfTexts:
                 keys uint32, 0 for none. A row of zeros says that the generation was full, ``START`` that all is told
                 anew.
         """
-        for scope, site, title, words, *keys in _ROW.iter_unpack(evidence):
-            if title:
-                self._see(scope << 32 | site, _Title(title, words), tuple(keys))
+        self._take_back()
+        kernels, rows = _kernels(), np.frombuffer(evidence, _ROW).astype(np.uint64)
+        place = 0
+        while True:
+            young, old = self._young, self._old
+            place = kernels.learn(self._secret, young.tables, old.tables, young.state, _NOTHING, rows, place)
+            if place == len(rows):
+                return
+            if rows[place, kernels.SITE_TITLE] >> _HALF:
+                self._grow()
             else:
                 self._turn()
-                self._old = {} if scope else self._old
+                self._old = _Generation(0) if rows[place, kernels.SCOPE] else self._old
+                place += 1
 
     def evidence(self) -> bytes:
         """Rows by which ``learn`` brings any table to this state: at most as many as it holds titles of keys."""
-        if not self._young and not self._old:
+        self._take_back()
+        if not len(self._young) and not len(self._old):
             return b""
-        young = b"".join(_rows_of(self._young))
-        return START + (b"".join(_rows_of(self._old)) + _TURN + young if self._old else young)
+        young = self._told(self._young)
+        return START + (self._told(self._old) + _TURN + young if len(self._old) else young)
 
-    def _is_template(self, whose: int, title: _Title, doubt: int, keys: _Keys) -> bool:
-        if doubt == ANNOUNCED and not title.words:
-            return False
-        others = [title]
-        for place in _places(whose, keys):
-            for each in self._young.get(place) or self._old.get(place, ()):
-                if _is_another(each, others, doubt):
-                    others.append(each)
-                    if len(others) > SEVERAL:
-                        return True
-        return False
+    def _told(self, generation: _Generation) -> bytes:
+        kernels, entries = _kernels(), generation.entries
+        rows = np.zeros((int(entries[:, kernels.HELD].sum()), kernels.ROW_WORDS), np.uint64)
+        return rows[: kernels.tell(self._secret, entries, rows)].astype("<u8").tobytes()
 
-    def _count_page(self, whose: int, title: _Title, keys: _Keys) -> bytes:
-        if not title.title or not any(keys):
-            return b""
-        turned = b""
-        if self._count >= self._most:
-            self._turn()
-            turned = _TURN
-        changed = self._see(whose, title, keys)
-        return turned + _ROW.pack(whose >> 32, whose & _M32, *title, *keys) if changed else turned
-
-    def _see(self, whose: int, title: _Title, keys: _Keys) -> bool:
-        """Whether the young generation did not know it yet."""
-        changed = False
-        only = (title,)
-        for place in _places(whose, keys):
-            held = self._young.get(place)
-            titles = self._old.get(place, ()) if held is None else held
-            if not titles:
-                titles = only
-            elif _is_wanted(title, titles):
-                titles = (*titles, title)
-            if titles is not held:
-                self._young[place] = titles
-                self._count += held is None
-                changed = True
-        return changed
+    def _take_back(self) -> None:
+        """What was not kept was not counted."""
+        trial = self._trial
+        if trial is not None:
+            young = trial.young
+            _kernels().take_back(self._secret, young.tables, young.state, trial.lengthened, trial.entries)
+            self._young, self._old = young, trial.old
+            self._trial = None
 
     def _turn(self) -> None:
-        self._young, self._old, self._count = {}, self._young, 0
+        self._young, self._old = self._empty(), self._young
+
+    def _empty(self) -> _Generation:
+        return _Generation(self._most + BANDS)
+
+    def _grow(self) -> None:
+        """For more keys than a table of this kind tells of."""
+        young, count = self._young, len(self._young)
+        larger = _Generation(2 * (count + BANDS))
+        larger.tables[2][:count] = young.entries
+        larger.state[:] = young.state
+        _kernels().link(self._secret, larger.tables, count)
+        self._young = larger
 
 
-def _is_another(title: _Title, than: Iterable[_Title], doubt: int) -> bool:
-    """Whether a title is none of these; for an announced text, and alike to none."""
-    if doubt == ANNOUNCED:
-        return not any(alike(title.words, each.words) for each in than)
-    return all(title.title != each.title for each in than)
-
-
-def _is_wanted(title: _Title, held: tuple[_Title, ...]) -> bool:
-    """Whether it is remembered beside those that are held. The first few are; later ones if they are alike to none."""
-    if any(title.title == each.title for each in held):
-        return False
-    if len(held) < _KEPT:
-        return True
-    apart: list[_Title] = []
-    for each in held:
-        if _is_another(each, apart, ANNOUNCED):
-            apart.append(each)
-    return len(apart) < _KEPT and _is_another(title, held, ANNOUNCED)
-
-
-def _whose(claim: Claim) -> int:
-    """The site, within the scope in which pages are compared."""
-    return claim.scope << 32 | claim.site
-
-
-def _keys_of(claim: Claim) -> _Keys:
-    """Eight of them, 32 bits each, 0 for none."""
-    if claim.bands:
-        return _KEYS.unpack(claim.bands)
-    text = claim.text_hash if claim.fingerprint is None else claim.fingerprint
-    return (*((text >> one & _QUARTER) << 16 | text >> other & _QUARTER for one, other in _PAIRS), 0, 0)
-
-
-def _places(whose: int, keys: _Keys) -> Iterator[int]:
-    """Where a table has these keys of a site."""
-    for number, key in enumerate(keys, whose << 3):
-        if key:
-            yield number << 32 | key
-
-
-def _rows_of(generation: _Generation) -> Iterator[bytes]:
-    """Rows that say all that it holds. Those of the titles that a key had first come first."""
-    rows: dict[tuple[int, int, _Title, int], list[int]] = {}
-    before: Counter[tuple[int, int, _Title, int]] = Counter()
-    for place, titles in generation.items():
-        whose, number, key = place >> 35, place >> 32 & BANDS - 1, place & _M32
-        for rank, title in enumerate(titles):
-            row = before[rank, whose, title, number]
-            before[rank, whose, title, number] += 1
-            rows.setdefault((rank, whose, title, row), [0] * BANDS)[number] = key
-    for (_, whose, title, _), keys in sorted(rows.items(), key=lambda row: row[0][0]):
-        yield _ROW.pack(whose >> 32, whose & _M32, *title, *keys)
+def _rows_of(claims: Claims) -> NDArray[np.uint64]:
+    """The rows by which claims are counted: uint64 (n, 7)."""
+    pages = claims.pages
+    assert pages.scope is not None and pages.site is not None and pages.bands is not None
+    assert pages.title is not None and pages.title_words is not None
+    rows: NDArray[np.uint64] = np.empty((len(claims), EVIDENCE_BYTES // 8), np.uint64)
+    rows[:, 0] = pages.scope
+    rows[:, 1] = pages.site | pages.title.astype(np.uint64) << _HALF
+    rows[:, 2] = pages.title_words
+    keys = rows.view("<u4")[:, -BANDS:]
+    keys[:] = pages.bands
+    without = np.flatnonzero(~pages.bands.any(axis=1))
+    if len(without):
+        text = np.where(pages.bare, pages.text_hash, pages.fingerprint)[without]
+        for number, (one, other) in enumerate(_PAIRS):
+            pair = (text >> np.uint64(one) & _QUARTER) << np.uint64(16) | text >> np.uint64(other) & _QUARTER
+            keys[without, number] = pair
+    return rows

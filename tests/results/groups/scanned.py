@@ -22,6 +22,7 @@ from worker.local.single_shard import SingleShard
 from worker.results.rows import scan_line
 from worker.stream.partition.fingerprint_pool import FingerprintPool
 from worker.stream.shard.memory_limit import MemoryLimit
+from worker.verdict.claims import Claims
 from worker.verdict.told import told
 
 SETTINGS: Final = Settings.model_validate({"index": {"memory_mb": 0}})
@@ -40,7 +41,7 @@ def scan(claims: Iterable[Claim], *, file: str = "pages.warc", ids: bool = True)
     shard = SingleShard(replace(policy(), shards=1, near=NEAR), lambda: Shard.by(NEAR), MemoryLimit(0, sketched=True))
     made = Scan([], [])
     for number, claim in enumerate(claims):
-        decided = shard.decide([claim])
+        decided = shard.decide(Claims.of([claim]))
         (decision,) = decided.decisions
         shard.take(decided)
         original = decision.original

@@ -57,7 +57,7 @@ def stubs_compared_across_sites(stack: ExitStack) -> None:
 
 def marks_made_by_who_decides(stack: ExitStack) -> None:
     """Each worker marks the pages that it reads by the titles that it has read: one that came later knows fewer."""
-    mark, take_batch, of_batch = TitlesOfTexts.mark, Follower._take_batch, Claims.of_batch
+    mark, keep, take_batch, of_batch = TitlesOfTexts.mark, TitlesOfTexts.keep, Follower._take_batch, Claims.of_batch
     tables: list[TitlesOfTexts] = []
 
     def taken(self: Follower, record: Any) -> None:
@@ -70,9 +70,13 @@ def marks_made_by_who_decides(stack: ExitStack) -> None:
     class MarkedClaims:
         @staticmethod
         def of_batch(batch: Any) -> Claims:
-            return Claims.of([mark(tables[-1], claim) for claim in of_batch(batch)])
+            claims = of_batch(batch)
+            doubts = mark(tables[-1], claims)
+            keep(tables[-1])
+            return claims.doubted(doubts)
 
-    stack.enter_context(replaced(TitlesOfTexts, "mark", lambda self, claim: claim))
+    stack.enter_context(replaced(TitlesOfTexts, "mark", lambda self, claims: claims.pages.doubt))
+    stack.enter_context(replaced(TitlesOfTexts, "keep", lambda self: b""))
     stack.enter_context(replaced(Follower, "_take_batch", taken))
     stack.enter_context(replaced(log_follower, "Claims", MarkedClaims))
 

@@ -49,9 +49,13 @@ class Claimer(LogSubscriber):
             gathered: list[Claim] = []
             for partition in partitions:
                 gathered.extend(partition.ready_claims(self.policy.claims_a_batch - len(gathered)))
-            self._send(tuple(map(self._titles.mark, gathered)), again=False)
+            if gathered:
+                claims = Claims.of(gathered)
+                claims = claims.doubted(self._titles.mark(claims))
+                self._titles.keep()
+                self._send(claims, again=False)
         elif self.ticket.state is Sent.FAILED:
-            self._send(self.claims, again=True)
+            self._send(Claims.of(self.claims), again=True)
 
     def drop(self, partition: int) -> None:
         """The partition was lost: its claims are not sent again, and not waited for."""
@@ -68,11 +72,9 @@ class Claimer(LogSubscriber):
             self.claims = ()
             self.ticket = None
 
-    def _send(self, claims: tuple[Claim, ...], *, again: bool) -> None:
-        if not claims:
-            return
-        batch = Claims.of(claims).to_batch(self.policy.scheme, self.policy.writer)
+    def _send(self, claims: Claims, *, again: bool) -> None:
+        batch = claims.to_batch(self.policy.scheme, self.policy.writer)
         headers = [(SCHEME_HEADER, self.policy.scheme_text)]
-        self.claims = claims
+        self.claims = tuple(claims)
         self.ticket = self.log.append(FINGERPRINTS, 0, None, encode(batch), headers)
-        self.observer.claimed(claims, again)
+        self.observer.claimed(self.claims, again)
