@@ -17,6 +17,7 @@ BENCHMARKS: Final = {
     "fingerprint": "text to fingerprint, beside what pip installs for the same",
     "index": "store and look up, beside other indexes that pip installs",
     "crowded-block": "look-ups in a crowded block, beside other indexes",
+    "seeded-records": "files of records as those of real pages, as many as wanted, for judge",
     "claim-cost": "what a claim costs every worker, however many there are",
     "ceiling": "how many pages a second any number of workers can order",
     "senders": "how long claims wait while many workers send them, over a real broker",

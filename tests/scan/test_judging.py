@@ -63,7 +63,8 @@ def records(tmp_path: Path, archives: list[Path]) -> Path:
 def scanned(archives: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("worker.local.deduplicator.PAGES_AHEAD", 8)
-        assert run(task(folder := tmp_path_factory.mktemp("scanned"), *archives)) is not None
+        folder = tmp_path_factory.mktemp("scanned")
+        assert run(task(folder, *archives)) is not None
     return folder
 
 

@@ -137,6 +137,11 @@ class SingleShard:
         while hints.findings:
             _log.warning("%s", in_words(hints.findings.popleft()))
 
+    @property
+    def knows_suspects(self) -> bool:
+        """Whether any survivor is suspect."""
+        return bool(self._live.suspects.known)
+
     def is_suspect(self, decision: Decision) -> bool:
         """Whether the page is a duplicate of a survivor that is suspect since this page or an earlier one: the same,
         however many pages are judged together."""

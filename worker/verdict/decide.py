@@ -95,7 +95,8 @@ class Decisions:
 
     ``void`` and ``unique`` bool (n,); ``earlier`` int64 (n,), the place of the survivor in this batch that a page is
     near to, and ``stored`` int64 (n,), the number of the hit that tells of a survivor of an earlier one, -1 for none.
-    ``seen`` is None where nobody looks for earlier texts; else it has the latest survivor of the page's URL.
+    ``seen`` is None where nobody looks for earlier texts; else it has the latest survivor of the page's URL. ``answers``
+    are those of all shards.
     """
 
     batch: int
@@ -106,7 +107,7 @@ class Decisions:
     earlier: NDArray[np.int64]
     stored: NDArray[np.int64]
     seen: LatestOfUrl | None
-    _answers: Sequence[Answer]
+    answers: Sequence[Answer]
     _homes: dict[int, NDArray[np.int64]] = field(default_factory=dict, init=False)
 
     def __iter__(self) -> Iterator[Decision]:
@@ -143,15 +144,15 @@ class Decisions:
     def copies(self, shard: int, shards: int) -> Iterator[tuple[int, Order, str]]:
         """The pages near to a survivor that lives in this one of so many shards: place, its order and its URL; by their
         places."""
-        number = next((number for number, answer in enumerate(self._answers) if answer.shard == shard), None)
+        number = next((number for number, answer in enumerate(self.answers) if answer.shard == shard), None)
         end = 0 if number is None else int(self._hits_up_to[number])
-        begin = 0 if number is None else end - len(self._answers[number].urls)
+        begin = 0 if number is None else end - len(self.answers[number].urls)
         hits = (self.stored >= begin) & (self.stored < end)
         here = np.zeros(len(self.claims) + 1, np.bool_)
         here[self.survivors(shard, shards)] = True
         for place in np.flatnonzero(hits | here[self.earlier]).tolist():
             if number is not None and hits[place]:
-                hit = self._answers[number].hit(int(self.stored[place]) - begin)
+                hit = self.answers[number].hit(int(self.stored[place]) - begin)
                 yield place, hit.order, hit.url
             else:
                 earlier = int(self.earlier[place])
@@ -162,7 +163,7 @@ class Decisions:
         """Which pages are near to a survivor of their own URL: those whose verdict is refetch."""
         again = np.zeros(len(self.claims), np.bool_)
         url = self.claims.url
-        survivors = list(chain.from_iterable(answer.urls for answer in self._answers))
+        survivors = list(chain.from_iterable(answer.urls for answer in self.answers))
         places = np.flatnonzero(self.stored != _NONE)
         again[places] = [
             survivors[number] == url(place)
@@ -191,11 +192,11 @@ class Decisions:
                 agreement=agreement(claim.sketch, other.sketch) if claim.sketch and other.sketch else None,
             )
         answer = int(np.searchsorted(self._hits_up_to, number, side="right"))
-        return self._answers[answer].hit(number - (int(self._hits_up_to[answer - 1]) if answer else 0))
+        return self.answers[answer].hit(number - (int(self._hits_up_to[answer - 1]) if answer else 0))
 
     @cached_property
     def _hits_up_to(self) -> NDArray[np.int64]:
-        return np.cumsum([len(answer.urls) for answer in self._answers])
+        return np.cumsum([len(answer.urls) for answer in self.answers])
 
 
 def agreed_void(answers: Sequence[Answer]) -> NDArray[np.uint32]:

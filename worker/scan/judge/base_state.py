@@ -10,7 +10,7 @@ from typing import Final
 from crawler_plugin.wire.errors import Refused, UsageError
 from crawler_plugin.wire.files import replaced
 from worker.local.state_file import BLOCKS, held
-from worker.scan.judge.ids import FILES
+from worker.scan.judge.texts import FILES
 
 _COPIED: Final = (*FILES, BLOCKS)
 """The blocks last: they say how many ids count."""

@@ -66,8 +66,8 @@ def claims_of(records: pa.RecordBatch, first: int, now: int, *, sketched: bool) 
 
 
 def _int64(column: pa.Array) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = column.to_numpy(zero_copy_only=False)
-    return found
+    """Arrow's own memory may not be written to, and kernels take no other."""
+    return np.array(column, np.int64)
 
 
 def _texts(column: pa.Array) -> tuple[bytes, NDArray[np.int64]]:
@@ -86,4 +86,4 @@ def _words(column: pa.BinaryArray, dtype: np.dtype[Any], wanted: bool) -> NDArra
         return np.zeros(shape, dtype)
     if not pc.all(pc.equal(pc.binary_length(column), SKETCH_BYTES)).as_py() and len(column):
         raise Refused(f"a sketch has not the {SKETCH_BYTES} bytes that it must have: make the records anew")
-    return np.frombuffer(_texts(column)[0], dtype).reshape(shape)
+    return np.frombuffer(_texts(column)[0], dtype).reshape(shape).copy()

@@ -16,7 +16,7 @@ from worker.fingerprint.scheme import Scheme
 from worker.index.blocks import cover
 from worker.index.entries import Entries
 from worker.local.state_file import StateFile
-from worker.scan.judge.ids import Ids
+from worker.scan.judge.texts import IDS, Texts
 from worker.scan.records.schema import SCHEMA
 
 
@@ -28,7 +28,7 @@ def survivors_of(folder: Path, scheme: Scheme) -> Iterator[pa.RecordBatch]:
     """
     with closing(StateFile(folder, scheme)) as state:
         blocks = [*state.blocks()]
-    with closing(Ids(folder, _judged_of(blocks))) as ids:
+    with closing(Texts(folder, IDS, _judged_of(blocks))) as ids:
         for piece in cover(blocks).pieces:
             yield _as_records(piece.entries(), folder, ids)
 
@@ -38,7 +38,7 @@ def _judged_of(blocks: Sequence[Block]) -> int:
     return 1 + max((dict(block.claimed_up_to).get(0, -1) for block in blocks), default=-1)
 
 
-def _as_records(entries: Entries, folder: Path, ids: Ids) -> pa.RecordBatch:
+def _as_records(entries: Entries, folder: Path, ids: Texts) -> pa.RecordBatch:
     """What their records said, as far as a survivor keeps it."""
     count = len(entries)
     numbers = (entries.batch + entries.place).tolist()

@@ -18,8 +18,8 @@ from worker.fingerprint.scheme import Scheme
 from worker.local.deduplicator import alone
 from worker.local.single_shard import SingleShard
 from worker.scan.judge.claims import claims_of
-from worker.scan.judge.ids import Ids
 from worker.scan.judge.rows import verdict_rows
+from worker.scan.judge.texts import IDS, Texts
 
 AT_ONCE: Final = 1 << 14
 """Records that are judged together, where it makes no difference: each batch has costs of its own."""
@@ -55,7 +55,7 @@ class Judge:
         self._policy: Final = policy(settings, self.scheme, secrets.token_bytes(8))
         self._shard: Final = SingleShard(self._policy, parts.new_index(settings), memory_for_index(settings), blocks)
         self._sketched: Final = settings.near.predicate == "accurate"
-        self._ids: Final = Ids(folder, self._shard.judged)
+        self._ids: Final = Texts(folder, IDS, self._shard.judged)
         self._now: Final = now
         self._keep: Final = keep
 
@@ -83,17 +83,18 @@ class Judge:
 
     def _verdicts(self, records: pa.RecordBatch) -> pa.RecordBatch:
         shard = self._shard
-        self._ids.extend(records.column("id").to_pylist())
+        self._ids.extend(records.column("id"))
         decided = shard.decide(claims_of(records, shard.judged, self._now, sketched=self._sketched))
         shard.has_room_for(decided)
         shard.take(decided)
         self._seal()
-        return verdict_rows(records, decided.decisions, self._ids.__getitem__, shard.is_suspect)
+        is_suspect = shard.is_suspect if shard.knows_suspects else None
+        return verdict_rows(records, decided.decisions, self._ids.__getitem__, is_suspect)
 
     def seal(self) -> None:
         """Hand over what is in no block yet; when this returns, so are the ids."""
         if self._keep is not None:
-            self._ids.flush()
+            self._ids.sync()
             self._shard.seal()
             self._seal()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,8 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from crawler_plugin.wire.messages import NEAR_REASONS, NOT_KNOWN
+from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT
+from worker.fingerprint.sketch import similarity
 from worker.results.rows import OF_SCAN
-from worker.verdict.decide import DEAD, DUPLICATE, FIRST, NO_FEATURES, UNIQUE, Decision, Decisions
+from worker.verdict.decide import DEAD, DUPLICATE, FIRST, NO_FEATURES, REFETCH, SAME_URL, UNIQUE, Decision, Decisions
 
 _TYPES: Final = {
     "offset": pa.int64(),
@@ -25,75 +28,142 @@ _TYPES: Final = {
 ROWS: Final = pa.schema([(name, _TYPES.get(name, pa.string())) for name in OF_SCAN])
 """The fields of ``crawler_plugin.wire.outcomes.Verdict`` that a scan tells, in the order of its lines."""
 
+_OUTCOMES: Final = (UNIQUE, DUPLICATE, REFETCH, DEAD)
+_REASONS: Final = (*NEAR_REASONS, SAME_URL, FIRST, NO_FEATURES)
+_SAME, _FIRST, _BARE = map(_REASONS.index, (SAME_URL, FIRST, NO_FEATURES))
+_EXACT: Final = [NEAR_REASONS.index(reason) for reason in (EXACT_TEXT, EXACT_BYTES)]
+_SIMILARITY: Final = np.round([min(1.0, max(0.0, similarity(agreeing))) for agreeing in range(NOT_KNOWN + 1)], 4)
+"""By equal slots."""
+_NONE: Final = -1
+
+
+class Originals:
+    """The survivors that pages of a batch are near to, one for each of m pages.
+
+    ``place`` int64 (m,), ascending, is that of the page; ``number`` int64 (m,) that of the survivor among all pages,
+    ``url`` its URL. ``distance`` and ``agreement`` uint8 (m,) are ``NOT_KNOWN`` where nothing tells, ``reason`` uint8
+    (m,) is a place in ``NEAR_REASONS``.
+    """
+
+    def __init__(self, decisions: Decisions) -> None:
+        (answer,) = decisions.answers
+        stored = np.flatnonzero(decisions.stored != _NONE)
+        hits = decisions.stored[stored]
+        here = np.flatnonzero(decisions.earlier != _NONE)
+        originals = [decision.original for decision in map(decisions.of, here.tolist())]
+        found = [original for original in originals if original is not None]
+        place = np.concatenate([stored, here])
+        order = np.argsort(place, kind="stable")
+        self.place: Final = place[order]
+
+        def column(name: str, dtype: str, others: list[int]) -> NDArray[Any]:
+            kept = np.frombuffer(getattr(answer, name), dtype)[hits]
+            return np.concatenate([kept, np.array(others, dtype)])[order]
+
+        self.number: Final = column("original_batch", "<i8", [each.order[0] for each in found]) + column(
+            "original_place", "<u4", [each.order[1] for each in found]
+        )
+        self.distance: Final = column("distance", "u1", [_known(each.distance) for each in found])
+        self.agreement: Final = column("agreement", "u1", [_known(each.agreement) for each in found])
+        self.reason: Final = column("reason", "u1", [NEAR_REASONS.index(each.reason) for each in found])
+        urls = [*map(answer.urls.__getitem__, hits.tolist()), *(each.url for each in found)]
+        self.url: Final = [urls[number] for number in order.tolist()]
+
 
 def verdict_rows(
     records: pa.RecordBatch,
     decisions: Decisions,
     id_of: Callable[[int], str | None],
-    is_suspect: Callable[[Decision], bool],
+    is_suspect: Callable[[Decision], bool] | None,
 ) -> pa.RecordBatch:
     """The verdicts on n pages.
 
     Args:
         records: of the pages, n rows of ``worker.scan.records.schema.SCHEMA``.
-        decisions: on the claims that were made of them, none of which is void.
+        decisions: by one shard on the claims that were made of them, none of which is void.
         id_of: what the page is called that was judged after so many others.
-        is_suspect: what ``SingleShard`` says of a duplicate.
+        is_suspect: what ``SingleShard`` says of a duplicate; None where no survivor is suspect.
     """
-    count = len(records)
-    pages = decisions.claims.pages
-    outcome = np.where(decisions.unique, UNIQUE, "").astype(object)
-    reason = np.where(decisions.unique, np.where(pages.bare, NO_FEATURES, FIRST), "").astype(object)
-    detail = np.full(count, "", object)
+    count, pages, alive = len(records), decisions.claims.pages, decisions.claims.alive
+    originals = Originals(decisions)
+    place, url = originals.place, records.column("url")
+    own = url.take(pa.array(place)).to_pylist()
+    again = np.array([one == other for one, other in zip(own, originals.url, strict=True)], np.bool_)
+    outcome = np.where(decisions.unique, 0, 3)
+    outcome[place] = np.where(again, 2, 1)
+    reason = np.where(pages.bare, _BARE, _FIRST)
+    reason[place] = np.where(again, _SAME, originals.reason)
+    known = np.where(np.isin(originals.reason, _EXACT), 1.0, _SIMILARITY[originals.agreement])
+    is_known = (originals.agreement != NOT_KNOWN) | np.isin(originals.reason, _EXACT)
     suspect = np.zeros(count, np.bool_)
-    names = "duplicate_of", "duplicate_of_id", "distance", "similarity", "previous", "changed"
-    told: dict[str, list[Any]] = {name: [None] * count for name in names}
-    looked_at = ~decisions.unique if decisions.seen is None else np.ones(count, np.bool_)
-    for place in np.flatnonzero(looked_at).tolist():
-        decision = decisions.of(place)
-        original = decision.original
-        outcome[place] = decision.outcome
-        reason[place] = decision.reason
-        if decision.outcome == DEAD:
-            reason[place], _, detail[place] = decision.reason.partition(": ")
-        if decision.change is not None:
-            told["previous"][place], told["changed"][place] = decision.change.previous, decision.changed
-        if original is not None:
-            similarity = decision.similarity
-            told["duplicate_of"][place] = original.url
-            told["duplicate_of_id"][place] = id_of(sum(original.order))
-            told["distance"][place] = original.distance
-            told["similarity"][place] = None if similarity is None else round(similarity, 4)
-            suspect[place] = decision.outcome == DUPLICATE and is_suspect(decision)
-    alive = pa.array(decisions.claims.alive)
+    if is_suspect is not None:
+        suspect[place] = [is_suspect(decisions.of(number)) for number in place.tolist()]
     title = pages.title
     assert title is not None and pages.sketch is not None and pages.bands is not None
+    dead = decisions.claims.dead
+    reasons, details = (pa.array([part[number] for part in map(_parted, dead.values())]) for number in (0, 1))
+    is_dead = pa.array(~alive)
     made = {
-        **told,
-        "verdict": outcome,
-        "reason": reason,
-        "detail": detail,
-        "suspect": suspect,
-        "fingerprint": _hex(pages.fingerprint.byteswap(), ~pages.bare),
-        "text_hash": pc.if_else(alive, _hex(pages.text_hash.byteswap()), ""),
+        "verdict": _words(_OUTCOMES, outcome),
+        "reason": pc.replace_with_mask(_words(_REASONS, reason), is_dead, reasons.cast(pa.string())),
+        "detail": pc.replace_with_mask(_words(("",), np.zeros(count, np.int64)), is_dead, details.cast(pa.string())),
+        "suspect": pa.array(suspect),
+        "duplicate_of": _at(place, pa.array(originals.url, pa.string()), count),
+        "duplicate_of_id": _at(place, pa.array(map(id_of, originals.number.tolist()), pa.string()), count),
+        "distance": _at(place, pa.array(originals.distance, mask=originals.distance == NOT_KNOWN), count),
+        "similarity": _at(place, pa.array(known, mask=~is_known), count),
+        "fingerprint": pc.if_else(pa.array(~pages.bare), _hex(pages.fingerprint.byteswap()), None),
+        "text_hash": pc.if_else(is_dead, "", _hex(pages.text_hash.byteswap())),
         "sketch": _hex_or_empty(pages.sketch),
         "bands": _hex_or_empty(pages.bands),
         "title_hash": pc.if_else(pa.array((title != 0) & (title & 1 == 0)), _hex(title.byteswap()), ""),
+        **_changes(decisions, count),
     }
-    columns = [
-        pa.array(made[field.name], field.type) if field.name in made else records.column(field.name) for field in ROWS
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=ROWS)
+    columns = [made[field.name] if field.name in made else records.column(field.name) for field in ROWS]
+    arrays = [column.cast(field.type) for column, field in zip(columns, ROWS, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
 
 
-def _hex(column: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> pa.Array:
-    """Each entry's bytes in hex, null where they are not ``valid``."""
+def _changes(decisions: Decisions, count: int) -> dict[str, pa.Array]:
+    """``previous`` and ``changed``; null where nobody looks."""
+    if decisions.seen is None:
+        return {"previous": pa.nulls(count, pa.string()), "changed": pa.nulls(count, pa.float64())}
+    told = [decisions.of(place) for place in range(count)]
+    previous = [None if each.change is None else each.change.previous for each in told]
+    return {
+        "previous": pa.array(previous, pa.string()),
+        "changed": pa.array([each.changed for each in told], pa.float64()),
+    }
+
+
+def _parted(dead: str) -> tuple[str, str]:
+    """Reason and detail."""
+    reason, _, detail = dead.partition(": ")
+    return reason, detail
+
+
+def _known(value: int | None) -> int:
+    return NOT_KNOWN if value is None else value
+
+
+def _words(words: Sequence[str], places: NDArray[np.int64]) -> pa.Array:
+    return pa.array(words, pa.string()).take(pa.array(places))
+
+
+def _at(place: NDArray[np.int64], values: pa.Array, count: int) -> pa.Array:
+    """The values at these places of so many, null elsewhere."""
+    numbers, missing = np.zeros(count, np.int64), np.ones(count, np.bool_)
+    numbers[place], missing[place] = np.arange(len(place)), False
+    return values.take(pa.array(numbers, mask=missing))
+
+
+def _hex(column: NDArray[Any]) -> pa.Array:
+    """Each entry's bytes in hex."""
     column = np.ascontiguousarray(column)
-    count, width = len(column), 2 * column.nbytes // max(1, len(column))
+    count, width = len(column), 2 * column.dtype.itemsize * (column.shape[1] if column.ndim > 1 else 1)
     digits = pa.py_buffer(column.tobytes().hex().encode())
-    ends = pa.py_buffer(np.arange(0, width * (count + 1), width or 1, dtype=np.int32)[: count + 1])
-    found = pa.Array.from_buffers(pa.string(), count, [None, ends, digits])
-    return found if valid is None else pc.if_else(pa.array(valid), found, None)
+    ends = pa.py_buffer(np.arange(0, width * (count + 1), width, dtype=np.int32))
+    return pa.Array.from_buffers(pa.string(), count, [None, ends, digits])
 
 
 def _hex_or_empty(column: NDArray[Any]) -> pa.Array:
