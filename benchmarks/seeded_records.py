@@ -88,7 +88,8 @@ def seeded(numbers: U64, file: str, scheme: str) -> pa.RecordBatch:
 
 
 def _is_copy(numbers: U64) -> NDArray[np.bool_]:
-    return (_mixed(numbers, 1) % _COPY_EACH == 0) & (numbers > 0)
+    found: NDArray[np.bool_] = (_mixed(numbers, 1) % _COPY_EACH == 0) & (numbers > 0)
+    return found
 
 
 def _original(numbers: U64) -> U64:

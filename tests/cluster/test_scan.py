@@ -89,10 +89,11 @@ def test_a_scan_of_any_form_says_what_workers_say_and_they_go_on_from_it(
         assert judged(cluster) == expected
         assert not [text_headers(record.headers) for record in read(broker, topic_prefix + DEAD_LETTERS)]
 
-    kept = tmp_path / "kept"
-    first = scanned(write_warc(pages[:half], tmp_path / "first.warc.gz"), tmp_path / "first", "--state", str(kept))
+    archive, records = write_warc(pages[:half], tmp_path / "first.warc.gz"), tmp_path / "records"
+    first = scanned(archive, tmp_path / "first")
+    assert main(["fingerprint", str(archive), "--out", str(records), *SETTINGS]) == 0
     with Cluster(broker, f"{topic_prefix}seeded.", tmp_path, ONE_ORDER) as seeded:
-        assert command(index, seeded, "seed", str(kept)) == 0
+        assert command(index, seeded, "seed", str(records)) == 0
         seeded.start_worker()
         seeded.publish(map(as_published, pages[half:]))
         seeded.wait_until_committed()

@@ -10,10 +10,13 @@ from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from crawler_plugin.wire.urls import canonical_url
+from worker.cli._installed import require
+from worker.cli._output_file import name_given
 from worker.cli.size import in_units
 from worker.compose.topology import cluster, specs
 from worker.config.generations import in_generation
@@ -46,10 +49,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "next is judged as it would have been. Stop all workers with SIGTERM first, when all pages are committed. The "
         "old workers refuse to run afterwards. Needs as much memory as the blocks take on the topic. seed: makes the "
         "topics of topics.generation, which nobody has used yet, and writes there what a state without Kafka has seen "
-        "(a folder that scan --state or worker.local has written): its workers judge the pages on the topic against it."
+        "(a folder that scan --state or worker.local has written), or the pages of records (of fingerprint): its "
+        "workers judge the pages on the topic against it."
     )
     parser.add_argument("action", choices=(INSPECT, COPY, SEED), help="what to do")
-    parser.add_argument("state", nargs="?", type=Path, metavar="STATE", help="with seed: the folder of the state")
+    parser.add_argument(
+        "state", nargs="*", type=name_given, metavar="STATE", help="with seed: the folder of the state, or records"
+    )
     parser.add_argument("--to", metavar="GENERATION", help="with copy: topics.generation of the new topics")
     parser.add_argument("--shards", type=int, metavar="N", help="with copy: topics.shards there (default: as here)")
     parser.add_argument(
@@ -68,8 +74,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         Unavailable: the broker or a topic is not there.
     """
     copies, seeds = arguments.action == COPY, arguments.action == SEED
-    if seeds != (arguments.state is not None):
-        raise UsageError("seed needs the folder of a state; inspect and copy have none")
+    if seeds != bool(arguments.state):
+        raise UsageError("seed needs the folder of a state, or records; inspect and copy have none")
     if copies != (arguments.to is not None) or (not copies and (arguments.shards is not None or arguments.without)):
         raise UsageError(
             "copy needs --to GENERATION and may have --shards and --without; inspect and seed have none of them"
@@ -122,7 +128,22 @@ def _copy(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _seed(folder: Path, settings: Settings) -> int:
+def _seed(names: Sequence[str], settings: Settings) -> int:
+    """0 if the generation is ready for its workers; what is no state is taken for records, which are judged first."""
+    from worker.local.state_file import BLOCKS
+
+    if len(names) == 1 and (Path(names[0]) / BLOCKS).is_file():
+        return _seed_state(Path(names[0]), settings)
+    require("scan", "records are read with more than workers need")
+    from worker.scan.judging import fill_state, record_files
+
+    files = record_files(names)
+    with TemporaryDirectory(prefix="crawl-dedup-") as folder:
+        fill_state(files, settings, Path(folder) / "state", Path(folder) / "work")
+        return _seed_state(Path(folder) / "state", settings)
+
+
+def _seed_state(folder: Path, settings: Settings) -> int:
     """0 if the generation is ready for its workers.
 
     Raises:
@@ -133,10 +154,8 @@ def _seed(folder: Path, settings: Settings) -> int:
     from worker.compose import parts
     from worker.compose.step import policy
     from worker.local.deduplicator import alone
-    from worker.local.state_file import BLOCKS, StateFile
+    from worker.local.state_file import StateFile
 
-    if not (folder / BLOCKS).is_file():
-        raise UsageError(f"{folder} holds no state: name a folder that scan --state or worker.local has written")
     made = parts.recipe(settings)
     with closing(StateFile(folder, parts.scheme(alone(settings), made))) as state:
         blocks = list(state.blocks())

@@ -132,6 +132,22 @@ def judge(task: JudgeTask, settings: Settings, tell: Callable[[Judged], None]) -
     return decoded(target.read(SUMMARY) or b"{}")
 
 
+def fill_state(files: Sequence[RecordFile], settings: Settings, state: Path, work: Path) -> None:
+    """Judge the pages of records, and keep what was seen in a state.
+
+    Raises:
+        UsageError, Refused, Unavailable: as ``judge``.
+    """
+    with Beginning(work, [state], keeps=True) as beginning:
+        beginning.copy()
+        with beginning.judge(settings, round(time.time() * 1000)) as judge:
+            for file in files:
+                for records in _records(file, judge):
+                    judge.take(pages_among(records))
+            judge.seal()
+        beginning.finish()
+
+
 def _judged(
     task: JudgeTask, settings: Settings, beginning: Beginning, work: Path, tell: Callable[[Judged], None]
 ) -> dict[str, Any]:

@@ -95,8 +95,8 @@ class Decisions:
 
     ``void`` and ``unique`` bool (n,); ``earlier`` int64 (n,), the place of the survivor in this batch that a page is
     near to, and ``stored`` int64 (n,), the number of the hit that tells of a survivor of an earlier one, -1 for none.
-    ``seen`` is None where nobody looks for earlier texts; else it has the latest survivor of the page's URL. ``answers``
-    are those of all shards.
+    ``seen`` is None where nobody looks for earlier texts; else it has the latest survivor of the page's URL.
+    ``answers`` are those of all shards.
     """
 
     batch: int
