@@ -15,6 +15,7 @@ import hypothesis
 import pytest
 
 from tests.labelled import URL_TESTS, VARIABLE, folders, some_of_each, standards_in
+from tests.object_store import bucket as bucket
 from worker.broker.jars import KAFKA
 from worker.sizing.pages import Page
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.wire.errors import Unavailable, UsageError
-from tests.object_store import bucket  # noqa: F401
 from worker.places import Place, is_url, shown
 
 
@@ -49,7 +48,7 @@ def test_a_file_is_there_only_when_all_of_it_is(place: Place) -> None:
         place.open("x/y.json")
 
 
-def test_what_cannot_be_written_says_where_and_what_to_do(bucket: str, tmp_path: Path) -> None:  # noqa: F811
+def test_what_cannot_be_written_says_where_and_what_to_do(bucket: str, tmp_path: Path) -> None:
     put = tmp_path / "file"
     put.write_bytes(b"")
     for where in (str(put), "s3://nobody-has-made-this"):
