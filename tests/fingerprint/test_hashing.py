@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
 import pytest
 import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.fingerprint.hashing import LONGEST_SIPPED, hash_text, hash_words
+from worker.fingerprint.hashing import LONGEST_SIPPED, hash_bytes, hash_slices, hash_text, hash_words
 
 ODD = ["", "a", "飞碟", "Café", "🐟", "x" * 500, "中\0文", "\ud83d"]
 
@@ -18,6 +19,13 @@ ODD = ["", "a", "飞碟", "Café", "🐟", "x" * 500, "中\0文", "\ud83d"]
 def test_each_word_gets_its_xxh3(words: list[str]) -> None:
     expected = [xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass")) for word in words]
     assert hash_words(words).tolist() == expected
+
+
+@given(words=st.lists(st.binary(max_size=140), max_size=6))
+def test_each_slice_of_a_text_is_hashed_as_if_it_stood_alone(words: list[bytes]) -> None:
+    ends = np.cumsum(np.array([*map(len, words)], np.int64))
+    begins = ends - np.array([*map(len, words)], np.int64)
+    assert hash_slices(b"".join(words), begins, ends).tolist() == [hash_bytes(word) for word in words]
 
 
 def test_a_whole_text_is_hashed_as_one_word() -> None:

@@ -24,6 +24,7 @@ from tests.index.worlds import (
     survivors_of,
     text_hashes,
 )
+from worker.fingerprint.hashing import hash_bytes
 from worker.index.engine import Engine, SketchRule, TableSizes
 from worker.index.entries import Entries, Survivor
 from worker.index.layout import Layout
@@ -162,6 +163,20 @@ def test_a_slot_without_a_live_entry_has_no_url() -> None:
     for slot in (-1, 0, 2):
         with pytest.raises(IndexError, match="no live entry"):
             shard.url(slot)
+
+
+def test_urls_of_what_was_found_stay_readable_whatever_becomes_of_the_entries() -> None:
+    shard = Shard(sizes=TableSizes(chunk_bits=6))
+    rows = [row._replace(site=row.order[1] % 3) for row in survivors_of(range(1, 601), 1)]
+    shard.store(rows)
+    slots = np.array([0, 599, 5, 300, 5])
+    urls = shard.urls(slots)
+    assert urls.hashes.tolist() == [hash_bytes(rows[slot].url.encode()) for slot in slots.tolist()]
+    assert urls.sites.tolist() == [slot % 3 for slot in slots.tolist()]
+    shard.store(survivors_of(range(601, 1201), 2))
+    shard.expire(1)
+    assert list(urls) == [rows[slot].url for slot in slots.tolist()]
+    assert urls[1:3] == (rows[599].url, rows[5].url)
 
 
 @pytest.mark.parametrize("k", [-1, 4, 64])

@@ -71,6 +71,25 @@ def test_pages_that_are_judged_together_count_one_by_one() -> None:
     assert single(blocks=list(shard.sealed)).judged == 5
 
 
+def test_a_page_comes_again_if_its_survivor_has_its_url_whether_stored_or_judged_together() -> None:
+    shard = single()
+    judged(shard, A, C)
+    far = 0xFF << 40
+    asked = [
+        A_AGAIN,
+        B,
+        claim("c", 0b1111111),
+        claim("n", far),
+        claim("n", far),
+        claim("m", far),
+        claim("", None, dead="x"),
+    ]
+    decisions = shard.decide(Claims.of(asked)).decisions
+    wanted = ["refetch", "duplicate", "refetch", "unique", "refetch", "duplicate", "dead"]
+    assert [one.outcome for one in decisions] == wanted
+    assert decisions.again.tolist() == [outcome == "refetch" for outcome in wanted]
+
+
 def test_to_decide_changes_nothing() -> None:
     shard = single()
     assert [decision.outcome for _ in range(3) for decision in shard.decide(Claims.of([A])).decisions] == ["unique"] * 3

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.oracle import Near, same_text
-from worker.fingerprint.near import EXACT_TEXT, SKETCH, Match
+from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, SKETCH, Match
 from worker.index.entries import Entries, Survivor
-from worker.index.queries import Queries
+from worker.index.queries import Found, Queries
 
 
 def records_of(queries: Queries) -> list[Survivor]:
@@ -39,30 +39,15 @@ def records_of(queries: Queries) -> list[Survivor]:
     ]
 
 
-class PlainFound:
-    """What was found, with the methods of ``worker.index.queries.Found``."""
-
-    def __init__(self, found: dict[int, tuple[int, Survivor, Match]], count: int) -> None:
-        self.found = found
-        self.exact = np.array([number in found and found[number][2].reason == EXACT_TEXT for number in range(count)])
-
-    def hits(self) -> list[int]:
-        return list(self.found)
-
-    def order(self, query: int) -> tuple[int, int]:
-        return self.found[query][1].order
-
-    def slot(self, query: int) -> int:
-        return self.found[query][0]
-
-    def distance_of(self, query: int) -> int | None:
-        return self.found[query][2].distance
-
-    def agreement_of(self, query: int) -> None:
-        """Nothing depends on it."""
-
-    def reason(self, query: int) -> str:
-        return self.found[query][2].reason
+def found_of(found: dict[int, tuple[int, Survivor, Match]], count: int) -> Found:
+    """What was found for some of so many queries: the slot, the survivor, and how it is near."""
+    numbers, flags = np.full((5, count), -1, np.int64), np.zeros((3, count), np.bool_)
+    for query, (slot, survivor, match) in found.items():
+        distance = -1 if match.distance is None else match.distance
+        numbers[:, query] = *survivor.order, distance, slot, -1  # on how far sketches agree nothing depends
+        by_bytes = match.reason == EXACT_BYTES
+        flags[:, query] = [by_bytes or match.reason == EXACT_TEXT, match.reason == SKETCH, by_bytes]
+    return Found(*numbers, *flags)
 
 
 class PlainIndex:
@@ -75,7 +60,7 @@ class PlainIndex:
         self.candidates = 0
         self.splits = 0
 
-    def earliest_near(self, queries: Queries, expired_up_to: int = -1) -> PlainFound:
+    def earliest_near(self, queries: Queries, expired_up_to: int = -1) -> Found:
         found = {}
         self.look_ups += len(queries)
         self.candidates += len(queries) * len(self.survivors)
@@ -84,24 +69,27 @@ class PlainIndex:
                 if survivor.order[0] > expired_up_to and (match := self.near(query, survivor)):
                     found[number] = (slot, survivor, match)
                     break
-        return PlainFound(found, len(queries))
+        return found_of(found, len(queries))
 
     def latest_of(
         self, url: Callable[[int], str], hashes: NDArray[np.uint64], queries: Queries, expired_up_to: int = -1
-    ) -> PlainFound:
+    ) -> Found:
         found = {}
         for number, query in enumerate(records_of(queries)):
             for slot, survivor in enumerate(self.survivors):
                 same_page = (survivor.url, survivor.scope) == (url(number), query.scope)
                 if survivor.order[0] > expired_up_to and same_page:
                     found[number] = slot, survivor, Match(None, EXACT_TEXT if same_text(query, survivor) else SKETCH)
-        return PlainFound(found, len(queries))
+        return found_of(found, len(queries))
 
     def tokens(self, slot: int) -> int:
         return self.survivors[slot].tokens
 
     def url(self, slot: int) -> str:
         return self.survivors[slot].url
+
+    def urls(self, slots: NDArray[np.int64]) -> list[str]:
+        return [self.url(slot) for slot in slots.tolist()]
 
     def store(self, entries: Entries | Sequence[Survivor]) -> None:
         for survivor in entries:

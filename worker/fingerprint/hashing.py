@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from worker.fingerprint.kernels import siphash
+from worker.fingerprint.kernels import siphash, xxh3
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 """uint64, shape (n,)."""
@@ -53,6 +53,16 @@ def hash_text(text: str) -> int:
 def hash_bytes(content: bytes) -> int:
     """64 bits of XXH3."""
     return xxhash.xxh3_64_intdigest(content)
+
+
+def hash_slices(content: bytes, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> Hashes:
+    """``hash_bytes`` of content[begins[i]:ends[i]] for each of n slices: uint64 (n,)."""
+    hashes, left = np.empty(len(begins), np.uint64), np.empty(len(begins), np.int64)
+    text = np.frombuffer(bytearray(content), np.uint8)
+    count = xxh3.hash_slices(text, begins, ends, len(begins), xxh3.SECRET, hashes, left)
+    for number in (*left[:count].tolist(), *np.flatnonzero(begins == ends).tolist()):
+        hashes[number] = hash_bytes(content[begins[number] : ends[number]])
+    return hashes
 
 
 def hash_content(tokens: Hashes, body: bytes, url: str, key: bytes | None = None) -> int:

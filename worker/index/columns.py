@@ -66,11 +66,11 @@ class _Chunk:
         if sketched:
             self.arrays[SKETCH] = np.empty((rows, SKETCH_WORDS), np.uint64)
 
-    def values(self, name: str, rows: slice) -> NDArray[Any]:
+    def values(self, name: str, rows: slice | NDArray[np.int64]) -> NDArray[Any]:
         """Values of a column in its own type."""
         place, dtype = PLACES[name], _DTYPES[name]
         if place not in self.arrays:
-            count = len(range(*rows.indices(self.rows)))
+            count = len(range(*rows.indices(self.rows))) if isinstance(rows, slice) else len(rows)
             return np.full(count, self.bases[place], np.int64).astype(dtype)
         kept = self.arrays[place]
         if kept.dtype == dtype:
@@ -202,6 +202,14 @@ class Columns:
     def parts_of(self, name: str, begin: int, end: int) -> list[NDArray[Any]]:
         """The same chunk by chunk: views of the columns that are hashes, without a copy."""
         return [chunk.values(name, rows) for chunk, rows in self._parts(begin, end)]
+
+    def at(self, name: str, slots: NDArray[np.int64]) -> NDArray[Any]:
+        """The values of a column at some slots."""
+        values, chunks = np.empty(len(slots), _DTYPES[name]), slots >> self.chunk_bits
+        for number in np.unique(chunks).tolist():
+            here = chunks == number
+            values[here] = self._chunks[number].values(name, slots[here] - (number << self.chunk_bits))
+        return values
 
     def value(self, name: str, slot: int) -> int:
         """The value of a column of whole numbers at one slot."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_plugin.wire.messages import Order
+from crawler_plugin.wire.messages import NEAR_REASONS, Order
 from worker.fingerprint.near import EXACT_BYTES, EXACT_TEXT, HAMMING, SKETCH
 from worker.fingerprint.scoped import ScopedRecord
 from worker.fingerprint.sketch import as_keys, as_words
@@ -134,6 +135,14 @@ class Found:
 
     def reason(self, query: int) -> str:
         """Which rule holds: equal texts before fingerprints before sketches."""
-        if self.exact[query]:
-            return EXACT_BYTES if self.by_bytes[query] else EXACT_TEXT
-        return SKETCH if self.by_sketch[query] else HAMMING
+        return NEAR_REASONS[self.reasons[query]]
+
+    @property
+    def reasons(self) -> NDArray[np.uint8]:
+        """Of all queries, as places in ``NEAR_REASONS``; of those without a hit anything."""
+        near = np.where(self.by_sketch, _PLACE_OF[SKETCH], _PLACE_OF[HAMMING])
+        exact = np.where(self.by_bytes, _PLACE_OF[EXACT_BYTES], _PLACE_OF[EXACT_TEXT])
+        return np.where(self.exact, exact, near).astype(np.uint8)
+
+
+_PLACE_OF: Final = {reason: place for place, reason in enumerate(NEAR_REASONS)}

@@ -29,7 +29,7 @@ from worker.index.entries import COLUMNS, Entries, Survivor
 from worker.index.kernels.plan import BANDS
 from worker.index.layout import MAX_K, Layout
 from worker.index.queries import Found, Queries
-from worker.index.urls import UrlStore
+from worker.index.urls import FoundUrls, UrlStore
 
 
 @cache
@@ -193,6 +193,12 @@ class Shard:
         if not first <= slot < end:
             raise IndexError(f"slot {slot} holds no live entry; they are {first} to {end - 1}")
         return self._urls[slot - first]
+
+    def urls(self, slots: NDArray[np.int64]) -> FoundUrls:
+        """Those of the entries at some slots of ``Found``, int64 (n,); what is stored or removed later changes none."""
+        first = self._columns.first
+        groups = [self._urls.group_of(slot - first) for slot in slots.tolist()]
+        return FoundUrls(groups, self._columns.at("url_hash", slots), self._columns.at("site", slots))
 
     def store(self, entries: Entries | Sequence[Survivor]) -> None:
         """Add entries later than all that were ever stored.

@@ -14,6 +14,8 @@ from itertools import accumulate
 from typing import Final, overload
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import UnreadableRecord
 
@@ -48,10 +50,19 @@ class Group(msgspec.Struct, frozen=True, gc=False):
         Raises:
             UnreadableRecord: the bytes are no group of that size.
         """
-        urls = _opened(self.stored) if isinstance(self.stored, bytes) else self.stored
-        if len(urls) != self.size:
-            raise UnreadableRecord(f"a group of URLs holds {len(urls)} of them, {self.size} were announced")
+        urls = _opened(self.stored, self.size) if isinstance(self.stored, bytes) else self.stored
         return urls[self.skip : self.skip + self.count]
+
+    def url(self, place: int) -> str:
+        """One of them; it costs half as much as all, or less.
+
+        Raises:
+            UnreadableRecord: the bytes are no group of that size.
+        """
+        place += self.skip
+        if not isinstance(self.stored, bytes):
+            return self.stored[place]
+        return _url(_inflated(self.stored, self.size).split(_END, place + 1)[place])
 
     def narrowed(self, low: int, high: int) -> Group:
         """The URLs from ``low`` up to ``high`` (excluded), counted inside this group."""
@@ -70,14 +81,27 @@ def pack_urls(urls: Sequence[str]) -> tuple[bytes, ...]:
 
 
 @lru_cache(maxsize=64)  # 2 MB; hits come in runs, and the groups of one restore are opened in order
-def _opened(stored: bytes) -> tuple[str, ...]:
+def _opened(stored: bytes, size: int) -> tuple[str, ...]:
+    return tuple(map(_url, _inflated(stored, size).split(_END)[:-1]))
+
+
+@lru_cache(maxsize=64)
+def _inflated(stored: bytes, size: int) -> bytes:
     try:
         plain = zlib.decompress(stored)
-        *urls, rest = plain.split(_END)
-        if rest:
-            raise UnreadableRecord("a group of URLs does not end where a URL ends")
-        return tuple(url.replace(_ESCAPED_END, _END).decode() for url in urls)
-    except (zlib.error, UnicodeDecodeError) as error:
+    except zlib.error as error:
+        raise UnreadableRecord(f"a group of URLs: {error}") from error
+    if plain and not plain.endswith(_END):
+        raise UnreadableRecord("a group of URLs does not end where a URL ends")
+    if (found := plain.count(_END)) != size:
+        raise UnreadableRecord(f"a group of URLs holds {found} of them, {size} were announced")
+    return plain
+
+
+def _url(kept: bytes) -> str:
+    try:
+        return kept.replace(_ESCAPED_END, _END).decode()
+    except UnicodeDecodeError as error:
         raise UnreadableRecord(f"a group of URLs: {error}") from error
 
 
@@ -121,7 +145,7 @@ class UrlRun(Sequence[str]):
         place = range(len(self))[index]
         number = bisect_right(self._ends, place)
         group = self.groups[number]
-        return group.open()[place - (self._ends[number] - group.count)]
+        return group.url(place - (self._ends[number] - group.count))
 
     def __iter__(self) -> Iterator[str]:
         for group in self.groups:
@@ -144,6 +168,31 @@ def groups_of(urls: Sequence[str]) -> Sequence[Group]:
     return (Group(plain, len(plain), 0, len(plain)),)
 
 
+class FoundUrls(Sequence[str]):
+    """The URLs of some entries, each opened when it is asked for, with what tells most of them apart before: their
+    ``hashes`` uint64 (n,), and the ``sites`` of the entries uint32 (n,), 0 where one is not known."""
+
+    def __init__(
+        self, groups: Sequence[tuple[Group, int]], hashes: NDArray[np.uint64], sites: NDArray[np.uint32]
+    ) -> None:
+        self._groups: Final = groups
+        self.hashes: Final = hashes
+        self.sites: Final = sites
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(group.url(place) for group, place in self._groups[index])
+        group, place = self._groups[index]
+        return group.url(place)
+
+
 class UrlStore:
     """The URLs of a shard's entries, numbered from the oldest kept one; the newest are not compressed yet."""
 
@@ -159,12 +208,17 @@ class UrlStore:
         return self._sealed + len(self._tail) - self._dropped
 
     def __getitem__(self, index: int) -> str:
+        group, place = self.group_of(index)
+        return group.url(place)
+
+    def group_of(self, index: int) -> tuple[Group, int]:
+        """The group that a URL is in, and its place there; later changes of the store do not touch it."""
         place = range(len(self))[index] + self._dropped
         if place >= self._sealed:
-            return self._tail[place - self._sealed]
+            return Group((self._tail[place - self._sealed],), 1, 0, 1), 0
         number = bisect_right(self._ends, place)
         group = self._groups[number]
-        return group.open()[place - (self._ends[number] - group.count)]
+        return group, place - (self._ends[number] - group.count)
 
     def extend(self, urls: Sequence[str]) -> None:
         """Add URLs at the end. Groups that are at least half full are kept as they come, compressed."""

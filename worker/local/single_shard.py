@@ -75,7 +75,8 @@ class SingleShard:
         self._index: Final = new_index()
         self._index.load((piece.entries() for piece in found.pieces), count)
         # The shard asks for memory only when all else has moved on; here a page is refused before anything has.
-        self._live: Final = LiveShard(0, policy, self._index, standing_of(found, policy.ttl), MemoryLimit())
+        standing = standing_of(found, policy.ttl)
+        self._live: Final = LiveShard(0, policy, self._index, standing, MemoryLimit(), opens_later=True)
         self._count()
 
     @property

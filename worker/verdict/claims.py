@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import UnreadableRecord
 from crawler_plugin.wire.messages import PACKED_WIDTHS, Batch, Claim
-from worker.fingerprint.hashing import hash_bytes
+from worker.fingerprint.hashing import hash_slices
 from worker.fingerprint.sketch import as_keys, as_words
 from worker.index.entries import OPTIONAL
 from worker.index.queries import Queries
@@ -237,13 +237,26 @@ class Claims(Sequence[Claim]):
         """That of one page, canonical."""
         return self.urls[self.ends[place - 1] if place else 0 : self.ends[place]].decode()
 
+    def urls_at(self, places: NDArray[np.int64]) -> tuple[str, ...]:
+        """Those of some pages."""
+        begins, ends = self._begins[places].tolist(), self.ends[places].tolist()
+        if self.urls.isascii():
+            text = self.urls.decode("ascii")
+            return tuple(text[begin:end] for begin, end in zip(begins, ends, strict=True))
+        return tuple(self.urls[begin:end].decode() for begin, end in zip(begins, ends, strict=True))
+
     @cached_property
     def url_hashes(self) -> NDArray[np.uint64]:
         """Of all URLs, as an index keeps them: uint64 (n,)."""
-        ends = self.ends.tolist()
-        begins = [0, *ends[:-1]]
-        hashes = (hash_bytes(self.urls[begin:end]) for begin, end in zip(begins, ends, strict=True))
-        return np.fromiter(hashes, np.uint64, len(self))
+        return self.url_hashes_at(np.arange(len(self)))
+
+    def url_hashes_at(self, places: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Those of some pages, uint64."""
+        return hash_slices(self.urls, self._begins[places], self.ends[places])
+
+    @property
+    def _begins(self) -> NDArray[np.int64]:
+        return np.append(np.int64(0), self.ends[:-1])[: len(self)]
 
     @cached_property
     def alive(self) -> NDArray[np.bool_]:

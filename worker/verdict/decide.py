@@ -18,6 +18,7 @@ from worker.fingerprint.scoped import ScopedNear, title_masks
 from worker.fingerprint.sketch import agreement, similarity
 from worker.index.in_batch import earliest_in_batch
 from worker.index.queries import Queries
+from worker.index.urls import FoundUrls
 from worker.verdict.change import Change, LatestOfUrl
 from worker.verdict.claims import Claims
 
@@ -141,16 +142,26 @@ class Decisions:
             self._homes.setdefault(_NONE, places[:0])
         return self._homes.get(shard, self._homes[_NONE])
 
-    def copies(self, shard: int, shards: int) -> Iterator[tuple[int, Order, str]]:
+    def copies(self, shard: int, shards: int, *, of_site: bool = False) -> Iterator[tuple[int, Order, str]]:
         """The pages near to a survivor that lives in this one of so many shards: place, its order and its URL; by their
-        places."""
+        places. ``of_site``: without those of which it is known that the survivor is of another site."""
+        pages = self.claims.pages
+        assert pages.site is not None
         number = next((number for number, answer in enumerate(self.answers) if answer.shard == shard), None)
         end = 0 if number is None else int(self._hits_up_to[number])
         begin = 0 if number is None else end - len(self.answers[number].urls)
         hits = (self.stored >= begin) & (self.stored < end)
         here = np.zeros(len(self.claims) + 1, np.bool_)
         here[self.survivors(shard, shards)] = True
-        for place in np.flatnonzero(hits | here[self.earlier]).tolist():
+        here = here[self.earlier]
+        if of_site:
+            places = np.flatnonzero(here)
+            here[places] = _may_be_same(pages.site[places], pages.site[self.earlier[places]])
+            urls = () if number is None else self.answers[number].urls
+            if isinstance(urls, FoundUrls):
+                places = np.flatnonzero(hits)
+                hits[places] = _may_be_same(pages.site[places], urls.sites[self.stored[places] - begin])
+        for place in np.flatnonzero(hits | here).tolist():
             if number is not None and hits[place]:
                 hit = self.answers[number].hit(int(self.stored[place]) - begin)
                 yield place, hit.order, hit.url
@@ -161,19 +172,23 @@ class Decisions:
     @cached_property
     def again(self) -> NDArray[np.bool_]:
         """Which pages are near to a survivor of their own URL: those whose verdict is refetch."""
-        again = np.zeros(len(self.claims), np.bool_)
-        url = self.claims.url
-        survivors = list(chain.from_iterable(answer.urls for answer in self.answers))
-        places = np.flatnonzero(self.stored != _NONE)
-        again[places] = [
-            survivors[number] == url(place)
-            for place, number in zip(places.tolist(), self.stored[places].tolist(), strict=True)
-        ]
-        places = np.flatnonzero(self.earlier != _NONE)
-        again[places] = [
-            url(earlier) == url(place)
-            for place, earlier in zip(places.tolist(), self.earlier[places].tolist(), strict=True)
-        ]
+        claims = self.claims
+        again = np.zeros(len(claims), np.bool_)
+        places = np.flatnonzero(claims.alive & (self.stored != _NONE))
+        numbers = self.stored[places]
+        urls: Sequence[str] = self.answers[0].urls
+        if len(self.answers) > 1:
+            urls = list(chain.from_iterable(answer.urls for answer in self.answers))
+        elif isinstance(urls, FoundUrls):
+            same = urls.hashes[numbers] == claims.url_hashes_at(places)
+            places, numbers = places[same], numbers[same]
+        pairs = zip(places.tolist(), numbers.tolist(), strict=True)
+        again[places] = [claims.url(place) == urls[number] for place, number in pairs]
+        lengths = np.diff(claims.ends, prepend=0)
+        places = np.flatnonzero(claims.alive & (self.earlier != _NONE))
+        places = places[lengths[places] == lengths[self.earlier[places]]]
+        pairs = zip(places.tolist(), self.earlier[places].tolist(), strict=True)
+        again[places] = [claims.url(place) == claims.url(earlier) for place, earlier in pairs]
         return again
 
     def _original(self, place: int, claim: Claim) -> Hit:
@@ -197,6 +212,12 @@ class Decisions:
     @cached_property
     def _hits_up_to(self) -> NDArray[np.int64]:
         return np.cumsum([len(answer.urls) for answer in self.answers])
+
+
+def _may_be_same(sites: NDArray[np.uint32], others: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Which sites are the same as those of others, or not known."""
+    same: NDArray[np.bool_] = (sites == others) | (sites == 0) | (others == 0)
+    return same
 
 
 def agreed_void(answers: Sequence[Answer]) -> NDArray[np.uint32]:

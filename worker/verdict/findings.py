@@ -98,6 +98,8 @@ def canonical_of(decision: Decision) -> str | None:
 class CopyGroups:
     """The groups of copies of one shard's survivors."""
 
+    of_site = False
+
     def __init__(self, rules: FindingRules) -> None:
         self.rules: Final = rules
         self._groups: OrderedDict[Order, _Group] = OrderedDict()

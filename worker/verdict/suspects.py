@@ -135,6 +135,8 @@ class Suspects:
     """Those among one shard's survivors: ``known`` has each with the page by which it became suspect. It begins with
     those of before, and is kept up to date."""
 
+    of_site = True
+
     def __init__(self, least: int, templates: Templates, known: dict[Order, Order]) -> None:
         self._least: Final = least
         self._templates: Final = templates

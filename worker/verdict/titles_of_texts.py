@@ -30,7 +30,7 @@ from worker.fingerprint.sketch import BANDS
 from worker.verdict.claims import Claims
 
 _MOST: Final = 64_000
-"""Keys of each of the two generations: the texts of the last 8,000 to 16,000 pages, copies left out, in 14 MB. With
+"""Keys of each of the two generations: the texts of the last 8,000 to 16,000 pages, copies left out, in 17 MB. With
 fewer a site whose pages come seldom is not found out."""
 _PAIRS: Final = tuple(combinations((0, 16, 32, 48), 2))
 _QUARTER: Final = np.uint64((1 << 16) - 1)
@@ -55,22 +55,31 @@ def _kernels() -> ModuleType:
 
 
 class _Generation:
-    """So many keys at most, each with its titles: as kernels take them, and what state they are in."""
+    """So many keys at most, each with its titles; ``known`` is what kernels are told of them."""
 
     def __init__(self, room: int) -> None:
         kernels = _kernels()
-        heads = np.zeros(1 << max(0, room - 1).bit_length(), np.int32)
-        entries = np.empty((room, kernels.ENTRY_WORDS), np.uint64)
-        self.tables: Final = heads, np.empty(room, np.int32), entries
-        self.state: Final = np.zeros(kernels.STATE_WORDS, np.int64)
+        self._slots: Final = np.zeros(2 << max(0, room - 1).bit_length(), np.uint64)
+        self._entries: Final = np.empty((room, kernels.ENTRY_WORDS), np.uint64)
+        self.known: Final = np.zeros(kernels.GENERATION_WORDS, np.int64)
+        self.known[kernels.SLOTS], self.known[kernels.MASK] = self._slots.ctypes.data, len(self._slots) - 1
+        self.known[kernels.ENTRIES], self.known[kernels.ROOM] = self._entries.ctypes.data, room
 
     def __len__(self) -> int:
-        return int(self.state[_kernels().COUNT])
+        return int(self.known[_kernels().COUNT])
 
     @property
     def entries(self) -> NDArray[np.uint64]:
         """Those of its keys."""
-        return self.tables[2][: len(self)]
+        return self._entries[: len(self)]
+
+    def grown(self, secret: NDArray[np.uint64]) -> _Generation:
+        """The same with more room."""
+        kernels, larger = _kernels(), _Generation(2 * (len(self) + BANDS))
+        larger._entries[: len(self)] = self.entries
+        larger.known[kernels.COUNT] = len(self)
+        kernels.link(secret, larger.known)
+        return larger
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +109,7 @@ class TitlesOfTexts:
         kernels = _kernels()
         # With it nobody can make texts of which all keys lie in one chain. What the table says does not depend on it.
         self._secret: Final = np.frombuffer(secrets.token_bytes(8 * kernels.SECRET_WORDS), np.uint64).copy()
+        self._found: Final = np.empty((BANDS, kernels.KEY_WORDS), np.uint64)
         self._old = _Generation(0)
         self._young = self._empty()
         self._trial: _Trial | None = None
@@ -117,15 +127,15 @@ class TitlesOfTexts:
         assert claims.pages.doubt is not None
         doubts, said = claims.pages.doubt.astype(np.uint8), np.zeros(len(rows), np.uint8)
         before = len(self._young)
-        self._young.state[kernels.LENGTHENED] = 0
+        self._young.known[kernels.LENGTHENED] = 0
         lengthened = np.empty(BANDS * len(rows), np.int32)
         self._trial = _Trial(self._young, self._old, before, lengthened, rows, said)
         place = marked = 0
         while True:
             young, old = self._young, self._old
             place = kernels.mark(
-                self._secret, young.tables, old.tables, young.state, lengthened, before, self._most, rows, doubts,
-                place, marked, said,
+                self._secret, young.known, old.known, lengthened, before, self._most, rows, doubts, place, marked, said,
+                self._found,
             )  # fmt: skip
             if place == len(rows):
                 return doubts
@@ -159,11 +169,11 @@ class TitlesOfTexts:
         place = 0
         while True:
             young, old = self._young, self._old
-            place = kernels.learn(self._secret, young.tables, old.tables, young.state, _NOTHING, rows, place)
+            place = kernels.learn(self._secret, young.known, old.known, _NOTHING, rows, place, self._found)
             if place == len(rows):
                 return
             if rows[place, kernels.SITE_TITLE] >> _HALF:
-                self._grow()
+                self._young = young.grown(self._secret)  # for more than a table of this kind tells of
             else:
                 self._turn()
                 self._old = _Generation(0) if rows[place, kernels.SCOPE] else self._old
@@ -187,7 +197,7 @@ class TitlesOfTexts:
         trial = self._trial
         if trial is not None:
             young = trial.young
-            _kernels().take_back(self._secret, young.tables, young.state, trial.lengthened, trial.entries)
+            _kernels().take_back(self._secret, young.known, trial.lengthened, trial.entries)
             self._young, self._old = young, trial.old
             self._trial = None
 
@@ -196,15 +206,6 @@ class TitlesOfTexts:
 
     def _empty(self) -> _Generation:
         return _Generation(self._most + BANDS)
-
-    def _grow(self) -> None:
-        """For more keys than a table of this kind tells of."""
-        young, count = self._young, len(self._young)
-        larger = _Generation(2 * (count + BANDS))
-        larger.tables[2][:count] = young.entries
-        larger.state[:] = young.state
-        _kernels().link(self._secret, larger.tables, count)
-        self._young = larger
 
 
 def _rows_of(claims: Claims) -> NDArray[np.uint64]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tests.simulation.mutations.mutation import Mutation, in_place_of
-from tests.simulation.plain_index import PlainFound, PlainIndex
+from tests.simulation.plain_index import PlainIndex
+from worker.index.queries import Found
 from worker.stream.shard.live import LiveShard
 from worker.verdict import change
 from worker.verdict.claims import Claims
@@ -29,17 +31,16 @@ def every_fetch_for_the_latest_survivor(honest: Any, claims: Claims, unique: Any
 @in_place_of(PlainIndex, "latest_of")
 def earliest_text_for_latest(
     honest: Any, self: PlainIndex, url: Callable[[int], str], hashes: Any, queries: Any, expired_up_to: int = -1
-) -> PlainFound:
+) -> Found:
     """The first text of a URL instead of the last one: a page that came back to it is called the same."""
     survivors = self.survivors
     try:
         self.survivors = survivors[::-1]
-        found = honest(self, url, hashes, queries, expired_up_to)
+        found: Found = honest(self, url, hashes, queries, expired_up_to)
     finally:
         self.survivors = survivors
     last = len(survivors) - 1
-    by_query = {query: (last - slot, earlier, match) for query, (slot, earlier, match) in found.found.items()}
-    return PlainFound(by_query, len(queries))
+    return dataclasses.replace(found, slots=np.where(found.slots < 0, -1, last - found.slots))
 
 
 @in_place_of(LiveShard, "_seen")

@@ -14,9 +14,10 @@ from crawler_plugin.wire.messages import Answer, decode, encode
 from crawler_plugin.wire.topics import ANSWERS, FINGERPRINTS, INDEX, PAGES
 from tests.simulation.memory_log import MemoryPages
 from tests.simulation.mutations.mutation import Mutation, in_place_of, replaced
-from tests.simulation.plain_index import PlainFound, PlainIndex, records_of
+from tests.simulation.plain_index import PlainIndex, found_of, records_of
 from worker.fingerprint.near import SimHashNear
 from worker.index import blocks as index_blocks
+from worker.index.queries import Found
 from worker.stream.log import Committed, Membership, Sent
 from worker.stream.log_follower import Follower
 from worker.stream.partition.owned import Due, OwnedPartition
@@ -42,7 +43,7 @@ def answers_before_earlier_batches_are_decided(_: Any, self: OwnedShard, followe
 
 
 @in_place_of(PlainIndex, "earliest_near")
-def nearest_for_earliest(_: Any, self: PlainIndex, queries: Any, expired_up_to: int = -1) -> PlainFound:
+def nearest_for_earliest(_: Any, self: PlainIndex, queries: Any, expired_up_to: int = -1) -> Found:
     """The nearest survivor instead of the earliest: a page names another one after a refetch, or after expiry."""
     found = {}
     for number, query in enumerate(records_of(queries)):
@@ -53,7 +54,7 @@ def nearest_for_earliest(_: Any, self: PlainIndex, queries: Any, expired_up_to: 
         ]
         if near:
             found[number] = min(near)[1:]
-    return PlainFound(found, len(queries))
+    return found_of(found, len(queries))
 
 
 @in_place_of(PlainIndex, "earliest_near")

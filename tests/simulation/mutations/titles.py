@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from tests.simulation.mutations.mutation import Mutation, in_place_of, replaced
-from tests.simulation.plain_index import PlainFound, PlainIndex
+from tests.simulation.plain_index import PlainIndex
 from worker.fingerprint.scoped import ANNOUNCED, DOUBTED, TEMPLATE
 from worker.index import blocks as index_blocks
 from worker.index.entries import Survivor
+from worker.index.queries import Found
 from worker.operations import copy_index
 from worker.stream import log_follower
 from worker.stream.log_follower import Follower
@@ -23,7 +24,7 @@ def _seen_by_shards(stack: ExitStack, change: Callable[[Any], Any]) -> None:
     """Shards compare pages and survivors that were changed."""
     honest = PlainIndex.earliest_near
 
-    def earliest_near(self: PlainIndex, queries: Any, expired_up_to: int = -1) -> PlainFound:
+    def earliest_near(self: PlainIndex, queries: Any, expired_up_to: int = -1) -> Found:
         near = self.near
         self.near = lambda one, other: near(change(one), change(other))
         try:

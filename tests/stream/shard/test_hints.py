@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import pytest
 
 from crawler_plugin.wire.messages import Claim, Order
@@ -21,6 +22,8 @@ NEAR = ScopedNear(SimHashNear(1))
 
 class Looks:
     """Remembers the URLs of survivors, and of copies with their survivors; raises at those that it is told."""
+
+    of_site: bool = False
 
     def __init__(self, raises_at: str = "nothing") -> None:
         self.seen: list[tuple[str, str | None]] = []
@@ -78,6 +81,26 @@ def test_each_survivor_and_each_copy_with_its_survivor_is_looked_at_once() -> No
     assert not listener.told
 
 
+class LooksAtHome(Looks):
+    of_site = True
+
+
+def test_where_all_look_at_one_site_only_neither_survivors_nor_copies_of_other_sites_are_told() -> None:
+    def of_site(number: int, site: int) -> Claim:
+        return msgspec.structs.replace(claim(number, 0), site=site)
+
+    home, abroad = LooksAtHome(), Looks()
+    both = Hints({"home": home, "abroad": abroad}, 0, 1)
+    alone = Hints({"home": home}, 0, 1)
+    asked = decided(of_site(0, 7), of_site(1, 8), of_site(2, 7), of_site(3, 0))
+    alone.offer(asked)
+    assert not alone.step()
+    assert home.seen == [(f"http://0-{number}.example/", "http://0-0.example/") for number in (2, 3)]
+    both.offer(asked)
+    assert not both.step()
+    assert len(abroad.seen) == 4
+
+
 def test_what_comes_faster_is_left_out_and_counted() -> None:
     looks = Looks()
     hints, listener = hints_of(looks)
@@ -114,7 +137,7 @@ def test_a_hint_that_raises_costs_that_page_and_is_logged_once(caplog: pytest.Lo
 
 
 def test_copies_that_cannot_be_told_cost_the_rest_of_their_batch_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def raises(self: Decisions, shard: int, shards: int) -> Iterator[tuple[int, Order, str]]:
+    def raises(self: Decisions, shard: int, shards: int, *, of_site: bool) -> Iterator[tuple[int, Order, str]]:
         raise LookupError(shard)
 
     looks = Looks()

@@ -14,7 +14,9 @@ K, RATIO_LEAST, RATIO_MOST, SKETCHED, THRESHOLD, SKETCH_LEAST, SKETCH_MOST, HAMM
 LEAST_ACROSS, SHORT, SHORT_THRESHOLD, SHORT_LEAST, SHORT_MOST, RULES = range(8, 14)
 """Places of the rules' numbers, and how many there are."""
 HEADS = 2048
-"""Rows that the keys of a band are spread over, by their lowest bits."""
+"""Rows that the keys of a band, and the blocks of fingerprints, are spread over, by their lowest bits."""
+BLOCKS = 4
+"""Of 16 bits each: one of them is equal in fingerprints that differ in three bits at most."""
 
 Mask = NDArray[np.bool_]
 I64 = NDArray[np.int64]
@@ -93,13 +95,12 @@ def earliest(
     """For each page that is ``asked``, the place of the earliest survivor before it that it is near to, else -1.
 
     Survivors are the pages that are asked and near to none. ``pages`` has the words of ``plan.PAGE_WORDS``. Those that
-    are near to pages of their own title only lie apart in the bands, as in ``worker.index.apart``: else a batch of one
-    text under many titles would be walked through for each of them.
+    are near to pages of their own title only lie apart, as in ``worker.index.apart``: else a batch of one text under
+    many titles would be walked through for each of them.
     """
     count, keys, tokens = values.shape[0], bands.shape[1], pages[:, plan.PAGE_TOKENS].astype(np.int64)
-    known = np.empty(count, np.uint64)
-    whole, empty = np.empty(count, np.int64), np.empty(count, np.int64)
-    wholes, empties = 0, 0
+    block_heads, block_later = np.full((BLOCKS, HEADS), -1, np.int64), np.empty((count, BLOCKS), np.int64)
+    empty, empties = np.empty(count, np.int64), 0
     sketched, least = rules[SKETCHED] != 0, rules[LEAST_ACROSS]
     heads = np.full((keys, HEADS) if sketched else (0, 0), -1, np.int64)
     later = np.empty((count, keys) if sketched else (0, 0), np.int64)
@@ -109,6 +110,9 @@ def earliest(
         if not asked[place]:
             continue
         best = count
+        title = np.uint64(pages[place, plan.PAGE_TITLE])
+        own = title_mask(title)
+        turns = 2 if title != np.uint64(0) else 1
         if bare[place]:
             for number in range(empties):
                 other = empty[number]
@@ -117,31 +121,34 @@ def earliest(
                     break
         else:
             value = values[place]
-            for number in range(wholes):
-                if popcount(known[number] ^ value) > np.uint64(rules[K]):
-                    continue
-                other = whole[number]
-                if (
-                    _may_be_near(least, pages, scopes, place, other)
-                    and in_ratio(rules[RATIO_LEAST], rules[RATIO_MOST], tokens[place], tokens[other])
-                    and (not sketched or _sketches_allow(rules, texts, sketches, place, other))
-                ):
-                    best = other
-                    break
+            for turn in range(turns):
+                key = value ^ (own if turn else np.uint64(0))
+                for block in range(BLOCKS):
+                    other = block_heads[block, key >> np.uint64(16 * block) & np.uint64(HEADS - 1)]
+                    while other >= 0:
+                        if (
+                            other < best
+                            and popcount(values[other] ^ value) <= np.uint64(rules[K])
+                            and apart[other] == (turn == 1)
+                            and _may_be_near(least, pages, scopes, place, other)
+                            and in_ratio(rules[RATIO_LEAST], rules[RATIO_MOST], tokens[place], tokens[other])
+                            and (not sketched or _sketches_allow(rules, texts, sketches, place, other))
+                        ):
+                            best = other
+                        other = block_later[other, block]
         keyed = False
         if sketched and _is_sketched(sketches, place):
             for band in range(keys):
                 keyed = keyed or bands[place, band] != 0
-        title = np.uint64(pages[place, plan.PAGE_TITLE])
-        mask = np.uint32(title_mask(title) & np.uint64(0xFFFF_FFFF))
-        for turn in range((2 if title != np.uint64(0) else 1) if keyed else 0):
+        mask = np.uint32(own & np.uint64(0xFFFF_FFFF))
+        for turn in range(turns if keyed else 0):
             for band in range(keys):
-                key = bands[place, band] ^ (mask if turn else np.uint32(0))
-                other = heads[band, key & np.uint32(HEADS - 1)]
+                band_key = bands[place, band] ^ (mask if turn else np.uint32(0))
+                other = heads[band, band_key & np.uint32(HEADS - 1)]
                 while other >= 0:
                     if (
                         other < best
-                        and kept[other, band] == key
+                        and kept[other, band] == band_key
                         and apart[other] == (turn == 1)
                         and _may_be_near(least, pages, scopes, place, other)
                         and _sketches_near(rules, tokens, sketches, place, other)
@@ -151,15 +158,17 @@ def earliest(
         if best < count:
             earlier[place] = best
             continue
+        apart[place] = is_alone(pages[place, plan.PAGE_DOUBT], tokens[place], least)
         if bare[place]:
             empty[empties] = place
             empties += 1
         else:
-            whole[wholes] = place
-            known[wholes] = values[place]
-            wholes += 1
+            key = values[place] ^ (own if apart[place] else np.uint64(0))
+            for block in range(BLOCKS):
+                begin = np.int64(key >> np.uint64(16 * block) & np.uint64(HEADS - 1))
+                block_later[place, block] = block_heads[block, begin]
+                block_heads[block, begin] = place
         if keyed:
-            apart[place] = is_alone(pages[place, plan.PAGE_DOUBT], tokens[place], least)
             for band in range(keys):
                 kept[place, band] = bands[place, band] ^ (mask if apart[place] else np.uint32(0))
                 head = kept[place, band] & np.uint32(HEADS - 1)

@@ -32,7 +32,13 @@ FAILED: Final = "failed"
 
 
 class Hint(Protocol):
-    """Looks at one page of a shard after the other; what it does with one is bounded whatever the page is like."""
+    """Looks at one page of a shard after the other; what it does with one is bounded whatever the page is like.
+
+    With ``of_site`` it has nothing to do with survivors, nor with copies of survivors of other sites.
+    """
+
+    @property
+    def of_site(self) -> bool: ...
 
     def survivor(self, claims: Claims, place: int, order: Order) -> Iterable[SurvivorFinding]:
         """A page was stored; yields what is found out by it."""
@@ -67,6 +73,7 @@ class Hints:
     ) -> None:
         self.findings: Final[deque[SurvivorFinding]] = deque(maxlen=_MOST_FINDINGS)
         self._hints: Final = hints
+        self._of_site: Final = all(hint.of_site for hint in hints.values())
         self._begin: Final = begin
         self._shard, self._shards = shard, shards
         self._observer: Final = observer or Observer()
@@ -109,9 +116,10 @@ class Hints:
 
     def _pages(self, decisions: Decisions) -> Iterator[_Page]:
         claims = decisions.claims
-        for place in decisions.survivors(self._shard, self._shards).tolist():
-            yield _Page(claims, place, (decisions.batch, place), None)
-        for place, order, survivor in decisions.copies(self._shard, self._shards):
+        if not self._of_site:
+            for place in decisions.survivors(self._shard, self._shards).tolist():
+                yield _Page(claims, place, (decisions.batch, place), None)
+        for place, order, survivor in decisions.copies(self._shard, self._shards, of_site=self._of_site):
             yield _Page(claims, place, order, survivor)
 
     def _look_at(self, page: _Page) -> None:

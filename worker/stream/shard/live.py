@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_plugin.wire.messages import NEAR_REASONS, NOT_KNOWN, SAME_TEXT, Answer, Block, Order
-from worker.fingerprint.hashing import hash_bytes
+from crawler_plugin.wire.messages import NOT_KNOWN, SAME_TEXT, Answer, Block, Order
 from worker.index.blocks import Header, pack
 from worker.index.entries import OPTIONAL, Entries, Survivor
 from worker.index.in_batch import void_claims
-from worker.index.queries import Queries
+from worker.index.queries import Found, Queries
 from worker.stream.log_follower import DecidedBatch, LogSubscriber, Pending
 from worker.stream.observer import Observer
 from worker.stream.policy import Policy, ReplayPoint
@@ -31,45 +30,19 @@ NEVER: Final = -1
 """The floor while nothing has expired, and the end of the cover before the first batch."""
 
 
-class Earliest(Protocol):
-    """What is needed of ``worker.index.queries.Found``; all but ``hits`` is asked only of what ``hits`` names."""
-
-    def hits(self) -> Sequence[int]:
-        """The queries for which something was found, ascending."""
-
-    def order(self, query: int) -> Order:
-        """(offset of its batch, place in it) of the entry."""
-
-    def slot(self, query: int) -> int:
-        """What ``Index.url`` takes."""
-
-    def distance_of(self, query: int) -> int | None:
-        """Bits that differ; None for pages without fingerprint."""
-
-    def agreement_of(self, query: int) -> int | None:
-        """Slots of the sketches that agree; None where one of the pages has none."""
-
-    def reason(self, query: int) -> str:
-        """Which rule holds."""
-
-    @property
-    def exact(self) -> NDArray[np.bool_]:
-        """Whether the texts are equal, not only near; of all queries."""
-
-
 class Index(Measured, Protocol):
     """What is needed of ``worker.index.shard.Shard``."""
 
-    def earliest_near(self, queries: Queries, expired_up_to: int = ...) -> Earliest:
+    def earliest_near(self, queries: Queries, expired_up_to: int = ...) -> Found:
         """For each query the earliest live entry that is near."""
 
     def latest_of(
         self, url: Callable[[int], str], hashes: NDArray[np.uint64], queries: Queries, expired_up_to: int = ...
-    ) -> Earliest:
+    ) -> Found:
         """For each query the latest live entry of its URL; ``hashes`` are those of the URLs."""
 
-    def url(self, slot: int) -> str:
-        """The URL of an entry that was just found."""
+    def urls(self, slots: NDArray[np.int64]) -> Sequence[str]:
+        """The URLs of entries that were just found; they may be opened when they are read."""
 
     def tokens(self, slot: int) -> int:
         """How many tokens an entry has that was just found."""
@@ -174,7 +147,8 @@ class LiveShard(LogSubscriber):
     gone, what it has left is written by another one in blocks that are small enough, each with its own header.
 
     ``hints`` are of the batches that were decided here, and are worked out when their holder calls ``hints.step``.
-    ``templates`` are those that all shards of this process count in.
+    ``templates`` are those that all shards of this process count in. With ``opens_later`` the URLs in its answers are
+    opened when they are read: for a holder that sends none.
     """
 
     number: int
@@ -184,6 +158,7 @@ class LiveShard(LogSubscriber):
     memory_limit: MemoryLimit = field(default_factory=MemoryLimit)
     observer: Observer = field(default_factory=Observer)
     templates: Templates = field(default_factory=Templates)
+    opens_later: bool = False
 
     def __post_init__(self) -> None:
         rules = self.policy.findings
@@ -225,10 +200,9 @@ class LiveShard(LogSubscriber):
         asked = ~void & claims.alive
         expired = self.standing.expired_up_to(self.policy.ttl)
         found = self.index.earliest_near(pending.queries(asked), expired)
-        hits = found.hits()
-        orders = [found.order(query) for query in hits]
-        distances = [found.distance_of(query) for query in hits]
-        agreements = [found.agreement_of(query) for query in hits]
+        hits = np.flatnonzero(found.slots >= 0)
+        urls = self.index.urls(found.slots[hits])
+        orders = _orders_of(found, hits)
         return Answer(
             scheme=self.policy.scheme,
             writer=self.policy.writer,
@@ -236,13 +210,13 @@ class LiveShard(LogSubscriber):
             shard=self.number,
             void=np.flatnonzero(void).astype("<u4").tobytes(),
             place=np.flatnonzero(asked)[hits].astype("<u4").tobytes(),
-            original_batch=np.array([batch for batch, _ in orders], "<i8").tobytes(),
-            original_place=np.array([place for _, place in orders], "<u4").tobytes(),
-            distance=bytes(NOT_KNOWN if distance is None else distance for distance in distances),
-            agreement=bytes(NOT_KNOWN if agreement is None else agreement for agreement in agreements),
-            reason=bytes(NEAR_REASONS.index(found.reason(query)) for query in hits),
-            no_page=bytes(self.groups.is_no_page(order) for order in orders),
-            urls=tuple(self.index.url(found.slot(query)) for query in hits),
+            original_batch=found.batches[hits].astype("<i8").tobytes(),
+            original_place=found.places[hits].astype("<u4").tobytes(),
+            distance=_known(found.distances[hits]),
+            agreement=_known(found.agreements[hits]),
+            reason=found.reasons[hits].tobytes(),
+            no_page=bytes(map(self.groups.is_no_page, orders)) if len(self.groups) else bytes(len(hits)),
+            urls=cast(tuple[str, ...], urls) if self.opens_later else tuple(urls),
             suspect=bytes(order in self.suspects.known for order in orders) if self.suspects.known else b"",
             **(self._seen(pending, asked, expired) if self.policy.track_changes else {}),
         )
@@ -253,15 +227,14 @@ class LiveShard(LogSubscriber):
         found = self.index.latest_of(
             lambda query: claims.url(int(places[query])), claims.url_hashes[asked], pending.queries(asked), expired
         )
-        hits = found.hits()
-        orders = [found.order(query) for query in hits]
-        agreements = [SAME_TEXT if found.exact[query] else found.agreement_of(query) for query in hits]
+        hits = np.flatnonzero(found.slots >= 0)
+        agreements = np.where(found.exact, SAME_TEXT, found.agreements)
         return {
             "seen_at": places[hits].astype("<u4").tobytes(),
-            "seen_batch": np.array([batch for batch, _ in orders], "<i8").tobytes(),
-            "seen_place": np.array([place for _, place in orders], "<u4").tobytes(),
-            "seen_tokens": np.array([self.index.tokens(found.slot(query)) for query in hits], "<u4").tobytes(),
-            "seen_agreement": bytes(NOT_KNOWN if one is None else one for one in agreements),
+            "seen_batch": found.batches[hits].astype("<i8").tobytes(),
+            "seen_place": found.places[hits].astype("<u4").tobytes(),
+            "seen_tokens": np.array([self.index.tokens(slot) for slot in found.slots[hits].tolist()], "<u4").tobytes(),
+            "seen_agreement": _known(agreements[hits]),
         }
 
     def on_decided(self, decided: DecidedBatch) -> None:
@@ -363,11 +336,19 @@ class LiveShard(LogSubscriber):
         return self.index.expire(standing.floor)
 
 
+def _orders_of(found: Found, hits: NDArray[np.int64]) -> list[Order]:
+    return list(zip(found.batches[hits].tolist(), found.places[hits].tolist(), strict=True))
+
+
+def _known(numbers: NDArray[np.int64]) -> bytes:
+    """A byte each, of which one stands for all below 0."""
+    return np.where(numbers < 0, NOT_KNOWN, numbers).astype(np.uint8).tobytes()
+
+
 def _entries_of(decided: DecidedBatch, places: NDArray[np.int64]) -> Entries:
     """The claims at these places of a batch, as survivors."""
     claims = decided.claims
     pages = claims.pages.among(places)
-    urls = tuple(claims.url(place) for place in places.tolist())
     optional = {name: getattr(pages, name) for name in OPTIONAL}
     assert pages.tokens is not None
     return Entries(
@@ -377,10 +358,8 @@ def _entries_of(decided: DecidedBatch, places: NDArray[np.int64]) -> Entries:
         bare=pages.bare,
         text_hash=pages.text_hash,
         tokens=pages.tokens,
-        url_hash=claims.url_hashes[places]
-        if decided.decisions.seen is not None
-        else np.array([hash_bytes(url.encode()) for url in urls], np.uint64),
+        url_hash=claims.url_hashes_at(places),
         fetched=claims.clock[places],
-        urls=urls,
+        urls=claims.urls_at(places),
         **{name: column if column.any() else None for name, column in optional.items()},
     )

@@ -1,9 +1,11 @@
 """The table of ``worker.verdict.titles_of_texts``, compiled.
 
-A generation of it is ``heads``, a power of two of them, ``later`` and ``entries``: one entry for each key, in the order
-in which they came, and the number of the one before it in its chain, which begins in ``heads``; numbers count from 1,
-0 is for none. Which chain a key belongs to depends on the table's ``secret``; nothing else does. Texts come as rows, in
-the words of ``EVIDENCE_BYTES``.
+A generation of it is *entries*, one for each key in the order in which they came, and *slots*, a power of two of them
+and twice as many at least: an entry's number, from 1 on, below the hash of its key, stands in the first slot from that
+hash on which was empty; 0 is for none. Hashes depend on the table's ``secret``; nothing else does. Texts come as rows,
+in the words of ``EVIDENCE_BYTES``.
+
+Kernels reach all this by address: with arrays they would spend most of their time on counting who holds one.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from worker.fingerprint.scoped import ANNOUNCED, TEMPLATE
 from worker.fingerprint.sketch import BANDS
-from worker.index.kernels.native import popcount
+from worker.index.kernels.native import fetch, popcount, u64_at
 from worker.verdict.kernels.native import compiled
 
 SEVERAL = 2
@@ -32,13 +34,19 @@ SCOPE, SITE_TITLE, WORDS, KEYS = range(4)
 ROW_WORDS = KEYS + BANDS // 2
 SITE_KEY, NUMBER, HELD, TITLES = range(1, 5)
 """Places in an entry, behind its scope: its key, in the lower half, and its site; the number of the key; how many
-titles it has; then each of these and its words."""
+titles it has; then each title and its words."""
 ENTRY_WORDS = TITLES + 2 * MOST_TITLES
 SECRET_WORDS = 7
 
-COUNT, LENGTHENED = range(2)
-"""Places in the state of a generation: how many entries it has; how many of them ``lengthened`` names."""
-STATE_WORDS = 2
+SLOTS, MASK, ENTRIES, ROOM, COUNT, LENGTHENED = range(6)
+"""Places in what is known of a generation: where its slots are, and their number less one; where its entries are, for
+how many there is room and how many there are; and of how many of these the number was noted, as they got a title."""
+GENERATION_WORDS = 6
+HASH, IN_YOUNG, IN_OLD = range(3)
+"""Of each key of a text: its hash, and the numbers of its entries, 0 for none."""
+KEY_WORDS = 3
+AHEAD = 4
+"""Claims that lie between fetching what one needs, and needing it."""
 SEEN, TURNED = 1, 2
 """What is said of a claim, as bits: the young generation did not know it; before, that one had become the old one."""
 
@@ -46,40 +54,62 @@ I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
 U8 = NDArray[np.uint8]
 U64 = NDArray[np.uint64]
-Generation: TypeAlias = tuple[I32, I32, U64]
-"""Heads, later, entries."""
+Generation: TypeAlias = NDArray[np.int64]
 
-_GENERATION = "Tuple((int32[::1], int32[::1], uint64[:, ::1]))"
 _LOW = np.uint64(0xFFFF_FFFF)
 _HALF = np.uint64(32)
 
 
+@compiled("uint64(uint64[::1], uint64, uint64)", inline=True)
+def _begun(secret: U64, scope: Any, site: Any) -> Any:
+    """A hash, to be ended by ``_ended``. Nobody who does not know the secret can choose what meets more often than
+    other words do: multiply-shift (Thorup: High Speed Hashing for Integers and Strings, 2015, section 3.3)."""
+    return secret[0] + secret[1] * (scope & _LOW) + secret[2] * (scope >> _HALF) + secret[3] * (site & _LOW)
+
+
 @compiled("uint64(uint64[::1], uint64, uint64, uint64)", inline=True)
-def _hashed(secret: U64, one: Any, other: Any, third: Any) -> Any:
-    """32 bits. Nobody who does not know the secret can choose words that meet more often than any do: multiply-shift
-    (Thorup: High Speed Hashing for Integers and Strings, 2015, section 3.3)."""
-    mixed = secret[0] + secret[1] * (one & _LOW) + secret[2] * (one >> _HALF)
-    mixed += secret[3] * (other & _LOW) + secret[4] * (other >> _HALF)
-    return (mixed + secret[5] * (third & _LOW) + secret[6] * (third >> _HALF)) >> _HALF
+def _ended(secret: U64, begun: Any, one: Any, other: Any) -> Any:
+    """32 bits."""
+    return (begun + secret[4] * one + secret[5] * (other & _LOW) + secret[6] * (other >> _HALF)) >> _HALF
 
 
-@compiled(f"int64(uint64[::1], {_GENERATION}, uint64, uint64, uint64)", inline=True)
-def _chain_of(secret: U64, generation: Generation, scope: Any, site_key: Any, number: Any) -> int:
-    hashed = _hashed(secret, scope, site_key, number)
-    return np.int64(hashed & np.uint64(generation[0].size - 1))  # type: ignore[return-value]
+@compiled("uint64(uint64[::1], uint64[::1])", inline=True)
+def _hash_of(secret: U64, entry: U64) -> Any:
+    """That of an entry's key."""
+    begun = _begun(secret, entry[SCOPE], entry[SITE_KEY] >> _HALF)
+    return _ended(secret, begun, entry[SITE_KEY] & _LOW, entry[NUMBER])
 
 
-@compiled(f"int64({_GENERATION}, int64, uint64, uint64, uint64)", inline=True)
-def _find(generation: Generation, chain: int, scope: Any, site_key: Any, number: Any) -> int:
+@compiled("uint64[::1](int64[::1], int64)", inline=True)
+def _entry_of(generation: Generation, number: Any) -> Any:
+    return u64_at(generation[ENTRIES] + 8 * ENTRY_WORDS * (number - 1), ENTRY_WORDS)
+
+
+@compiled("uint64[::1](int64, int64, int64)", inline=True)
+def _row_of(rows: int, words: int, place: int) -> Any:
+    return u64_at(rows + 8 * words * place, words)
+
+
+@compiled("int64(int64[::1], uint64, uint64, uint64, uint64)", inline=True)
+def _find(generation: Generation, hashed: Any, scope: Any, site_key: Any, number: Any) -> int:
     """The number of a key's entry, 0 for none."""
-    heads, later, entries = generation
-    at = np.int64(heads[chain])
-    while at > 0:
-        entry = entries[at - 1]
-        if entry[SITE_KEY] == site_key and entry[SCOPE] == scope and entry[NUMBER] == number:
-            break
-        at = np.int64(later[at - 1])
-    return at  # type: ignore[return-value]
+    slots, at = u64_at(generation[SLOTS], generation[MASK] + 1), np.int64(hashed) & generation[MASK]
+    while slots[at] != np.uint64(0):
+        if slots[at] >> _HALF == hashed:
+            entry = _entry_of(generation, np.int64(slots[at] & _LOW))
+            if entry[SITE_KEY] == site_key and entry[SCOPE] == scope and entry[NUMBER] == number:
+                break
+        at = (at + 1) & generation[MASK]
+    return np.int64(slots[at] & _LOW)  # type: ignore[return-value]
+
+
+@compiled("void(int64[::1], uint64, int64)", inline=True)
+def _link(generation: Generation, hashed: Any, number: Any) -> None:
+    """Put an entry into its slot."""
+    slots, at = u64_at(generation[SLOTS], generation[MASK] + 1), np.int64(hashed) & generation[MASK]
+    while slots[at] != np.uint64(0):
+        at = (at + 1) & generation[MASK]
+    slots[at] = hashed << _HALF | np.uint64(number)
 
 
 @compiled("uint64(uint64[::1], int64)", inline=True)
@@ -95,7 +125,7 @@ def _alike(a: Any, b: Any) -> bool:
     return bool(np.uint64(2) * popcount(a & b) > min(popcount(a), popcount(b)))
 
 
-@compiled("boolean(uint64[::1], uint64, uint64)", inner=True)
+@compiled("boolean(uint64[::1], uint64, uint64)", inline=True)
 def _is_wanted(entry: U64, title: Any, words: Any) -> bool:
     """Whether a title is remembered beside those that an entry has. The first few are; later ones if they are alike to
     none."""
@@ -127,25 +157,44 @@ def _append(entry: U64, title: Any, words: Any) -> None:
     entry[HELD] = np.uint64(held + 1)
 
 
-@compiled(f"boolean(uint64[::1], {_GENERATION}, {_GENERATION}, uint64[::1], boolean)", inner=True)
-def _is_template(secret: U64, young: Generation, old: Generation, row: U64, announced: bool) -> bool:
+@compiled("void(uint64[::1], int64[::1], int64[::1], uint64[::1])", inline=True)
+def _fetch_for(secret: U64, young: Generation, old: Generation, row: U64) -> None:
+    """Have the processor fetch the slots that ``_look_up`` will read."""
+    begun = _begun(secret, row[SCOPE], row[SITE_TITLE])
+    for number in range(BANDS):
+        hashed = np.int64(_ended(secret, begun, _key_of(row, number), np.uint64(number)))
+        fetch(young[SLOTS] + 8 * (hashed & young[MASK]))
+        fetch(old[SLOTS] + 8 * (hashed & old[MASK]))
+
+
+@compiled("void(uint64[::1], int64[::1], int64[::1], uint64[::1], int64)", inline=True)
+def _look_up(secret: U64, young: Generation, old: Generation, row: U64, found: int) -> None:
+    site = row[SITE_TITLE] & _LOW
+    begun = _begun(secret, row[SCOPE], site)
+    for number in range(BANDS):
+        key, third, of_key = _key_of(row, number), np.uint64(number), _row_of(found, KEY_WORDS, number)
+        hashed = _ended(secret, begun, key, third)
+        at, before = 0, 0
+        if key != np.uint64(0):
+            at = _find(young, hashed, row[SCOPE], site << _HALF | key, third)
+            if at == 0:
+                before = _find(old, hashed, row[SCOPE], site << _HALF | key, third)
+        of_key[HASH], of_key[IN_YOUNG], of_key[IN_OLD] = hashed, np.uint64(at), np.uint64(before)
+
+
+@compiled("boolean(int64[::1], int64[::1], uint64[::1], int64, boolean)", inline=True)
+def _is_template(young: Generation, old: Generation, row: U64, found: int, announced: bool) -> bool:
     """Whether a text stands under several other titles."""
     own, words = row[SITE_TITLE] >> _HALF, row[WORDS]
-    if announced and words == np.uint64(0):
-        return False
     another, its_words, others = own, words, 0
-    for number in range(BANDS):
-        key = _key_of(row, number)
-        if key == np.uint64(0):
+    for number in range(0 if announced and words == np.uint64(0) else BANDS):
+        of_key = _row_of(found, KEY_WORDS, number)
+        if of_key[IN_YOUNG] | of_key[IN_OLD] == np.uint64(0):
             continue
-        scope, site_key, third = row[SCOPE], (row[SITE_TITLE] & _LOW) << _HALF | key, np.uint64(number)
-        entries = young[2]
-        at = _find(young, _chain_of(secret, young, scope, site_key, third), scope, site_key, third)
-        if at == 0:
-            entries = old[2]
-            at = _find(old, _chain_of(secret, old, scope, site_key, third), scope, site_key, third)
-        for one in range(np.int64(entries[at - 1, HELD]) if at > 0 else 0):
-            title, of_title = entries[at - 1, TITLES + 2 * one], entries[at - 1, TITLES + 2 * one + 1]
+        generation, at = (young, of_key[IN_YOUNG]) if of_key[IN_YOUNG] != np.uint64(0) else (old, of_key[IN_OLD])
+        entry = _entry_of(generation, np.int64(at))
+        for one in range(np.int64(entry[HELD])):
+            title, of_title = entry[TITLES + 2 * one], entry[TITLES + 2 * one + 1]
             if announced:
                 is_another = not _alike(of_title, words) and not (others > 0 and _alike(of_title, its_words))
             else:
@@ -157,53 +206,50 @@ def _is_template(secret: U64, young: Generation, old: Generation, row: U64, anno
     return False
 
 
-@compiled(f"boolean(uint64[::1], {_GENERATION}, {_GENERATION}, int64[::1], int32[::1], int64, uint64[::1])", inner=True)
-def _see(secret: U64, young: Generation, old: Generation, state: I64, lengthened: I32, before: int, row: U64) -> bool:
+@compiled("boolean(int64[::1], int64[::1], int32[::1], int64, uint64[::1], int64)", inline=True)
+def _see(young: Generation, old: Generation, lengthened: I32, before: int, row: U64, found: int) -> bool:
     """Count a text; whether the young generation did not know it under its title yet. It must have room for all keys.
 
     ``lengthened`` takes the numbers of those of the first ``before`` entries that have a title more.
     """
-    heads, later, entries = young
     title, words, changed = row[SITE_TITLE] >> _HALF, row[WORDS], False
     for number in range(BANDS):
-        key = _key_of(row, number)
+        key, of_key = _key_of(row, number), _row_of(found, KEY_WORDS, number)
         if key == np.uint64(0):
             continue
-        scope, site_key, third = row[SCOPE], (row[SITE_TITLE] & _LOW) << _HALF | key, np.uint64(number)
-        chain = _chain_of(secret, young, scope, site_key, third)
-        at = _find(young, chain, scope, site_key, third)
-        if at > 0:
-            if _is_wanted(entries[at - 1], title, words):
-                _append(entries[at - 1], title, words)
-                changed = True
-                if at <= before:
-                    lengthened[state[LENGTHENED]] = at
-                    state[LENGTHENED] += 1
-            continue
-        changed = True
-        entry = entries[state[COUNT]]
-        at = _find(old, _chain_of(secret, old, scope, site_key, third), scope, site_key, third)
-        if at > 0:
-            entry[:] = old[2][at - 1]
-        else:
-            entry[SCOPE], entry[SITE_KEY], entry[NUMBER], entry[HELD] = scope, site_key, third, np.uint64(0)
-        if _is_wanted(entry, title, words):
+        at = np.int64(of_key[IN_YOUNG])
+        is_new = at == 0
+        if is_new:
+            young[COUNT] += 1
+            at = young[COUNT]
+        entry = _entry_of(young, at)
+        if is_new and of_key[IN_OLD] != np.uint64(0):
+            before_it = _entry_of(old, np.int64(of_key[IN_OLD]))
+            for word in range(ENTRY_WORDS):
+                entry[word] = before_it[word]
+        elif is_new:
+            entry[SCOPE], entry[SITE_KEY] = row[SCOPE], (row[SITE_TITLE] & _LOW) << _HALF | key
+            entry[NUMBER], entry[HELD] = np.uint64(number), np.uint64(0)
+        if is_new:
+            _link(young, of_key[HASH], at)
+        is_wanted = _is_wanted(entry, title, words)
+        if is_wanted:
             _append(entry, title, words)
-        later[state[COUNT]] = heads[chain]
-        state[COUNT] += 1
-        heads[chain] = state[COUNT]
+            if at <= before:
+                lengthened[young[LENGTHENED]] = at
+                young[LENGTHENED] += 1
+        changed = changed or is_new or is_wanted
     return changed
 
 
 @compiled(
-    f"int64(uint64[::1], {_GENERATION}, {_GENERATION}, int64[::1], int32[::1], int64, int64, uint64[:, ::1], "
-    "uint8[::1], int64, int64, uint8[::1])"
+    "int64(uint64[::1], int64[::1], int64[::1], int32[::1], int64, int64, uint64[:, ::1], uint8[::1], int64, int64, "
+    "uint8[::1], uint64[:, ::1])"
 )
 def mark(
     secret: U64,
     young: Generation,
     old: Generation,
-    state: I64,
     lengthened: I32,
     before: int,
     most: int,
@@ -212,58 +258,61 @@ def mark(
     begin: int,
     marked: int,
     said: U8,
+    found: U64,
 ) -> int:
     """Mark claims from ``begin`` on, but for those before ``marked``, and count them, up to one that finds the young
-    generation full: its place is returned, else the number of rows."""
+    generation full: its place is returned, else the number of rows. ``found`` is room for ``KEY_WORDS`` of each key."""
     for place in range(begin, rows.shape[0]):
-        row = rows[place]
-        if place >= marked:
-            if row[SITE_TITLE] & _LOW == np.uint64(0) or doubts[place] == TEMPLATE:
-                continue
-            if _is_template(secret, young, old, row, doubts[place] == ANNOUNCED):
-                doubts[place] = TEMPLATE
+        row = _row_of(rows.ctypes.data, ROW_WORDS, place)
+        if place + AHEAD < rows.shape[0]:
+            _fetch_for(secret, young, old, _row_of(rows.ctypes.data, ROW_WORDS, place + AHEAD))
+        if place >= marked and (row[SITE_TITLE] & _LOW == np.uint64(0) or doubts[place] == TEMPLATE):
+            continue
+        _look_up(secret, young, old, row, found.ctypes.data)
+        if place >= marked and _is_template(young, old, row, found.ctypes.data, doubts[place] == ANNOUNCED):
+            doubts[place] = TEMPLATE
         any_key = row[KEYS] | row[KEYS + 1] | row[KEYS + 2] | row[KEYS + 3]
         if row[SITE_TITLE] >> _HALF == np.uint64(0) or any_key == np.uint64(0):
             continue
-        if state[COUNT] >= most:
+        if young[COUNT] >= most:
             return int(place)
-        if _see(secret, young, old, state, lengthened, before, row):
+        if _see(young, old, lengthened, before, row, found.ctypes.data):
             said[place] |= np.uint8(SEEN)
     return int(rows.shape[0])
 
 
-@compiled(f"int64(uint64[::1], {_GENERATION}, {_GENERATION}, int64[::1], int32[::1], uint64[:, ::1], int64)")
-def learn(secret: U64, young: Generation, old: Generation, state: I64, lengthened: I32, rows: U64, begin: int) -> int:
+@compiled("int64(uint64[::1], int64[::1], int64[::1], int32[::1], uint64[:, ::1], int64, uint64[:, ::1])")
+def learn(secret: U64, young: Generation, old: Generation, lengthened: I32, rows: U64, begin: int, found: U64) -> int:
     """Count texts from ``begin`` on, up to a row without title, or one that the young generation has no room for: its
     place is returned, else the number of rows."""
     for place in range(begin, rows.shape[0]):
-        if rows[place, SITE_TITLE] >> _HALF == np.uint64(0) or state[COUNT] + BANDS > young[1].size:
+        row = _row_of(rows.ctypes.data, ROW_WORDS, place)
+        if row[SITE_TITLE] >> _HALF == np.uint64(0) or young[COUNT] + BANDS > young[ROOM]:
             return int(place)
-        _see(secret, young, old, state, lengthened, 0, rows[place])
+        _look_up(secret, young, old, row, found.ctypes.data)
+        _see(young, old, lengthened, 0, row, found.ctypes.data)
     return int(rows.shape[0])
 
 
-@compiled(f"void(uint64[::1], {_GENERATION}, int64)")
-def link(secret: U64, generation: Generation, count: int) -> None:
-    """Put the first ``count`` entries into their chains, which are empty."""
-    heads, later, entries = generation
-    for at in range(count):
-        entry = entries[at]
-        chain = _chain_of(secret, generation, entry[SCOPE], entry[SITE_KEY], entry[NUMBER])
-        later[at] = heads[chain]
-        heads[chain] = at + 1
+@compiled("void(uint64[::1], int64[::1])")
+def link(secret: U64, generation: Generation) -> None:
+    """Put all entries into their slots, which are empty."""
+    for number in range(1, generation[COUNT] + 1):
+        _link(generation, _hash_of(secret, _entry_of(generation, number)), number)
 
 
-@compiled(f"void(uint64[::1], {_GENERATION}, int64[::1], int32[::1], int64)")
-def take_back(secret: U64, generation: Generation, state: I64, lengthened: I32, before: int) -> None:
+@compiled("void(uint64[::1], int64[::1], int32[::1], int64)")
+def take_back(secret: U64, generation: Generation, lengthened: I32, before: int) -> None:
     """Take out all but the first ``before`` entries, and of these the titles that came since."""
-    heads, later, entries = generation
-    for number in range(state[LENGTHENED]):
-        entries[lengthened[number] - 1, HELD] -= np.uint64(1)
-    for at in range(state[COUNT] - 1, before - 1, -1):
-        entry = entries[at]
-        heads[_chain_of(secret, generation, entry[SCOPE], entry[SITE_KEY], entry[NUMBER])] = later[at]
-    state[COUNT], state[LENGTHENED] = before, 0
+    for place in range(generation[LENGTHENED]):
+        _entry_of(generation, np.int64(lengthened[place]))[HELD] -= np.uint64(1)
+    slots = u64_at(generation[SLOTS], generation[MASK] + 1)
+    for number in range(generation[COUNT], before, -1):  # the last one first: no other was put behind its slot
+        at = np.int64(_hash_of(secret, _entry_of(generation, number))) & generation[MASK]
+        while np.int64(slots[at] & _LOW) != number:
+            at = (at + 1) & generation[MASK]
+        slots[at] = np.uint64(0)
+    generation[COUNT], generation[LENGTHENED] = before, 0
 
 
 @compiled("int64(uint64[::1], uint64[:, ::1], uint64[:, ::1])")
@@ -286,7 +335,8 @@ def tell(secret: U64, entries: U64, rows: U64) -> int:
                 continue
             title, words = entry[TITLES + 2 * rank], entry[TITLES + 2 * rank + 1]
             site_title, number = entry[SITE_KEY] >> _HALF | title << _HALF, np.int64(entry[NUMBER])
-            chain = np.int64(_hashed(secret, entry[SCOPE], site_title, words) & np.uint64(heads.size - 1))
+            hashed = _ended(secret, _begun(secret, entry[SCOPE], site_title), title, words)
+            chain = np.int64(hashed & np.uint64(heads.size - 1))
             group: Any = np.int64(heads[chain])
             while group > 0:
                 row = rows[first[group - 1]]
