@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.worlds import columns_of, random
-from worker.index.columns import LEFT_OUT, Columns
+from worker.index.columns import LEFT_OUT, PLACES, Columns
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
+from worker.index.kernels.plan import COLUMN_ADDRESS, COLUMN_STEP, SKETCH
 
 
 def filled(chance: np.random.Generator, count: int, *, scoped: bool) -> Entries:
@@ -62,6 +64,37 @@ def test_columns_give_back_what_they_took_whether_sealed_or_not(
         assert (name in columns.present) is scoped
     assert entries.sketch is not None
     assert columns.sketches_between(first + begin, first + done).tolist() == entries.sketch[begin:].tolist()
+
+
+@pytest.mark.parametrize("sketched", [False, True])
+@pytest.mark.parametrize("named", [("site",), ("title", "title_words"), ("scope", "doubt"), ("site", "doubt")])
+def test_what_only_later_entries_have_is_zero_of_earlier_ones(sketched: bool, named: tuple[str, ...]) -> None:
+    entries = filled(np.random.default_rng(4), 40, scoped=True)
+    absent: dict[str, Any] = dict.fromkeys(LEFT_OUT)
+    none, some = replace(entries, **absent), {name: entries.optional(name) for name in named}
+    columns = Columns(4, 0, sketched=sketched)
+    columns.append(none[:5])
+    before = columns.between("fingerprint", 0, 5)
+    columns.append(replace(entries, **absent | some)[5:9])
+    columns.append(none[9:40])
+    assert before.tolist() == entries.fingerprint[:5].tolist()
+    for name in COLUMNS:
+        assert columns.between(name, 0, 40).tolist() == entries.column(name).tolist()
+    for name in LEFT_OUT:
+        kept = entries.filled(name).tolist() if name in named else [0] * 40
+        assert columns.between(name, 0, 40).tolist() == [0] * 5 + kept[5:9] + [0] * 31
+    if sketched:
+        assert columns.sketches_between(0, 40).tolist() == entries.filled("sketch").tolist()
+
+
+def test_what_a_look_up_reads_of_a_page_with_title_and_sketch_is_one_cache_line() -> None:
+    columns = Columns(4, 0, sketched=True)
+    columns.append(filled(np.random.default_rng(4), 20, scoped=True))
+    places = [PLACES[name] for name in ("fingerprint", "text_hash", "site", "title", "title_words")]
+    for chunk in range(2):
+        lines = {int(columns.words[chunk, place, COLUMN_ADDRESS]) // 64 for place in (*places, SKETCH)}
+        steps = {int(columns.words[chunk, place, COLUMN_STEP]) for place in (*places, SKETCH)}
+        assert (len(lines), steps) == (1, {64})
 
 
 @pytest.mark.parametrize("batch", range(-1, 9))

@@ -1,11 +1,14 @@
-"""Memory for slabs and rows: given out, given back, and counted."""
+"""Memory for slabs, rows and heads: given out, given back, and counted."""
 
 from __future__ import annotations
+
+import resource
+from pathlib import Path
 
 import numpy as np
 
 from worker.index.kernels.plan import ROW_BYTES
-from worker.index.regions import Chunks, Regions
+from worker.index.regions import Chunks, Regions, Shares
 
 
 def test_a_region_has_place_for_what_was_wanted_and_begins_with_zeros() -> None:
@@ -66,3 +69,28 @@ def test_chunks_of_rows_are_zeros_at_addresses_of_their_own() -> None:
         assert rows.ctypes.data == address
         rows[:] = number
     assert all(np.all(rows == number) for number, (rows, _) in enumerate(taken))
+
+
+def test_shares_begin_with_a_cache_line_and_are_zeros_of_their_own() -> None:
+    shares = Shares()
+    sizes = [1 << 20, 1 << 20, 1 << 20, 3 << 20, 3 << 20, 1 << 21, 1 << 8]
+    taken = [shares.take(size) for size in sizes]
+    for number, (share, size) in enumerate(zip(taken, sizes, strict=True), 1):
+        assert (len(share), share.ctypes.data % 64, bool(share.any())) == (size, 0, False)
+        share[:] = number
+    assert all(np.all(share == number) for number, share in enumerate(taken, 1))
+
+
+def test_what_shares_took_is_given_back_with_the_last_of_them() -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    shares, size = Shares(), 1 << 20
+    taken = [shares.take(size) for _ in range(64)]
+    for share in taken:
+        share[:] = 1
+    before = resident()
+    del taken[1::2], share
+    assert before - resident() < 8 * size, "a half of each page is used"
+    del taken[:-2]
+    assert before - resident() > 56 * size

@@ -4,6 +4,10 @@ Slots count up for ever, from the first entry that was ever stored. A chunk that
 as differences from their smallest, in as few bytes as these need (frame of reference; Goldstein, Ramakrishnan, Shaft:
 Compressing Relations and Indexes, ICDE 1998). Pages come in the order of the log, so most columns but the hashes take
 one or two bytes an entry, and those that are all alike none.
+
+What a look-up reads of nearly each candidate stands side by side, in the entry's *head*: fingerprint and hash of the
+text, the sketch where entries have any, and site, title and its words where an entry of the chunk has one of these. A
+head has 16, 32, 48 or 64 bytes, so it costs one cache line, or two, and stands in huge pages.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from worker.index.kernels.plan import (
     TITLE_WORDS,
     URL,
 )
+from worker.index.regions import Shares
 
 _RING: Final = 1 << 15
 """Chunks that may be alive at once; with 2^16 entries each, 2^31 entries."""
@@ -51,20 +56,49 @@ PLACES: Final = {
 """The column of each name in ``words``; number 3 is the sketch."""
 LEFT_OUT: Final = ("scope", "site", "title", "title_words", "doubt")
 """Columns that take nothing where no entry of a chunk has any."""
-_NARROWED: Final = ("tokens", "batch", "place", "bare", "fetched", *LEFT_OUT)
+_NARROWED: Final = ("tokens", "batch", "place", "bare", "fetched", "scope", "doubt")
 _DTYPES: Final = COLUMNS | {name: OPTIONAL[name] for name in LEFT_OUT}
+_IN_HEADS: Final = ("fingerprint", "text_hash")
+_OF_TITLES: Final = ("site", "title", "title_words")
+"""What all heads have, and what those of pages with site or title have besides."""
 
 
 class _Chunk:
-    """Consecutive entries: arrays by the column's number, with what is added to each value."""
+    """Consecutive entries: arrays by the column's number, some of them parts of heads, and what is added to each
+    value."""
 
-    def __init__(self, rows: int, sketched: bool) -> None:
+    def __init__(self, rows: int, sketched: bool, titled: bool, shares: Shares) -> None:
         self.arrays: dict[int, NDArray[Any]] = {
-            place: np.empty(rows, COLUMNS[name]) for name, place in PLACES.items() if name in COLUMNS
+            place: np.empty(rows, COLUMNS[name])
+            for name, place in PLACES.items()
+            if name in COLUMNS and name not in _IN_HEADS
         }
         self.bases = [0] * COLUMN_COUNT
+        self.rows: Final = rows
+        """Entries for which there is place."""
+        self._shares: Final = shares
+        self._have_heads(sketched, titled)
+
+    def have(self, name: str) -> None:
+        """Make place for a column of ``LEFT_OUT`` that is not there, zeros so far."""
+        if name not in _OF_TITLES:
+            self.arrays[PLACES[name]] = np.zeros(self.rows, OPTIONAL[name])
+            return
+        before = dict(self.arrays)
+        self._have_heads(SKETCH in before, titled=True)
+        for place in (*(PLACES[name] for name in _IN_HEADS), SKETCH):
+            if place in before:
+                self.arrays[place][:] = before[place]
+
+    def _have_heads(self, sketched: bool, titled: bool) -> None:
+        """Make the arrays that stand side by side, zeros so far."""
+        names = [*_IN_HEADS, *(_OF_TITLES if titled else ())]
+        fields = [(name, _DTYPES[name]) for name in names]
+        kind = np.dtype(fields + [("sketch", OPTIONAL["sketch"])] * sketched)
+        heads = self._shares.take(self.rows * kind.itemsize).view(kind)
+        self.arrays |= {PLACES[name]: heads[name] for name in names}
         if sketched:
-            self.arrays[SKETCH] = np.empty((rows, SKETCH_WORDS), np.uint64)
+            self.arrays[SKETCH] = heads["sketch"]
 
     def values(self, name: str, rows: slice | NDArray[np.int64]) -> NDArray[Any]:
         """Values of a column in its own type."""
@@ -94,11 +128,6 @@ class _Chunk:
                 self.arrays[place] = (values - low).astype(f"u{width}")
 
     @property
-    def rows(self) -> int:
-        """Entries for which there is place."""
-        return len(self.arrays[0])
-
-    @property
     def row_bytes(self) -> int:
         """Bytes of one entry."""
         return sum(array.nbytes for array in self.arrays.values()) // self.rows
@@ -107,7 +136,8 @@ class _Chunk:
 class Columns:
     """The columns of all entries from slot ``first`` up to slot ``end``.
 
-    ``words`` is what kernels read: int64 (column, chunk modulo the ring, 3), each chunk's address, base and width.
+    ``words`` is what kernels read: int64 (chunk modulo the ring, column, 4), each column's address, base and width, and
+    the bytes from one value to the next.
     """
 
     def __init__(self, chunk_bits: int, first_slot: int, sketched: bool) -> None:
@@ -116,9 +146,10 @@ class Columns:
         self.sketched: Final = sketched
         self.present: Final = set[str]()
         """The columns of ``LEFT_OUT`` that some entry had."""
-        self.words: Final = np.zeros((COLUMN_COUNT, self.ring, COLUMN_WORDS), np.int64)
+        self.words: Final = np.zeros((self.ring, COLUMN_COUNT, COLUMN_WORDS), np.int64)
         self.first = first_slot
         self.end = first_slot
+        self._shares: Final = Shares()
         self._chunks: dict[int, _Chunk] = {}
         self._first_batches: list[int] = []  # of each chunk, ascending
         self._oldest = first_slot >> chunk_bits
@@ -135,12 +166,13 @@ class Columns:
         """Add entries at the end."""
         rows = 1 << self.chunk_bits
         sketches = entries.filled("sketch") if self.sketched else np.empty((0, SKETCH_WORDS), np.uint64)
+        titled = any(entries.optional(name) is not None for name in _OF_TITLES)
         done = 0
         while done < len(entries):
             number, begin = divmod(self.end, rows)
             count = min(rows - begin, len(entries) - done)
             if number not in self._chunks:
-                self._chunks[number] = _Chunk(rows, self.sketched)
+                self._chunks[number] = _Chunk(rows, self.sketched, titled, self._shares)
                 self._first_batches.append(int(entries.batch[done]))
                 self._point_at(number)
             chunk = self._chunks[number]
@@ -154,7 +186,7 @@ class Columns:
                     continue
                 self.present.add(name)
                 if PLACES[name] not in chunk.arrays:
-                    chunk.arrays[PLACES[name]] = np.zeros(rows, OPTIONAL[name])
+                    chunk.have(name)
                     self._point_at(number)
                 chunk.arrays[PLACES[name]][begin : begin + count] = column[done : done + count]
             if begin + count == rows:
@@ -196,12 +228,12 @@ class Columns:
 
     def between(self, name: str, begin: int, end: int) -> NDArray[Any]:
         """The values of a column from slot ``begin`` up to ``end``; a view of what never changes, or a copy."""
-        parts = self.parts_of(name, begin, end)
+        parts = [chunk.values(name, rows) for chunk, rows in self._parts(begin, end)]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, _DTYPES[name]), *parts])
 
     def parts_of(self, name: str, begin: int, end: int) -> list[NDArray[Any]]:
-        """The same chunk by chunk: views of the columns that are hashes, without a copy."""
-        return [chunk.values(name, rows) for chunk, rows in self._parts(begin, end)]
+        """The same chunk by chunk, contiguous."""
+        return [np.ascontiguousarray(chunk.values(name, rows)) for chunk, rows in self._parts(begin, end)]
 
     def at(self, name: str, slots: NDArray[np.int64]) -> NDArray[Any]:
         """The values of a column at some slots."""
@@ -238,7 +270,8 @@ class Columns:
     def _point_at(self, number: int) -> None:
         """Tell the kernels where a chunk is."""
         chunk = self._chunks[number]
-        for column in range(COLUMN_COUNT):
-            array = chunk.arrays.get(column)
-            address, width = (0, 0) if array is None else (array.ctypes.data, array.itemsize)
-            self.words[column, number & (self.ring - 1)] = address, chunk.bases[column], width
+        words = self.words[number & (self.ring - 1)]
+        words[:, :] = 0
+        words[:, 1] = chunk.bases
+        for column, array in chunk.arrays.items():
+            words[column] = array.ctypes.data, chunk.bases[column], array.itemsize, array.strides[0]

@@ -1,7 +1,8 @@
-"""Memory for slabs, in regions that are taken from the system and given back one by one."""
+"""Memory of the system, taken and given back piece by piece: regions for slabs, shares for the heads of entries."""
 
 from __future__ import annotations
 
+import math
 import mmap
 from typing import Final
 
@@ -38,6 +39,21 @@ class _Memory:
     def words(self, begin: int, count: int) -> NDArray[np.uint32]:
         """A view of ``count`` bytes from ``begin`` on."""
         return np.frombuffer(self._map, np.uint32, count // 4, self._before + begin)
+
+
+class Shares:
+    """Huge pages in equal shares, zero at first; pages go back when none of their shares is used any more."""
+
+    def __init__(self) -> None:
+        self._rest = np.empty(0, np.uint8)
+
+    def take(self, size: int) -> NDArray[np.uint8]:
+        """So many bytes."""
+        if len(self._rest) == 0 or len(self._rest) % size:
+            whole = math.lcm(size, _HUGE)
+            self._rest = _Memory(whole).words(0, whole).view(np.uint8)
+        share, self._rest = self._rest[:size], self._rest[size:]
+        return share
 
 
 class Chunks:

@@ -99,6 +99,17 @@ def test_sections_stay_together_under_their_own_heading_where_the_site_has_a_hig
     assert names(page) == ["Site", "Title", "A", "one", "B", "two"]
 
 
+@pytest.mark.parametrize(("words", "left"), [(20, ["Title", "one", "B", "two"]), (4, ["Title", "B", "two"])])
+def test_a_section_does_not_stand_for_prose_before_it_that_has_no_heading(words: int, left: list[str]) -> None:
+    parts = f"<div>{prose('one', words)}</div><div><h2>B</h2>{prose('two', 50)}</div>"
+    assert names(f"<body><div><h1>Title</h1></div><div>{parts}</div></body>") == left
+
+
+def test_what_stands_before_the_part_with_the_main_heading_is_no_part_of_it() -> None:
+    page = f"<body><div>{prose('no', 20)}</div><div><h1>Title</h1>{prose('two', 50)}</div></body>"
+    assert names(page) == ["Title", "two"]
+
+
 def test_the_heading_of_the_site_is_a_link_and_no_title() -> None:
     page = f"<h1><a href=/>Site</a></h1><div><h2>Title</h2>{prose('one', 60)}</div><div>{prose('no')}</div>"
     assert names(page) == ["Title", "one"]

@@ -139,8 +139,13 @@ SEEK_LENGTH: Final = 4
 SEEK_PLACE: Final = 5
 SEEK_AFTER: Final = 6
 
-COLUMN_WORDS: Final = 3
-"""Of each chunk of a column: its address, what is added to each value, the bytes of each value."""
+COLUMN_ADDRESS: Final = 0
+COLUMN_BASE: Final = 1
+COLUMN_WIDTH: Final = 2
+COLUMN_STEP: Final = 3
+COLUMN_WORDS: Final = 4
+"""Of each column of a chunk: its address, what is added to each value, the bytes of each value, and from one to the
+next."""
 FINGERPRINT: Final = 0
 TEXT: Final = 1
 TOKENS: Final = 2

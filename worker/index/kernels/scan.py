@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.fingerprint.scoped import ANNOUNCED
 from worker.index.kernels import plan
 from worker.index.kernels.growth import arrange, fetch_lines, leaves, row_for, table_of, tag_for
 from worker.index.kernels.native import (
@@ -161,16 +160,6 @@ def _first_below(
     return best
 
 
-@compiled("void(int64[::1], int64, int64)", inline=True)
-def _fetch_standing(state: State, slot: int, page: int) -> None:
-    """And what is read of an entry whose fingerprint is close: its site, its doubt, and its title for a page that is
-    doubted."""
-    fetch_value(state, plan.SITE, slot)
-    fetch_value(state, plan.DOUBT, slot)
-    if u32_at(page, plan.PAGE_WORDS)[plan.PAGE_DOUBT] != ANNOUNCED:
-        fetch_value(state, plan.TITLE, slot)
-
-
 @compiled("int64[::1](int64[::1], int64, int64)", inline=True)
 def _seek(state: State, query: int, table: int) -> Any:
     """What the steps have found out of a query in a table."""
@@ -219,8 +208,8 @@ def _seek_tags(state: State, table: int, end: int, query: int) -> None:
                 fetch(seek[plan.SEEK_SLOTS] + 4 * place)
 
 
-@compiled("void(int64[::1], int64, int64, int64, int64)", inline=True)
-def _seek_slots(state: State, table: int, end: int, query: int, page: int) -> None:
+@compiled("void(int64[::1], int64, int64, int64)", inline=True)
+def _seek_slots(state: State, table: int, end: int, query: int) -> None:
     column, last = table_of(state, table)[plan.TABLE_COLUMN], _NONE
     for number in range(table, end):
         seek = _seek(state, query, number - table)
@@ -230,7 +219,7 @@ def _seek_slots(state: State, table: int, end: int, query: int, page: int) -> No
             if slot != last:  # an entry that is near is found in several tables
                 fetch_value(state, column, slot)
                 if state[plan.TITLED]:
-                    _fetch_standing(state, slot, page)
+                    fetch_value(state, plan.DOUBT, slot)
                 last = slot
             after = (slot - state[plan.FIRST]) & plan.SLOT_MASK
             seek[plan.SEEK_AFTER] = after if after < plan.EXPIRED_FROM else -1
@@ -315,7 +304,7 @@ def earliest(
             _seek_tags(state, table, end, ahead)
         ahead = at + _SLOTS_AHEAD
         if 0 <= ahead < count:
-            _seek_slots(state, table, end, ahead, page + 4 * plan.PAGE_WORDS * ahead)
+            _seek_slots(state, table, end, ahead)
         if at >= 0:
             best[at] = _earliest_sought(
                 state,
@@ -345,7 +334,7 @@ def earliest_one(address: int, value: Any, tokens: int) -> int:
     _seek_rows(state, 0, tables, 0, value)
     _seek_slabs(state, 0, tables, 0)
     _seek_tags(state, 0, tables, 0)
-    _seek_slots(state, 0, tables, 0, page)
+    _seek_slots(state, 0, tables, 0)
     return int(_earliest_sought(state, 0, tables, 0, value, page, none, none, 0, 0, plan.NO_SLOT))
 
 
@@ -408,7 +397,6 @@ def describe(
         ahead = at + ROWS_AHEAD
         if ahead < count and best[ahead] != plan.NO_SLOT:
             slot = (best[ahead] + first) & plan.SLOT_MASK
-            fetch_value(state, plan.TEXT, slot)
             fetch_value(state, plan.FINGERPRINT, slot)
             fetch_value(state, plan.BATCH, slot)
             fetch_value(state, plan.PLACE, slot)

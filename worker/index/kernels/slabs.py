@@ -77,50 +77,50 @@ def rounded(form: int, capacity: int) -> int:
     return (capacity + 3) & ~3
 
 
-@compiled("int64(int64[::1], int64, int64)", inline=True)
-def chunk_of(state: State, column: int, slot: int) -> int:
-    """Where the words about the chunk of a column that has this slot stand, in the array of all columns."""
-    ring = state[plan.RING]
-    return int((column * ring + ((slot >> state[plan.CHUNK_BITS]) & (ring - 1))) * plan.COLUMN_WORDS)
+@compiled("int64[::1](int64[::1], int64, int64)", inline=True)
+def column_at(state: State, column: int, slot: int) -> Any:
+    """The words about a column of the chunk that has this slot."""
+    chunk = (slot >> state[plan.CHUNK_BITS]) & (state[plan.RING] - 1)
+    return i64_at(state[plan.COLUMNS] + 8 * plan.COLUMN_WORDS * (chunk * plan.COLUMN_COUNT + column), plan.COLUMN_WORDS)
+
+
+@compiled("int64(int64[::1], int64[::1], int64)", inline=True)
+def place_of(state: State, words: State, slot: int) -> int:
+    """Where the value of a column, of these words, stands."""
+    at = slot & ((np.int64(1) << state[plan.CHUNK_BITS]) - 1)
+    return int(words[plan.COLUMN_ADDRESS] + words[plan.COLUMN_STEP] * at)
 
 
 @compiled("void(int64[::1], int64, int64)", inline=True)
 def fetch_value(state: State, column: int, slot: int) -> None:
     """Have the value of a column at a slot fetched, where it lies in memory: to look for the address of nothing takes
     as long."""
-    words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
-    chunk = chunk_of(state, column, slot)
-    if words[chunk + 2] > 0:
-        fetch(words[chunk] + words[chunk + 2] * (slot & ((np.int64(1) << state[plan.CHUNK_BITS]) - 1)))
+    words = column_at(state, column, slot)
+    if words[plan.COLUMN_WIDTH] > 0:
+        fetch(place_of(state, words, slot))
 
 
 @compiled("uint64(int64[::1], int64, int64)", inline=True)
 def value_at(state: State, column: int, slot: int) -> Any:
     """The value of a column at a slot, as 64 bits."""
-    words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
-    chunk = chunk_of(state, column, slot)
-    rows = np.int64(1) << state[plan.CHUNK_BITS]
-    at = slot & (rows - 1)
-    width = words[chunk + 2]
+    words = column_at(state, column, slot)
+    width, place = words[plan.COLUMN_WIDTH], place_of(state, words, slot)
     if width == 8:
-        return u64_at(words[chunk], rows)[at]
-    base = np.uint64(words[chunk + 1])
+        return u64_at(place, 1)[0]
+    base = np.uint64(words[plan.COLUMN_BASE])
     if width == 4:
-        return base + np.uint64(u32_at(words[chunk], rows)[at])
+        return base + np.uint64(u32_at(place, 1)[0])
     if width == 2:
-        return base + np.uint64(u16_at(words[chunk], rows)[at])
+        return base + np.uint64(u16_at(place, 1)[0])
     if width == 1:
-        return base + np.uint64(u8_at(words[chunk], rows)[at])
+        return base + np.uint64(u8_at(place, 1)[0])
     return base
 
 
 @compiled("uint64[::1](int64[::1], int64)", inner=True)
 def sketch_at(state: State, slot: int) -> Any:
     """The sketch of an entry."""
-    words = i64_at(state[plan.COLUMNS], plan.COLUMN_COUNT * state[plan.RING] * plan.COLUMN_WORDS)
-    rows = np.int64(1) << state[plan.CHUNK_BITS]
-    begin = words[chunk_of(state, plan.SKETCH, slot)]
-    return u64_at(begin + (slot & (rows - 1)) * 8 * plan.SKETCH_WORDS, plan.SKETCH_WORDS)
+    return u64_at(place_of(state, column_at(state, plan.SKETCH, slot), slot), plan.SKETCH_WORDS)
 
 
 @compiled("int64(int64[::1], uint32[::1])", inner=True)

@@ -11,11 +11,11 @@ little, but a page of nothing else is still found.
 2. **The content is looked for from the outside in**, beginning with the first ``<main>`` that has some of the page. A
    child takes the place of its parent if it has nearly all that is in it; or if it has more than half and is no mere
    item of a list or table, no section, no introduction, and no page in pieces. A *section* begins with a heading of
-   its own, and its parent with one of a higher rank, or it has the main heading of the page: that one is a title to the
-   neighbours of the section as well, so the parent is the content. An *introduction* has a few sentences, and fewer
-   words than the links beside it: they are a list; but what stands under the main heading, without it, is no
-   introduction. A page is *in pieces* where the child's prose stands in several blocks and its neighbours have prose
-   as well.
+   its own, and its parent with one of a higher rank, or with prose under no heading, or it has the main heading of the
+   page: that one is a title to the neighbours of the section as well, so the parent is the content. An *introduction*
+   has a few sentences, and fewer words than the links beside it: they are a list; but what stands under the main
+   heading, without it, is no introduction. A page is *in pieces* where the child's prose stands in several blocks and
+   its neighbours have prose as well.
 3. **The main heading belongs to it**, wherever it stands: some sites put it into the content, others above.
 
 All limits are shares of what the page itself holds, and there are no lists of sites. What stands in the content stays,
@@ -98,7 +98,7 @@ from worker.page.main_text.tally import (
 from worker.page.main_text.title import LONGEST_TITLE, is_announced, rank_of
 from worker.page.references import unescaped
 
-CONTENT: Final = f"content-5/{VOCABULARY}"
+CONTENT: Final = f"content-6/{VOCABULARY}"
 """Name of all rules from markup to text; a part of the scheme, so change it when a rule changes."""
 
 LEAST_MAIN: Final = 0.1
@@ -318,7 +318,7 @@ def _introduces(known: Rows, top: int, child: int) -> bool:
 @compiled("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int64)")
 def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, off: int) -> int:
     """The element that holds the content; ``title`` is the main heading."""
-    titled, first, heaviest, long = np.zeros((4, len(elements)), dtype=np.int32)
+    titled, first, heaviest, long, onward = np.zeros((5, len(elements)), dtype=np.int32)
     while title > 0:
         titled[title] = 1
         title = elements[title, PARENT]
@@ -336,6 +336,7 @@ def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, of
             heaviest[parent] = element
         if _has_prose(known, element):
             long[parent] += known[element, LONG]
+        onward[element] = long[parent]
         if is_main(elements, element) and weight(known, element) >= LEAST_MAIN * weight(known, 0):
             top = element
     while True:
@@ -352,7 +353,9 @@ def _content(elements: Rows, runs: Rows, known: Rows, said: Rows, title: int, of
             opening = runs[first[top] - 1, OWNER]
             above = rank_of(elements, 0 if known[opening, LINKED] else known[opening, TITLED])
             untitled = titled[top] and not titled[child]
-            section = own < len(HEADINGS) and (above < own or untitled)
+            untold = above == len(HEADINGS) and not titled[child]
+            follows = untold and long[top] - onward[child] > NEIGHBOURS * known[top, LONG]
+            section = own < len(HEADINGS) and (above < own or untitled or follows)
             if part or section or (is_on(LISTING, off) and not untitled and _introduces(known, top, child)):
                 return top
             if is_on(SECTIONS, off) and _in_pieces(known, top, child, long[top]):
