@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel
+from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel, lean
 from worker.fingerprint.kernels.xxh3 import A_CHARACTER, A_WORD
 
 _SEPARATOR, _HAN, _PLAIN, _LETTER, _MARK, _UNSPACED, _IDEOGRAPH, _APOSTROPHE = 0, 1, 2, 4, 8, 16, 32, 64
@@ -20,20 +20,20 @@ GLUE = '/\\.:=_&?@#()[]<>{};"$%*+|~'
 _GLUE: Array = np.array([chr(code) in GLUE for code in range(128)] + [False])
 
 
-@kernel("int64(int64)", inline=True)
+@lean("int64(int64)", inline=True)
 def _low(bits: int) -> int:
     """Bits of a place below its key, where nodes have one more than ``bits``."""
     return 64 - _CODE_BITS - (bits + 1)
 
 
-@kernel("UniTuple(uint64, 2)(int64, uint32)", inline=True)
+@lean("UniTuple(uint64, 2)(int64, uint32)", inline=True)
 def _key_and_hash(node: Any, code: Any) -> tuple[Any, Any]:
     """Of the node that a character leads to from another one."""
     key = np.uint64(node) << np.uint64(_CODE_BITS) | np.uint64(code)
     return key, key * GOLDEN64
 
 
-@kernel("void(uint32[::1], int64[::1], uint64[::1], uint32[::1], uint8[::1], uint64[::1], int64)", entry=True)
+@lean("void(uint32[::1], int64[::1], uint64[::1], uint32[::1], uint8[::1], uint64[::1], int64)", entry=True)
 def grow(codes: Array, ends: Array, ranks: Array, firsts: Array, pairs: Array, places: Array, bits: int) -> None:
     """Put words, each with the rank of its score, into a trie that is one hash table of 2^``bits`` places.
 
@@ -69,7 +69,7 @@ def grow(codes: Array, ends: Array, ranks: Array, firsts: Array, pairs: Array, p
         begin = ends[number]
 
 
-@kernel("int64(uint8[::1], int64, uint32)", inline=True)
+@lean("int64(uint8[::1], int64, uint32)", inline=True)
 def _put(text: Array, length: int, code: Any) -> int:
     """Append a character in UTF-8."""
     value = np.int64(code)
@@ -92,7 +92,7 @@ def _put(text: Array, length: int, code: Any) -> int:
     return length + 4
 
 
-@kernel("UniTuple(int64, 2)(uint32[::1], int64, int64, uint8[::1], int64[::1], int64[::1], int64, int64)", inline=True)
+@lean("UniTuple(int64, 2)(uint32[::1], int64, int64, uint8[::1], int64[::1], int64[::1], int64, int64)", inline=True)
 def _emit(
     codes: Array, begin: int, end: int, text: Array, starts: Array, ends: Array, count: int, length: int
 ) -> tuple[int, int]:
@@ -107,7 +107,7 @@ def _emit(
     return count + 1, length + 1
 
 
-@kernel(
+@lean(
     "void(uint32[::1], int64, int64, uint32[::1], uint8[::1], uint64[::1], float64[::1], int64, float64[::1], "
     "int64[::1])"
 )
@@ -166,7 +166,7 @@ def _most_probable(
         best[place] = highest
 
 
-@kernel("int64(uint8[::1], int64, int64)", inline=True)
+@lean("int64(uint8[::1], int64, int64)", inline=True)
 def _after_marks(kinds: Array, begin: int, end: int) -> int:
     """Where a word begins that marks, and apostrophes behind them, stand before."""
     if begin < end and kinds[begin] == _MARK:
@@ -175,7 +175,7 @@ def _after_marks(kinds: Array, begin: int, end: int) -> int:
     return begin
 
 
-@kernel("void(uint32[::1], int64, uint8[::1], uint8[::1])")
+@lean("void(uint32[::1], int64, uint8[::1], uint8[::1])")
 def _classify(codes: Array, count: int, classes: Array, kinds: Array) -> None:
     """The class of each character; an apostrophe that is not inside a word is a separator."""
     last = classes.size - 1
@@ -196,7 +196,7 @@ def _classify(codes: Array, count: int, classes: Array, kinds: Array) -> None:
             kinds[place] = _APOSTROPHE if inside else _SEPARATOR
 
 
-@kernel("boolean(uint32[::1], uint8[::1], int64, int64)", inline=True)
+@lean("boolean(uint32[::1], uint8[::1], int64, int64)", inline=True)
 def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
     """Whether a sign of ``GLUE`` stands at a place, and a letter or digit of ASCII or a slash beyond it."""
     last = kinds.size - 1
@@ -207,7 +207,7 @@ def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
     return inside & sign & ((kinds[at] == _PLAIN) | (codes[at] == np.uint32(0x2F)))
 
 
-@kernel("int64(uint32[::1], uint8[::1], int32[::1], int64[::1], int64[::1], int64, uint8[::1])", entry=True)
+@lean("int64(uint32[::1], uint8[::1], int32[::1], int64[::1], int64[::1], int64, uint8[::1])", entry=True)
 def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array, count: int, once: Array) -> int:
     """Tell of each word whether it is a part, by rule 4 of ``worker.fingerprint.text_reader``; returns how many are.
 

@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from worker.fingerprint.kernels.native import Array, kernel
+from worker.fingerprint.kernels.native import Array, lean
 
 LONGEST: Final = 128
 """Bytes of the longest token or pair that ``hash_slices`` hashes itself."""
@@ -72,19 +72,19 @@ SECRET: Final = np.frombuffer(
 )
 
 
-@kernel("uint64(uint64)", inline=True)
+@lean("uint64(uint64)", inline=True)
 def _avalanche(value: Any) -> Any:
     value ^= value >> np.uint64(37)
     value *= np.uint64(0x165667919E3779F9)
     return value ^ (value >> np.uint64(32))
 
 
-@kernel("uint64(uint8[::1], int64, uint8[::1], int64)", inline=True)
+@lean("uint64(uint8[::1], int64, uint8[::1], int64)", inline=True)
 def _mix16(text: Array, at: int, secret: Array, key: int) -> Any:
     return _folded_product(load64(text, at) ^ load64(secret, key), load64(text, at + 8) ^ load64(secret, key + 8))
 
 
-@kernel("uint64(uint64, uint8[::1])", inline=True)
+@lean("uint64(uint64, uint8[::1])", inline=True)
 def _of_at_most_three(combined: Any, secret: Array) -> Any:
     """The hash of one to three bytes, which stand in ``combined`` with their number."""
     value = combined ^ (_load32(secret, 0) ^ _load32(secret, 4))
@@ -95,7 +95,7 @@ def _of_at_most_three(combined: Any, secret: Array) -> Any:
     return value ^ (value >> np.uint64(32))
 
 
-@kernel("uint64(uint8[::1], int64, int64, uint8[::1])")
+@lean("uint64(uint8[::1], int64, int64, uint8[::1])")
 def _xxh3(text: Array, begin: int, length: int, secret: Array) -> Any:
     """XXH3, 64 bits wide, of at most ``LONGEST`` bytes and at least one."""
     size = np.uint64(length)
@@ -126,7 +126,7 @@ def _xxh3(text: Array, begin: int, length: int, secret: Array) -> Any:
     return _avalanche(value)
 
 
-@kernel("int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], int64[::1])", entry=True)
+@lean("int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], int64[::1])", entry=True)
 def hash_slices(
     text: Array, starts: Array, ends: Array, count: int, secret: Array, hashes: Array, too_long: Array
 ) -> int:
@@ -145,7 +145,7 @@ def hash_slices(
     return long
 
 
-@kernel("uint64(int64, uint8[::1])", inline=True)
+@lean("uint64(int64, uint8[::1])", inline=True)
 def _xxh3_of_character(code: int, secret: Array) -> Any:
     """``_xxh3`` of a character that takes three bytes in UTF-8."""
     combined = (
@@ -157,9 +157,7 @@ def _xxh3_of_character(code: int, secret: Array) -> Any:
     return _of_at_most_three(combined, secret)
 
 
-@kernel(
-    "int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], uint64[::1], int64[::1])", entry=True
-)
+@lean("int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], uint64[::1], int64[::1])", entry=True)
 def hash_units(
     text: Array, starts: Array, ends: Array, count: int, secret: Array, words: Array, hashes: Array, too_long: Array
 ) -> int:

@@ -28,6 +28,7 @@ from worker.page.elements.vocabulary import (
     TITLE,
     compiled,
     grown,
+    lean,
 )
 from worker.page.main_text.tally import ELSEWHERE, GONE, LINKED, TITLED
 from worker.page.words.folding import evened_out
@@ -218,7 +219,7 @@ Column = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.uint8]
 
 
-@compiled("int64(int32[:, ::1], int64)")
+@lean("int64(int32[:, ::1], int64)")
 def rank_of(elements: Rows, heading: int) -> int:
     """0 for the highest rank of headings; one more than the lowest for what is no heading."""
     for rank in range(len(HEADINGS)):
@@ -227,7 +228,7 @@ def rank_of(elements: Rows, heading: int) -> int:
     return len(HEADINGS)
 
 
-@compiled("int64(uint8[::1], int64, int64, int64[::1])")
+@lean("int64(uint8[::1], int64, int64, int64[::1])")
 def _next_word(body: Any, place: int, end: int, word: Any) -> int:
     """Where the next word ends; ``word`` holds its hash, 0 if there is none. Words are those of ``tally.words_in``."""
     name = EMPTY
@@ -251,13 +252,13 @@ def _next_word(body: Any, place: int, end: int, word: Any) -> int:
     return place
 
 
-@compiled("boolean(int64)")
+@lean("boolean(int64)")
 def _parts_numbers(character: int) -> bool:
     """Whether a number may begin or end at it: no point of a price, no stroke of a date."""
     return is_space(character) or character >= 128
 
 
-@compiled("int64(uint8[::1], int64, int64)")
+@lean("int64(uint8[::1], int64, int64)")
 def _count_in(body: Any, begin: int, end: int) -> int:
     """The first number of a title that may be that of the things it tells of, 0 for none."""
     place = begin
@@ -338,7 +339,7 @@ def read_headings(
     return count, counted
 
 
-@compiled("UniTuple(int64, 2)(int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])")
+@lean("UniTuple(int64, 2)(int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])")
 def own_heading(elements: Rows, known: Rows, headings: Column, means: Flags) -> tuple[int, int]:
     """The first of the highest rank of those that say the title, 0 for none; and its rank, -1 where it stands below a
     higher one that says another thing: that one may be the heading of a list, and it that of an item."""
