@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final, cast
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel, lean
 from worker.fingerprint.kernels.xxh3 import A_CHARACTER, A_WORD
@@ -18,6 +22,26 @@ _ASCII_WORD, _PART = 1, 2
 GLUE = '/\\.:=_&?@#()[]<>{};"$%*+|~'
 """Signs that hold the parts of addresses and code together."""
 _GLUE: Array = np.array([chr(code) in GLUE for code in range(128)] + [False])
+
+
+def _prefetch(typing_context: Any, array: Any, place: Any) -> tuple[Any, Callable[..., Any]]:
+    """Have the processor fetch this place of an array from memory, while other work goes on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, value=arguments[0]).data
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", (pointer,), kind)
+        to_read, for_long, as_data = number(0), number(3), number(1)
+        builder.call(
+            prefetch, [builder.bitcast(builder.gep(data, [arguments[1]]), pointer), to_read, for_long, as_data]
+        )
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+_fetch_ahead: Final = cast(Callable[[Any, Any], None], intrinsic(_prefetch))
 
 
 @lean("int64(int64)", inline=True)
@@ -92,7 +116,7 @@ def _put(text: Array, length: int, code: Any) -> int:
     return length + 4
 
 
-@lean("UniTuple(int64, 2)(uint32[::1], int64, int64, uint8[::1], int64[::1], int64[::1], int64, int64)", inline=True)
+@lean("UniTuple(int64, 2)(uint32[::1], int64, int64, uint8[::1], int32[::1], int32[::1], int64, int64)", inline=True)
 def _emit(
     codes: Array, begin: int, end: int, text: Array, starts: Array, ends: Array, count: int, length: int
 ) -> tuple[int, int]:
@@ -109,7 +133,7 @@ def _emit(
 
 @lean(
     "void(uint32[::1], int64, int64, uint32[::1], uint8[::1], uint64[::1], float64[::1], int64, float64[::1], "
-    "int64[::1])"
+    "int32[::1])"
 )
 def _most_probable(
     codes: Array,
@@ -134,7 +158,11 @@ def _most_probable(
         _, hashed = _key_and_hash(np.int64(codes[place]), codes[place + 1])
         bit = hashed >> np.uint64(63 - bits)
         begins = pairs[np.int64(bit >> np.uint64(3))] >> np.uint8(bit & np.uint64(7)) & np.uint8(1)
-        last[place] = np.int64(hashed >> np.uint64(64 - bits)) if begins else -1
+        last[place] = -1
+        if begins:
+            slot = np.int64(hashed >> np.uint64(64 - bits))
+            _fetch_ahead(places, slot)
+            last[place] = slot
     last[end - 1] = -1
     best[end] = 0.0
     for place in range(end - 1, begin - 1, -1):
@@ -207,7 +235,7 @@ def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
     return inside & sign & ((kinds[at] == _PLAIN) | (codes[at] == np.uint32(0x2F)))
 
 
-@lean("int64(uint32[::1], uint8[::1], int32[::1], int64[::1], int64[::1], int64, uint8[::1])", entry=True)
+@lean("int64(uint32[::1], uint8[::1], int32[::1], int32[::1], int32[::1], int64, uint8[::1])", entry=True)
 def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array, count: int, once: Array) -> int:
     """Tell of each word whether it is a part, by rule 4 of ``worker.fingerprint.text_reader``; returns how many are.
 
@@ -226,7 +254,7 @@ def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array
     return parts
 
 
-@kernel("int64(uint64[::1], uint8[::1], int64, uint8[::1], int64[::1], int64[::1], int64, uint8[::1])", entry=True)
+@kernel("int64(uint64[::1], uint8[::1], int64, uint8[::1], int32[::1], int32[::1], int64, uint8[::1])", entry=True)
 def thin(
     hashes: Array, once: Array, parts: int, text: Array, starts: Array, ends: Array, count: int, apart: Array
 ) -> int:
@@ -280,7 +308,7 @@ def thin(
 
 @kernel(
     "UniTuple(int64, 2)(uint32[::1], int64, uint8[::1], uint8[::1], uint32[::1], uint8[::1], uint64[::1], float64[::1],"
-    " int64, uint8[::1], int64[::1], int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])",
+    " int64, uint8[::1], int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], int32[::1])",
     entry=True,
 )
 def cut(
@@ -303,16 +331,17 @@ def cut(
 ) -> tuple[int, int]:
     """The words and units of ``worker.fingerprint.text_reader``, in UTF-8 with a blank behind each.
 
-    Of ``codes``, ``count`` are read (and apostrophes made plain). Returns how many there are of each. With tables
+    Of ``codes``, ``count`` are read. Returns how many there are of each. With tables
     ``places`` of size 0 there is no dictionary: the words are then left out. With one, most units are not spelled out
     once more: ``unit_starts`` and ``unit_ends`` are then as in ``xxh3.hash_units``. Of each word of ASCII letters and
-    digits ``plain_at`` (zeros, count) tells the character behind its first.
+    digits ``plain_at`` (count,) tells the character behind its first.
     """
     _classify(codes, count, classes, kinds)
+    plain_at[:] = 0
     dictionary = places.size > 0
     text = word_text if dictionary else unit_text
     best = np.empty(count + 1 if dictionary else 0, np.float64)
-    last = np.empty(count + 1 if dictionary else 0, np.int64)
+    last = np.empty(count + 1 if dictionary else 0, np.int32)
     words = 0
     units = 0
     written = 0

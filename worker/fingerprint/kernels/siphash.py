@@ -87,7 +87,7 @@ def _siphash_of_character(code: int, key: Array) -> Any:
     return _finished(a, b, c, d)
 
 
-@lean("int64(uint8[::1], int64[::1], int64[::1], int64, uint64[::1], int64, uint64[::1], int64[::1])", entry=True)
+@lean("int64(uint8[::1], int32[::1], int32[::1], int64, uint64[::1], int64, uint64[::1], int32[::1])", entry=True)
 def hash_slices(
     text: Array, starts: Array, ends: Array, count: int, key: Array, longest: int, hashes: Array, too_long: Array
 ) -> int:
@@ -107,8 +107,8 @@ def hash_slices(
 
 
 @lean(
-    "int64(uint8[::1], int64[::1], int64[::1], int64, uint64[::1], int64, uint8[::1], int64[::1], int64[::1],"
-    " uint64[::1], int64[::1])",
+    "int64(uint8[::1], int32[::1], int32[::1], int64, uint64[::1], int64, uint8[::1], int32[::1], int32[::1],"
+    " uint64[::1], int32[::1])",
     entry=True,
 )
 def hash_units(

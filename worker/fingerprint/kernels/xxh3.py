@@ -126,19 +126,16 @@ def _xxh3(text: Array, begin: int, length: int, secret: Array) -> Any:
     return _avalanche(value)
 
 
-@lean("int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], int64[::1])", entry=True)
-def hash_slices(
-    text: Array, starts: Array, ends: Array, count: int, secret: Array, hashes: Array, too_long: Array
-) -> int:
+@lean("int64(uint8[::1], int32[::1], int32[::1], int64, uint8[::1], uint64[::1])", entry=True)
+def hash_slices(text: Array, starts: Array, ends: Array, count: int, secret: Array, hashes: Array) -> int:
     """The XXH3 of text[starts[i]:ends[i]] for the first ``count`` slices.
 
-    Returns how many are longer than ``LONGEST``; their numbers stand in ``too_long``, and their hashes are left out.
+    Returns how many are longer than ``LONGEST``; their hashes are left out.
     """
     long = 0
     for number in range(count):
         length = ends[number] - starts[number]
         if length > LONGEST:
-            too_long[long] = number
             long += 1
         else:
             hashes[number] = _xxh3(text, starts[number], length, secret)
@@ -157,10 +154,8 @@ def _xxh3_of_character(code: int, secret: Array) -> Any:
     return _of_at_most_three(combined, secret)
 
 
-@lean("int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], uint64[::1], int64[::1])", entry=True)
-def hash_units(
-    text: Array, starts: Array, ends: Array, count: int, secret: Array, words: Array, hashes: Array, too_long: Array
-) -> int:
+@lean("int64(uint8[::1], int32[::1], int32[::1], int64, uint8[::1], uint64[::1], uint64[::1])", entry=True)
+def hash_units(text: Array, starts: Array, ends: Array, count: int, secret: Array, words: Array, hashes: Array) -> int:
     """As ``hash_slices``, where ``ends`` may say ``A_WORD`` or ``A_CHARACTER`` in place of an end.
 
     ``starts`` then is the number of the word, whose hash ``words`` has, or the character's code point.
@@ -173,7 +168,6 @@ def hash_units(
         elif end == A_WORD:
             hashes[number] = words[starts[number]]
         elif end - starts[number] > LONGEST:
-            too_long[long] = number
             long += 1
         else:
             hashes[number] = _xxh3(text, starts[number], end - starts[number], secret)

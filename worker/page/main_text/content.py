@@ -415,26 +415,30 @@ def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> 
             text[written] = 0
             written += 1
         place, end = int(runs[run, FROM]), int(runs[run, TO])
-        while place < end:
-            if is_space(int(body[place])):
-                if written and not breaks and text[written - 1] != 32:
-                    text[written] = 32
-                    written += 1
-                place += 1
-                continue
-            if breaks and written:
-                if text[written - 1] == 32:
-                    written -= 1
-                text[written] = 10
+        while place < end and is_space(int(body[place])):
+            if written and not breaks and text[written - 1] != 32:
+                text[written] = 32
                 written += 1
-            breaks = False
-            while place < end and (body[place] > 32 or not is_space(int(body[place]))):
-                text[written] = body[place]
+            place += 1
+        if place == end:
+            continue
+        if breaks and written:
+            if text[written - 1] == 32:
+                written -= 1
+            text[written] = 10
+            written += 1
+        breaks = False
+        # Where words end is what a processor guesses worst: so whether a byte stays that was written is arithmetic.
+        blank = 0
+        for at in range(place, end):
+            byte = int(body[at])
+            is_blank = int((byte == 32) | ((byte >= 9) & (byte <= 13)))
+            text[written] = 32 if is_blank else byte
+            written += 1 - (is_blank & blank)
+            blank = is_blank
+            if raw and byte == _AMPERSAND:
+                text[written] = 0
                 written += 1
-                if raw and body[place] == _AMPERSAND:
-                    text[written] = 0
-                    written += 1
-                place += 1
     return written
 
 

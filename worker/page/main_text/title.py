@@ -60,6 +60,8 @@ _UNSPACED_RUNS: Final = re.compile(rf"[{_UNSPACED}]{{2,}}")
 _UNSPACED_ONE: Final = re.compile(rf"[{_UNSPACED}]")
 _TOKENS: Final = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 """Of what is compared: numbers count, and single letters."""
+_ASCII_TOKENS: Final = re.compile("[a-z0-9]+")
+"""The same in lower case, found in a third of the time."""
 _OF_SEVERAL_SPELLINGS: Final = re.compile("[\u0131\u015f\u0163\u0219\u021b\u02b0-\u109f\u1780-\u17ff\u1f00-\u1fff]")
 """Letters of scripts of which ``worker.page.words.folding`` makes one of several, or leaves some out."""
 _DIGITS: Final = re.compile(r"(?<![\d.])\d+(?!\.?\d)")
@@ -78,7 +80,7 @@ _VIEWS_UNSPACED: Final = re.compile(
     r"打印(?:本页|版|预览)?|列印(?:本頁|版)?|印刷(?:用|版|用ページ)?|第?\s?\d{0,6}\s?(?:页|頁|ページ)|手机版|手機版"
 )
 """Words of parts that tell a view of a page from others, and not the page."""
-_SOME: Final = 2048
+_SOME: Final = 512
 """Characters, and the rest of their line, that are looked at together."""
 _LEAST_OF_HOST: Final = 4
 """Letters of a part from which on it may be the beginning of a label of the host's name."""
@@ -131,6 +133,8 @@ def read_title(title: str, sites_names: Iterable[str] = (), host: str = "") -> T
 
 
 def _spelled(text: str) -> tuple[str, ...]:
+    if text.isascii():
+        return tuple(_ASCII_TOKENS.findall(text.lower()))
     return tuple(_TOKENS.findall(normalize("NFKC", text).casefold()))
 
 
