@@ -28,6 +28,8 @@ ALREADY: Final = re.compile(
     rf"https?://(?:{_LABEL}\.)*{_LAST_LABEL}/(?:{_SEGMENT}/)*(?:{_SEGMENT})?(?:\?[A-Za-z0-9_-]+=[A-Za-z0-9._-]*)?"
 )
 """URLs that the rule leaves as they are, most of a crawl: seeing that takes a tenth of the time of applying it."""
+OF_AN_ID_ALREADY: Final = re.compile(r"record://id/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%2F)+")
+"""The same of what stands for most ids."""
 
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 _AROUND: Final = "".join(map(chr, range(0x21)))
@@ -64,7 +66,7 @@ def canonical_url(url: str) -> str:
     Raises:
         ValueError: not an absolute URL, or a host that none can have. What is said of it shows no password.
     """
-    if ALREADY.fullmatch(url):
+    if ALREADY.fullmatch(url) or OF_AN_ID_ALREADY.fullmatch(url):
         return url
     try:
         return _spelled(_split(url))

@@ -15,7 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
-from crawler_plugin.wire.urls import ALREADY, CANONICALIZATION, _spelled, _split, canonical_url, without_userinfo
+from crawler_plugin.wire.urls import (
+    ALREADY,
+    CANONICALIZATION,
+    OF_AN_ID_ALREADY,
+    _spelled,
+    _split,
+    canonical_url,
+    without_userinfo,
+)
 from tests.labelled import URL_TESTS
 
 RECORDED: Final = {"url-1": "692cd464413412f0"}
@@ -158,7 +166,7 @@ def test_the_canonical_spelling_is_its_own_in_ascii_and_without_userinfo(
     assert "@" not in once.split("/")[2]
 
 
-@given(st.from_regex(ALREADY, fullmatch=True))
+@given(st.from_regex(ALREADY, fullmatch=True) | st.from_regex(OF_AN_ID_ALREADY, fullmatch=True))
 def test_what_is_taken_for_canonical_is_so(url: str) -> None:
     assert _spelled(_split(url)) == url
 

@@ -112,7 +112,7 @@ class Fingerprinter:
         read = self.reader.read(text)
         self.begin(FINGERPRINT)
         mask = self.mask(shown)
-        units = read.units ^ np.uint64(mask)
+        units = read.units ^ np.uint64(mask) if mask else read.units
         fingerprint, features = self.reader.simhash(read)
         reason = bare or self.too_few(features)
         sketched = self.recipe.sketched and not reason

@@ -92,10 +92,10 @@ def hash_long(message: bytes, key: bytes) -> int:
 
 
 def _sipped(messages: Sequence[bytes], key: bytes) -> Hashes:
-    lengths = np.fromiter(map(len, messages), np.int64, len(messages))
-    ends = np.cumsum(lengths)
+    lengths = np.fromiter(map(len, messages), np.int32, len(messages))
+    ends = np.cumsum(lengths, dtype=np.int32)
     text = np.frombuffer(b"".join(messages) + bytes(siphash.ROOM), np.uint8).copy()
-    hashes, too_long = np.empty(len(messages), np.uint64), np.empty(len(messages), np.int64)
+    hashes, too_long = np.empty(len(messages), np.uint64), np.empty(len(messages), np.int32)
     halves = np.frombuffer(key, "<u8").astype(np.uint64)
     long = siphash.hash_slices(text, ends - lengths, ends, len(messages), halves, LONGEST_SIPPED, hashes, too_long)
     for number in too_long[:long].tolist():

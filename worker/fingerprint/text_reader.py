@@ -133,33 +133,27 @@ class TextReader:
     def _cut(self, text: str) -> _Cut:
         spelled = _spell(text, self._fold)
         count = len(spelled)
-        trie, classes = self._trie, _tables(self._fold).classes
         # Of a script without blanks a token is two written characters, and each stands in two of them.
-        text_bytes, unit_bytes = (
-            np.empty((2 * _UTF8_BYTES + 1) * count + 8, np.uint8),
-            np.empty(5 * count + 8, np.uint8),
-        )
-        bounds = np.empty((4, count + 1), np.int64)
-        cut = spelled.copy()
-        kinds = np.empty(count, np.uint8)
-        plain_at = np.zeros(count, np.int32)
+        text_bytes = np.empty((2 * _UTF8_BYTES + 1) * count + 8, np.uint8)
+        unit_bytes, kinds = np.empty(5 * count + 8, np.uint8), np.empty(count, np.uint8)
+        starts, ends, unit_starts, unit_ends, plain_at = np.empty((5, count + 1), np.int32)
         words, units = cutting.cut(
-            cut,
+            spelled,
             count,
-            classes,
+            _tables(self._fold).classes,
             kinds,
-            *trie,
+            *self._trie,
             text_bytes,
-            bounds[0],
-            bounds[1],
+            starts,
+            ends,
             unit_bytes,
-            bounds[2],
-            bounds[3],
+            unit_starts,
+            unit_ends,
             plain_at,
         )
-        of_units = _Slices(unit_bytes, bounds[2], bounds[3], units)
-        of_words = _Slices(text_bytes, bounds[0], bounds[1], words) if len(trie.places) else of_units
-        return _Cut(spelled, cut, kinds, plain_at, of_words, of_units)
+        of_units = _Slices(unit_bytes, unit_starts, unit_ends, units)
+        of_words = _Slices(text_bytes, starts, ends, words) if len(self._trie.places) else of_units
+        return _Cut(spelled, kinds, plain_at, of_words, of_units)
 
     def simhash(self, read: Read) -> tuple[int, int]:
         """The fingerprint of the words and pairs weighed by tf, and the number of features."""
@@ -183,8 +177,8 @@ class _Slices(NamedTuple):
     """The first ``total`` tokens of a text in UTF-8, where they begin and end; ``siphash.ROOM`` is behind the last."""
 
     text: npt.NDArray[np.uint8]
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int32]
     total: int
 
     def pairs(self) -> _Slices:
@@ -207,10 +201,9 @@ class _Slices(NamedTuple):
 
 
 class _Cut(NamedTuple):
-    """A text cut into words and units: ``codes``, ``kinds`` and ``plain_at`` as ``cutting.cut`` leaves them."""
+    """A text cut into words and units: ``kinds`` and ``plain_at`` as ``cutting.cut`` leaves them."""
 
     spelled: npt.NDArray[np.uint32]
-    codes: npt.NDArray[np.uint32]
     kinds: npt.NDArray[np.uint8]
     plain_at: npt.NDArray[np.int32]
     words: _Slices
@@ -221,7 +214,7 @@ class _Cut(NamedTuple):
         Of the words no slice is to be read after this."""
         words = self.words
         once = np.zeros(words.total, np.uint8)
-        parts = cutting.mark(self.codes, self.kinds, self.plain_at, words.starts, words.ends, words.total, once)
+        parts = cutting.mark(self.spelled, self.kinds, self.plain_at, words.starts, words.ends, words.total, once)
         if parts <= 1:
             return hashes, words.pairs()
         hashes = hashes.copy()
@@ -238,20 +231,21 @@ class _PublicHashing:
 
     def features(self, words: _Slices) -> Hashes:
         """Of words, or of pairs of them."""
-        hashes, too_long = np.empty(words.total, np.uint64), np.empty(words.total, np.int64)
-        long = xxh3.hash_slices(*words, xxh3.SECRET, hashes, too_long)
-        return self._with_long(hashes, words, too_long[:long])
+        hashes = np.empty(words.total, np.uint64)
+        long = xxh3.hash_slices(*words, xxh3.SECRET, hashes)
+        return self._with_long(hashes, words) if long else hashes
 
     def tokens(self, units: _Slices, words: _Slices, of_words: Hashes) -> Hashes:
         """Of units, many of which are words."""
         if units is words:
             return of_words
-        hashes, too_long = np.empty(units.total, np.uint64), np.empty(units.total, np.int64)
-        long = xxh3.hash_units(*units, xxh3.SECRET, of_words, hashes, too_long)
-        return self._with_long(hashes, units, too_long[:long])
+        hashes = np.empty(units.total, np.uint64)
+        long = xxh3.hash_units(*units, xxh3.SECRET, of_words, hashes)
+        return self._with_long(hashes, units) if long else hashes
 
-    def _with_long(self, hashes: Hashes, slices: _Slices, long: npt.NDArray[np.int64]) -> Hashes:
-        for number in long.tolist():
+    def _with_long(self, hashes: Hashes, slices: _Slices) -> Hashes:
+        lengths = slices.ends[: slices.total] - slices.starts[: slices.total]
+        for number in (lengths > xxh3.LONGEST).nonzero()[0].tolist():
             hashes[number] = hash_bytes(slices.bytes_of(number))
         return hashes
 
@@ -266,7 +260,7 @@ class _KeyedHashing:
 
     def features(self, words: _Slices) -> Hashes:
         """See ``_PublicHashing``."""
-        hashes, too_long = np.empty(words.total, np.uint64), np.empty(words.total, np.int64)
+        hashes, too_long = np.empty(words.total, np.uint64), np.empty(words.total, np.int32)
         long = siphash.hash_slices(*words, self._features, LONGEST_SIPPED, hashes, too_long)
         for number in too_long[:long].tolist():
             hashes[number] = hash_long(words.bytes_of(number), self._key.features)
@@ -274,7 +268,7 @@ class _KeyedHashing:
 
     def tokens(self, units: _Slices, words: _Slices, of_words: Hashes) -> Hashes:
         """See ``_PublicHashing``; what the words have as features says nothing here."""
-        hashes, too_long = np.empty(units.total, np.uint64), np.empty(units.total, np.int64)
+        hashes, too_long = np.empty(units.total, np.uint64), np.empty(units.total, np.int32)
         long = siphash.hash_units(
             *units, self._tokens, LONGEST_SIPPED, words.text, words.starts, words.ends, hashes, too_long
         )

@@ -22,10 +22,21 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
-from crawler_plugin.wire.urls import without_userinfo
-from worker.page.elements.markup import ATTRIBUTE, MARK, NAME, OF, VALUE_FROM, VALUE_TO, Parsed, Rows, parse
+from crawler_plugin.wire.urls import ALREADY, without_userinfo
+from worker.page.elements.markup import (
+    ATTRIBUTE,
+    MARK,
+    NAME,
+    OF,
+    PARENT,
+    VALUE_FROM,
+    VALUE_TO,
+    Parsed,
+    Rows,
+    parse_head,
+)
 from worker.page.elements.tags import CASE, is_in_unseen
-from worker.page.elements.vocabulary import HREF, IN_HEAD, hash_of, lean
+from worker.page.elements.vocabulary import EMPTY, HREF, IN_HEAD, hash_of, lean
 
 _BASE, _LINK, _META = map(hash_of, ("base", "link", "meta"))
 _REL, _PROPERTY, _NAME, _CONTENT = map(hash_of, ("rel", "property", "name", "content"))
@@ -56,7 +67,8 @@ def canonical_link(page: bytes | str, url: str) -> str | None:
     """The absolute URL, or None; only the head of the page is read."""
     if isinstance(page, bytes) and (codec := _UTF_16.get(page[:2])):
         page = page.decode(codec, "replace")
-    return resolved(named_by(parse(page, head_only=True)), url)
+    head = parse_head(page if isinstance(page, bytes) else page.encode("utf-8", "replace"))
+    return resolved(named_by(head), url)
 
 
 def resolved(named: NamedByHead, url: str) -> str | None:
@@ -90,14 +102,11 @@ def _candidates(page: Parsed) -> Iterator[tuple[int, dict[int, str]]]:
     """Names of elements that may name something, and their attributes."""
     behind = 0
     while True:
-        row, behind = _next_candidate(page.body, page.elements, page.values, behind)
+        row, behind, name = _next_candidate(page.body, page.elements, page.values, behind)
         if row == behind:
             return
-        names = page.values[row:behind, ATTRIBUTE].tolist()
-        attributes = {name: page.value(row + place) for place, name in enumerate(names)}
-        name, _, _, parent, _ = page.elements[page.values[row, OF]].tolist()
-        if not is_in_unseen(page.elements, parent):
-            yield name, attributes
+        placed = page.values[row:behind, ATTRIBUTE:].tolist()
+        yield name, {attribute: page.value_at(attribute, begin, end) for attribute, begin, end in placed}
 
 
 @lean("boolean(uint8[::1], int64, int64, boolean)")
@@ -116,10 +125,10 @@ def _may_say(body: Any, begin: int, end: int, link: bool) -> bool:
     return False
 
 
-@lean("UniTuple(int64, 2)(uint8[::1], int32[:, ::1], int32[:, ::1], int64)", entry=True)
-def _next_candidate(body: Any, elements: Rows, values: Rows, row: int) -> tuple[int, int]:
-    """The first value from ``row`` on of an element that may name something, and the one behind its last; twice the
-    number of all where there is none.
+@lean("UniTuple(int64, 3)(uint8[::1], int32[:, ::1], int32[:, ::1], int64)", entry=True)
+def _next_candidate(body: Any, elements: Rows, values: Rows, row: int) -> tuple[int, int, int]:
+    """The first value from ``row`` on of an element that may name something, the one behind its last, and the element's
+    name; twice the number of all where there is none.
 
     The rows are those of whole elements, and nearly all name nothing, so what is slower need not look at them.
     """
@@ -134,13 +143,15 @@ def _next_candidate(body: Any, elements: Rows, values: Rows, row: int) -> tuple[
                     says and _may_say(body, values[row, VALUE_FROM], values[row, VALUE_TO], name == _LINK)
                 )
             row += 1
-        if named:
-            return first, row
-    return row, row
+        if named and not is_in_unseen(elements, elements[element, PARENT]):
+            return first, row, name
+    return row, row, EMPTY
 
 
 def _joined(base: str, address: str) -> str | None:
     """The absolute URL, or None where it is none of the web."""
+    if ALREADY.fullmatch(address) and ALREADY.fullmatch(base):
+        return address  # nearly all, in a tenth of the time
     try:
         joined = urljoin(base, address.strip())
         return joined if urlsplit(joined).scheme in _OF_THE_WEB else None

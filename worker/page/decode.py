@@ -29,11 +29,13 @@ import json
 import re
 from collections.abc import Iterable
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from worker.compiling import COMPILED
 from worker.page.charsets import DETECTOR, LABELS, codec_of, declared_inside, detected, high_bytes, sample_of
+from worker.page.elements.vocabulary import lean
 
 DECODER: Final = f"decode-2/{DETECTOR}/{LABELS}"
 """Name of the rule above; a part of the scheme, so change it when the rule changes."""
@@ -105,24 +107,53 @@ def decode(body: bytes, declared: Iterable[str | None] = ()) -> Decoded:
     Raises:
         UndecodableError: control bytes say that this is no text at all.
     """
-    text = plain_utf8(body)
-    if text is not None:
-        return Decoded(text, "utf-8")
+    if is_plain_utf8(body):
+        return Decoded(body.decode(), "utf-8")
     for mark, codec in _BOMS:
         if body.startswith(mark):
             return _read(body[len(mark) :], codec)
     return (None if b"\0" in body else _iso_2022_jp(body)) or _decode_doubtful(body, declared)
 
 
-def plain_utf8(body: bytes) -> str | None:
-    """The text of a body that is, as it stands, a text in UTF-8 and in nothing else; None where ``decode`` has more to
-    look at."""
+def is_plain_utf8(body: bytes) -> bool:
+    """Whether a body is a text in UTF-8 as it stands, and in nothing else: ``decode`` has nothing more to look at."""
     if b"\0" in body or body.startswith(_MARKS) or (_ESCAPE in body and _iso_2022_jp(body)):
-        return None
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return None
+        return False
+    return body.isascii() or _is_valid(np.frombuffer(body, np.uint8) if COMPILED else body)
+
+
+@lean("boolean(uint8, uint8, uint8, uint8)", inline=True)
+def _is_wrong(first: int, second: int, third: int, byte: int) -> bool:
+    """Whether a byte is none of UTF-8 behind these three (Unicode, table 3-7)."""
+    # One expression without a branch, so that it is made of 64 bytes at once.
+    continues = (third >= 0xC0) | (second >= 0xE0) | (first >= 0xF0)
+    return bool(
+        ((byte & 0xC0 == 0x80) != continues)
+        | ((third == 0xE0) & (byte < 0xA0))
+        | ((third == 0xED) & (byte > 0x9F))
+        | ((third == 0xF0) & (byte < 0x90))
+        | ((third == 0xF4) & (byte > 0x8F))
+        | (byte == 0xC0)
+        | (byte == 0xC1)
+        | (byte > 0xF4)
+    )
+
+
+@lean("boolean(Array(uint8, 1, 'C', readonly=True))", entry=True)
+def _is_valid(body: Any) -> bool:
+    """Whether this is UTF-8."""
+    wrong = False
+    for place in range(len(body) - 3):
+        wrong |= _is_wrong(body[place], body[place + 1], body[place + 2], body[place + 3])
+    # As if NULs stood before and behind it: none of them continues what it ends with.
+    first = second = third = 0
+    for place in range(min(3, len(body))):
+        wrong |= _is_wrong(first, second, third, body[place])
+        first, second, third = second, third, int(body[place])
+    first = second = third = 0
+    for place in range(max(0, len(body) - 3), len(body)):
+        first, second, third = second, third, int(body[place])
+    return not (wrong | _is_wrong(first, second, third, 0) | _is_wrong(second, third, 0, 0) | _is_wrong(third, 0, 0, 0))
 
 
 def _decode_doubtful(body: bytes, declared: Iterable[str | None]) -> Decoded:

@@ -6,15 +6,14 @@ links into their navigation, and pages of one site into duplicates of each other
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from crawler_plugin.wire.errors import PageError
 from crawler_plugin.wire.media_types import Kind, begins_binary, essence, kind_of_text, kind_of_type, may_be_json
 from worker.page.canonical import ECHO, NamedByHead, without_echo
 from worker.page.charsets import header_charset
-from worker.page.decode import DECODER, Decoded, UndecodableError, decode, json_text, plain_utf8
+from worker.page.decode import DECODER, Decoded, UndecodableError, decode, is_plain_utf8, json_text
 from worker.page.main_text.content import CONTENT, Content, PageBlock, blocks, main_content
 from worker.page.main_text.title import ANNOUNCED, LONGEST_TITLE, UNTITLED, Title, is_announced, numbers, read_title
 from worker.sites import host_of
@@ -39,8 +38,7 @@ class Extractor(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Extracted:
+class Extracted(NamedTuple):
     """The text that a page is compared by.
 
     ``encoding`` is Python's name of the codec that the bytes were decoded with. ``truncated``: the page was longer than
@@ -82,11 +80,11 @@ def extract(
             extractor gives up.
         MemoryError: the parser was refused memory.
     """
-    (text, codec), utf8, kind = _decoded(body[:max_bytes], content_type, encoding)
+    text, codec, kind = _read(body[:max_bytes], content_type, encoding)
     truncated = len(body) > max_bytes
     if kind == "text":
-        return Extracted(without_echo(text, url), codec, truncated=truncated)
-    found = extractor(text.encode("utf-8", "replace") if utf8 is None else utf8, xml=kind == "xml")
+        return Extracted(without_echo(_decoded(text), url), codec, truncated=truncated)
+    found = extractor(text if isinstance(text, bytes) else text.encode("utf-8", "replace"), xml=kind == "xml")
     told, title = without_echo(found.text, url), (found.title or "")[:LONGEST_TITLE]
     if told != found.text:
         title = without_echo(title, url)
@@ -104,26 +102,41 @@ def blocks_of(
     Raises:
         PageError: as ``extract``.
     """
-    decoded, _, kind = _decoded(body[:max_bytes], content_type, encoding)
-    return [PageBlock(decoded.text, None)] if kind == "text" else blocks(decoded.text, xml=kind == "xml")
+    text, _, kind = _read(body[:max_bytes], content_type, encoding)
+    return [PageBlock(_decoded(text), None)] if kind == "text" else blocks(_decoded(text), xml=kind == "xml")
 
 
-def _decoded(beginning: bytes, content_type: str | None, encoding: str | None) -> tuple[Decoded, bytes | None, Kind]:
-    """The text, the same in UTF-8 where that is at hand, and what it is: ``html``, ``xml`` or ``text``."""
+class _Read(NamedTuple):
+    """A page as text, or as the UTF-8 that it is, the codec, and what it is: ``html``, ``xml`` or ``text``."""
+
+    text: str | bytes
+    encoding: str
+    kind: Kind
+
+
+def _read(beginning: bytes, content_type: str | None, encoding: str | None) -> _Read:
     kind = kind_of_type(content_type)
     if kind == "binary":
         raise PageError("not-text", f"content type {essence(content_type)[:100]}")
     if begins_binary(beginning):
         raise PageError("not-text", f"the body begins with {beginning[:8]!r}")
-    plain = plain_utf8(beginning)
-    declared = chain(map(header_charset, (content_type,)), (encoding,))  # which hardly any page needs
-    try:
-        decoded = decode(beginning, declared) if plain is None else Decoded(plain, "utf-8")
-    except UndecodableError as error:
-        raise PageError("not-text", str(error)) from error
+    if plain := is_plain_utf8(beginning):
+        if kind in ("html", "xml"):
+            return _Read(beginning, "utf-8", kind)  # most pages, of which only the content is decoded
+        decoded = Decoded(beginning.decode(), "utf-8")
+    else:
+        try:
+            decoded = decode(beginning, chain(map(header_charset, (content_type,)), (encoding,)))
+        except UndecodableError as error:
+            raise PageError("not-text", str(error)) from error
     if may_be_json(kind, decoded.text) and (meant := json_text(decoded.text)) is not None:
-        return Decoded(meant, decoded.encoding), None, "text"
-    return decoded, None if plain is None else beginning, kind_of_text(kind, decoded.text)
+        return _Read(meant, decoded.encoding, "text")
+    found = kind_of_text(kind, decoded.text)
+    return _Read(beginning if plain and found != "text" else decoded.text, decoded.encoding, found)
+
+
+def _decoded(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode()
 
 
 def from_text(text: str, *, max_chars: int = MAX_BYTES) -> Extracted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -107,7 +107,7 @@ class Explainer:
         page = self.fingerprinter.read(body, meta)
         words = parse_tagged(page.text) if self.tagged else None
         if words is not None:
-            page = replace(page, text=" ".join(words))
+            page = page._replace(text=" ".join(words))
         return self.explain(page, meta.url, body, words).encode()
 
     def fingerprinted(self, page: Extracted, url: str, body: bytes) -> Fingerprinted:

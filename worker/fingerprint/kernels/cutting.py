@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final, cast
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
-from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel
+from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel, lean
 from worker.fingerprint.kernels.xxh3 import A_CHARACTER, A_WORD
 
 _SEPARATOR, _HAN, _PLAIN, _LETTER, _MARK, _UNSPACED, _IDEOGRAPH, _APOSTROPHE = 0, 1, 2, 4, 8, 16, 32, 64
@@ -20,20 +24,40 @@ GLUE = '/\\.:=_&?@#()[]<>{};"$%*+|~'
 _GLUE: Array = np.array([chr(code) in GLUE for code in range(128)] + [False])
 
 
-@kernel("int64(int64)", inline=True)
+def _prefetch(typing_context: Any, array: Any, place: Any) -> tuple[Any, Callable[..., Any]]:
+    """Have the processor fetch this place of an array from memory, while other work goes on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, value=arguments[0]).data
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", (pointer,), kind)
+        to_read, for_long, as_data = number(0), number(3), number(1)
+        builder.call(
+            prefetch, [builder.bitcast(builder.gep(data, [arguments[1]]), pointer), to_read, for_long, as_data]
+        )
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+_fetch_ahead: Final = cast(Callable[[Any, Any], None], intrinsic(_prefetch))
+
+
+@lean("int64(int64)", inline=True)
 def _low(bits: int) -> int:
     """Bits of a place below its key, where nodes have one more than ``bits``."""
     return 64 - _CODE_BITS - (bits + 1)
 
 
-@kernel("UniTuple(uint64, 2)(int64, uint32)", inline=True)
+@lean("UniTuple(uint64, 2)(int64, uint32)", inline=True)
 def _key_and_hash(node: Any, code: Any) -> tuple[Any, Any]:
     """Of the node that a character leads to from another one."""
     key = np.uint64(node) << np.uint64(_CODE_BITS) | np.uint64(code)
     return key, key * GOLDEN64
 
 
-@kernel("void(uint32[::1], int64[::1], uint64[::1], uint32[::1], uint8[::1], uint64[::1], int64)", entry=True)
+@lean("void(uint32[::1], int64[::1], uint64[::1], uint32[::1], uint8[::1], uint64[::1], int64)", entry=True)
 def grow(codes: Array, ends: Array, ranks: Array, firsts: Array, pairs: Array, places: Array, bits: int) -> None:
     """Put words, each with the rank of its score, into a trie that is one hash table of 2^``bits`` places.
 
@@ -69,7 +93,7 @@ def grow(codes: Array, ends: Array, ranks: Array, firsts: Array, pairs: Array, p
         begin = ends[number]
 
 
-@kernel("int64(uint8[::1], int64, uint32)", inline=True)
+@lean("int64(uint8[::1], int64, uint32)", inline=True)
 def _put(text: Array, length: int, code: Any) -> int:
     """Append a character in UTF-8."""
     value = np.int64(code)
@@ -92,7 +116,7 @@ def _put(text: Array, length: int, code: Any) -> int:
     return length + 4
 
 
-@kernel("UniTuple(int64, 2)(uint32[::1], int64, int64, uint8[::1], int64[::1], int64[::1], int64, int64)", inline=True)
+@lean("UniTuple(int64, 2)(uint32[::1], int64, int64, uint8[::1], int32[::1], int32[::1], int64, int64)", inline=True)
 def _emit(
     codes: Array, begin: int, end: int, text: Array, starts: Array, ends: Array, count: int, length: int
 ) -> tuple[int, int]:
@@ -107,9 +131,9 @@ def _emit(
     return count + 1, length + 1
 
 
-@kernel(
+@lean(
     "void(uint32[::1], int64, int64, uint32[::1], uint8[::1], uint64[::1], float64[::1], int64, float64[::1], "
-    "int64[::1])"
+    "int32[::1])"
 )
 def _most_probable(
     codes: Array,
@@ -134,7 +158,11 @@ def _most_probable(
         _, hashed = _key_and_hash(np.int64(codes[place]), codes[place + 1])
         bit = hashed >> np.uint64(63 - bits)
         begins = pairs[np.int64(bit >> np.uint64(3))] >> np.uint8(bit & np.uint64(7)) & np.uint8(1)
-        last[place] = np.int64(hashed >> np.uint64(64 - bits)) if begins else -1
+        last[place] = -1
+        if begins:
+            slot = np.int64(hashed >> np.uint64(64 - bits))
+            _fetch_ahead(places, slot)
+            last[place] = slot
     last[end - 1] = -1
     best[end] = 0.0
     for place in range(end - 1, begin - 1, -1):
@@ -166,7 +194,7 @@ def _most_probable(
         best[place] = highest
 
 
-@kernel("int64(uint8[::1], int64, int64)", inline=True)
+@lean("int64(uint8[::1], int64, int64)", inline=True)
 def _after_marks(kinds: Array, begin: int, end: int) -> int:
     """Where a word begins that marks, and apostrophes behind them, stand before."""
     if begin < end and kinds[begin] == _MARK:
@@ -175,7 +203,7 @@ def _after_marks(kinds: Array, begin: int, end: int) -> int:
     return begin
 
 
-@kernel("void(uint32[::1], int64, uint8[::1], uint8[::1])")
+@lean("void(uint32[::1], int64, uint8[::1], uint8[::1])")
 def _classify(codes: Array, count: int, classes: Array, kinds: Array) -> None:
     """The class of each character; an apostrophe that is not inside a word is a separator."""
     last = classes.size - 1
@@ -196,7 +224,7 @@ def _classify(codes: Array, count: int, classes: Array, kinds: Array) -> None:
             kinds[place] = _APOSTROPHE if inside else _SEPARATOR
 
 
-@kernel("boolean(uint32[::1], uint8[::1], int64, int64)", inline=True)
+@lean("boolean(uint32[::1], uint8[::1], int64, int64)", inline=True)
 def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
     """Whether a sign of ``GLUE`` stands at a place, and a letter or digit of ASCII or a slash beyond it."""
     last = kinds.size - 1
@@ -207,7 +235,7 @@ def _is_glued(codes: Array, kinds: Array, place: Any, beyond: Any) -> Any:
     return inside & sign & ((kinds[at] == _PLAIN) | (codes[at] == np.uint32(0x2F)))
 
 
-@kernel("int64(uint32[::1], uint8[::1], int32[::1], int64[::1], int64[::1], int64, uint8[::1])", entry=True)
+@lean("int64(uint32[::1], uint8[::1], int32[::1], int32[::1], int32[::1], int64, uint8[::1])", entry=True)
 def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array, count: int, once: Array) -> int:
     """Tell of each word whether it is a part, by rule 4 of ``worker.fingerprint.text_reader``; returns how many are.
 
@@ -226,7 +254,7 @@ def mark(codes: Array, kinds: Array, plain_at: Array, starts: Array, ends: Array
     return parts
 
 
-@kernel("int64(uint64[::1], uint8[::1], int64, uint8[::1], int64[::1], int64[::1], int64, uint8[::1])", entry=True)
+@kernel("int64(uint64[::1], uint8[::1], int64, uint8[::1], int32[::1], int32[::1], int64, uint8[::1])", entry=True)
 def thin(
     hashes: Array, once: Array, parts: int, text: Array, starts: Array, ends: Array, count: int, apart: Array
 ) -> int:
@@ -280,7 +308,7 @@ def thin(
 
 @kernel(
     "UniTuple(int64, 2)(uint32[::1], int64, uint8[::1], uint8[::1], uint32[::1], uint8[::1], uint64[::1], float64[::1],"
-    " int64, uint8[::1], int64[::1], int64[::1], uint8[::1], int64[::1], int64[::1], int32[::1])",
+    " int64, uint8[::1], int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], int32[::1])",
     entry=True,
 )
 def cut(
@@ -303,16 +331,17 @@ def cut(
 ) -> tuple[int, int]:
     """The words and units of ``worker.fingerprint.text_reader``, in UTF-8 with a blank behind each.
 
-    Of ``codes``, ``count`` are read (and apostrophes made plain). Returns how many there are of each. With tables
+    Of ``codes``, ``count`` are read. Returns how many there are of each. With tables
     ``places`` of size 0 there is no dictionary: the words are then left out. With one, most units are not spelled out
     once more: ``unit_starts`` and ``unit_ends`` are then as in ``xxh3.hash_units``. Of each word of ASCII letters and
-    digits ``plain_at`` (zeros, count) tells the character behind its first.
+    digits ``plain_at`` (count,) tells the character behind its first.
     """
     _classify(codes, count, classes, kinds)
+    plain_at[:] = 0
     dictionary = places.size > 0
     text = word_text if dictionary else unit_text
     best = np.empty(count + 1 if dictionary else 0, np.float64)
-    last = np.empty(count + 1 if dictionary else 0, np.int64)
+    last = np.empty(count + 1 if dictionary else 0, np.int32)
     words = 0
     units = 0
     written = 0

@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from worker.fingerprint.kernels.native import Array, kernel
+from worker.fingerprint.kernels.native import Array, lean
 from worker.fingerprint.kernels.xxh3 import A_CHARACTER, A_WORD, load64
 
 ROOM = 8
 """Bytes that must be there to be read behind the last slice of a text."""
 
 
-@kernel("uint64(uint64, int64)", inline=True)
+@lean("uint64(uint64, int64)", inline=True)
 def _rotated(value: Any, by: int) -> Any:
     return value << np.uint64(by) | value >> np.uint64(64 - by)
 
 
-@kernel("UniTuple(uint64, 4)(uint64, uint64, uint64, uint64)", inline=True)
+@lean("UniTuple(uint64, 4)(uint64, uint64, uint64, uint64)", inline=True)
 def _round(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any, Any]:
     a += b
     c += d
@@ -32,7 +32,7 @@ def _round(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any, Any]:
     return a, b, _rotated(c, 32), d
 
 
-@kernel("UniTuple(uint64, 4)(uint64, uint64, uint64, uint64, uint64)", inline=True)
+@lean("UniTuple(uint64, 4)(uint64, uint64, uint64, uint64, uint64)", inline=True)
 def _taken_in(a: Any, b: Any, c: Any, d: Any, block: Any) -> tuple[Any, Any, Any, Any]:
     """The state after eight bytes more."""
     d ^= block
@@ -41,7 +41,7 @@ def _taken_in(a: Any, b: Any, c: Any, d: Any, block: Any) -> tuple[Any, Any, Any
     return a ^ block, b, c, d
 
 
-@kernel("uint64(uint64, uint64, uint64, uint64)", inline=True)
+@lean("uint64(uint64, uint64, uint64, uint64)", inline=True)
 def _finished(a: Any, b: Any, c: Any, d: Any) -> Any:
     c ^= np.uint64(0xFF)
     a, b, c, d = _round(a, b, c, d)
@@ -51,7 +51,7 @@ def _finished(a: Any, b: Any, c: Any, d: Any) -> Any:
     return a ^ b ^ c ^ d
 
 
-@kernel("UniTuple(uint64, 4)(uint64[::1])", inline=True)
+@lean("UniTuple(uint64, 4)(uint64[::1])", inline=True)
 def _begun(key: Array) -> tuple[Any, Any, Any, Any]:
     return (
         key[0] ^ np.uint64(0x736F6D6570736575),
@@ -61,7 +61,7 @@ def _begun(key: Array) -> tuple[Any, Any, Any, Any]:
     )
 
 
-@kernel("uint64(uint8[::1], int64, int64, uint64[::1])", inline=True)
+@lean("uint64(uint8[::1], int64, int64, uint64[::1])", inline=True)
 def _siphash(text: Array, begin: int, end: int, key: Array) -> Any:
     a, b, c, d = _begun(key)
     last = begin + ((end - begin) & ~7)
@@ -73,7 +73,7 @@ def _siphash(text: Array, begin: int, end: int, key: Array) -> Any:
     return _finished(a, b, c, d)
 
 
-@kernel("uint64(int64, uint64[::1])", inline=True)
+@lean("uint64(int64, uint64[::1])", inline=True)
 def _siphash_of_character(code: int, key: Array) -> Any:
     """``_siphash`` of a character that takes three bytes in UTF-8."""
     a, b, c, d = _begun(key)
@@ -87,7 +87,7 @@ def _siphash_of_character(code: int, key: Array) -> Any:
     return _finished(a, b, c, d)
 
 
-@kernel("int64(uint8[::1], int64[::1], int64[::1], int64, uint64[::1], int64, uint64[::1], int64[::1])", entry=True)
+@lean("int64(uint8[::1], int32[::1], int32[::1], int64, uint64[::1], int64, uint64[::1], int32[::1])", entry=True)
 def hash_slices(
     text: Array, starts: Array, ends: Array, count: int, key: Array, longest: int, hashes: Array, too_long: Array
 ) -> int:
@@ -106,9 +106,9 @@ def hash_slices(
     return long
 
 
-@kernel(
-    "int64(uint8[::1], int64[::1], int64[::1], int64, uint64[::1], int64, uint8[::1], int64[::1], int64[::1],"
-    " uint64[::1], int64[::1])",
+@lean(
+    "int64(uint8[::1], int32[::1], int32[::1], int64, uint64[::1], int64, uint8[::1], int32[::1], int32[::1],"
+    " uint64[::1], int32[::1])",
     entry=True,
 )
 def hash_units(

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel
+from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel, lean
 
 _GOLDEN32 = np.uint32(0x9E3779B1)
 
 
-@kernel("uint64(uint64)", inline=True)
+@lean("uint64(uint64)", inline=True)
 def _mixed(value: Any) -> Any:
     value ^= value >> np.uint64(33)
     value *= np.uint64(0xFF51AFD7ED558CCD)
@@ -20,7 +20,7 @@ def _mixed(value: Any) -> Any:
     return value ^ (value >> np.uint64(33))
 
 
-@kernel("void(uint64[::1], uint32[::1], uint32[::1])")
+@lean("void(uint64[::1], uint32[::1], uint32[::1])")
 def _minima(members: Array, multipliers: Array, smallest: Array) -> None:
     whole = members.size - members.size % 4
     for number in range(0, whole, 4):  # four at once, for which what is smallest is read and written once

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numba import types
 
-from worker.fingerprint.kernels.native import Array, kernel
+from worker.fingerprint.kernels.native import Array, kernel, lean
 
 TOO_LONG: Final = -2
 """What ``spell`` returns where the spelling does not fit."""
@@ -30,18 +30,18 @@ _NON_JOINER, _JOINER = np.uint32(0x200C), np.uint32(0x200D)
 _HEH, _TWO_EYED_HEH = np.uint32(0x647), np.uint32(0x6BE)
 
 
-@kernel("boolean(uint32)", inline=True)
+@lean("boolean(uint32)", inline=True)
 def _is_latin(code: Any) -> Any:
     """See ``worker.page.words.normalise.LATIN``."""
     return code - np.uint32(0x61) < np.uint32(26) or code - np.uint32(0xDF) < np.uint32(0x171)
 
 
-@kernel("boolean(uint32)", inline=True)
+@lean("boolean(uint32)", inline=True)
 def _is_greek_or_cyrillic(code: Any) -> Any:
     return code - np.uint32(0x370) < np.uint32(0x1C0)
 
 
-@kernel("boolean(uint32[::1], int64, uint32, uint8[::1])", inline=True)
+@lean("boolean(uint32[::1], int64, uint32, uint8[::1])", inline=True)
 def _closes_up(spelled: Array, length: int, code: Any, classes: Array) -> Any:
     """Whether the blank at the end stands between two characters of scripts without blanks."""
     if length < 2 or spelled[length - 1] != np.uint32(0x20):
@@ -51,19 +51,19 @@ def _closes_up(spelled: Array, length: int, code: Any, classes: Array) -> Any:
     return (before & _WITHOUT_BLANKS) != 0 and (classes[min(np.int64(code), last)] & _WITHOUT_BLANKS) != 0
 
 
-@kernel("boolean(uint32)", inline=True)
+@lean("boolean(uint32)", inline=True)
 def _is_composed(code: Any) -> Any:
     """Whether it may be a Latin letter with marks, as letters without are that stand among them."""
     return code - np.uint32(0xC0) < np.uint32(0x190) or code - np.uint32(0x1E00) < np.uint32(0x100)
 
 
-@kernel("boolean(uint32)", inline=True)
+@lean("boolean(uint32)", inline=True)
 def _is_vietnamese(code: Any) -> Any:
     """See ``worker.page.words.folding.VIETNAMESE``."""
     return code - np.uint32(0x1EA0) < np.uint32(0x5A)
 
 
-@kernel("int64(uint64[::1], uint32, uint32)", inline=True)
+@lean("int64(uint64[::1], uint32, uint32)", inline=True)
 def _find(pairs: Array, before: Any, code: Any) -> Any:
     """Where a pair stands among ``pairs``, or -1."""
     key = np.uint64(before) << np.uint64(32) | np.uint64(code)
@@ -77,7 +77,7 @@ def _find(pairs: Array, before: Any, code: Any) -> Any:
     return at if at < pairs.size and pairs[at] == key else -1
 
 
-@kernel("void(uint32[::1], int64, uint64[::1], uint64[::1], uint8[::1])", entry=True)
+@lean("void(uint32[::1], int64, uint64[::1], uint64[::1], uint8[::1])", entry=True)
 def move_tones(spelled: Array, length: int, ends: Array, moved: Array, classes: Array) -> None:
     """As ``worker.page.words.normalise.toned``: ``ends`` are its pairs of letters, ascending, and ``moved`` theirs."""
     last = classes.size - 1
@@ -93,7 +93,7 @@ def move_tones(spelled: Array, length: int, ends: Array, moved: Array, classes: 
         spelled[place + 1] = np.uint32(moved[at] & np.uint64(0xFFFFFFFF))
 
 
-@kernel(
+@lean(
     types.UniTuple(types.int64, 2)(
         types.Array(types.uint32, 1, "C", readonly=True),
         types.uint32[::1],

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel
+from worker.fingerprint.kernels.native import GOLDEN64, Array, kernel, lean
 
 FREE: Final = 0
 """A free place in a set of hashes (XXH3 of no noise word is 0)."""
@@ -16,7 +16,7 @@ ALWAYS = 63
 """Number of what stands for all languages: its noise words are those of every text, and of no other language."""
 
 
-@kernel("int64(uint64[::1], int64, uint64)", inline=True)
+@lean("int64(uint64[::1], int64, uint64)", inline=True)
 def _place(members: Array, bits: int, value: Any) -> Any:
     """Where a hash stands in a set of 2^``bits`` places, or may be put."""
     mask = (1 << bits) - 1
@@ -26,7 +26,7 @@ def _place(members: Array, bits: int, value: Any) -> Any:
     return place
 
 
-@kernel("void(uint64[::1], uint64[::1], uint64[::1], uint64[::1], int64)", entry=True)
+@lean("void(uint64[::1], uint64[::1], uint64[::1], uint64[::1], int64)", entry=True)
 def gather(hashes: Array, languages: Array, members: Array, languages_of: Array, bits: int) -> None:
     """Put hashes into a set of 2^``bits`` places, more than there are hashes, and beside them of which languages they
     are noise words, a bit each. ``members`` must be ``FREE``."""
@@ -97,7 +97,7 @@ def _without_noise(
     return kept
 
 
-@kernel("void(int64[::1], int64, int64)", inline=True)
+@lean("void(int64[::1], int64, int64)", inline=True)
 def _scale(weights: Array, count: int, part: int) -> None:
     for number in range(count):
         weights[number] = (weights[number] << 16) // part

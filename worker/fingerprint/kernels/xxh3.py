@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from worker.fingerprint.kernels.native import Array, kernel
+from worker.fingerprint.kernels.native import Array, lean
 
 LONGEST: Final = 128
 """Bytes of the longest token or pair that ``hash_slices`` hashes itself."""
@@ -72,19 +72,19 @@ SECRET: Final = np.frombuffer(
 )
 
 
-@kernel("uint64(uint64)", inline=True)
+@lean("uint64(uint64)", inline=True)
 def _avalanche(value: Any) -> Any:
     value ^= value >> np.uint64(37)
     value *= np.uint64(0x165667919E3779F9)
     return value ^ (value >> np.uint64(32))
 
 
-@kernel("uint64(uint8[::1], int64, uint8[::1], int64)", inline=True)
+@lean("uint64(uint8[::1], int64, uint8[::1], int64)", inline=True)
 def _mix16(text: Array, at: int, secret: Array, key: int) -> Any:
     return _folded_product(load64(text, at) ^ load64(secret, key), load64(text, at + 8) ^ load64(secret, key + 8))
 
 
-@kernel("uint64(uint64, uint8[::1])", inline=True)
+@lean("uint64(uint64, uint8[::1])", inline=True)
 def _of_at_most_three(combined: Any, secret: Array) -> Any:
     """The hash of one to three bytes, which stand in ``combined`` with their number."""
     value = combined ^ (_load32(secret, 0) ^ _load32(secret, 4))
@@ -95,7 +95,7 @@ def _of_at_most_three(combined: Any, secret: Array) -> Any:
     return value ^ (value >> np.uint64(32))
 
 
-@kernel("uint64(uint8[::1], int64, int64, uint8[::1])")
+@lean("uint64(uint8[::1], int64, int64, uint8[::1])")
 def _xxh3(text: Array, begin: int, length: int, secret: Array) -> Any:
     """XXH3, 64 bits wide, of at most ``LONGEST`` bytes and at least one."""
     size = np.uint64(length)
@@ -126,26 +126,23 @@ def _xxh3(text: Array, begin: int, length: int, secret: Array) -> Any:
     return _avalanche(value)
 
 
-@kernel("int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], int64[::1])", entry=True)
-def hash_slices(
-    text: Array, starts: Array, ends: Array, count: int, secret: Array, hashes: Array, too_long: Array
-) -> int:
+@lean("int64(uint8[::1], int32[::1], int32[::1], int64, uint8[::1], uint64[::1])", entry=True)
+def hash_slices(text: Array, starts: Array, ends: Array, count: int, secret: Array, hashes: Array) -> int:
     """The XXH3 of text[starts[i]:ends[i]] for the first ``count`` slices.
 
-    Returns how many are longer than ``LONGEST``; their numbers stand in ``too_long``, and their hashes are left out.
+    Returns how many are longer than ``LONGEST``; their hashes are left out.
     """
     long = 0
     for number in range(count):
         length = ends[number] - starts[number]
         if length > LONGEST:
-            too_long[long] = number
             long += 1
         else:
             hashes[number] = _xxh3(text, starts[number], length, secret)
     return long
 
 
-@kernel("uint64(int64, uint8[::1])", inline=True)
+@lean("uint64(int64, uint8[::1])", inline=True)
 def _xxh3_of_character(code: int, secret: Array) -> Any:
     """``_xxh3`` of a character that takes three bytes in UTF-8."""
     combined = (
@@ -157,12 +154,8 @@ def _xxh3_of_character(code: int, secret: Array) -> Any:
     return _of_at_most_three(combined, secret)
 
 
-@kernel(
-    "int64(uint8[::1], int64[::1], int64[::1], int64, uint8[::1], uint64[::1], uint64[::1], int64[::1])", entry=True
-)
-def hash_units(
-    text: Array, starts: Array, ends: Array, count: int, secret: Array, words: Array, hashes: Array, too_long: Array
-) -> int:
+@lean("int64(uint8[::1], int32[::1], int32[::1], int64, uint8[::1], uint64[::1], uint64[::1])", entry=True)
+def hash_units(text: Array, starts: Array, ends: Array, count: int, secret: Array, words: Array, hashes: Array) -> int:
     """As ``hash_slices``, where ``ends`` may say ``A_WORD`` or ``A_CHARACTER`` in place of an end.
 
     ``starts`` then is the number of the word, whose hash ``words`` has, or the character's code point.
@@ -175,7 +168,6 @@ def hash_units(
         elif end == A_WORD:
             hashes[number] = words[starts[number]]
         elif end - starts[number] > LONGEST:
-            too_long[long] = number
             long += 1
         else:
             hashes[number] = _xxh3(text, starts[number], end - starts[number], secret)

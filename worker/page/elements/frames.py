@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from typing import Final
 
-from worker.page.elements.markup import ATTRIBUTE, MARK, OF, VALUE_FROM, VALUE_TO, Parsed, parse
-from worker.page.elements.vocabulary import MARKED_HIDDEN, hash_of
+from worker.page.elements.markup import ATTRIBUTE, MARK, OF, VALUE_FROM, VALUE_TO, Parsed, Rows, parse
+from worker.page.elements.vocabulary import MARKED_HIDDEN, hash_of, lean
 
 _SRCDOC: Final = hash_of("srcdoc")
+
+
+@lean("boolean(int32[:, ::1])", entry=True)
+def _has_frames(values: Rows) -> bool:
+    """Whether any has a document."""
+    found = False
+    for row in range(len(values)):
+        found |= values[row, ATTRIBUTE] == _SRCDOC
+    return found
 
 
 def with_frames(page: Parsed) -> Parsed:
     """The page with a block in place of each frame that has a document of its own and is not hidden; frames in such
     documents have none. Read once more, of at most the page's length and some bytes for each frame."""
-    rows = (page.values[:, ATTRIBUTE] == _SRCDOC).nonzero()[0].tolist()
-    if not rows:
+    if not _has_frames(page.values):
         return page
+    rows = (page.values[:, ATTRIBUTE] == _SRCDOC).nonzero()[0].tolist()
     whole = bytes(page.body)
     parts, place = [], 0
     for row in rows:

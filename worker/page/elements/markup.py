@@ -115,6 +115,7 @@ __all__ = [
     "begins_markup",
     "is_space",
     "parse",
+    "parse_head",
     "read_attributes",
     "read_name",
     "room_for",
@@ -128,6 +129,7 @@ FROM, TO, OWNER, BREAKS = 0, 1, 2, 3
 OF, ATTRIBUTE, VALUE_FROM, VALUE_TO = 0, 1, 2, 3
 
 _SHAPE, _MARKS = 32, 0x7FFFFFFF
+_BEGINNING: Final = 16 * 1024
 """A mark is read with the shape above it, which takes another column."""
 _TRUE, _OPEN, _CLOSED, _UNTIL = map(hash_of, ("true", "open", "closed", "until"))
 _HTML, _HEAD, _P, _BR, _SCRIPT, _STYLE, _PAGE_TITLE, _TEXTAREA, _PLAINTEXT = map(
@@ -159,7 +161,11 @@ class Parsed(NamedTuple):
 
     def value(self, row: int) -> str:
         """The value in this row of ``values``, its character references resolved; a script as it is."""
-        _, attribute, begin, end = self.values[row].tolist()
+        _, *placed = self.values[row].tolist()
+        return self.value_at(*placed)
+
+    def value_at(self, attribute: int, begin: int, end: int) -> str:
+        """The same of the other columns of such a row."""
         value = self._between(begin, end).replace("\0", "\ufffd")
         return value if attribute == EMPTY else unescaped_value(value)
 
@@ -167,20 +173,32 @@ class Parsed(NamedTuple):
         """The text of this run, its character references resolved where the element has such."""
         begin, end, owner, _ = self.runs[row].tolist()
         text = self._between(begin, end)
-        if bits_of(ELEMENTS, self.elements[owner, NAME]) & RAW:
+        name, kind, *_ = self.elements[owner].tolist()
+        if "\0" in text and bits_of(ELEMENTS, name) & RAW:
             text = text.replace("\0", "\ufffd")
-        return text if self.elements[owner, KIND] & RAW else unescaped(text)
+        return text if kind & RAW else unescaped(text)
 
     def _between(self, begin: int, end: int) -> str:
         text = bytes(self.body[begin:end]).decode("utf-8", "replace")
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def parse(markup: str | bytes, *, head_only: bool = False, tables: Tables = TABLES) -> Parsed:
-    """Take a page of HTML apart, or only its head."""
+def parse(markup: str | bytes, *, tables: Tables = TABLES) -> Parsed:
+    """Take a page of HTML apart."""
+    return _parsed(markup, tables, False)[0]
+
+
+def parse_head(markup: bytes) -> Parsed:
+    """Take only a page's head apart; most end in the page's beginning, and no more is looked at then."""
+    beginning = markup[: markup.rfind(b">", 0, _BEGINNING) + 1]  # cut inside of no tag that has an end there
+    page, is_over = _parsed(beginning, TABLES, True)
+    return page if is_over else _parsed(markup, TABLES, True)[0]
+
+
+def _parsed(markup: str | bytes, tables: Tables, head_only: bool) -> tuple[Parsed, bool]:
     body, elements, runs, values = room_for(markup)
-    found = _parse(body, tables, elements, runs, values, head_only)
-    return Parsed(body, elements[: found[0]], runs[: found[1]], values[: found[2]])
+    *found, is_over = _parse(body, tables, elements, runs, values, head_only)
+    return Parsed(body, elements[: found[0]], runs[: found[1]], values[: found[2]]), is_over > 0
 
 
 def room_for(markup: str | bytes) -> Parsed:
@@ -376,13 +394,15 @@ def read_name(body: Any, place: int, as_written: bool) -> tuple[int, int]:
 
 
 @lean(
-    "UniTuple(int64, 3)(uint8[::1], UniTuple(int32[:, ::1], 8), int32[:, ::1], int32[:, ::1], int32[:, ::1], boolean)",
+    "UniTuple(int64, 4)(uint8[::1], UniTuple(int32[:, ::1], 8), int32[:, ::1], int32[:, ::1], int32[:, ::1], boolean)",
     entry=True,
 )
 def _parse(
     body: Any, tables: Tables, elements: Rows, runs: Rows, values: Rows, head_only: bool
-) -> tuple[int, int, int]:
-    """Fill ``elements``, ``runs`` and ``values``; how many there are of each. ``head_only``: only those of the head."""
+) -> tuple[int, int, int, int]:
+    """Fill ``elements``, ``runs`` and ``values``; how many there are of each.
+
+    ``head_only``: only those of the head, and 1 where it is over before the page is."""
     names, valued, words, roles, attributes, foreign_names, breakout, head_names = tables
     length = len(body)
     run_count = value_count = current = 0
@@ -404,7 +424,7 @@ def _parse(
                 in_head = False
                 current = _out_of_head(elements, current)
                 if head_only:
-                    break
+                    return count, run_count, value_count, 1
             run_count = add_run(runs, run_count, begin, place, current, breaks)
             if text < place:
                 breaks = 0
@@ -455,8 +475,7 @@ def _parse(
                 in_head, late = False, 0
                 current = _out_of_head(elements, current)
                 if head_only:
-                    value_count = before
-                    break
+                    return count, run_count, before, 1
             else:
                 mark |= IN_HEAD
                 late = 0
@@ -486,4 +505,4 @@ def _parse(
         count = add_element(elements, count, name, own, mark, current)
         if opened:
             current = count - 1
-    return count, run_count, value_count
+    return count, run_count, value_count, 0

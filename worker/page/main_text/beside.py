@@ -23,6 +23,7 @@ from worker.page.elements.vocabulary import (
     NOSCRIPT,
     WHOLE,
     compiled,
+    lean,
 )
 from worker.page.main_text.rules import (
     COMMENTS,
@@ -92,13 +93,13 @@ _THREAD: Final = b"DiscussionForumPosting"
 _NOT_AT_ALL, _NAMES, _ROLES, _ELEMENTS = range(4)
 
 
-@compiled("boolean(int32[:, ::1], int64)")
+@lean("boolean(int32[:, ::1], int64)")
 def is_main(elements: Rows, element: int) -> bool:
     """Whether it is marked as the main content."""
     return bool(elements[element, KIND] & MAIN) or bool(elements[element, MARK] & MARKED_MAIN)
 
 
-@compiled("boolean(int64, int64)", entry=True)
+@lean("boolean(int64, int64)", entry=True)
 def is_on(rule: int, off: int) -> bool:
     """Whether this rule is applied."""
     return (off >> rule) & 1 == 0
@@ -121,7 +122,7 @@ def is_for_no_scripts(elements: Rows, runs: Rows, known: Rows, said: Rows) -> bo
     return inside >= outside + LEAST_MORE
 
 
-@compiled("void(int32[:, ::1], int32[:, ::1], int32[::1])")
+@lean("void(int32[:, ::1], int32[:, ::1], int32[::1])")
 def _count_panels(elements: Rows, known: Rows, panels: Any) -> None:
     """Count for each element the hidden blocks of prose that are its children or grandchildren."""
     for element in range(1, len(elements)):
@@ -134,7 +135,7 @@ def _count_panels(elements: Rows, known: Rows, panels: Any) -> None:
                 panels[elements[parent, PARENT]] += 1
 
 
-@compiled("boolean(int32[:, ::1], int64)")
+@lean("boolean(int32[:, ::1], int64)")
 def _is_navigation(known: Rows, element: int) -> bool:
     """Whether it is made of links."""
     return bool(prose(known, element) <= PROSE * known[element, LINKS])
@@ -209,7 +210,7 @@ def _drop(elements: Rows, known: Rows, comments: bool, doubt: int, long: int, of
                 known[element, GONE] = rule
 
 
-@compiled("boolean(uint8[::1])")
+@lean("boolean(uint8[::1])")
 def _says_thread(body: Any) -> bool:
     """Whether the page says that it is a thread, in markup or data."""
     length = len(_THREAD)

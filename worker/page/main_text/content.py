@@ -51,6 +51,7 @@ from worker.page.elements.vocabulary import (
     TERM,
     VOCABULARY,
     compiled,
+    lean,
 )
 from worker.page.elements.vocabulary import TITLE as TITLE_ELEMENT
 from worker.page.elements.xml import XmlText, parse_xml, told_by
@@ -270,7 +271,7 @@ def _title(page: _Decided) -> str | None:
     return None if run < 0 else " ".join(page.parsed.text(run).split()) or None
 
 
-@compiled("int64(int32[:, ::1], int32[:, ::1])", entry=True)
+@lean("int64(int32[:, ::1], int32[:, ::1])", entry=True)
 def _title_run(elements: Rows, runs: Rows) -> int:
     """The run that is the page's title, or -1."""
     for run in range(len(runs)):
@@ -279,7 +280,7 @@ def _title_run(elements: Rows, runs: Rows) -> int:
     return -1
 
 
-@compiled("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
+@lean("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
 def _main_heading(elements: Rows, runs: Rows, known: Rows, said: Rows) -> int:
     """The first of the headings of the highest rank that are not made of links alone; 0 for none."""
     found, best = 0, len(HEADINGS)
@@ -292,14 +293,14 @@ def _main_heading(elements: Rows, runs: Rows, known: Rows, said: Rows) -> int:
     return int(found)
 
 
-@compiled("boolean(int32[:, ::1], int64)")
+@lean("boolean(int32[:, ::1], int64)")
 def _has_prose(known: Rows, element: int) -> bool:
     """Whether it is a neighbour that counts."""
     few_links = known[element, LINKS] <= MOST_LINKED * words_of(known, element)
     return bool(known[element, LONG] >= LEAST_PROSE and few_links)
 
 
-@compiled("boolean(int32[:, ::1], int64, int64, int64)")
+@lean("boolean(int32[:, ::1], int64, int64, int64)")
 def _in_pieces(known: Rows, top: int, child: int, long: int) -> bool:
     """Whether the neighbours of a child have prose as well, of ``long`` words with its own, and it is of pieces."""
     if _has_prose(known, child):
@@ -307,7 +308,7 @@ def _in_pieces(known: Rows, top: int, child: int, long: int) -> bool:
     return bool(long > NEIGHBOURS * known[top, LONG] and known[child, FLOW] < ONE_PIECE * known[child, LONG])
 
 
-@compiled("boolean(int32[:, ::1], int64, int64)")
+@lean("boolean(int32[:, ::1], int64, int64)")
 def _introduces(known: Rows, top: int, child: int) -> bool:
     """Whether a child is a few sentences before or behind links of more words."""
     longest = known[child, FLOW] if known[child, FLOW] else known[child, LONG]  # of a block without blocks, its own
@@ -402,7 +403,7 @@ def _decide(body: Any, elements: Rows, runs: Rows, known: Rows, dropped: Any, of
     return int(top)
 
 
-@compiled("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])", entry=True)
+@lean("int64(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])", entry=True)
 def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> int:
     """Write all that no rule drops; how many bytes of ``text`` it takes. A NUL stands where a character reference must
     not go on: behind each ``&`` of raw text, and between two runs."""
@@ -417,26 +418,30 @@ def _write(body: Any, elements: Rows, runs: Rows, dropped: Any, text: Flags) -> 
             text[written] = 0
             written += 1
         place, end = int(runs[run, FROM]), int(runs[run, TO])
-        while place < end:
-            if is_space(int(body[place])):
-                if written and not breaks and text[written - 1] != 32:
-                    text[written] = 32
-                    written += 1
-                place += 1
-                continue
-            if breaks and written:
-                if text[written - 1] == 32:
-                    written -= 1
-                text[written] = 10
+        while place < end and is_space(int(body[place])):
+            if written and not breaks and text[written - 1] != 32:
+                text[written] = 32
                 written += 1
-            breaks = False
-            while place < end and (body[place] > 32 or not is_space(int(body[place]))):
-                text[written] = body[place]
+            place += 1
+        if place == end:
+            continue
+        if breaks and written:
+            if text[written - 1] == 32:
+                written -= 1
+            text[written] = 10
+            written += 1
+        breaks = False
+        # Where words end is what a processor guesses worst: so whether a byte stays that was written is arithmetic.
+        blank = 0
+        for at in range(place, end):
+            byte = int(body[at])
+            is_blank = int((byte == 32) | ((byte >= 9) & (byte <= 13)))
+            text[written] = 32 if is_blank else byte
+            written += 1 - (is_blank & blank)
+            blank = is_blank
+            if raw and byte == _AMPERSAND:
+                text[written] = 0
                 written += 1
-                if raw and body[place] == _AMPERSAND:
-                    text[written] = 0
-                    written += 1
-                place += 1
     return written
 
 

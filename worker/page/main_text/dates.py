@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from worker.page.elements.markup import BREAKS, FROM, NAME, OWNER, PARENT, TO, Rows, is_space
-from worker.page.elements.vocabulary import EMPTY, compiled, grown, hash_of
+from worker.page.elements.vocabulary import EMPTY, grown, hash_of, lean
 from worker.page.main_text.tally import GONE, LINKED, LONG_LINE, TITLED, WORDS
 
 # Columns of lines, counted for each element with all in it: short ones with a date, short ones with a digit, and others
@@ -26,7 +26,7 @@ _DASH, _DOT, _SLASH, _COLON = b"-./:"
 _TIME: Final = hash_of("time")
 
 
-@compiled("int64(uint8[::1], int64)")
+@lean("int64(uint8[::1], int64)")
 def _digit(body: Any, place: int) -> int:
     """The value of a digit, of an Arabic one ``ARABIC`` more; ``LEADS`` before the byte that tells it; else -1."""
     byte = int(body[place])
@@ -42,7 +42,7 @@ def _digit(body: Any, place: int) -> int:
     return -1
 
 
-@compiled("int64(uint8[::1], int64, int64)")
+@lean("int64(uint8[::1], int64, int64)")
 def _numbers(body: Any, begin: int, end: int) -> int:
     """How many numbers stand there."""
     numbers = 0
@@ -56,7 +56,7 @@ def _numbers(body: Any, begin: int, end: int) -> int:
     return numbers
 
 
-@compiled("boolean(uint8[::1], int64, int64)")
+@lean("boolean(uint8[::1], int64, int64)")
 def _is_dated(body: Any, begin: int, end: int) -> bool:
     """Whether a year, a time of day or a date in numbers stands there; in Arabic digits a year of their calendars."""
     numbers = digits = value = joined = 0
@@ -83,7 +83,7 @@ def _is_dated(body: Any, begin: int, end: int) -> bool:
     return False
 
 
-@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
+@lean("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
 def find_lines(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, lines: Rows) -> None:
     """Count for each element the lines in it: short ones with a date, short ones with a digit, and others; and mark
     those that a longer line without a date stands in."""
@@ -146,7 +146,7 @@ def find_lines(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, l
         lines[parent, LONGER] = max(lines[parent, LONGER], lines[element, LONGER])
 
 
-@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:])")
+@lean("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:])")
 def find_titles(body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, titles: Any) -> None:
     """Mark elements with a heading that has a date, and those with one of several words that the one before has not:
     in some threads each post has the title of the first."""

@@ -26,6 +26,7 @@ from worker.page.elements.vocabulary import (
     TERM,
     WHOLE,
     compiled,
+    lean,
 )
 from worker.page.main_text.rules import ANOTHER_PAGES, LINKED_LINES
 from worker.page.main_text.tally import FLOW, GONE, IS_LONG, LINKED, LINKS, LONG, TITLED, WORDS, tally, words_of
@@ -58,7 +59,7 @@ LEAST_PROSE: Final = 2
 _FIRST, _HEADING, _RANK, _OWN, _BLOCK, _ARTICLE, _LONGER, _TEASER = range(8)
 
 
-@compiled("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], uint8[::1], int64, int32[::1])")
+@lean("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], uint8[::1], int64, int32[::1])")
 def _count_own(elements: Rows, runs: Rows, known: Rows, said: Rows, others: Flags, own: int, before: Column) -> None:
     """Words in long lines that stand before each run, behind the heading ``own`` (0: from the beginning), and in none
     of ``others``."""
@@ -71,7 +72,7 @@ def _count_own(elements: Rows, runs: Rows, known: Rows, said: Rows, others: Flag
             long += said[run, WORDS]
 
 
-@compiled("boolean(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int64)")
+@lean("boolean(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int64)")
 def _is_dated(body: Any, runs: Rows, known: Rows, said: Rows, heading: int, first: int) -> bool:
     """Whether a number stands between a heading, whose first run is ``first``, and the first long line behind it."""
     for run in range(first, min(first + MOST_RUNS, len(runs))):
@@ -84,7 +85,7 @@ def _is_dated(body: Any, runs: Rows, known: Rows, said: Rows, heading: int, firs
     return False
 
 
-@compiled("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], uint8[::1], int32[:, ::1])")
+@lean("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], uint8[::1], int32[:, ::1])")
 def _look(elements: Rows, runs: Rows, known: Rows, said: Rows, means: Flags, seen: Rows) -> None:
     """Fill the columns of ``seen`` that are of elements."""
     seen[:, _RANK] = len(HEADINGS) + 1
@@ -177,7 +178,7 @@ def _find_blocks(
         others[element] |= others[elements[element, PARENT]]
 
 
-@compiled("void(int32[:, ::1], int32[:, ::1], uint8[::1], int64, int64, int32[:, ::1])")
+@lean("void(int32[:, ::1], int32[:, ::1], uint8[::1], int64, int64, int32[:, ::1])")
 def _drop_flat(elements: Rows, known: Rows, means: Flags, own: int, own_rank: int, seen: Rows) -> None:
     """Drop what follows headings that lead elsewhere, where they stand beside the own one with no block of theirs."""
     flat = own
@@ -194,7 +195,7 @@ def _drop_flat(elements: Rows, known: Rows, means: Flags, own: int, own_rank: in
                 known[element, GONE] = ANOTHER_PAGES
 
 
-@compiled("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])")
+@lean("int64(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], uint8[::1])")
 def _find_headlines(runs: Rows, known: Rows, said: Rows, before: Column, headlines: Flags) -> int:
     """Mark the first run, counted from 1, of each line behind the page's own text that is nothing but a link and long
     enough for a heading; how many there are."""
@@ -289,7 +290,7 @@ def drop_neighbours(body: Any, elements: Rows, runs: Rows, known: Rows, said: Ro
             tally(elements, runs, known, said)
 
 
-@compiled("boolean(uint8[::1], int64, int64)")
+@lean("boolean(uint8[::1], int64, int64)")
 def _ends_in_colon(body: Any, begin: int, end: int) -> bool:
     """Whether a colon, of whatever width, stands before the end, blanks aside."""
     end -= 1
@@ -298,7 +299,7 @@ def _ends_in_colon(body: Any, begin: int, end: int) -> bool:
     return bool(body[end] == 58 or (end > begin + 1 and body[end] == 0x9A and body[end - 1] == 0xBC))
 
 
-@compiled("boolean(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], int64, int64)")
+@lean("boolean(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[::1], int64, int64)")
 def _leads_elsewhere(body: Any, runs: Rows, known: Rows, said: Rows, dropped: Column, begin: int, end: int) -> bool:
     """Whether a line, of these runs, is nothing but links, or a cue before them, and no heading."""
     words = links = cue = 0
@@ -315,7 +316,7 @@ def _leads_elsewhere(body: Any, runs: Rows, known: Rows, said: Rows, dropped: Co
     return links > 0 and links + cue == words
 
 
-@compiled("boolean(int32[:, ::1], int64)")
+@lean("boolean(int32[:, ::1], int64)")
 def _is_listed(elements: Rows, element: int) -> bool:
     """Whether it stands in an item of a list or a cell of a table."""
     for _ in range(MAX_STEPS):
@@ -325,7 +326,7 @@ def _is_listed(elements: Rows, element: int) -> bool:
     return False
 
 
-@compiled("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int32[::1])")
+@lean("void(uint8[::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int32[::1])")
 def drop_linked_lines(
     body: Any, elements: Rows, runs: Rows, known: Rows, said: Rows, top: int, dropped: Column
 ) -> None:

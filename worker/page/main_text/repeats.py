@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from worker.page.elements.markup import BREAKS, FROM, TO, Rows, is_space
-from worker.page.elements.vocabulary import EMPTY, compiled, grown
+from worker.page.elements.vocabulary import EMPTY, compiled, grown, lean
 from worker.page.main_text.rules import REPEATED
 from worker.page.main_text.tally import WORDS
 from worker.page.main_text.title import Column
@@ -26,7 +26,7 @@ _STEPS: Final = 32
 """How far a line is looked for that others stand in the way of."""
 
 
-@compiled("boolean(int32[::1], int64)")
+@lean("boolean(int32[::1], int64)")
 def _is_known(table: Any, key: int) -> bool:
     """Whether the table holds this key, none of which is 0; it does from now on, unless it is crowded there."""
     row = key & (len(table) - 1)
@@ -40,7 +40,7 @@ def _is_known(table: Any, key: int) -> bool:
     return False
 
 
-@compiled("int64(uint8[::1], int32[:, ::1], int64, int64, int32[::1])")
+@lean("int64(uint8[::1], int32[:, ::1], int64, int64, int32[::1])")
 def _key_of(body: Any, runs: Rows, begin: int, end: int, dropped: Column) -> int:
     """Hash of what is kept of a line, without its blanks."""
     key = EMPTY
@@ -52,7 +52,7 @@ def _key_of(body: Any, runs: Rows, begin: int, end: int, dropped: Column) -> int
     return max(key, 1)
 
 
-@compiled("boolean(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1], int32[::1])")
+@lean("boolean(uint8[::1], int32[:, ::1], int32[:, ::1], int32[::1], int32[::1])")
 def _may_repeat(body: Any, runs: Rows, said: Rows, dropped: Column, table: Any) -> bool:
     """Whether enough lines begin as one of as many words before them does: most pages have too few, and are not read
     again."""

@@ -32,6 +32,7 @@ from worker.page.elements.vocabulary import (
     TERM,
     compiled,
     hash_of,
+    lean,
 )
 
 # Columns of what is known of an element. GONE is the rule that took it, 0 for none; LINKED is ELSEWHERE in a link, HERE
@@ -66,7 +67,7 @@ _PARTS_OF_WORDS[0xE3:0xEE] = _CHARACTER  # U+3000 to U+DFFF: Chinese, kana, Hang
 _PARTS_OF_WORDS[0x80:0xC3] = _WITHIN
 
 
-@compiled("int64(uint8[::1], int64, int64)", entry=True)
+@lean("int64(uint8[::1], int64, int64)", entry=True)
 def words_in(body: Any, begin: int, end: int) -> int:
     """Number of words in these bytes of UTF-8."""
     count = 0
@@ -108,7 +109,7 @@ def survey(elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
             line += said[run, WORDS]
 
 
-@compiled("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
+@lean("void(int32[:, ::1], int32[:, ::1], int32[:, ::1], int32[:, ::1])")
 def tally(elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
     """Count the words of each element, with all in it that is not gone."""
     known[:, LINKS:] = 0
@@ -130,19 +131,19 @@ def tally(elements: Rows, runs: Rows, known: Rows, said: Rows) -> None:
         known[parent, FLOW] = max(known[parent, FLOW], known[element, FLOW])
 
 
-@compiled("int64(int32[:, ::1], int64)")
+@lean("int64(int32[:, ::1], int64)")
 def prose(known: Rows, element: int) -> int:
     """What the words outside links weigh."""
     return int(PROSE * known[element, LONG] + SHORT * known[element, BRIEF])
 
 
-@compiled("int64(int32[:, ::1], int64)")
+@lean("int64(int32[:, ::1], int64)")
 def weight(known: Rows, element: int) -> int:
     """What all its words weigh."""
     return int(PROSE * known[element, LONG] + SHORT * known[element, BRIEF] + known[element, LINKS])
 
 
-@compiled("int64(int32[:, ::1], int64)")
+@lean("int64(int32[:, ::1], int64)")
 def words_of(known: Rows, element: int) -> int:
     """How many words it has."""
     return int(known[element, LONG] + known[element, BRIEF] + known[element, LINKS])
@@ -164,7 +165,7 @@ _LINE_FEED, _ZERO, _NINE = 10, 48, 57
 _AND, _CLOSING, _STOP, _COLON, _BAR, _NO_BREAK = 38, 41, 46, 58, 124, 0xC2
 
 
-@compiled("int64(uint8[::1], int64, int64)")
+@lean("int64(uint8[::1], int64, int64)")
 def _end_of_number(body: Any, place: int, end: int) -> int:
     """Where the number that stands here ends, with the sign behind it; -1 where it is no number of a line."""
     begin = place
@@ -179,7 +180,7 @@ def _end_of_number(body: Any, place: int, end: int) -> int:
     return -1
 
 
-@compiled("int64(uint8[::1], int64, int64)")
+@lean("int64(uint8[::1], int64, int64)")
 def _after_blanks(body: Any, place: int, end: int) -> int:
     """The first place that is not blank; -1 if it is asked from -1 on."""
     while 0 <= place < end and is_space(int(body[place])):
@@ -187,7 +188,7 @@ def _after_blanks(body: Any, place: int, end: int) -> int:
     return place
 
 
-@compiled("void(uint8[::1], int64, int64, int64, int64[::1], int64[:, ::1], int64)")
+@lean("void(uint8[::1], int64, int64, int64, int64[::1], int64[:, ::1], int64)")
 def _count(body: Any, begin: int, end: int, line: int, chain: Any, held: Any, within: int) -> None:
     number = 0
     for place in range(begin, end):
@@ -213,7 +214,7 @@ def _count(body: Any, begin: int, end: int, line: int, chain: Any, held: Any, wi
             body[place] = 32
 
 
-@compiled("int64(int32[:, ::1], int64)")
+@lean("int64(int32[:, ::1], int64)")
 def _is_of_code(elements: Rows, element: int) -> int:
     """Whether it is a listing, code in a line, or a column of numbers."""
     if elements[element, KIND] & PREFORMATTED:

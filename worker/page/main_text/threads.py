@@ -19,6 +19,7 @@ from worker.page.elements.vocabulary import (
     WHOLE,
     compiled,
     grown,
+    lean,
 )
 from worker.page.main_text.dates import DATES, LONGER, TITLE
 from worker.page.main_text.rules import FURNITURE
@@ -34,7 +35,7 @@ _STEPS: Final = 32
 """How far a key is looked for that others stand in the way of. A page with so many keys of one place is made for it."""
 
 
-@compiled("int64(int64)")
+@lean("int64(int64)")
 def _rows_for(count: int) -> int:
     """A power of two that leaves half of the rows free."""
     rows = 16
@@ -43,7 +44,7 @@ def _rows_for(count: int) -> int:
     return rows
 
 
-@compiled("int64(int32[:, ::1], int64, int64)")
+@lean("int64(int32[:, ::1], int64, int64)")
 def _first_of(table: Any, key: int, element: int) -> int:
     """The first element that had this key; 0 if the table is crowded there."""
     row = key & (len(table) - 1)
@@ -56,7 +57,7 @@ def _first_of(table: Any, key: int, element: int) -> int:
     return 0
 
 
-@compiled("boolean(int32[:, ::1], int32[:, ::1], int32[:], int64)")
+@lean("boolean(int32[:, ::1], int32[:, ::1], int32[:], int64)")
 def _is_post(known: Rows, lines: Rows, titles: Any, element: int) -> bool:
     """Whether it has a date and prose, and no title of its own."""
     return bool(lines[element, DATES] and known[element, LONG] and titles[element] != TITLE)
