@@ -19,7 +19,12 @@ SIDE_BY_SIDE: Final = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"
 """Three on two cores: a quarter of its time a test waits for a broker, a process or the end of a session. In the order
 of their names, which puts the longest files first (cli, cluster): no process ends long after the others."""
 
-KERNELS: Final = {f"kernels of {part}": [sys.executable, "-m", "worker.compose.kernels", part] for part in PARTS}
+CLASSES: Final = Path(sys.prefix) / "kafka.jsa"
+PREPARED: Final = {
+    **{f"kernels of {part}": [sys.executable, "-m", "worker.compose.kernels", part] for part in PARTS},
+    "classes of Kafka": [sys.executable, "-m", "tests.broker.class_cache", str(CLASSES)],
+}
+"""What tests need is made once, beside the checks."""
 CHECKS: Final = {
     # Without a cache: which group an import belongs to depends on the folders beside it, and ruff remembers a file's
     # verdict until the file itself changes.
@@ -36,16 +41,18 @@ def main(arguments: list[str]) -> int:
     them.
 
     Hundreds of processes are started by the tests. Where Python writes no bytecode (PYTHONDONTWRITEBYTECODE), each of
-    them would read all modules as text.
+    them would read all modules as text, and each start of Kafka its classes.
     """
     os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(sys.prefix) / "kernels"))
     for package in ("worker", "crawler_plugin", "tests", "tools"):
         compileall.compile_dir(ROOT / package, quiet=2)
     with ExitStack() as files:
-        begun = [(name, *begin(command, files)) for name, command in (KERNELS | CHECKS).items()]
+        begun = [(name, *begin(command, files)) for name, command in (PREPARED | CHECKS).items()]
         failed = [name for name, process, said in begun if not passes(name, process, said)]
     if failed:
         print(f"== failed: {', '.join(failed)}", flush=True)
+    if CLASSES.exists():
+        os.environ["JDK_JAVA_OPTIONS"] = f"-XX:SharedArchiveFile={CLASSES}"
     # Last, and nothing printed after it: its summary is the end of the output.
     print("== tests", flush=True)
     tests = subprocess.run([sys.executable, "-m", "pytest", *SIDE_BY_SIDE, *arguments], cwd=ROOT, check=False)
@@ -59,10 +66,10 @@ def begin(command: list[str], files: ExitStack) -> tuple[subprocess.Popen[bytes]
 
 
 def passes(name: str, process: subprocess.Popen[bytes], said: BinaryIO) -> bool:
-    """Wait for a check, and print what it has found; of kernels only why they cannot be compiled."""
+    """Wait for a check, and print what it has found; of what is made only why it cannot be."""
     code = process.wait()
     said.seek(0)
-    found = said.read().decode() if code or name not in KERNELS else ""
+    found = said.read().decode() if code or name not in PREPARED else ""
     print(f"== {name}\n{found}", end="", flush=True)
     return code == 0
 

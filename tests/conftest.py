@@ -8,6 +8,7 @@ import os
 import pickle
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ from worker.sizing.pages import Page
 if TYPE_CHECKING:
     from worker.config import Settings
     from worker.fingerprint.fingerprinter import Recipe
+    from worker.page.words.dictionary import Dictionary
     from worker.stream.partition.fingerprint_pool import PageReaders
 
 pytest_plugins = ["tests.kafka_fixtures", "tests.simulation.options"]
@@ -44,6 +46,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Here, where it is known whichever tests are named."""
     parser.addoption("--kafka-version", help=f"the Kafka that tests start, such as 3.9.2; {KAFKA} without it")
     parser.addoption("--fuzz-seconds", default="0", help="how long the index's kernels are tried at random; 0: briefly")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def dictionaries_read_once() -> Iterator[None]:
+    """Hundreds of tests read pages, and each reader would take a fifth of a second for words that are the same ones."""
+    from worker.fingerprint import text_reader
+    from worker.page.words.dictionary import dictionary
+
+    tries: dict[int, tuple[Dictionary, object]] = {}
+    honest = text_reader._trie
+
+    def trie(words: Dictionary) -> object:
+        if id(words) not in tries:
+            tries[id(words)] = words, honest(words)  # words are kept, so no others come to have their id
+        return tries[id(words)][1]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("worker.fingerprint.fingerprinter.dictionary", cache(dictionary))
+        patched.setattr(text_reader, "_trie", trie)
+        yield
 
 
 @pytest.fixture(autouse=True)

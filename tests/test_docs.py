@@ -44,8 +44,6 @@ LINK: Final = re.compile(r"(?<!`)\]\(([^)\s]+)\)")
 TOPICS: Final = HANDBOOK / "reference" / "topics.md"
 MEASURED: Final = HANDBOOK / "benchmarks" / "index.md"
 
-ON_EVERY_PAGE: Final = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-
 
 def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
@@ -188,62 +186,62 @@ class TestTables:
 
 
 class TestNames:
-    @pytest.mark.parametrize("line", command_lines())
-    def test_every_command_shown_takes_the_options_shown(self, line: str, capsys: pytest.CaptureFixture[str]) -> None:
-        words = [word for word in shlex.split(line, comments=True)[3:] if word not in ("…", "...")]
-        start = next((place for place, word in enumerate(words) if word in COMMANDS), len(words))
-        options = {word.partition("=")[0] for word in words if word.startswith("--")}
-        before = [word for first, word in pairwise(["", *words[:start]]) if first not in ("--config", "--set")]
-        assert [word for word in before if not word.startswith("-")] == [], "no such command"
-        kind = words[start + 1 : start + 2] if words[start : start + 1] == ["bench"] else []
-        assert main([*words[start : start + 1], *kind, "--help"]) == 0
-        assert options <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    def test_every_command_shown_takes_the_options_shown(self, capsys: pytest.CaptureFixture[str]) -> None:
+        for line in command_lines():
+            words = [word for word in shlex.split(line, comments=True)[3:] if word not in ("…", "...")]
+            start = next((place for place, word in enumerate(words) if word in COMMANDS), len(words))
+            options = {word.partition("=")[0] for word in words if word.startswith("--")}
+            before = [word for first, word in pairwise(["", *words[:start]]) if first not in ("--config", "--set")]
+            assert [word for word in before if not word.startswith("-")] == [], line
+            kind = words[start + 1 : start + 2] if words[start : start + 1] == ["bench"] else []
+            assert main([*words[start : start + 1], *kind, "--help"]) == 0, line
+            assert options <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out)), line
 
-    @ON_EVERY_PAGE
-    def test_modules_that_are_run_exist(self, page: Path) -> None:
-        ours = {
-            name
-            for shown in code(page)
-            for name in re.findall(r"python -m ((?:tests|benchmarks|crawler_plugin)[\w.]*)", shown)
-        }
-        assert {name for name in ours if find_spec(name.rstrip(".")) is None} == set()
+    def test_modules_that_are_run_exist(self) -> None:
+        for page in PAGES:
+            ours = {
+                name
+                for shown in code(page)
+                for name in re.findall(r"python -m ((?:tests|benchmarks|crawler_plugin)[\w.]*)", shown)
+            }
+            assert {name for name in ours if find_spec(name.rstrip(".")) is None} == set(), page
 
-    @ON_EVERY_PAGE
-    def test_settings_exist(self, page: Path) -> None:
-        named = {
-            name
-            for shown in code(page)
-            if "import " not in shown
-            for name in re.findall(rf"(?<![\w./-])((?:{'|'.join(sections())})\.[a-z_]+)\b", shown)
-        } - {"fingerprint.key"}
-        assert named <= catalogue().keys()
-        variables = {entry.environment for entry in catalogue().values()} | {"DEDUP_CONFIG", "DEDUP_TEST_DATA"}
-        shown = {name for each in code(page) for name in re.findall(r"\b(DEDUP_[A-Z_]+)\b", each)}
-        assert shown <= variables | SETTINGS.keys()
+    def test_settings_exist(self) -> None:
+        for page in PAGES:
+            named = {
+                name
+                for shown in code(page)
+                if "import " not in shown
+                for name in re.findall(rf"(?<![\w./-])((?:{'|'.join(sections())})\.[a-z_]+)\b", shown)
+            } - {"fingerprint.key"}
+            assert named <= catalogue().keys(), page
+            variables = {entry.environment for entry in catalogue().values()} | {"DEDUP_CONFIG", "DEDUP_TEST_DATA"}
+            shown = {name for each in code(page) for name in re.findall(r"\b(DEDUP_[A-Z_]+)\b", each)}
+            assert shown <= variables | SETTINGS.keys(), page
 
-    @ON_EVERY_PAGE
-    def test_metrics_exist(self, page: Path) -> None:
+    def test_metrics_exist(self) -> None:
         exposed = {f"{metric.name}{part}" for metric in CATALOGUE for part in ("", "_bucket", "_sum", "_count")}
         exposed |= {metric.name for metric in SPIDER_METRICS}
         others = {*FINISH_REASONS, "dedup_runbook", KEEP_KEY}
-        assert set(re.findall(r"(?<![\w:/.])dedup_\w+", text_of(page))) <= exposed | others
         recorded = set(re.findall(r"record: (\S+)", text_of(ROOT / "deploy" / "prometheus" / "recording.yml")))
-        assert set(re.findall(r"\b[a-z_]+:dedup_[\w:]+", text_of(page))) <= recorded
+        for page in PAGES:
+            assert set(re.findall(r"(?<![\w:/.])dedup_\w+", text_of(page))) <= exposed | others, page
+            assert set(re.findall(r"\b[a-z_]+:dedup_[\w:]+", text_of(page))) <= recorded, page
 
-    @ON_EVERY_PAGE
-    def test_paths_exist(self, page: Path) -> None:
-        folders = "worker|crawler_plugin|tests|deploy|docs"
-        inline = re.findall(r"`([^`\n]+)`", FENCE.sub("", text_of(page)))
-        named = {path for shown in inline for path in re.findall(rf"^(?:{folders})/[\w./@-]+$", shown)}
-        assert {path for path in named if not (ROOT / path).exists()} == set()
+    def test_paths_exist(self) -> None:
+        for page in PAGES:
+            folders = "worker|crawler_plugin|tests|deploy|docs"
+            inline = re.findall(r"`([^`\n]+)`", FENCE.sub("", text_of(page)))
+            named = {path for shown in inline for path in re.findall(rf"^(?:{folders})/[\w./@-]+$", shown)}
+            assert {path for path in named if not (ROOT / path).exists()} == set(), page
 
-    @ON_EVERY_PAGE
-    def test_python_and_yaml_can_be_read(self, page: Path) -> None:
-        for kind, text in fences(page):
-            if kind == "python":
-                compile(text, str(page), "exec")
-            elif kind == "yaml":
-                yaml.safe_load(text)
+    def test_python_and_yaml_can_be_read(self) -> None:
+        for page in PAGES:
+            for kind, text in fences(page):
+                if kind == "python":
+                    compile(text, str(page), "exec")
+                elif kind == "yaml":
+                    yaml.safe_load(text)
 
     def test_folders_in_the_layout_exist(self) -> None:
         layout = next(text for _, text in fences(ROOT / "CONTRIBUTING.md") if text.startswith("worker/\n"))
@@ -261,16 +259,16 @@ class TestWalk:
 
 
 class TestLinks:
-    @ON_EVERY_PAGE
-    def test_every_link_leads_to_a_file_and_to_a_heading(self, page: Path) -> None:
-        for target in LINK.findall(text_of(page)):
-            if urlsplit(target).scheme:
-                continue
-            path, _, anchor = target.partition("#")
-            file = page.parent / path if path else page
-            assert file.exists(), target
-            if anchor:
-                assert anchor in anchors(file), target
+    def test_every_link_leads_to_a_file_and_to_a_heading(self) -> None:
+        for page in PAGES:
+            for target in LINK.findall(text_of(page)):
+                if urlsplit(target).scheme:
+                    continue
+                path, _, anchor = target.partition("#")
+                file = page.parent / path if path else page
+                assert file.exists(), (page, target)
+                if anchor:
+                    assert anchor in anchors(file), (page, target)
 
     @pytest.mark.parametrize("path", sorted((HANDBOOK / "images").glob("*.svg")), ids=lambda path: path.name)
     def test_every_picture_has_a_title_and_description_and_loads_nothing(self, path: Path) -> None:

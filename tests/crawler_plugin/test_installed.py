@@ -108,7 +108,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     subprocess.run([*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", str(wheels), plugin], check=True)
     (wheel,) = wheels.glob("*.whl")
     made = Environment(tmp_path_factory.mktemp("plugin-alone") / "environment")
-    made.install(f"{wheel}[scrapy]")
+    made.install("--no-compile", f"{wheel}[scrapy]")
     return made
 
 

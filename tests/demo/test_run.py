@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 import pytest
+from rich.console import Console
 
+from tests.waiting import wait_for
+from worker.compose.processes import ModuleProcess
+from worker.demo.run import Demo
 from worker.demo.site import PageKind, build_site
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SITE: Final = build_site("http://127.0.0.1:8001", "http://127.0.0.1:8002")
 DEADLINE_SECONDS: Final = 300.0
+GIVEN: Final = ("_proxy", "numba_cache_dir", "jdk_java_options")
+"""Ends of the names of what it is told of its surroundings."""
 
 
 class Running:
@@ -38,7 +44,7 @@ class Running:
                 stderr=subprocess.STDOUT,
                 cwd=ROOT,
                 env={"PATH": "", "HOME": str(Path.home()), "TMPDIR": str(self.temporary), "PYTHONUNBUFFERED": "1"}
-                | {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")},
+                | {name: value for name, value in os.environ.items() if name.lower().endswith(GIVEN)},
             )
 
     @property
@@ -115,24 +121,23 @@ def test_the_demo_adds_up_on_a_real_broker_and_leaves_nothing_behind(tmp_path: P
     assert started.has_left_nothing()
 
 
-@pytest.mark.cluster
-def test_kept_running_it_can_be_looked_at_until_ctrl_c(tmp_path: Path, running: list[Running]) -> None:
-    started = Running(tmp_path, "--keep", "--workers", "1")
-    running.append(started)
-    started.wait_for("run until Ctrl-C")
-    addresses = set(re.findall(r"http://127\.0\.0\.1:\d+/metrics", started.output))
-    assert len(addresses) == 1
-    committed = 0
-    for address in addresses:
-        connection = HTTPConnection(urlsplit(address).netloc, timeout=30)
-        connection.request("GET", "/metrics")
-        exposition = connection.getresponse().read().decode()
-        connection.close()
-        committed += sum(int(float(n)) for n in re.findall(r"^dedup_pages_total\{.*\} (\S+)", exposition, re.MULTILINE))
-    assert committed == SITE.visits
-    started.process.send_signal(signal.SIGINT)
-    assert started.status() == 0, started.output
-    assert started.has_left_nothing()
+def test_kept_running_it_can_be_looked_at_until_ctrl_c_or_the_end_of_a_worker(tmp_path: Path) -> None:
+    said = io.StringIO()
+    demo = Demo(Console(file=said, width=200), tmp_path, workers=1, keep=True)
+    with ModuleProcess("worker 1", "timeit", ["-n", "1", "import time; time.sleep(600)"], tmp_path) as worker:
+
+        def interrupt() -> None:
+            wait_for(lambda: "run until Ctrl-C" in said.getvalue(), "it to stay")
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        demo._stay(["http://127.0.0.1:1/metrics"], [worker])
+        thread.join()
+        assert "look: curl http://127.0.0.1:1/metrics" in said.getvalue()
+        assert worker.status is None
+        worker.stop()
+        demo._stay([], [worker])
 
 
 @pytest.mark.long

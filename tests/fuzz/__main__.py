@@ -35,6 +35,7 @@ def run(target: str, seconds: float, corpus: Path, seed: int = 0) -> Ended:
         f"-max_total_time={max(1, round(seconds))}",
         f"-max_len={LONGEST_INPUT}",
         f"-exact_artifact_path={found}",
+        f"-artifact_prefix={corpus}/",  # of inputs that are only slow
         f"-seed={seed}",
         "-timeout=30",
         "-rss_limit_mb=3000",

@@ -24,7 +24,7 @@ from worker.local import Deduplicator, FetchedPage
 SETTINGS: Final = Settings.model_validate({"page": {"processes": 1}, "index": {"memory_mb": 0}})
 BEFORE: Final = 66
 """Pages in the state that is rewritten, one a block."""
-JUDGED: Final = 5
+JUDGED: Final = 2
 SHOPS: Final = network(products=7)
 PAGES: Final = [*(page for page, _ in crawl(3, BEFORE - 6)), *SHOPS[: 6 + JUDGED + 3]]
 CRAWL: Final = [page for page, _ in crawl(4, 120)]

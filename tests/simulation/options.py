@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-SCHEDULES: Final = 300
+SCHEDULES: Final = 90
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
