@@ -56,11 +56,11 @@ def hash_bytes(content: bytes) -> int:
 
 
 def hash_slices(content: bytes, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> Hashes:
-    """``hash_bytes`` of content[begins[i]:ends[i]] for each of n slices: uint64 (n,)."""
-    hashes, left = np.empty(len(begins), np.uint64), np.empty(len(begins), np.int64)
+    """``hash_bytes`` of content[begins[i]:ends[i]] for each of n slices, of less than 2 GiB: uint64 (n,)."""
+    hashes, lengths = np.empty(len(begins), np.uint64), ends - begins
     text = np.frombuffer(bytearray(content), np.uint8)
-    count = xxh3.hash_slices(text, begins, ends, len(begins), xxh3.SECRET, hashes, left)
-    for number in (*left[:count].tolist(), *np.flatnonzero(begins == ends).tolist()):
+    xxh3.hash_slices(text, begins.astype(np.int32), ends.astype(np.int32), len(begins), xxh3.SECRET, hashes)
+    for number in np.flatnonzero((lengths > xxh3.LONGEST) | (lengths == 0)).tolist():
         hashes[number] = hash_bytes(content[begins[number] : ends[number]])
     return hashes
 

@@ -86,9 +86,8 @@ def verdict_rows(
     """
     count, pages, alive = len(records), decisions.claims.pages, decisions.claims.alive
     originals = Originals(decisions)
-    place, url = originals.place, records.column("url")
-    own = url.take(pa.array(place)).to_pylist()
-    again = np.array([one == other for one, other in zip(own, originals.url, strict=True)], np.bool_)
+    place = originals.place
+    again = decisions.again[place]
     outcome = np.where(decisions.unique, 0, 3)
     outcome[place] = np.where(again, 2, 1)
     reason = np.where(pages.bare, _BARE, _FIRST)
