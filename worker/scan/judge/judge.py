@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from crawler_plugin.wire.messages import Block
@@ -15,12 +17,14 @@ from worker.compose.machine import memory_for_index
 from worker.compose.step import policy
 from worker.config import Settings
 from worker.fingerprint.scheme import Scheme
+from worker.index.blocks import cover
 from worker.local.deduplicator import alone
 from worker.local.single_shard import SingleShard
 from worker.scan.judge.claims import claims_of
 from worker.scan.judge.rows import verdict_rows
 from worker.scan.judge.texts import IDS, Texts
 
+_URLS: Final = "urls"
 AT_ONCE: Final = 1 << 14
 """Records that are judged together, where it makes no difference: each batch has costs of its own."""
 
@@ -56,6 +60,11 @@ class Judge:
         self._shard: Final = SingleShard(self._policy, parts.new_index(settings), memory_for_index(settings), blocks)
         self._sketched: Final = settings.near.predicate == "accurate"
         self._ids: Final = Texts(folder, IDS, self._shard.judged)
+        self._urls: Final = Texts(folder, _URLS, 0)
+        for first, urls in _urls_of(blocks):
+            self._urls.extend(pa.nulls(first - len(self._urls), pa.string()))
+            self._urls.extend(pa.array(urls, pa.string()))
+        self._urls.extend(pa.nulls(self._shard.judged - len(self._urls), pa.string()))
         self._now: Final = now
         self._keep: Final = keep
 
@@ -84,12 +93,13 @@ class Judge:
     def _verdicts(self, records: pa.RecordBatch) -> pa.RecordBatch:
         shard = self._shard
         self._ids.extend(records.column("id"))
+        self._urls.extend(records.column("url"))
         decided = shard.decide(claims_of(records, shard.judged, self._now, sketched=self._sketched))
         shard.has_room_for(decided)
         shard.take(decided)
         self._seal()
         is_suspect = shard.is_suspect if shard.knows_suspects else None
-        return verdict_rows(records, decided.decisions, self._ids.__getitem__, is_suspect)
+        return verdict_rows(records, decided.decisions, self._urls.__getitem__, self._ids.__getitem__, is_suspect)
 
     def seal(self) -> None:
         """Hand over what is in no block yet; when this returns, so are the ids."""
@@ -101,6 +111,7 @@ class Judge:
     def close(self) -> None:
         """Let go of the files."""
         self._ids.close()
+        self._urls.close()
 
     def _seal(self) -> None:
         sealed = self._shard.sealed
@@ -114,3 +125,14 @@ def state_scheme(settings: Settings) -> Scheme:
     """That of states and verdicts by these settings."""
     settings = alone(settings)
     return parts.scheme(settings, parts.recipe(settings))
+
+
+def _urls_of(blocks: Sequence[Block]) -> Iterator[tuple[int, list[str]]]:
+    """The URLs of survivors whose numbers follow each other, behind the number of the first; all in ascending order."""
+    for piece in cover(blocks).pieces:
+        entries = piece.entries()
+        numbers, urls = entries.batch + entries.place, [*entries.urls]
+        starts = [0, *(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), len(numbers)]
+        for begin, end in pairwise(starts):
+            if begin < end:
+                yield int(numbers[begin]), urls[begin:end]

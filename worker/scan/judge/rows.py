@@ -40,8 +40,8 @@ _NONE: Final = -1
 class Originals:
     """The survivors that pages of a batch are near to, one for each of m pages.
 
-    ``place`` int64 (m,), ascending, is that of the page; ``number`` int64 (m,) that of the survivor among all pages,
-    ``url`` its URL. ``distance`` and ``agreement`` uint8 (m,) are ``NOT_KNOWN`` where nothing tells, ``reason`` uint8
+    ``place`` int64 (m,), ascending, is that of the page; ``number`` int64 (m,) that of the survivor among all pages.
+    ``distance`` and ``agreement`` uint8 (m,) are ``NOT_KNOWN`` where nothing tells, ``reason`` uint8
     (m,) is a place in ``NEAR_REASONS``.
     """
 
@@ -66,13 +66,12 @@ class Originals:
         self.distance: Final = column("distance", "u1", [_known(each.distance) for each in found])
         self.agreement: Final = column("agreement", "u1", [_known(each.agreement) for each in found])
         self.reason: Final = column("reason", "u1", [NEAR_REASONS.index(each.reason) for each in found])
-        urls = [*map(answer.urls.__getitem__, hits.tolist()), *(each.url for each in found)]
-        self.url: Final = [urls[number] for number in order.tolist()]
 
 
 def verdict_rows(
     records: pa.RecordBatch,
     decisions: Decisions,
+    url_of: Callable[[int], str | None],
     id_of: Callable[[int], str | None],
     is_suspect: Callable[[Decision], bool] | None,
 ) -> pa.RecordBatch:
@@ -81,7 +80,8 @@ def verdict_rows(
     Args:
         records: of the pages, n rows of ``worker.scan.records.schema.SCHEMA``.
         decisions: by one shard on the claims that were made of them, none of which is void.
-        id_of: what the page is called that was judged after so many others.
+        url_of: the URL of the page that was judged after so many others.
+        id_of: what it is called.
         is_suspect: what ``SingleShard`` says of a duplicate; None where no survivor is suspect.
     """
     count, pages, alive = len(records), decisions.claims.pages, decisions.claims.alive
@@ -107,8 +107,8 @@ def verdict_rows(
         "reason": pc.replace_with_mask(_words(_REASONS, reason), is_dead, reasons.cast(pa.string())),
         "detail": pc.replace_with_mask(_words(("",), np.zeros(count, np.int64)), is_dead, details.cast(pa.string())),
         "suspect": pa.array(suspect),
-        "duplicate_of": _at(place, pa.array(originals.url, pa.string()), count),
-        "duplicate_of_id": _at(place, pa.array(map(id_of, originals.number.tolist()), pa.string()), count),
+        "duplicate_of": _at(place, _texts(url_of, originals.number), count),
+        "duplicate_of_id": _at(place, _texts(id_of, originals.number), count),
         "distance": _at(place, pa.array(originals.distance, mask=originals.distance == NOT_KNOWN), count),
         "similarity": _at(place, pa.array(known, mask=~is_known), count),
         "fingerprint": pc.if_else(pa.array(~pages.bare), _hex(pages.fingerprint.byteswap()), None),
@@ -147,6 +147,10 @@ def _known(value: int | None) -> int:
 
 def _words(words: Sequence[str], places: NDArray[np.int64]) -> pa.Array:
     return pa.array(words, pa.string()).take(pa.array(places))
+
+
+def _texts(text_of: Callable[[int], str | None], numbers: NDArray[np.int64]) -> pa.Array:
+    return pa.array([*map(text_of, numbers.tolist())], pa.string())
 
 
 def _at(place: NDArray[np.int64], values: pa.Array, count: int) -> pa.Array:
