@@ -220,6 +220,12 @@ def test_records_that_another_program_wrote_are_taken_and_what_is_none_is_named(
         judged(tmp_path / "2", tmp_path / "cut.parquet")
     with pytest.raises(UsageError, match="no column 'dead'"):
         judged(tmp_path / "3", tmp_path / "ours")
+    for column, said in (("text_hash", "without text_hash"), ("url", "neither a URL nor a reason")):
+        place, kind = plain.schema.get_field_index(column), plain.schema.field(column).type
+        lacking = plain.set_column(place, column, pa.nulls(len(plain), kind))
+        pq.write_table(lacking, tmp_path / "odd.parquet")
+        with pytest.raises(UsageError, match=said):
+            judged(tmp_path / column, tmp_path / "odd.parquet")
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="no records are in"):
         judged(tmp_path / "3", tmp_path / "empty")

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from crawler_plugin.wire.errors import UsageError
 from worker.fingerprint.scheme import Scheme
 from worker.scan.inputs.archive_ref import ArchiveRef
-from worker.scan.records.schema import SCHEMA, refuse_others, words_of
+from worker.scan.records.schema import SCHEMA, refuse_incomplete, refuse_others, words_of
 
 _ARCHIVE: Final = "crawl-dedup.archive"
 _PASSED_OVER: Final = "crawl-dedup.passed-over"
@@ -100,6 +100,7 @@ def records_in(name: str, file: BinaryIO | Path, scheme: Scheme, rows: int) -> I
         refuse_others(name, parquet.schema_arrow, (), scheme)
         for batch in parquet.iter_batches(rows, columns=SCHEMA.names):
             refuse_others(name, parquet.schema_arrow, batch.column("scheme").unique().to_pylist(), scheme)
+            refuse_incomplete(name, batch)
             yield batch if batch.schema.equals(SCHEMA) else _cast(batch)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crawler_plugin.wire.errors import Refused, UsageError
 from crawler_plugin.wire.messages import SKETCH_BYTES, Claim
@@ -52,6 +53,7 @@ bytes each, zeros for a page that has none. ``scheme`` are 16 hex digits for all
 those of ``messages.Claim``."""
 
 _OF_CLAIM: Final = tuple(name for name in SCHEMA.names[SCHEMA.names.index("language") :] if name != "scheme")
+_MAY_LACK: Final = frozenset(("id", "url", "dead", "fetched", "spider", "canonical", "fingerprint"))
 _SCHEME: Final = b"crawl-dedup.scheme"
 _ZEROS: Final = bytes(SKETCH_BYTES)
 _BEYOND: Final = 1 << 63
@@ -87,6 +89,19 @@ def refuse_others(name: str, schema: pa.Schema, found: Iterable[str], scheme: Sc
             f"the records of {name} were made with other settings: {why}. Judge them with the settings that they were "
             "made with, or make them anew with `python -m worker fingerprint`"
         )
+
+
+def refuse_incomplete(name: str, records: pa.RecordBatch) -> None:
+    """See that records say what every record says; the file of this name holds them.
+
+    Raises:
+        UsageError: one of them does not.
+    """
+    lacking = [each for each in SCHEMA.names if each not in _MAY_LACK and records.column(each).null_count]
+    if lacking:
+        raise UsageError(f"{name} holds a record without {lacking[0]}: make its records anew")
+    if pc.any(pc.and_(pc.is_null(records.column("url")), pc.is_null(records.column("dead")))).as_py():
+        raise UsageError(f"{name} holds a record with neither a URL nor a reason why: make its records anew")
 
 
 def row_of(page: ArchivedPage, claim: Claim) -> dict[str, Any]:
