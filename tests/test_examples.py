@@ -31,7 +31,7 @@ PAGES: Final = 240
 ONE_PROCESS: Final = ("--set", "page.processes=1")
 EXAMPLES: Final = [path.name for path in sorted((ROOT / "examples").glob("*.py"))]
 ENGINES: Final = {"records_ray.py": "ray", "records_spark.py": "pyspark"}
-"""Examples of what CI does not install, since it is half a gigabyte each: without the mark ``data`` it may skip them."""
+"""Examples of what CI does not install, half a gigabyte each; without the mark ``data`` it may skip them."""
 
 
 def run(*command: str | Path) -> None:
