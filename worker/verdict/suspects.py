@@ -53,13 +53,14 @@ class _Taken:
         return len(self.urls) + len(self.titles)
 
 
-@dataclass(eq=False, slots=True)
 class _Template:
-    """``pages`` came since batch ``since``, each URL of a remembered copy once."""
+    """``pages`` came since batch ``since``, each URL of a remembered copy once; what survivors take of them, if any."""
 
-    since: int
-    pages: int = 0
-    taken: dict[Order, _Taken] = field(default_factory=dict)
+    __slots__ = "pages", "since", "taken"
+
+    def __init__(self, since: int, pages: int) -> None:
+        self.since, self.pages = since, pages
+        self.taken: dict[Order, _Taken] | None = None
 
 
 class Templates:
@@ -96,17 +97,21 @@ class Templates:
         numbers, begins, pages = np.unique(claims.template[ascending], return_index=True, return_counts=True)
         self._later = np.zeros(len(claims), np.int64)
         self._later[ascending] = np.repeat(begins + pages, pages) - np.arange(1, len(ascending) + 1)
+        templates = self._templates
+        before = len(templates)
         for number, came in zip(numbers.tolist(), pages.tolist(), strict=True):
-            template = self._templates.get(number)
+            template = templates.get(number)
             if template is None:
-                template = self._templates[number] = _Template(decisions.batch)
-                self._held += _TEMPLATE
+                templates[number] = _Template(decisions.batch, came)
             else:
-                self._templates.move_to_end(number)
-            template.pages += came
+                templates.move_to_end(number)
+                template.pages += came
+        self._held += _TEMPLATE * (len(templates) - before)
         while self._held > self._most:
-            _, template = self._templates.popitem(last=False)
-            self._held -= _TEMPLATE + sum(map(len, template.taken.values()))
+            _, template = templates.popitem(last=False)
+            self._held -= _TEMPLATE
+            if template.taken:
+                self._held -= sum(map(len, template.taken.values()))
 
     def take(self, number: int, page: Order, survivor: Order, url: int, title: int) -> int:
         """A survivor takes a page of this template, hash and title, 0 for none. How many titles differ, where these are
@@ -115,6 +120,8 @@ class Templates:
         template = self._templates.get(number)
         if template is None or batch < template.since:
             return 0
+        if template.taken is None:
+            template.taken = {}
         taken = template.taken.setdefault(survivor, _Taken())
         if url in taken.urls:
             template.pages -= 1

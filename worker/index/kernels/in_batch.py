@@ -14,7 +14,9 @@ K, RATIO_LEAST, RATIO_MOST, SKETCHED, THRESHOLD, SKETCH_LEAST, SKETCH_MOST, HAMM
 LEAST_ACROSS, SHORT, SHORT_THRESHOLD, SHORT_LEAST, SHORT_MOST, RULES = range(8, 14)
 """Places of the rules' numbers, and how many there are."""
 HEADS = 2048
-"""Rows that the keys of a band, and the blocks of fingerprints, are spread over, by their lowest bits."""
+"""Rows that the keys of a band, and the blocks of fingerprints, are spread over at least, by their lowest bits."""
+MOST_HEADS = 1 << 16
+"""As many as a block has values."""
 BLOCKS = 4
 """Of 16 bits each: one of them is equal in fingerprints that differ in three bits at most."""
 
@@ -99,10 +101,13 @@ def earliest(
     many titles would be walked through for each of them.
     """
     count, keys, tokens = values.shape[0], bands.shape[1], pages[:, plan.PAGE_TOKENS].astype(np.int64)
-    block_heads, block_later = np.full((BLOCKS, HEADS), -1, np.int64), np.empty((count, BLOCKS), np.int64)
+    spread = HEADS
+    while spread < min(count, MOST_HEADS):
+        spread *= 2
+    block_heads, block_later = np.full((BLOCKS, spread), -1, np.int64), np.empty((count, BLOCKS), np.int64)
     empty, empties = np.empty(count, np.int64), 0
     sketched, least = rules[SKETCHED] != 0, rules[LEAST_ACROSS]
-    heads = np.full((keys, HEADS) if sketched else (0, 0), -1, np.int64)
+    heads = np.full((keys, spread) if sketched else (0, 0), -1, np.int64)
     later = np.empty((count, keys) if sketched else (0, 0), np.int64)
     kept, apart = np.empty((count, keys) if sketched else (0, 0), np.uint32), np.zeros(count, np.bool_)
     for place in range(count):
@@ -124,7 +129,7 @@ def earliest(
             for turn in range(turns):
                 key = value ^ (own if turn else np.uint64(0))
                 for block in range(BLOCKS):
-                    other = block_heads[block, key >> np.uint64(16 * block) & np.uint64(HEADS - 1)]
+                    other = block_heads[block, key >> np.uint64(16 * block) & np.uint64(spread - 1)]
                     while other >= 0:
                         if (
                             other < best
@@ -144,7 +149,7 @@ def earliest(
         for turn in range(turns if keyed else 0):
             for band in range(keys):
                 band_key = bands[place, band] ^ (mask if turn else np.uint32(0))
-                other = heads[band, band_key & np.uint32(HEADS - 1)]
+                other = heads[band, band_key & np.uint32(spread - 1)]
                 while other >= 0:
                     if (
                         other < best
@@ -165,12 +170,12 @@ def earliest(
         else:
             key = values[place] ^ (own if apart[place] else np.uint64(0))
             for block in range(BLOCKS):
-                begin = np.int64(key >> np.uint64(16 * block) & np.uint64(HEADS - 1))
+                begin = np.int64(key >> np.uint64(16 * block) & np.uint64(spread - 1))
                 block_later[place, block] = block_heads[block, begin]
                 block_heads[block, begin] = place
         if keyed:
             for band in range(keys):
                 kept[place, band] = bands[place, band] ^ (mask if apart[place] else np.uint32(0))
-                head = kept[place, band] & np.uint32(HEADS - 1)
+                head = kept[place, band] & np.uint32(spread - 1)
                 later[place, band] = heads[band, head]
                 heads[band, head] = place
