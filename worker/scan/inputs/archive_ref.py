@@ -11,7 +11,7 @@ from crawler_plugin.wire.errors import UsageError
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.files import NO_FILES, FilePage, PageFiles
 from worker.scan.inputs.find import opened_as, warc_within
-from worker.scan.inputs.opening import StoredFile, stored, unprinted
+from worker.scan.inputs.opening import printable, stored, unprinted
 from worker.scan.inputs.packed_file import PackedFile
 from worker.scan.inputs.records import Archive
 from worker.scan.inputs.wacz import WaczMember, wacz_members
@@ -44,7 +44,7 @@ class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             name=archive.name,
             form=archive.form,
-            below=archive.below,
+            below=printable(archive.below),
             size=archive.bytes_in_all,
             fields=dict(archive.fields),
             within=file.within if isinstance(file, WaczMember) else None,
@@ -71,8 +71,7 @@ class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
         if self.is_files:
             return PageFiles(self.name, self.below, [], most_bytes, is_folder=self.is_folder)
         if self.within is None:
-            here = stored(unprinted(self.name))
-            found = opened_as(StoredFile(here.where, self.below, here.size), Fields.of(self.fields), most_bytes)
+            found = opened_as(stored(unprinted(self.name)), Fields.of(self.fields), most_bytes)
         else:
             members = {one.name: one for one in wacz_members(stored(unprinted(self.within)))}
             if self.name not in members:
