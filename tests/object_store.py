@@ -29,7 +29,8 @@ def bucket() -> Iterator[str]:
             patched.setenv(name, value)
         store = fsspec.get_filesystem_class("s3")
         store.clear_instance_cache()
-        fsspec.filesystem("s3").mkdir("crawl")
-        yield "s3://crawl"
+        name = f"crawl-{port}"  # a process has one store, whichever servers it starts
+        fsspec.filesystem("s3").mkdir(name)
+        yield f"s3://{name}"
         store.clear_instance_cache()
     server.stop()

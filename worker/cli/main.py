@@ -26,6 +26,7 @@ _log = logging.getLogger(__name__)
 
 COMMANDS: Final = {
     "scan": "judge the pages of files (WARC, JSON lines, CSV, Parquet, folders) without Kafka",
+    "write": "write the pages of a scan that stay, in the form in which they came, here or at a URL",
     "demo": "crawl a small site through a real Kafka to verdicts, show the progress, check the sums",
     "broker": "start a real Kafka broker on this machine",
     "topics": "make the topics, check that they are as the settings say, delete some",

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
@@ -26,9 +27,9 @@ from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
 from crawler_plugin.wire.files import replaced
 from worker.config import Settings
 from worker.local import Deduplicator
+from worker.places import Folder
 from worker.results.formats import write_parquet
 from worker.results.rows import OF_SCAN, VERDICTS, read_line, scan_row
-from worker.results.takers import MANY, Takers
 from worker.scan.base_state import BaseState
 from worker.scan.checkpoint import ArchiveEnd, Checkpoint, ScanPlan
 from worker.scan.ids import Ids
@@ -36,11 +37,12 @@ from worker.scan.inputs.opening import printable
 from worker.scan.inputs.records import Archive
 from worker.scan.judging import Done, Judging
 from worker.scan.summary import FILE as SUMMARY
-from worker.scan.summary import summary, write_summary
-from worker.scan.survivors import refuse_unwritable, write_survivors
+from worker.scan.summary import refs_in, summary, write_summary
+from worker.scan.writing.verdict_columns import FILE as PARQUET
+from worker.scan.writing.verdict_columns import VerdictColumns
+from worker.scan.writing.write import JudgedArchive, Writing, refuse_unwritable, write_archives
 
 UNIQUE: Final = "unique"
-PARQUET: Final = "verdicts.parquet"
 WORK: Final = ".scan"
 """The folder in which a scan keeps what it has seen until it has ended."""
 
@@ -139,7 +141,7 @@ def _scan(
     all_judged: Callable[[], None],
 ) -> dict[str, Any] | None:
     if task.write:
-        refuse_unwritable(task.new, task.folder / UNIQUE)
+        refuse_unwritable(task.new, Folder(str(task.folder / UNIQUE)))
     with ExitStack() as stack:
         base = None if task.base is None else stack.enter_context(BaseState(task.base))
         if checkpoint is None:
@@ -203,18 +205,20 @@ def _finish(task: Task, ends: Sequence[ArchiveEnd], scheme: dict[str, Any], seco
     verdicts = task.folder / VERDICTS
     with verdicts.open("rb") as lines, replaced(task.folder / PARQUET) as beside:
         write_parquet(map(scan_row, map(read_line, lines)), OF_SCAN, beside)
-    not_written = 0
-    if task.write:
-        takers = Takers()
-        with verdicts.open("rb") as lines:
-            for row in map(read_line, lines):
-                takers.add(row)
-        # Pages that were judged before their survivor became suspect are kept, too.
-        suspects = {one.url for one in takers.suspects(MANY)}
-        with verdicts.open("rb") as lines:
-            rows = map(read_line, lines)
-            not_written = len(write_survivors(task.new, rows, task.folder / UNIQUE, suspects=suspects))
     found = summary(task.folder, task.new, ends, scheme, seconds)
-    found["not_written"] = not_written
+    found["not_written"] = _write_unique(task, found) if task.write else 0
     write_summary(found, task.folder / SUMMARY)
     return found
+
+
+def _write_unique(task: Task, found: dict[str, Any]) -> int:
+    """How many pages that stay could not be written."""
+    sources = [
+        JudgedArchive(ref, partial(_itself, archive)) for ref, archive in zip(refs_in(found), task.new, strict=True)
+    ]
+    columns = VerdictColumns(Folder(str(task.folder)))
+    return write_archives(columns, sources, Writing(out=Folder(str(task.folder / UNIQUE)), moved={})).lost
+
+
+def _itself(archive: Archive) -> Archive:
+    return archive

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from msgspec import to_builtins
+from msgspec import ValidationError, convert, to_builtins
 
+from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.files import replaced
 from crawler_plugin.wire.outcomes import Verdict
 from worker import __version__
@@ -87,6 +88,18 @@ def summary(
     rate = round(told["pages"] / max(seconds, 1e-3), 1)
     timed = {"version": __version__, "seconds": round(seconds, 1), "pages_per_second": rate}
     return timed | told | {"archives": by_archive, "inputs": inputs, "settings": dict(scheme)}
+
+
+def refs_in(found: Mapping[str, Any]) -> list[ArchiveRef]:
+    """What opens the archives of a summary again, in their order.
+
+    Raises:
+        UsageError: it does not say it.
+    """
+    try:
+        return convert(found["inputs"], list[ArchiveRef])
+    except (KeyError, TypeError, ValidationError) as error:
+        raise UsageError(f"{FILE} does not say which archives were judged ({error}): judge them anew") from error
 
 
 def write_summary(found: Mapping[str, Any], target: Path) -> None:
