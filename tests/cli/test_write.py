@@ -68,7 +68,7 @@ def test_it_writes_what_scan_writes_and_says_what_it_takes(
     told = capsys.readouterr()
     unique = verdicts(scanned).count("unique")
     assert told.out == f"{unique} of 60 pages stay, in 3 archives\n"
-    assert "memory: up to 1 MiB for 60 verdicts" in told.err and "/a.warc.gz: " in told.err
+    assert "memory: up to 256 MiB for 60 verdicts" in told.err and "/a.warc.gz: " in told.err
     assert files(tmp_path / "out") == files(scanned / "unique")
     assert len(ids_in(tmp_path / "out")) == unique and len(ids_in(removed)) == 60 - unique
     assert main(["write", str(scanned), "--out", str(tmp_path / "out"), "--removed", str(removed)]) == 0

@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     columns = VerdictColumns(verdicts)
     copies = columns.rows - int(found.get("verdicts", {}).get("unique", 0))
     needed = memory_for(columns.rows, copies, writing.keep, with_originals=writing.with_originals)
-    _say(f"memory: up to {max(1, needed // MIB):,} MiB for {columns.rows:,} verdicts, besides a page or a row group")
+    _say(f"memory: up to {needed // MIB:,} MiB for {columns.rows:,} verdicts, besides a page or a row group")
     if needed > (limit := memory_limit().bytes):
         raise Refused(
             f"{needed // MIB:,} MiB are needed, and this process may have {limit // MIB:,}: take --keep first, which "

@@ -6,7 +6,7 @@ stays for it: where the preferred page is not near to all pages of its group, th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,9 +34,11 @@ _NOT_YET: Final = -2
 NOWHERE: Final = -1
 """In place of the row of a page that is none of this scan's."""
 _OF_PAGE: Final = ("fingerprint", "text_hash", "tokens", "sketch", "bands")
+BYTES_OF_BATCHES: Final = 256 * 1024 * 1024
+"""Of memory, however many pages there are: batches of rows, and the words in them."""
 BYTES_A_PAGE: Final = 2
 BYTES_A_GROUPED_PAGE: Final = 72
-"""Of memory for each page, where survivors are looked up."""
+"""Instead, where survivors are looked up."""
 BYTES_A_COPY: Final = 220
 """For each page besides that is not unique, where another page than the first one is preferred: what tells whether it
 is near, of it and of its survivor."""
@@ -60,8 +62,9 @@ class Staying:
 def memory_for(pages: int, copies: int, keep: Keep, *, with_originals: bool) -> int:
     """Bytes that ``staying`` takes at most, of so many pages, of which so many are not unique."""
     if keep == "first" and not with_originals:
-        return BYTES_A_PAGE * pages
-    return BYTES_A_GROUPED_PAGE * pages + (0 if keep == "first" else BYTES_A_COPY * copies)
+        return BYTES_OF_BATCHES + BYTES_A_PAGE * pages
+    grouped = BYTES_A_GROUPED_PAGE * pages + (0 if keep == "first" else BYTES_A_COPY * copies)
+    return BYTES_OF_BATCHES + grouped
 
 
 def staying(columns: VerdictColumns, keep: Keep, near: Near | None, *, with_originals: bool) -> Staying:
@@ -88,30 +91,57 @@ def staying(columns: VerdictColumns, keep: Keep, near: Near | None, *, with_orig
 def _kinds(columns: VerdictColumns) -> tuple[npt.NDArray[np.uint8], Flags]:
     """Of each page its verdict, as a place in ``VERDICTS``, and whether it stays since it may be no copy: it is
     suspect, or its survivor is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     kinds = np.empty(columns.rows, np.uint8)
     kept = np.zeros(columns.rows, np.bool_)
-    takers = Takers()
+    known = pa.array(VERDICTS)
+    originals: list[Hashes] = []
+    hosts = set[str]()
     at = 0
-    for batch in columns.batches(("verdict", "url", "duplicate_of", "suspect", "title_hash")):
-        rows = batch.to_pydict()
-        words = rows["verdict"]
-        kinds[at : at + len(words)] = [VERDICTS.index(word) for word in words]
-        kept[at : at + len(words)] = rows["suspect"]
-        for url, verdict, original, suspect, title in zip(
-            rows["url"], words, rows["duplicate_of"], rows["suspect"], rows["title_hash"], strict=True
-        ):
-            takers.add(
-                Verdict(url=url, verdict=verdict, duplicate_of=original, suspect=suspect, title_hash=title or "")
-            )
-        at += len(words)
+    for batch in columns.batches(("verdict", "duplicate_of", "suspect")):
+        span = slice(at, at + batch.num_rows)
+        kinds[span] = pc.index_in(batch.column(0), known).to_numpy(zero_copy_only=False)
+        kept[span] = batch.column(2).to_numpy(zero_copy_only=False)
+        duplicates = _masked(batch, kinds[span] == _DUPLICATE)
+        originals.append(_hashed(duplicates.column(1)))
+        hosts |= {_host(name) for name in duplicates.filter(duplicates.column(2)).column(1).to_pylist() if name}
+        at += batch.num_rows
+    # Only a page that so many, or suspects, are copies of can have become suspect.
+    names, counts = np.unique(np.concatenate([np.empty(0, np.uint64), *originals]), return_counts=True)
+    if len(often := names[counts >= MANY]):
+        for batch in columns.batches(("duplicate_of",)):
+            copies = batch.filter(batch.column(0).is_valid()).column(0)
+            hosts |= {_host(name) for name in copies.filter(pa.array(np.isin(_hashed(copies), often))).to_pylist()}
     # Pages that were judged before their survivor became suspect are kept, too.
-    if suspects := [one.url for one in takers.suspects(MANY)]:
+    if hosts and (suspects := _suspects(columns, hosts)):
         at = 0
-        for batch in columns.batches(("verdict", "duplicate_of")):
-            for row, (verdict, original) in enumerate(zip(*batch.to_pydict().values(), strict=True), at):
-                kept[row] |= verdict == DUPLICATE and original in suspects
+        for batch in columns.batches(("duplicate_of",)):
+            named = pc.is_in(batch.column(0), pa.array(suspects)).to_numpy(zero_copy_only=False)
+            kept[at : at + batch.num_rows] |= named & (kinds[at : at + batch.num_rows] == _DUPLICATE)
             at += batch.num_rows
     return kinds, kept
+
+
+def _suspects(columns: VerdictColumns, hosts: Container[str]) -> list[str]:
+    """URLs of survivors on these hosts that take a whole template of theirs."""
+    takers = Takers()
+    for batch in columns.batches(("url", "verdict", "duplicate_of", "suspect", "title_hash")):
+        for url, verdict, original, suspect, title in zip(
+            *(batch.column(place).to_pylist() for place in range(5)), strict=True
+        ):
+            if _host(url) in hosts:
+                takers.add(
+                    Verdict(url=url, verdict=verdict, duplicate_of=original, suspect=suspect, title_hash=title or "")
+                )
+    return [one.url for one in takers.suspects(MANY)]
+
+
+def _host(url: str) -> str:
+    """Equal for equal hosts, whatever their ports."""
+    parts = url.split("/", 3)
+    return parts[2].partition(":")[0] if len(parts) > 2 else ""
 
 
 def _numbers(columns: VerdictColumns, name: str, to_numbers: Any) -> Any:
