@@ -29,6 +29,7 @@ OTHER_EXTRAS: Final = {
     "broker": {"demo"},
     "demo": {"demo"},
     "evaluate": {"evaluate"},
+    "places.py": {"scan"},
     "results": {"scan"},
     "scan": {"scan"},
 }

@@ -38,6 +38,7 @@ from worker import __version__
 from worker.cli.main import COMMANDS, main
 from worker.config.catalogue import catalogue, sections
 from worker.observe.catalogue import CATALOGUE
+from worker.scan.inputs.records import MARKS
 
 FENCE: Final = re.compile(r"^```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK: Final = re.compile(r"(?<!`)\]\(([^)\s]+)\)")
@@ -176,7 +177,7 @@ class TestTables:
     def test_every_extra_is_in_the_table_and_every_line_of_it_is_an_extra(self) -> None:
         extras = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
         rows = text_of(HANDBOOK / "reference" / "commands.md").partition("\n## Extras\n")[2]
-        assert set(re.findall(r"^\| `([a-z]+)` \|", rows, re.MULTILINE)) == extras.keys()
+        assert set(re.findall(r"^\| `([a-z0-9]+)` \|", rows, re.MULTILINE)) == extras.keys()
 
     def test_every_term_of_the_glossary_stands_there_once(self) -> None:
         terms = re.findall(r"^\| ([^|]+) \| [^|]+\.? \|$", text_of(HANDBOOK / "glossary.md"), re.MULTILINE)
@@ -222,7 +223,7 @@ class TestNames:
     def test_metrics_exist(self) -> None:
         exposed = {f"{metric.name}{part}" for metric in CATALOGUE for part in ("", "_bucket", "_sum", "_count")}
         exposed |= {metric.name for metric in SPIDER_METRICS}
-        others = {*FINISH_REASONS, "dedup_runbook", KEEP_KEY}
+        others = {*FINISH_REASONS, "dedup_runbook", KEEP_KEY, *MARKS}
         recorded = set(re.findall(r"record: (\S+)", text_of(ROOT / "deploy" / "prometheus" / "recording.yml")))
         for page in PAGES:
             assert set(re.findall(r"(?<![\w:/.])dedup_\w+", text_of(page))) <= exposed | others, page

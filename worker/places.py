@@ -59,7 +59,7 @@ def file_system(url: str) -> tuple[Any, str]:
     return system, str(path)
 
 
-class Place:
+class Folder:
     """A folder, which need not be there yet: it comes with the first file that is written. Names of files in it are
     relative, with ``/`` between folders.
 
@@ -184,10 +184,9 @@ class Place:
         except kind as error:
             if isinstance(error, FileNotFoundError | NotADirectoryError) and what != "written":
                 raise
-            why = (
-                error.strerror if isinstance(error, OSError) and error.strerror else f"{type(error).__name__}: {error}"
-            )
+            said = error.strerror if isinstance(error, OSError) else None
+            why = shown(said or f"{type(error).__name__}: {error}")
             raise Unavailable(
-                f"{shown(self.path(name))} cannot be {what} ({shown(str(why))}): make room there, or see that the "
-                "place can be reached and used by this program, then run the same command again"
+                f"{shown(self.path(name))} cannot be {what} ({why}): make room there, or see that the place can be "
+                "reached and used by this program, then run the same command again"
             ) from error

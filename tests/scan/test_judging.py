@@ -17,7 +17,7 @@ from crawler_plugin.wire.errors import Refused, UsageError
 from tests.scan.archives import some_pages, write_jsonl
 from tests.scan.test_scan import Killed, after, content, files, rows, run, settings, task
 from worker.local import Deduplicator
-from worker.places import Place
+from worker.places import Folder
 from worker.scan.fingerprinting import Read, fingerprint
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
@@ -34,14 +34,14 @@ def untold(done: object) -> None:
 
 def read(out: Path, *archives: Path, stop: Callable[[], bool] = lambda: False, **changed: Any) -> Read | None:
     found = find_archives([str(one) for one in archives], Fields(), most_bytes=1 << 20)
-    return fingerprint(found, settings().model_copy(update=changed), Place(str(out)), stop, untold)
+    return fingerprint(found, settings().model_copy(update=changed), Folder(str(out)), stop, untold)
 
 
 def judged(out: Path, *records: Path, old: tuple[Path, ...] = (), **more: Any) -> dict[str, Any]:
     tell = more.pop("tell", untold)
     chosen = more.pop("settings", settings())
     new, before = (record_files([str(one) for one in names]) for names in (records, old))
-    return judge(JudgeTask(target=Place(str(out)), old=before, new=new, lines=True, **more), chosen, tell)
+    return judge(JudgeTask(target=Folder(str(out)), old=before, new=new, lines=True, **more), chosen, tell)
 
 
 @pytest.fixture(scope="module")

@@ -141,7 +141,7 @@ def test_the_summary_adds_up(whole: Path) -> None:
     found = json.loads((whole / "summary.json").read_text())
     assert found["pages"] == len(PAGES) == sum(found["verdicts"].values())
     assert found["dead_letters"]["no-json"] == found["dead_letters"]["no-object"] == 1
-    kept = [json.loads(line) for file in (whole / "unique").iterdir() for line in file.read_bytes().splitlines()]
+    kept = [json.loads(line) for file in (whole / "unique").glob("*.jsonl") for line in file.read_bytes().splitlines()]
     assert len(kept) == found["verdicts"]["unique"]
     assert found["settings"]["near.k"] == 3
     assert [archive["pages"] for archive in found["archives"]] == [80, 40]
@@ -262,7 +262,7 @@ def test_killed_while_the_last_files_are_written_it_writes_them_again(
         raise Killed
 
     out, kept = tmp_path / "out", tmp_path / "kept"
-    for name in ("Results.close", "write_survivors", "summary", "shutil.rmtree"):
+    for name in ("Results.close", "write_archives", "summary", "shutil.rmtree"):
         with monkeypatch.context() as patch:
             patch.setattr(f"worker.scan.scan.{name}", die)
             with pytest.raises(Killed):

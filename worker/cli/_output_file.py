@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from crawler_plugin.wire.errors import UsageError
-from worker.places import Place
+from worker.places import Folder
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 
@@ -41,13 +41,13 @@ def path_here(name: str) -> Path:
     return Path(name)
 
 
-def place_given(name: str) -> Place:
+def place_given(name: str) -> Folder:
     """A folder to write to, here or at a URL.
 
     Raises:
         ArgumentTypeError: it has no name.
     """
-    return Place(name_given(name))
+    return Folder(name_given(name))
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from worker.stopping import AskedToStop
 
 if TYPE_CHECKING:
     from worker.config import Settings
-    from worker.places import Place
+    from worker.places import Folder
     from worker.scan.fingerprinting import Read
 
 INTERRUPTED = 130
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
 
     asked = AskedToStop()
     settings = load()
-    target: Place = arguments.out
+    target: Folder = arguments.out
     archives = find_archives(
         arguments.inputs,
         Fields(**fields_given(arguments)),

@@ -34,8 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--keep",
         choices=KEEPS,
         default="first",
-        help="the page of a group to keep: the first one (default), the one of most words, of the shortest URL, or the "
-        "one that the others call canonical; pages that are not near to it are a group of their own",
+        help="the page of a group to keep: the first one (default), the one of most words, the one fetched "
+        "last, the one that the others call canonical, or the one of the shortest URL; pages that are not near to it "
+        "are a group of their own",
     )
     parser.add_argument("--least", type=int, default=2, metavar="PAGES", help="leave smaller groups out (default: 2)")
     parser.add_argument("--out", type=path_here, metavar="FILE", help="write the lines here instead of printing them")

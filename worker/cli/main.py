@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "scan": "judge the pages of files (WARC, JSON lines, CSV, Parquet, folders) without Kafka",
     "fingerprint": "write records of the pages of files, on any number of machines, for judge",
     "judge": "judge the pages of records, all at once, without reading a page again",
+    "write": "write the pages of a scan that stay, in the form in which they came, here or at a URL",
     "demo": "crawl a small site through a real Kafka to verdicts, show the progress, check the sums",
     "broker": "start a real Kafka broker on this machine",
     "topics": "make the topics, check that they are as the settings say, delete some",

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused
 from worker.config import Settings
-from worker.places import Place
+from worker.places import Folder
 from worker.scan.inputs.archive_ref import ArchiveRef
 from worker.scan.inputs.records import Archive
 from worker.scan.records.files import RecordWriter, about_records, of_archive
@@ -40,7 +40,7 @@ class _Stopped(Exception):
 def fingerprint(
     archives: Sequence[Archive],
     settings: Settings,
-    target: Place,
+    target: Folder,
     asked_to_stop: Callable[[], bool],
     tell: Callable[[Read], None],
 ) -> Read | None:
@@ -60,7 +60,7 @@ def fingerprint(
 
 
 class _Writing:
-    def __init__(self, target: Place, asked_to_stop: Callable[[], bool], tell: Callable[[Read], None]) -> None:
+    def __init__(self, target: Folder, asked_to_stop: Callable[[], bool], tell: Callable[[Read], None]) -> None:
         self.done = Read()
         self._target: Final = target
         self._asked_to_stop: Final = asked_to_stop
@@ -104,7 +104,7 @@ def names_of(archives: Sequence[Archive]) -> list[str]:
     return names
 
 
-def _refuse_another(target: Place, name: str, about: ArchiveRef, reading: Reading) -> None:
+def _refuse_another(target: Folder, name: str, about: ArchiveRef, reading: Reading) -> None:
     """Raises ``Refused`` unless the file holds what would be written."""
     found = about_records(target.path(name), target.open(name))
     if found.scheme == reading.scheme and found.archive == about:

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from crawler_plugin.wire.errors import Unavailable, UsageError
 from worker.compose.machine import MIB, memory_for_index
 from worker.config import Settings
-from worker.places import Place, shown
-from worker.scan.inputs.archive_ref import ArchiveRef
+from worker.places import Folder, shown
+from worker.scan.inputs.archive_ref import RECORDS, ArchiveRef
 from worker.scan.inputs.opening import StoredFile, files_within, is_folder, is_pattern, matching, stored
 from worker.scan.judge.beginning import Beginning
 from worker.scan.judge.external_sort import in_order, with_key
@@ -40,8 +40,6 @@ WORK: Final = ".judge"
 _SUFFIX: Final = ".parquet"
 _PLACE: Final = "place"
 _LAST: Final = (1 << 63) - 1
-RECORDS: Final = "records"
-"""The form of an archive that is known by its records alone."""
 
 
 class Judged(NamedTuple):
@@ -91,7 +89,7 @@ class JudgeTask:
     pages are judged in the order of their fetch times, those without one last; else in that of the files.
     """
 
-    target: Place
+    target: Folder
     old: Sequence[RecordFile]
     new: Sequence[RecordFile]
     states: Sequence[Path] = ()

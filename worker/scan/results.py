@@ -9,7 +9,7 @@ from typing import BinaryIO, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from worker.places import Place
+from worker.places import Folder
 from worker.results.rows import DEAD_LETTERS, VERDICTS, line_of
 from worker.scan.judge.judge import Judge
 from worker.scan.judge.rows import ROWS
@@ -40,7 +40,7 @@ class Results:
         parts: whether columns are files of a million rows in the folder ``PARTS``; else they are one file.
     """
 
-    def __init__(self, target: Place, *, lines: bool, parts: bool) -> None:
+    def __init__(self, target: Folder, *, lines: bool, parts: bool) -> None:
         self._held: Final = ExitStack()
         self._lines: Final = self._opened(target, VERDICTS) if lines else None
         self._letters: Final = self._opened(target, DEAD_LETTERS)
@@ -50,7 +50,7 @@ class Results:
         self._counts = Counts()
         self.pages = self.copies = self.broken = 0
 
-    def _opened(self, target: Place, name: str) -> BinaryIO:
+    def _opened(self, target: Folder, name: str) -> BinaryIO:
         """Here a line is there as soon as it is written; elsewhere all of them are when this is closed."""
         here = Path(target.path(name)) if target.is_here else self._held.enter_context(target.replaced(name))
         return self._held.enter_context(here.open("wb"))
@@ -115,7 +115,7 @@ class _Discarded(Exception):
 class _Columns:
     """One file, or one after the other, of which each has its name once it is whole."""
 
-    def __init__(self, target: Place, parts: bool) -> None:
+    def __init__(self, target: Folder, parts: bool) -> None:
         self._target: Final = target
         self._parts: Final = parts
         self._number = 0

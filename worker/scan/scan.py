@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,9 +26,8 @@ from typing import Any, Final, NamedTuple
 from crawler_plugin.wire.errors import Refused, Unavailable, UsageError
 from worker.config import Settings
 from worker.fingerprint.scheme import Value
-from worker.places import Place
-from worker.results.rows import VERDICTS, read_line
-from worker.results.takers import MANY, Takers
+from worker.places import Folder
+from worker.results.rows import VERDICTS
 from worker.scan.checkpoint import ScanPlan
 from worker.scan.inputs.archive_ref import ArchiveRef
 from worker.scan.inputs.opening import printable
@@ -37,8 +37,9 @@ from worker.scan.records.parts import ArchiveEnd, Item, RecordParts, split
 from worker.scan.records.reading import Found, Reading, reading_by_processes
 from worker.scan.results import Results, pages_among
 from worker.scan.summary import FILE as SUMMARY
-from worker.scan.summary import Counts, decoded, encoded, summary
-from worker.scan.survivors import refuse_unwritable, write_survivors
+from worker.scan.summary import Counts, decoded, encoded, refs_in, summary
+from worker.scan.writing.verdict_columns import VerdictColumns
+from worker.scan.writing.write import JudgedArchive, Writing, refuse_unwritable, write_archives
 
 UNIQUE: Final = "unique"
 WORK: Final = ".scan"
@@ -151,7 +152,7 @@ def _scan(
 ) -> dict[str, Any] | None:
     work = task.folder / WORK
     if task.write:
-        refuse_unwritable(task.new, task.folder / UNIQUE)
+        refuse_unwritable(task.new, Folder(str(task.folder / UNIQUE)))
     with Beginning(work, task.states, task.keeps) as beginning:
         if plan is None:
             beginning.copy()
@@ -186,7 +187,7 @@ def _judge(
         judge = stack.enter_context(beginning.judge(settings, round(plan.clock * 1000)))
         reading = stack.enter_context(reading_by_processes(settings))
         read = RecordParts(task.folder / WORK / _RECORDS, reading.schema, reading.scheme)
-        results = Results(Place(str(task.folder)), lines=True, parts=False)
+        results = Results(Folder(str(task.folder)), lines=True, parts=False)
         stack.callback(results.discard)
         stack.callback(read.flush)
         coming = _Coming(task.archives, read, reading, asked_to_stop)
@@ -285,19 +286,20 @@ def _refuse_another(task: Task, before: ScanPlan) -> None:
 
 def _finish(task: Task, counted: Sequence[Counts], scheme: Mapping[str, Value], seconds: float) -> dict[str, Any]:
     """Everything that is made of the lines."""
-    verdicts = task.folder / VERDICTS
-    not_written = 0
-    if task.write:
-        takers = Takers()
-        with verdicts.open("rb") as lines:
-            for row in map(read_line, lines):
-                takers.add(row)
-        # Pages that were judged before their survivor became suspect are kept, too.
-        suspects = {one.url for one in takers.suspects(MANY)}
-        with verdicts.open("rb") as lines:
-            rows = map(read_line, lines)
-            not_written = len(write_survivors(task.new, rows, task.folder / UNIQUE, suspects=suspects))
     found = summary([*map(ArchiveRef.of, task.new)], counted, scheme, seconds)
-    found["not_written"] = not_written
-    Place(str(task.folder)).write(SUMMARY, encoded(found))
+    found["not_written"] = _write_unique(task, found) if task.write else 0
+    Folder(str(task.folder)).write(SUMMARY, encoded(found))
     return found
+
+
+def _write_unique(task: Task, found: dict[str, Any]) -> int:
+    """How many pages that stay could not be written."""
+    sources = [
+        JudgedArchive(ref, partial(_itself, archive)) for ref, archive in zip(refs_in(found), task.new, strict=True)
+    ]
+    columns = VerdictColumns(Folder(str(task.folder)))
+    return write_archives(columns, sources, Writing(out=Folder(str(task.folder / UNIQUE)), moved={})).lost
+
+
+def _itself(archive: Archive) -> Archive:
+    return archive

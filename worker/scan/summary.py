@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec import to_builtins
+from msgspec import ValidationError, convert, to_builtins
 
+from crawler_plugin.wire.errors import UsageError
 from worker import __version__
 from worker.fingerprint.scheme import Value
 from worker.scan.inputs.archive_ref import ArchiveRef
@@ -83,6 +84,18 @@ def summary(
 def encoded(found: Mapping[str, Any]) -> bytes:
     """A summary as JSON for people and programs."""
     return (json.dumps(found, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def refs_in(found: Mapping[str, Any]) -> list[ArchiveRef]:
+    """What opens the archives of a summary again, in their order.
+
+    Raises:
+        UsageError: it does not say it.
+    """
+    try:
+        return convert(found["inputs"], list[ArchiveRef])
+    except (KeyError, TypeError, ValidationError) as error:
+        raise UsageError(f"{FILE} does not say which archives were judged ({error}): judge them anew") from error
 
 
 def decoded(content: bytes) -> dict[str, Any]:

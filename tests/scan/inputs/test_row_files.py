@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.scan.inputs.row_files import RowFile, row_files
-from tests.scan.inputs.written import MOST, archive_of, broken_of, pages_of, put
+from tests.scan.inputs.written import MOST, archive_of, broken_of, pages_of, put, write_kept
+from worker.places import Folder
 from worker.scan.inputs.files import PageFiles
-from worker.scan.survivors import refuse_unwritable
+from worker.scan.writing.write import refuse_unwritable
 
 FILES = row_files()
 
@@ -27,8 +28,8 @@ def test_each_record_is_a_page_or_is_named_with_its_reason(file: RowFile, tmp_pa
     pages, dead = pages_of(archive), Counter(one.reason for one in broken_of(archive))
     assert (len(pages), dead) == (file.pages, file.dead)
     assert len({page.place for page in pages}) == len(pages) and not archive.passed_over
-    refuse_unwritable([archive], tmp_path / "out")
+    refuse_unwritable([archive], Folder(str(tmp_path / "out")))
     copy = tmp_path / "out" / file.name
-    assert archive.write_kept(copy, lambda page: page.place.offset != pages[0].place.offset) == []
+    assert write_kept(archive, copy, lambda page: page.place.offset != pages[0].place.offset) == []
     kept = pages_of(archive_of(copy, MOST, **named)) if pages[1:] else []
     assert [(page.page.body, page.page.text) for page in kept] == [(one.page.body, one.page.text) for one in pages[1:]]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.wire.errors import UsageError
-from tests.scan.inputs.written import MOST, broken_of, html, pages_of, put, url, warc_of
+from tests.scan.inputs.written import MOST, broken_of, html, pages_of, put, url, warc_of, write_kept
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.opening import DamagedFile, stored
@@ -56,7 +56,7 @@ def test_each_warc_of_a_wacz_is_an_archive(method: int, tmp_path: Path) -> None:
 def test_pages_that_stay_are_written_as_warcs_in_a_folder_of_the_wacz_s_name(tmp_path: Path) -> None:
     (archive,) = found_in(put(tmp_path, "c.wacz", wacz({"archive/a.warc.gz": WARC})))
     assert archive.below == "c.wacz/a.warc.gz"
-    archive.write_kept(tmp_path / "kept", lambda page: page.page.url != url(1))
+    write_kept(archive, tmp_path / "kept", lambda page: page.page.url != url(1))
     (kept,) = found_in(tmp_path / "kept")
     assert [page.page.url for page in pages_of(kept)] == [url(0), url(2)]
 

@@ -10,7 +10,7 @@ import json
 import lzma
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,7 +20,7 @@ from warcio.warcwriter import WARCWriter
 
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
-from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord
+from worker.scan.inputs.records import Archive, ArchivedPage, BrokenRecord, Fate, Fates, ManyPages
 
 MOST: Final = 1_000_000
 PACKED: Final[dict[str, Callable[[bytes], bytes]]] = {
@@ -142,6 +142,17 @@ def pages_of(archive: Archive) -> list[ArchivedPage]:
 
 def broken_of(archive: Archive) -> list[BrokenRecord]:
     return [record for record in archive.records() if isinstance(record, BrokenRecord)]
+
+
+def write_kept(
+    archive: Archive, target: Path, keep: Callable[[ArchivedPage], bool], removed: Path | None = None
+) -> list[BrokenRecord]:
+    """Write a copy of an archive with the pages for which ``keep`` says yes, and one with the others."""
+    target.parent.mkdir(exist_ok=True)
+    fates = Fates(archive.name, [(page.place, Fate(keep(page))) for page in pages_of(archive)])
+    lost = cast(ManyPages, archive).write_parts(target, removed, fates)
+    fates.end()
+    return lost
 
 
 def content_of(page: ArchivedPage) -> str:

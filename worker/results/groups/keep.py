@@ -13,7 +13,7 @@ from worker.results.groups.grouping import Rows, SameSurvivor, spelled_alike
 from worker.results.groups.nearness import Near, nearness, page_of
 from worker.results.groups.verdict_lines import VerdictLines
 
-Keep = Literal["first", "longest", "shortest-url", "canonical"]
+Keep = Literal["first", "longest", "newest", "canonical", "shortest-url"]
 KEEPS: Final = get_args(Keep)
 
 
@@ -57,6 +57,16 @@ def _longest(lines: VerdictLines, rows: Rows) -> int:
     return int(max(rows.tolist(), key=lambda row: lines.at(row).tokens))
 
 
+def _newest(lines: VerdictLines, rows: Rows) -> int:
+    """The one fetched last; one of which no time is known is older than all."""
+
+    def time(row: int) -> int:
+        fetched = lines.at(row).fetched
+        return -1 if fetched is None else fetched
+
+    return int(max(rows.tolist(), key=time))
+
+
 def _shortest_url(lines: VerdictLines, rows: Rows) -> int:
     return int(min(rows.tolist(), key=lambda row: len(lines.at(row).url)))
 
@@ -73,6 +83,7 @@ def _canonical(lines: VerdictLines, rows: Rows) -> int:
 
 _PREFERRED: Final[dict[str, Callable[[VerdictLines, Rows], int]]] = {
     "longest": _longest,
+    "newest": _newest,
     "shortest-url": _shortest_url,
     "canonical": _canonical,
 }

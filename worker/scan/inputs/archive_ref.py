@@ -11,11 +11,13 @@ from crawler_plugin.wire.errors import UsageError
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.files import NO_FILES, FilePage, PageFiles
 from worker.scan.inputs.find import opened_as, warc_within
-from worker.scan.inputs.opening import StoredFile, stored, unprinted
+from worker.scan.inputs.opening import printable, stored, unprinted
 from worker.scan.inputs.packed_file import PackedFile
 from worker.scan.inputs.records import Archive
 from worker.scan.inputs.wacz import WaczMember, wacz_members
 
+RECORDS: Final = "records"
+"""The form of an archive that nothing is known of but its records."""
 _FILES: Final = ("files", NO_FILES)
 
 
@@ -44,7 +46,7 @@ class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             name=archive.name,
             form=archive.form,
-            below=archive.below,
+            below=printable(archive.below),
             size=archive.bytes_in_all,
             fields=dict(archive.fields),
             within=file.within if isinstance(file, WaczMember) else None,
@@ -71,11 +73,15 @@ class ArchiveRef(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: it is not there any more, may not be read, or is not what it was.
         """
+        if self.form == RECORDS:
+            raise UsageError(
+                f"the records in {self.name} do not say of which archive they are: make them with `python -m worker "
+                "fingerprint`, and judge these"
+            )
         if self.is_files:
             return PageFiles(self.name, self.below, [], most_bytes, is_folder=self.is_folder)
         if self.within is None:
-            here = stored(unprinted(self.name))
-            found = opened_as(StoredFile(here.where, self.below, here.size), Fields.of(self.fields), most_bytes)
+            found = opened_as(stored(unprinted(self.name)), Fields.of(self.fields), most_bytes)
         else:
             members = {one.name: one for one in wacz_members(stored(unprinted(self.within)))}
             if self.name not in members:

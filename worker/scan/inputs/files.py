@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from crawler_plugin.wire.errors import UsageError
-from crawler_plugin.wire.files import replaced
 from crawler_plugin.wire.media_types import kind_of_text
 from worker.local.page import FetchedPage
 from worker.scan.inputs.fields import file_url
 from worker.scan.inputs.kind import Kind
 from worker.scan.inputs.mhtml import saved_page
-from worker.scan.inputs.opening import StoredFile, printable
+from worker.scan.inputs.opening import StoredFile, printable, unprinted
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
 from worker.scan.inputs.unpacking import Compression, pieces
 
 NO_FILES: Final = "none"
 """The form of a folder in which nothing is read as a page, and something is passed over."""
-_PIECE: Final = 1024 * 1024
 _BEGINNING: Final = 4096
 _MOST_MHTML: Final = 64 * 1024 * 1024
 """Bytes of a page with its pictures, which are held to find the page among them."""
@@ -61,6 +58,7 @@ class PageFiles:
         self.fields: Final[Mapping[str, str]] = {}
         self.bytes_read = 0
         self.files: Final = files
+        self._by_name: Final = {one.file.name: one.file for one in files}
         self._most_bytes: Final = most_bytes
         self.is_folder: Final = is_folder
         self._beside: Final = dict(passed_over or {})
@@ -81,33 +79,9 @@ class PageFiles:
             if record is not None:
                 yield record
 
-    def copies(self, target: Path) -> list[Path]:
-        """Where ``write_kept`` would put each file."""
-        return [self._copy(one, target) for one in self.files]
-
-    def write_kept(self, target: Path, keep: Callable[[ArchivedPage], bool]) -> list[BrokenRecord]:
-        """Copies, as they are stored; each has its name only when it is whole. Of a folder, the target is one."""
-        lost = []
-        for one, record in self._pages():
-            if not isinstance(record, ArchivedPage) or not keep(record):
-                continue
-            try:
-                reading = one.file.open()
-            except UsageError as error:
-                lost.append(BrokenRecord(record.place, "damaged", str(error)))
-                continue
-            try:
-                copy = self._copy(one, target)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                with replaced(copy) as beside, beside.open("wb") as out:
-                    while piece := reading.read(_PIECE):
-                        out.write(piece)
-            finally:
-                reading.close()
-        return lost
-
-    def _copy(self, one: FilePage, target: Path) -> Path:
-        return target / one.file.below.partition("/")[2] if self.is_folder else target
+    def stored(self, name: str) -> StoredFile:
+        """The file of this name; whether it is there shows when it is opened."""
+        return self._by_name.get(name) or StoredFile(unprinted(name), self.below, None)
 
     def _pages(self) -> Iterator[tuple[FilePage, ArchivedPage | BrokenRecord | None]]:
         self._passed_over = Counter(self._beside)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
 from worker.scan.inputs.opening import Reading, StoredFile
+from worker.scan.inputs.records import ArchivedPage, Fate, Fates
 from worker.scan.inputs.transcoding import Transcoder, encoding_of, transcoded
 from worker.scan.inputs.unpacking import Compression, UnpackedPiece, pieces
 
@@ -95,6 +96,27 @@ class PackedFile:
             if len(found) >= _BEGINNING:
                 break
         return found
+
+    def write_rows(self, kept: Path, removed: Path | None, fates: Fates) -> None:
+        """What ``write_parts`` does where each page is a stretch of bytes, ``rows_of_pages``."""
+        with ExitStack() as stack:
+            write = [stack.enter_context(self.rows_target(path)) for path in (kept, removed) if path is not None]
+            for row, page in self.rows_of_pages():
+                fate = fates.of(page)
+                if fate.stays or removed is not None:
+                    write[0 if fate.stays else 1](row if fate.verdict is None else self.marked(row, fate))
+
+    def rows_of_pages(self) -> Iterator[tuple[bytes, ArchivedPage]]:
+        """Each page with the bytes that hold it."""
+        raise NotImplementedError
+
+    def rows_target(self, target: Path) -> AbstractContextManager[Callable[[bytes], None]]:
+        """What writes rows into a file, with all that goes before and behind them."""
+        raise NotImplementedError
+
+    def marked(self, row: bytes, fate: Fate) -> bytes:
+        """The row with the fields ``MARKS``."""
+        raise NotImplementedError
 
     @contextmanager
     def packed_target(self, target: Path) -> Generator[SupportsWrite]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
+from crawler_plugin.wire.errors import UsageError
 from crawler_plugin.wire.urls import without_userinfo
 from worker.local.page import FetchedPage
 
@@ -111,9 +112,78 @@ class Archive(Protocol):
             Unavailable: the disk, or the network, fails while it is read.
         """
 
-    def write_kept(self, target: Path, keep: Callable[[ArchivedPage], bool]) -> list[BrokenRecord]:
-        """Write a file of the same form and compression with those pages for which ``keep`` says yes.
 
-        ``keep`` is asked once for each page of ``records()``, in order. For an archive of the form ``files`` the
-        target is a folder. Returned are the pages that were to be kept and cannot be read a second time.
+class ManyPages(Archive, Protocol):
+    """An archive that is one file with all its pages."""
+
+    def write_parts(self, kept: Path, removed: Path | None, fates: Fates) -> list[BrokenRecord]:
+        """Write files of the same form and compression: one of the pages that stay, and one of those that do not.
+
+        ``fates`` are those of all pages of ``records()``, in order. Returned is what was to be written and cannot be
+        read a second time.
+
+        Raises:
+            UsageError: the fates are not those of these pages, or the form has no room for a mark that is asked for.
         """
+
+
+class Original(NamedTuple):
+    """The page that stays for another one: ``fetched`` in milliseconds since 1970 UTC, None where nobody knows."""
+
+    url: str
+    id: str | None = None
+    fetched: int | None = None
+
+
+class Fate(NamedTuple):
+    """What is written of a page: all of it where it ``stays``. It is marked with a ``verdict`` that is not None. Of one
+    that does not stay but is ``revisited`` a WARC says what stays for it, its ``original``."""
+
+    stays: bool
+    verdict: str | None = None
+    original: Original | None = None
+    revisited: bool = False
+
+
+MARKS: Final = ("dedup_verdict", "dedup_duplicate_of")
+"""Fields, or columns, of a row that is marked: the verdict, and the URL of the page that stays for it."""
+
+
+def marks_of(fate: Fate) -> tuple[str | None, str | None]:
+    """The values of ``MARKS``."""
+    return fate.verdict, None if fate.original is None else fate.original.url
+
+
+class Fates:
+    """The fates of an archive's pages, each to be asked for once, in their order; ``are_marks`` says whether all have a
+    verdict."""
+
+    def __init__(self, name: str, pages: Iterable[tuple[RecordPlace, Fate]], *, are_marks: bool = False) -> None:
+        self.are_marks: Final = are_marks
+        self._name: Final = name
+        self._pages: Final = iter(pages)
+
+    def __iter__(self) -> Iterator[tuple[RecordPlace, Fate]]:
+        return self._pages
+
+    def of(self, page: ArchivedPage) -> Fate:
+        """That of the next page.
+
+        Raises:
+            UsageError: it is that of another one, or there are no more.
+        """
+        place, fate = next(self._pages, (None, None))
+        if place != page.place or fate is None:
+            raise self._others()
+        return fate
+
+    def end(self) -> None:
+        """Raises ``UsageError`` where there are fates of more pages."""
+        if next(self._pages, None) is not None:
+            raise self._others()
+
+    def _others(self) -> UsageError:
+        return UsageError(
+            f"the verdicts are not those of the pages in {self._name}: put back the file that was judged, or judge it "
+            "anew"
+        )

@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.wire.errors import UsageError
-from tests.scan.inputs.written import MOST, archive_of, broken_of, content_of, csv_of, pages_of, put, rows, url
+from tests.scan.inputs.written import (
+    MOST,
+    archive_of,
+    broken_of,
+    content_of,
+    csv_of,
+    pages_of,
+    put,
+    rows,
+    url,
+    write_kept,
+)
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
 
 HEADER = b"url,html\n"
@@ -75,7 +86,7 @@ def test_a_table_may_be_in_another_encoding(encoding: str, tmp_path: Path) -> No
     named = {} if encoding in ("cp1252", "utf-16", "utf-16-be") else {"file_encoding": encoding}
     archive = archive_of(put(tmp_path, "a.csv", table), MOST, **named)
     assert [page.page.text for page in pages_of(archive)] == texts and not broken_of(archive)
-    assert archive.write_kept(tmp_path / "copy", lambda page: page.page.text != "c") == []
+    assert write_kept(archive, tmp_path / "copy", lambda page: page.page.text != "c") == []
     assert table.startswith((tmp_path / "copy").read_bytes())
     assert [page.page.text for page in pages_of(archive_of(tmp_path / "copy", MOST, **named))] == texts[:-1]
     assert archive.fields == {"url": "url", "text": "text"} | named

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawler_plugin.wire.errors import UsageError
-from tests.scan.inputs.written import archive_of, broken_of, html, jsonl, pages_of, put, rows, url
+from tests.scan.inputs.written import archive_of, broken_of, html, jsonl, pages_of, put, rows, url, write_kept
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
 
 GOOD = jsonl(rows(3))
@@ -96,7 +96,7 @@ def test_an_array_is_read_as_scrapy_writes_it_and_a_copy_is_one(tmp_path: Path) 
     for page in pages:
         assert content[page.place.offset :].startswith(b'{"id": "%s"' % page.id.encode())
     for kept in (["n0", "n1", "n2"], ["n1"], []):
-        archive.write_kept(tmp_path / "copy", lambda page, kept=kept: page.id in kept)  # type: ignore[misc]
+        write_kept(archive, tmp_path / "copy", lambda page, kept=kept: page.id in kept)  # type: ignore[misc]
         found = json.loads(gzip.decompress((tmp_path / "copy").read_bytes()))
         assert [row["id"] for row in found] == kept
         assert len(kept) < 3 or gzip.decompress((tmp_path / "copy").read_bytes()) == content
@@ -115,9 +115,9 @@ def test_rows_in_wide_characters_are_read_and_copied_in_them(encoding: str, tmp_
         wide = content.decode().encode(encoding)
         archive = archive_of(put(tmp_path, "a", wide))
         assert [page.page.body for page in pages_of(archive)] == [html(number) for number in range(3)]
-        archive.write_kept(tmp_path / "copy", lambda page: True)
+        write_kept(archive, tmp_path / "copy", lambda page: True)
         assert (tmp_path / "copy").read_bytes() == wide
-        archive.write_kept(tmp_path / "copy", lambda page: page.id != "n0")
+        write_kept(archive, tmp_path / "copy", lambda page: page.id != "n0")
         assert [page.id for page in pages_of(archive_of(tmp_path / "copy"))] == ["n1", "n2"]
 
 

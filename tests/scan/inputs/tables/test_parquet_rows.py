@@ -21,8 +21,10 @@ from tests.scan.inputs.written import (
     rows,
     url,
     with_codec,
+    write_kept,
 )
-from worker.scan.survivors import refuse_unwritable
+from worker.places import Folder
+from worker.scan.writing.write import refuse_unwritable
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
 
@@ -129,8 +131,8 @@ def test_views_are_read_and_written(within: bool, tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), tmp_path / "a")
     archive = archive_of(tmp_path / "a")
     assert [(page.page.url, page.page.body) for page in pages_of(archive)] == [(url(0), b"<p>a"), (url(1), b"<p>b")]
-    refuse_unwritable([archive], tmp_path / "out")
-    assert archive.write_kept(tmp_path / "copy", lambda page: page.place.offset == 1) == []
+    refuse_unwritable([archive], Folder(str(tmp_path / "out")))
+    assert write_kept(archive, tmp_path / "copy", lambda page: page.place.offset == 1) == []
     assert pq.ParquetFile(tmp_path / "copy").read().to_pylist() == pq.ParquetFile(tmp_path / "a").read().to_pylist()[1:]
 
 
@@ -145,6 +147,6 @@ def test_a_column_that_cannot_be_written_is_refused_before_a_page_is_judged(code
     path = with_codec(parquet(tmp_path / "a", rows(5), compression={"html": "none", "id": "snappy"}), "id", codec)
     archive = archive_of(path, id="url")
     assert len(pages_of(archive)) == 5, "the column need not be read"
-    with pytest.raises(UsageError, match=r"--write: pyarrow cannot write a copy of .*: leave --write away"):
-        refuse_unwritable([archive], tmp_path / "out")
-    assert len(archive.write_kept(tmp_path / "copy", lambda _: True)) == 5, "and each page is told of"
+    with pytest.raises(UsageError, match=r"pyarrow cannot write a copy of .*: leave --write away"):
+        refuse_unwritable([archive], Folder(str(tmp_path / "out")))
+    assert len(write_kept(archive, tmp_path / "copy", lambda _: True)) == 5, "and each page is told of"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from backports import zstd
 
-from tests.scan.inputs.written import Warc, archive_of, broken_of, html, pages_of, put, url, warc_of
+from tests.scan.inputs.written import Warc, archive_of, broken_of, html, pages_of, put, url, warc_of, write_kept
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord
 
 HTML = (("Content-Type", "text/html"),)
@@ -133,7 +133,7 @@ def test_records_that_are_packed_with_a_dictionary_are_read_and_copied(is_packed
     pages = pages_of(archive)
     assert [page.page.url for page in pages] == [url(number) for number in range(30)]
     assert pages[0].place.offset == 8 + len(frame)
-    archive.write_kept(tmp_path / "b", lambda page: page.page.url != url(7))
+    write_kept(archive, tmp_path / "b", lambda page: page.page.url != url(7))
     assert [page.id for page in pages_of(archive_of(tmp_path / "b"))] == [
         page.id for page in pages if page.page.url != url(7)
     ]

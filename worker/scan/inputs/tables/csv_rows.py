@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+import io
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from crawler_plugin.wire.errors import UsageError
 from worker.page.decode import UndecodableError, decode
 from worker.scan.inputs.fields import Chosen, Fields
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.packed_file import PackedFile
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
+from worker.scan.inputs.records import MARKS, ArchivedPage, BrokenRecord, Fate, Fates, RecordPlace, marks_of
 from worker.scan.inputs.tables.csv_lines import Row, rows_of
 from worker.scan.inputs.tables.header import delimiter_of, lines_before_rows
 from worker.scan.inputs.tables.lines import Line, line_end, lines_of
@@ -58,6 +60,8 @@ class CsvRows(PackedFile):
             for row in rows
         ]
         self._chosen: Final = Chosen(file.name, fields, self._columns, texts, _seems_to_be_in(start))
+        self._is_marked = False
+        """Whether a copy that is written has the columns ``MARKS``."""
         self._read: Final = [(name, self._columns.index(name)) for name in self._chosen.columns]
 
     @property
@@ -68,15 +72,35 @@ class CsvRows(PackedFile):
         for row in self._rows():
             yield self._record(row)
 
-    def write_kept(self, target: Path, keep: Callable[[ArchivedPage], bool]) -> list[BrokenRecord]:
-        with self.packed_target(target) as kept:
-            for line in islice(self._lines(), self._head):
-                kept.write(line.content)
-            for row in self._rows():
-                record = self._record(row)
-                if isinstance(record, ArchivedPage) and keep(record):
-                    kept.write(row.content)
+    def write_parts(self, kept: Path, removed: Path | None, fates: Fates) -> list[BrokenRecord]:
+        self._is_marked = fates.are_marks
+        if self._is_marked and (taken := set(MARKS) & set(self._columns)):
+            raise UsageError(f"{self.name} has a column {min(taken)} already: rename it, or take --duplicates drop")
+        self.write_rows(kept, removed, fates)
         return []
+
+    def rows_of_pages(self) -> Iterator[tuple[bytes, ArchivedPage]]:
+        for row in self._rows():
+            record = self._record(row)
+            if isinstance(record, ArchivedPage):
+                yield row.content, record
+
+    @contextmanager
+    def rows_target(self, target: Path) -> Generator[Callable[[bytes], None]]:
+        with self.packed_target(target) as out:
+            head = b"".join(line.content for line in islice(self._lines(), self._head))
+            out.write(self._with_cells(head, MARKS) if self._is_marked else head)
+            yield out.write
+
+    def marked(self, row: bytes, fate: Fate) -> bytes:
+        return self._with_cells(row, marks_of(fate))
+
+    def _with_cells(self, row: bytes, cells: Sequence[str | None]) -> bytes:
+        """More cells behind those of a row."""
+        content = row.rstrip(b"\r\n")
+        more = io.StringIO()
+        csv.writer(more, delimiter=self._delimiter, lineterminator="").writerow(["", *cells])
+        return content + more.getvalue().encode() + row[len(content) :]
 
     def _record(self, row: Row) -> ArchivedPage | BrokenRecord:
         place = RecordPlace(self.name, row.offset)

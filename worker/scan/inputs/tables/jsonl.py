@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
 
@@ -12,8 +13,8 @@ import msgspec
 from crawler_plugin.wire.errors import UsageError
 from worker.scan.inputs.fields import Chosen, Fields, columns_of
 from worker.scan.inputs.opening import DamagedFile, StoredFile
-from worker.scan.inputs.packed_file import PackedFile, SupportsWrite
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
+from worker.scan.inputs.packed_file import PackedFile
+from worker.scan.inputs.records import MARKS, ArchivedPage, BrokenRecord, Fate, Fates, RecordPlace, marks_of
 from worker.scan.inputs.tables.elements import elements_of
 from worker.scan.inputs.tables.lines import Line, line_end, lines_of
 from worker.scan.inputs.transcoding import BOM
@@ -60,17 +61,28 @@ class JsonlFile(PackedFile):
         for _, record in self._lines():
             yield record
 
-    def write_kept(self, target: Path, keep: Callable[[ArchivedPage], bool]) -> list[BrokenRecord]:
-        with self.packed_target(target) as out:
-            out.write(self._mark)
-            self._write(
-                out, (part for part, record in self._lines() if isinstance(record, ArchivedPage) and keep(record))
-            )
+    def write_parts(self, kept: Path, removed: Path | None, fates: Fates) -> list[BrokenRecord]:
+        self.write_rows(kept, removed, fates)
         return []
 
-    def _write(self, out: SupportsWrite, kept: Iterator[bytes]) -> None:
-        for line in kept:
-            out.write(line)
+    def rows_of_pages(self) -> Iterator[tuple[bytes, ArchivedPage]]:
+        for part, record in self._lines():
+            if isinstance(record, ArchivedPage):
+                yield part, record
+
+    @contextmanager
+    def rows_target(self, target: Path) -> Generator[Callable[[bytes], None]]:
+        with self.packed_target(target) as out:
+            out.write(self._mark)
+            yield out.write
+
+    def marked(self, row: bytes, fate: Fate) -> bytes:
+        content = row.rstrip()
+        found = _row(Line(0, content), RecordPlace(self.name, 0))
+        fields = dict(zip(MARKS, marks_of(fate), strict=True))
+        if isinstance(found, dict) and found.keys() & fields.keys():  # of an earlier run
+            return json.dumps(found | fields).encode() + row[len(content) :]
+        return content[:-1] + b"," + json.dumps(fields).encode()[1:] + row[len(content) :]
 
     def _parts(self) -> Iterator[Line]:
         """What should be objects."""
@@ -112,12 +124,18 @@ class JsonArray(JsonlFile):
     kind = "json"
     part: ClassVar = "element"
 
-    def _write(self, out: SupportsWrite, kept: Iterator[bytes]) -> None:
-        before = b"[\n"
-        for element in kept:
-            out.write(before + element.strip())
-            before = b",\n"
-        out.write(b"\n]\n" if before == b",\n" else b"[]\n")
+    @contextmanager
+    def rows_target(self, target: Path) -> Generator[Callable[[bytes], None]]:
+        with self.packed_target(target) as out:
+            before = self._mark + b"[\n"
+
+            def write(element: bytes) -> None:
+                nonlocal before
+                out.write(before + element.strip())
+                before = b",\n"
+
+            yield write
+            out.write(b"\n]\n" if before == b",\n" else self._mark + b"[]\n")
 
     def _parts(self) -> Iterator[Line]:
         return elements_of(self.pieces(), self.most_bytes)

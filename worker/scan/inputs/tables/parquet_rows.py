@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import compress, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from crawler_plugin.wire.errors import UsageError
 from worker.scan.inputs.fields import EITHER, Chosen, Fields
 from worker.scan.inputs.opening import DamagedFile, Reading, StoredFile, failing, needs
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
+from worker.scan.inputs.records import MARKS, ArchivedPage, BrokenRecord, Fate, Fates, RecordPlace, marks_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,7 +100,7 @@ class ParquetRows:
             reading.close()
 
     def refuse_unwritable(self) -> None:
-        """Try what ``write_kept`` needs on the first row.
+        """Try what ``write_parts`` needs on the first row.
 
         Raises:
             UsageError: pyarrow can read what is judged of the file, and cannot write all of it.
@@ -118,31 +119,50 @@ class ParquetRows:
         finally:
             reading.close()
 
-    def write_kept(self, target: Path, keep: Callable[[ArchivedPage], bool]) -> list[BrokenRecord]:
+    def write_parts(self, kept: Path, removed: Path | None, fates: Fates) -> list[BrokenRecord]:
         """With all columns, and a row group for each that has a row left."""
         lost: list[BrokenRecord] = []
+        marks = MARKS if fates.are_marks else ()
         reading = self._file.open()
         try:
             source = self._opened(reading)
-            with self._writer(target, source) as writer:
+            with ExitStack() as stack:
+                targets = {True: kept} if removed is None else {True: kept, False: removed}
+                writers = {
+                    stays: stack.enter_context(self._writer(path, source, marks)) for stays, path in targets.items()
+                }
                 begin = 0
                 for group in range(source.num_row_groups):
-                    kept = [False] * source.metadata.row_group(group).num_rows
+                    found: list[Fate | None] = [None] * source.metadata.row_group(group).num_rows
                     for record in self._group(source, group, begin):
-                        if isinstance(record, ArchivedPage) and keep(record):
-                            kept[record.place.offset - begin] = True
-                    rows = self._whole(source, group) if any(kept) else None
+                        if isinstance(record, ArchivedPage):
+                            found[record.place.offset - begin] = fates.of(record)
+                    parts = {stays: [one is not None and one.stays is stays for one in found] for stays in writers}
+                    rows = self._whole(source, group) if any(map(any, parts.values())) else None
                     if isinstance(rows, str):
-                        places = [RecordPlace(self.name, begin + at) for at in compress(range(len(kept)), kept)]
+                        written = map(any, zip(*parts.values(), strict=True))
+                        places = [RecordPlace(self.name, begin + at) for at in compress(range(len(found)), written)]
                         lost += [BrokenRecord(place, "damaged", rows) for place in places]
                     elif rows is not None:
-                        self._write(writer, rows, _runs(kept))
-                    begin += len(kept)
+                        if marks:
+                            rows = self._marked(rows, found)
+                        for stays, writer in writers.items():
+                            if any(parts[stays]):
+                                self._write(writer, rows, _runs(parts[stays]))
+                    begin += len(found)
         except NotImplementedError as error:
             raise self._unwritable(error) from error
         finally:
             reading.close()
         return lost
+
+    def _marked(self, rows: pa.Table, fates: Sequence[Fate | None]) -> pa.Table:
+        """With the columns ``MARKS``, in the place of those of an earlier run."""
+        values = [(None, None) if one is None else marks_of(one) for one in fates]
+        rows = rows.drop_columns([name for name in MARKS if name in rows.column_names])
+        for name, column in zip(MARKS, zip(*values, strict=True), strict=True):
+            rows = rows.append_column(name, self._pa.array(column, self._pa.string()))
+        return rows
 
     def _whole(self, source: pq.ParquetFile, group: int) -> pa.Table | str:
         """All columns of a row group, or why they cannot be read."""
@@ -162,14 +182,18 @@ class ParquetRows:
 
     def _unwritable(self, error: Exception) -> UsageError:
         return UsageError(
-            f"--write: pyarrow cannot write a copy of {self.name} ({error}): leave --write away, or make a file of "
-            "other types or compression and scan that"
+            f"pyarrow cannot write a copy of {self.name} ({error}): leave --write away, or make a file of other types "
+            "or compression and scan that"
         )
 
-    def _writer(self, target: Any, source: pq.ParquetFile) -> pq.ParquetWriter:
+    def _writer(self, target: Any, source: pq.ParquetFile, marks: Sequence[str] = ()) -> pq.ParquetWriter:
         schema = source.schema_arrow
         for at, field in enumerate(schema):
             schema = schema.set(at, field.with_type(self._sliceable(field.type)))
+        for name in marks:
+            if name in schema.names:
+                schema = schema.remove(schema.get_field_index(name))
+            schema = schema.append(self._pa.field(name, self._pa.string()))
         return self._pq.ParquetWriter(target, schema, **_as_written(source))
 
     def _sliceable(self, type_: pa.DataType, *, is_within: bool = False) -> pa.DataType:

@@ -14,41 +14,40 @@ _HELD_BACK: Final = 64 * 1024 * 1024
 
 
 class KeptRecords:
-    """Which records of a file are written: those that belong to a page wait until it is decided."""
+    """Which records of a file stay: those that belong to a page wait until it is decided.
 
-    def __init__(self, write: Callable[[FoundRecord], None]) -> None:
-        self.write: Final = write
-        self._is_kept: Final[dict[str, bool]] = {}
+    ``write`` is told of each when that is known.
+    """
+
+    def __init__(self, write: Callable[[FoundRecord, bool], None]) -> None:
+        self._write: Final = write
+        self._stays: Final[dict[str, bool]] = {}
         self._waiting: Final[OrderedDict[str, list[FoundRecord]]] = OrderedDict()
         self._bytes = 0
 
     def hold(self, found: FoundRecord, record: WebRecord) -> None:
         """A record that belongs to a page: the one that it names, or one that names it."""
-        known = [self._is_kept[other] for other in record.others if other in self._is_kept]
+        known = [self._stays[other] for other in record.others if other in self._stays]
         if known:
-            if any(known):
-                self.write(found)
+            self._write(found, any(known))
             return
         self._waiting.setdefault(record.others[0] if record.others else record.id, []).append(found)
         self._bytes += len(found.content)
         while self._bytes > _HELD_BACK:
             self._let_go(next(iter(self._waiting)), True)
 
-    def decide(self, found: FoundRecord, record: WebRecord, is_kept: bool) -> None:
-        """A page, or a record that holds none."""
+    def decide(self, record: WebRecord, stays: bool) -> None:
+        """Whether what belongs to this one stays."""
         for name in filter(None, (record.id, *record.others)):
-            self._is_kept[name] = is_kept
-            self._let_go(name, is_kept)
-        if is_kept:
-            self.write(found)
+            self._stays[name] = stays
+            self._let_go(name, stays)
 
     def finish(self) -> None:
         """What belongs to no page of this file stays."""
         for name in list(self._waiting):
             self._let_go(name, True)
 
-    def _let_go(self, name: str, is_kept: bool) -> None:
+    def _let_go(self, name: str, stays: bool) -> None:
         for found in self._waiting.pop(name, ()):
             self._bytes -= len(found.content)
-            if is_kept:
-                self.write(found)
+            self._write(found, stays)

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from crawler_plugin.wire.media_types import essence, kind_of_type
 from crawler_plugin.wire.urls import without_userinfo
 from worker.local.page import FetchedPage
 from worker.scan.inputs.opening import StoredFile
 from worker.scan.inputs.packed_file import PackedFile
-from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, Fate, Fates, RecordPlace
 from worker.scan.inputs.unpacking import FRAME_HEAD, Compression, dictionary_frame
 from worker.scan.inputs.warc.http_response import HttpResponse, body_of, http_response
 from worker.scan.inputs.warc.kept_records import KeptRecords
+from worker.scan.inputs.warc.record_copies import RecordCopies
 from worker.scan.inputs.warc.record_search import FoundRecord, records_of
+from worker.scan.inputs.warc.rewritten import marked, revisit
 from worker.scan.inputs.warc.web_record import RecordForm, WebRecord
 
 _NO_PAGES: Final = ("text/css", "text/javascript", "text/calendar", "text/dns")
 """Text that no page consists of."""
 _WEB: Final = re.compile(r"(https?|ftp|file)://", re.IGNORECASE)
-_PIECE: Final = 1024 * 1024
+_END: Final = (FoundRecord(-1, -1), None, "end")
+"""Stands behind the last record of a file."""
 
 
 class WarcFile(PackedFile):
@@ -41,49 +46,80 @@ class WarcFile(PackedFile):
             else:
                 yield found
 
-    def write_kept(self, target: Path, keep: Callable[[ArchivedPage], bool]) -> list[BrokenRecord]:
-        """Records that say of the file as a whole what it is stay, and those that belong to a page stay with it."""
+    def write_parts(self, kept: Path, removed: Path | None, fates: Fates) -> list[BrokenRecord]:
+        """Records that have no verdict stay, whatever they hold, but for requests and metadata of a page that goes, and
+        for what is damaged. Those that say of the file as a whole what it is are in both files. Of a page that is
+        revisited requests and metadata stay.
+
+        A record that is too large to be held is copied as it is stored; where it is packed together with others, it
+        cannot be.
+        """
         reading = self.file.open()
         try:
-            with target.open("wb") as out:
+            with ExitStack() as stack:
+                outs = [stack.enter_context(path.open("wb")) for path in (kept, removed) if path is not None]
                 beginning = reading.read(FRAME_HEAD)
                 if size := dictionary_frame(beginning):  # without which nothing that follows can be unpacked
-                    out.write(beginning + reading.read(size - FRAME_HEAD))
-                kept = KeptRecords(lambda found: self._copy(found, reading.stream, out))
-                for found, record, page in self._found():
-                    if record is None:
-                        continue
-                    if found.broken:
-                        kept.decide(found, record, False)
-                    elif page == "warcinfo":
-                        kept.write(found)
-                    elif page in ("request", "metadata"):
-                        kept.hold(found, record)
-                    else:
-                        kept.decide(found, record, isinstance(page, ArchivedPage) and keep(page))
-                kept.finish()
+                    beginning += reading.read(size - FRAME_HEAD)
+                    for out in outs:
+                        out.write(beginning)
+                copies = RecordCopies(reading.stream, self.compression, outs, self._form.ends[0])
+                return self._write_records(copies, fates, can_seek=reading.stream.seekable())
         finally:
             reading.close()
-        return []
 
-    def _copy(self, found: FoundRecord, source: IO[bytes], out: IO[bytes]) -> None:
-        """As it is stored, where it is packed by itself and can be gone to."""
-        if self.compression is None:
-            out.write(found.content + self._form.ends[0])
-        elif found.stored is not None and source.seekable():
-            begin, end = found.stored
-            source.seek(begin)
-            while begin < end and (piece := source.read(min(_PIECE, end - begin))):
-                out.write(piece)
-                begin += len(piece)
+    def _write_records(self, copies: RecordCopies, fates: Fates, *, can_seek: bool) -> list[BrokenRecord]:
+        lost: list[BrokenRecord] = []
+        records = KeptRecords(copies.copy)
+        too_large: tuple[int, BrokenRecord] | None = None
+        before = -1
+        for found, record, page in chain(self._found(), [_END]):
+            begin = found.member if self.compression else found.at
+            if too_large is not None:
+                if too_large[0] == begin:
+                    lost.append(too_large[1])
+                else:
+                    copies.copy_span(too_large[0], None if found is _END[0] else begin, True)
+                too_large = None
+            if record is None:
+                continue
+            if found.broken:
+                broken = BrokenRecord(self._place(found), found.broken, found.detail, _id(record))
+                if can_seek and not self._is_whole and before < begin:
+                    too_large = begin, broken
+                else:
+                    lost.append(broken)
+                records.decide(record, True)
+            elif page == "warcinfo":
+                copies.copy(found, True)
+                copies.copy(found, False)
+            elif page in ("request", "metadata"):
+                records.hold(found, record)
+            elif isinstance(page, ArchivedPage):
+                self._write_page(copies, records, found, record, fates.of(page))
+            else:
+                records.decide(record, True)
+                copies.copy(found, True)
+            before = begin
+        records.finish()
+        return lost
+
+    def _write_page(
+        self, copies: RecordCopies, records: KeptRecords, found: FoundRecord, record: WebRecord, fate: Fate
+    ) -> None:
+        original = fate.original if fate.revisited else None
+        records.decide(record, fate.stays or original is not None)
+        if fate.verdict is not None:
+            copies.write(marked(found.content, fate), fate.stays)
         else:
-            with self.compression.writer(out) as member:
-                member.write(found.content + self._form.ends[0])
+            copies.copy(found, fate.stays)
+        if original is not None:
+            copies.write(revisit(found.content, original), True)
 
     def _found(self) -> Iterator[tuple[FoundRecord, WebRecord | None, ArchivedPage | BrokenRecord | str]]:
         """Every record, with the page that it is, or the word that says why it is none."""
         for found in records_of(self.pieces(), self.most_bytes, self._form):
-            place = RecordPlace(self.name, found.at if self._is_whole or self.compression is None else found.member)
+            place = self._place(found)
             record = self._form.read(found.content) if found.content else None
             response = http_response(record.block) if record and record.kind == "response" else None
             no_page = _no_page(record, response) if record else None
@@ -92,6 +128,9 @@ class WarcFile(PackedFile):
                 yield found, record, no_page or BrokenRecord(place, found.broken, found.detail, id_)
             else:
                 yield found, record, no_page or self._page(record, response, place)
+
+    def _place(self, found: FoundRecord) -> RecordPlace:
+        return RecordPlace(self.name, found.at if self._is_whole or self.compression is None else found.member)
 
     def _page(
         self, record: WebRecord, response: HttpResponse | None, place: RecordPlace

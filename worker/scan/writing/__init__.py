@@ -1,0 +1,1 @@
+"""The pages that stay, in the form in which they came."""
