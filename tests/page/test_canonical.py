@@ -94,6 +94,13 @@ def test_the_head_alone_names_what_the_page_names(page: str) -> None:
     assert resolved(named_by(parse(page)), AT) == canonical_link(page, AT)
 
 
+@pytest.mark.parametrize("before", ["<style>", "<script>", "<!--", "<meta content='<body>"])
+def test_a_long_head_is_read_to_its_end(before: str) -> None:
+    end = {"<style>": "</style>", "<script>": "</script>", "<!--": "-->"}.get(before, "'>")
+    page = f"<head>{before}{'a > b <' * 9_000}{end}<link rel=canonical href=/a></head><body>text"
+    assert canonical_link(page.encode(), "https://a.example/") == "https://a.example/a"
+
+
 def test_half_of_a_surrogate_pair_is_no_obstacle() -> None:
     assert canonical_link("<title>\ud800</title><link rel=canonical href=/1>", AT) == "https://a.example/1"
 

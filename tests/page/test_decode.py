@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fingerprint.definition.segment import characters_and_words
-from worker.page.decode import UndecodableError, decode, json_text
+from worker.page.decode import UndecodableError, decode, is_plain_utf8, json_text
 
 CHINESE = "网页的编码检测是一个老问题，我们看一看这个程序能不能分辨出来。这里还有更多的文字，以便统计。"
 TRADITIONAL = "網頁的編碼檢測是一個老問題，我們看一看這個程式能不能分辨出來。這裡還有更多的文字，以便統計。"
@@ -82,6 +82,21 @@ def test_utf8_with_a_few_bad_bytes_stays_utf8(label: str | None) -> None:
 
 def test_utf8_cut_in_the_middle_of_a_character_stays_utf8() -> None:
     assert decode(CHINESE.encode()[:-1]).encoding == "utf-8"
+
+
+_EDGES = b"a\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed\xee\xef\xf0\xf1\xf3\xf4\xf5\xff"
+
+
+@given(
+    st.lists(st.sampled_from(_EDGES), max_size=8).map(bytes)
+    | st.text(st.characters(codec="utf-8", exclude_characters="\x1b"), max_size=80).map(str.encode)
+)
+def test_utf8_is_what_python_decodes(body: bytes) -> None:
+    try:
+        told = "\0" not in body.decode() and not body.startswith(codecs.BOM_UTF8)
+    except UnicodeDecodeError:
+        told = False
+    assert is_plain_utf8(body) == told
 
 
 def test_nuls_are_left_out() -> None:
