@@ -28,7 +28,7 @@ if __name__ == "__main__":
     out, *inputs = sys.argv[1:]
     ray.data.DataContext.get_current().execution_options.preserve_order = True  # pages are judged in this order
     if inputs[0].endswith(".parquet"):
-        table = ray.data.read_parquet(inputs, columns=["url", "body"])
+        table = ray.data.read_parquet(inputs).select_columns(["url", "body"])
         records = table.map_batches(of_pages, batch_format="pyarrow", batch_size=256)
     else:
         paths = ray.data.from_items([{"path": path} for path in sorted(inputs)], override_num_blocks=len(inputs))
