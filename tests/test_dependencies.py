@@ -30,6 +30,7 @@ OTHER_EXTRAS: Final = {
     "demo": {"demo"},
     "evaluate": {"evaluate"},
     "places.py": {"scan"},
+    "records.py": {"scan"},
     "results": {"scan"},
     "scan": {"scan"},
 }

@@ -1,4 +1,4 @@
-"""Counts of all verdicts, in all and by archive."""
+"""VerdictCounts of all verdicts, in all and by archive."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pyarrow as pa
 from worker import __version__
 from worker.scan.inputs.archive_ref import ArchiveRef
 from worker.scan.judge.rows import ROWS
-from worker.scan.summary import Counts, decoded, encoded, summary
+from worker.scan.summary import VerdictCounts, decoded, encoded, summary
 
 
 def counted(
     *rows: tuple[str, str, str],
     passed_over: Mapping[str, int] = {},
     dead_letters: Mapping[str, int] = {},
-) -> Counts:
+) -> VerdictCounts:
     """Of rows of verdict, reason and language."""
-    counts = Counts(passed_over=Counter(passed_over), dead_letters=Counter(dead_letters))
+    counts = VerdictCounts(passed_over=Counter(passed_over), dead_letters=Counter(dead_letters))
     for verdict, reason, language in rows:
         row = {"verdict": verdict, "reason": reason, "language": language, "suspect": reason == "hamming"}
         counts.add(pa.RecordBatch.from_pylist([row], schema=ROWS))

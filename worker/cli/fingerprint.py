@@ -26,7 +26,7 @@ from worker.stopping import AskedToStop
 if TYPE_CHECKING:
     from worker.config import Settings
     from worker.places import Folder
-    from worker.scan.fingerprinting import Read
+    from worker.scan.fingerprinting import ReadSoFar
 
 INTERRUPTED = 130
 
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     say_what_is_read(archives)
     say(f"memory: {memory_of_parsers(settings)}")
     size = bytes_in_all(archives)
-    line: Callable[[Read, Read, float], str] = partial(_how_far, size=size)
+    line: Callable[[ReadSoFar, ReadSoFar, float], str] = partial(_how_far, size=size)
     with progress(line) as tell:
         found = fingerprint(archives, settings, target, asked.by_now, tell)
     if found is None:
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
     return 0
 
 
-def _how_far(done: Read, before: Read, seconds: float, size: int | None) -> str:
+def _how_far(done: ReadSoFar, before: ReadSoFar, seconds: float, size: int | None) -> str:
     rate = (done.records - before.records) / max(seconds, 1e-3)
     said = [f"{done.files + done.whole:,} files", f"{done.records:,} records", f"{rate:,.0f} a second"]
     read = done.bytes - before.bytes

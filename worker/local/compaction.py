@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -41,7 +42,7 @@ def compacted(blocks: Sequence[Block]) -> list[Block]:
     What all of them taught of titles stands in the last one, as far as it was not forgotten.
     """
     found: list[Block] = []
-    titles = TitlesOfTexts()
+    titles = TitlesOfTexts(secret=secrets.token_bytes(16))
     for block in blocks[last_start(blocks) :]:
         titles.learn(block.evidence)
     for pieces in _groups(cover(blocks).pieces):

@@ -11,6 +11,7 @@ function of the pages that were judged, and its rows stand in the blocks.
 from __future__ import annotations
 
 import logging
+import secrets
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -57,7 +58,7 @@ class SingleShard:
         policy = replace(policy, findings=replace(policy.findings, groups=0))
         self._policy: Final = policy
         self._memory: Final = memory
-        self._titles: Final = TitlesOfTexts()
+        self._titles: Final = TitlesOfTexts(secret=secrets.token_bytes(16))
         self._evidence: Final[list[bytes]] = []
         """Of pages that no sealed block holds yet."""
         self._told = 0

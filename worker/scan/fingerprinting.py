@@ -17,12 +17,12 @@ from worker.places import Folder
 from worker.scan.inputs.archive_ref import ArchiveRef
 from worker.scan.inputs.records import Archive
 from worker.scan.records.files import RecordWriter, about_records, of_archive
-from worker.scan.records.reading import Found, Reading, reading_by_processes
+from worker.scan.records.reading import Found, PageReading, reading_by_processes
 
 SUFFIX: Final = ".parquet"
 
 
-class Read(NamedTuple):
+class ReadSoFar(NamedTuple):
     """How far ``fingerprint`` is: files that it has written, and those that were whole already; records written, of
     them those of pages that are dead and of places without a page; bytes of the archives read."""
 
@@ -42,8 +42,8 @@ def fingerprint(
     settings: Settings,
     target: Folder,
     asked_to_stop: Callable[[], bool],
-    tell: Callable[[Read], None],
-) -> Read | None:
+    tell: Callable[[ReadSoFar], None],
+) -> ReadSoFar | None:
     """Write the records of each archive; None if asked to stop before all are written.
 
     Raises:
@@ -60,13 +60,13 @@ def fingerprint(
 
 
 class _Writing:
-    def __init__(self, target: Folder, asked_to_stop: Callable[[], bool], tell: Callable[[Read], None]) -> None:
-        self.done = Read()
+    def __init__(self, target: Folder, asked_to_stop: Callable[[], bool], tell: Callable[[ReadSoFar], None]) -> None:
+        self.done = ReadSoFar()
         self._target: Final = target
         self._asked_to_stop: Final = asked_to_stop
         self._tell: Final = tell
 
-    def write(self, archive: Archive, name: str, reading: Reading) -> None:
+    def write(self, archive: Archive, name: str, reading: PageReading) -> None:
         about = ArchiveRef.of(archive)
         if self._target.size(name) is not None:
             _refuse_another(self._target, name, about, reading)
@@ -104,7 +104,7 @@ def names_of(archives: Sequence[Archive]) -> list[str]:
     return names
 
 
-def _refuse_another(target: Folder, name: str, about: ArchiveRef, reading: Reading) -> None:
+def _refuse_another(target: Folder, name: str, about: ArchiveRef, reading: PageReading) -> None:
     """Raises ``Refused`` unless the file holds what would be written."""
     found = about_records(target.path(name), target.open(name))
     if found.scheme == reading.scheme and found.archive == about:

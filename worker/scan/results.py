@@ -14,7 +14,7 @@ from worker.results.rows import DEAD_LETTERS, VERDICTS, line_of
 from worker.scan.judge.judge import Judge
 from worker.scan.judge.rows import ROWS
 from worker.scan.records.parts import ArchiveEnd
-from worker.scan.summary import Counts
+from worker.scan.summary import VerdictCounts
 
 PARQUET: Final = "verdicts.parquet"
 PARTS: Final = "verdicts"
@@ -45,9 +45,9 @@ class Results:
         self._lines: Final = self._opened(target, VERDICTS) if lines else None
         self._letters: Final = self._opened(target, DEAD_LETTERS)
         self._columns: Final = _Columns(target, parts)
-        self.by_archive: Final[list[Counts]] = []
+        self.by_archive: Final[list[VerdictCounts]] = []
         """Of each archive that has ended."""
-        self._counts = Counts()
+        self._counts = VerdictCounts()
         self.pages = self.copies = self.broken = 0
 
     def _opened(self, target: Folder, name: str) -> BinaryIO:
@@ -90,7 +90,7 @@ class Results:
         """All pages of an archive were taken."""
         self._counts.passed_over.update(archive.passed_over)
         self.by_archive.append(self._counts)
-        self._counts = Counts()
+        self._counts = VerdictCounts()
 
     def close(self) -> None:
         """All archives have ended: make what was written whole."""

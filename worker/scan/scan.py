@@ -34,10 +34,10 @@ from worker.scan.inputs.opening import printable
 from worker.scan.inputs.records import Archive
 from worker.scan.judge.beginning import Beginning
 from worker.scan.records.parts import ArchiveEnd, Item, RecordParts, split
-from worker.scan.records.reading import Found, Reading, reading_by_processes
+from worker.scan.records.reading import Found, PageReading, reading_by_processes
 from worker.scan.results import Results, pages_among
 from worker.scan.summary import FILE as SUMMARY
-from worker.scan.summary import Counts, decoded, encoded, refs_in, summary
+from worker.scan.summary import VerdictCounts, decoded, encoded, refs_in, summary
 from worker.scan.writing.verdict_columns import VerdictColumns
 from worker.scan.writing.write import JudgedArchive, Writing, refuse_unwritable, write_archives
 
@@ -181,8 +181,8 @@ def _judge(
     beginning: Beginning,
     asked_to_stop: Callable[[], bool],
     tell: Callable[[Done], None],
-) -> tuple[Sequence[Counts], Mapping[str, Value], float] | None:
-    """Counts of the new archives, the scheme, seconds; None when it was asked to stop."""
+) -> tuple[Sequence[VerdictCounts], Mapping[str, Value], float] | None:
+    """VerdictCounts of the new archives, the scheme, seconds; None when it was asked to stop."""
     with ExitStack() as stack:
         judge = stack.enter_context(beginning.judge(settings, round(plan.clock * 1000)))
         reading = stack.enter_context(reading_by_processes(settings))
@@ -214,7 +214,7 @@ class _Coming:
     """All records of the archives: those that were read before, then the rest."""
 
     def __init__(
-        self, archives: Sequence[Archive], read: RecordParts, reading: Reading, asked_to_stop: Callable[[], bool]
+        self, archives: Sequence[Archive], read: RecordParts, reading: PageReading, asked_to_stop: Callable[[], bool]
     ) -> None:
         self._archives: Final = archives
         self._read: Final = read
@@ -284,7 +284,9 @@ def _refuse_another(task: Task, before: ScanPlan) -> None:
     )
 
 
-def _finish(task: Task, counted: Sequence[Counts], scheme: Mapping[str, Value], seconds: float) -> dict[str, Any]:
+def _finish(
+    task: Task, counted: Sequence[VerdictCounts], scheme: Mapping[str, Value], seconds: float
+) -> dict[str, Any]:
     """Everything that is made of the lines."""
     found = summary([*map(ArchiveRef.of, task.new)], counted, scheme, seconds)
     found["not_written"] = _write_unique(task, found) if task.write else 0

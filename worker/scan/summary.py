@@ -25,7 +25,7 @@ OF_TIME: Final = ("seconds", "pages_per_second")
 
 
 @dataclass
-class Counts:
+class VerdictCounts:
     """Each page is in ``verdicts``, the reason of a dead one in ``dead_pages``; each record that no page could be read
     from is in ``dead_letters``, each one that holds none in ``passed_over``."""
 
@@ -51,7 +51,7 @@ class Counts:
             for each in pc.value_counts(column).to_pylist():
                 counter[each["values"]] += each["counts"]
 
-    def add_all(self, others: Counts) -> None:
+    def add_all(self, others: VerdictCounts) -> None:
         for one in fields(self):
             mine, theirs = getattr(self, one.name), getattr(others, one.name)
             setattr(self, one.name, mine + theirs)
@@ -65,10 +65,10 @@ class Counts:
 
 
 def summary(
-    archives: Sequence[ArchiveRef], counted: Sequence[Counts], scheme: Mapping[str, Value], seconds: float
+    archives: Sequence[ArchiveRef], counted: Sequence[VerdictCounts], scheme: Mapping[str, Value], seconds: float
 ) -> dict[str, Any]:
     """What was ``counted`` of each of the archives, and in all. It took so many ``seconds``."""
-    whole = Counts()
+    whole = VerdictCounts()
     by_archive, inputs = [], []
     for archive, counts in zip(archives, counted, strict=True):
         whole.add_all(counts)

@@ -15,7 +15,7 @@ of the four quarters of a fingerprint. Fingerprints that differ in two bits have
 
 from __future__ import annotations
 
-import secrets
+import hashlib
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -97,6 +97,9 @@ class _Trial:
 class TitlesOfTexts:
     """A table of at most ``most`` keys, and as many of before.
 
+    With a ``secret`` nobody who lacks it can make texts whose keys all lie in one chain; what the table says does not
+    depend on it.
+
     A key is looked for in the young generation, then in the old one, from which it is taken over. When the young one is
     full it becomes the old one, and what that held is forgotten.
 
@@ -104,11 +107,11 @@ class TitlesOfTexts:
         UsageError: numba cannot run here.
     """
 
-    def __init__(self, most: int = _MOST) -> None:
+    def __init__(self, most: int = _MOST, *, secret: bytes = b"") -> None:
         self._most: Final = most
         kernels = _kernels()
-        # With it nobody can make texts of which all keys lie in one chain. What the table says does not depend on it.
-        self._secret: Final = np.frombuffer(secrets.token_bytes(8 * kernels.SECRET_WORDS), np.uint64).copy()
+        words = hashlib.shake_256(secret).digest(8 * kernels.SECRET_WORDS)
+        self._secret: Final = np.frombuffer(words, np.uint64).copy()
         self._found: Final = np.empty((BANDS, kernels.KEY_WORDS), np.uint64)
         self._old = _Generation(0)
         self._young = self._empty()

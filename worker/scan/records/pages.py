@@ -13,7 +13,7 @@ from worker.local.page import FetchedPage
 from worker.scan.inputs.fields import Fields
 from worker.scan.inputs.find import find_archives
 from worker.scan.inputs.records import ArchivedPage, BrokenRecord, RecordPlace
-from worker.scan.records.reading import Found, Reading, reading_here
+from worker.scan.records.reading import Found, PageReading, reading_here
 from worker.scan.records.schema import as_batch
 
 PAGES: Final = pa.schema(
@@ -73,7 +73,7 @@ def records_of(batch: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
 
 
 @lru_cache(maxsize=4)
-def _reading(settings: Settings) -> Reading:
+def _reading(settings: Settings) -> PageReading:
     """Kept: to make one takes a second."""
     return reading_here(settings)
 

@@ -38,7 +38,7 @@ _AHEAD: Final = 4
 Found: TypeAlias = ArchivedPage | BrokenRecord
 
 
-class Reading:
+class PageReading:
     """Makes records of what archives hold.
 
     Args:
@@ -94,18 +94,18 @@ def recipe_of(settings: Settings) -> Recipe:
 
 
 @contextmanager
-def reading_by_processes(settings: Settings) -> Iterator[Reading]:
+def reading_by_processes(settings: Settings) -> Iterator[PageReading]:
     """In ``page.processes`` processes: a page that crashes its process, or exceeds ``page.timeout_seconds`` or
     ``page.memory_mb``, is dead."""
     recipe, processes = recipe_of(settings), parsers(settings)
     with fingerprinters(settings, recipe, processes) as pool:
-        yield Reading(settings, recipe, pool, processes)
+        yield PageReading(settings, recipe, pool, processes)
 
 
-def reading_here(settings: Settings) -> Reading:
+def reading_here(settings: Settings) -> PageReading:
     """In this process: nothing bounds the time and memory that a page takes but its length."""
     recipe = recipe_of(settings)
-    return Reading(settings, recipe, InProcess(Fingerprinter(recipe)))
+    return PageReading(settings, recipe, InProcess(Fingerprinter(recipe)))
 
 
 def _taken(waiting: deque[tuple[int, Found]], claims: dict[int, Claim]) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,7 +37,7 @@ class Claimer(LogSubscriber):
     ticket: Ticket | None = None
 
     def __post_init__(self) -> None:
-        self._titles = TitlesOfTexts()
+        self._titles = TitlesOfTexts(secret=secrets.token_bytes(16))
 
     @property
     def idle(self) -> bool:

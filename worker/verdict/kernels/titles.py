@@ -10,15 +10,24 @@ Kernels reach all this by address: with arrays they would spend most of their ti
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.compiling import Function, compiler_of
 from worker.fingerprint.scoped import ANNOUNCED, TEMPLATE
 from worker.fingerprint.sketch import BANDS
 from worker.index.kernels.native import fetch, popcount, u64_at
-from worker.verdict.kernels.native import compiled
+
+_compile = compiler_of("worker", ("verdict/kernels/titles", "index/kernels/native"))
+
+
+def compiled(signature: str, *, inner: bool = False, inline: bool = False) -> Callable[[Function], Function]:
+    """A kernel of these types, which Python calls unless it is ``inner`` or ``inline``; these are for other kernels."""
+    return _compile(signature, entry=not (inner or inline), inline=inline)
+
 
 SEVERAL = 2
 """Titles other than its own from which on a text is a template's. One page may have two: for people and for print. With
