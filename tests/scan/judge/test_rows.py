@@ -33,7 +33,7 @@ def claims(chance: random.Random, count: int) -> list[Claim]:
                 partition=0,
                 offset=number,
                 clock=number,
-                url=f"http://{chance.randint(1, 3)}.example/{chance.randint(1, 30)}",
+                url=f"http://{chance.randint(1, 2)}.example/{chance.randint(1, 4)}",
                 fingerprint=None if bare else code ^ (1 << chance.randint(0, 63) if chance.random() < 0.5 else 0),
                 text_hash=chance.choice((code, chance.getrandbits(64))),
                 tokens=chance.randint(90, 110),
