@@ -15,6 +15,7 @@ from tools.docs import HANDBOOK
 from worker.cli import size
 from worker.config import Settings, load_settings
 from worker.sizing.needs import (
+    ANSWER_BYTES,
     ANSWER_US,
     ASK_US,
     CLAIM_BYTES,
@@ -237,6 +238,15 @@ class TestCeiling:
 
     def test_a_worker_that_holds_twice_as_many_shards_orders_less(self) -> None:
         assert replace(MONTH, holders=2).ordered(64) < MONTH.ordered(64)
+
+    def test_both_logs_are_read_by_every_worker(self) -> None:
+        a_claim_and_its_answers = CLAIM_BYTES + SKETCHED_BYTES + ANSWER_BYTES
+        assert MONTH.order_bytes == pytest.approx(MONTH.workers * MONTH.rate * a_claim_and_its_answers)
+
+    def test_a_worker_restores_all_its_shards(self) -> None:
+        """Fifty million survivors in eight shards of one process took 42.9 s (docs/benchmarks/restore.md)."""
+        assert replace(SMALL, distinct=50_000_000).restore_seconds == pytest.approx(42.9, rel=0.01)
+        assert MONTH.restore_seconds < 30
 
     def test_a_speed_that_was_measured_is_that_of_both_parts_together(self) -> None:
         for copies in (True, False):

@@ -121,18 +121,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """Print both."""
-    distinct = SIGNATURES if arguments.records is None else arguments.records
-    distinct = distinct if arguments.distinct is None else arguments.distinct
-    sample = min(SAMPLE, distinct) if arguments.sample is None else arguments.sample
-    if distinct < 1 or not 0 <= sample <= distinct:
-        raise UsageError("--distinct must be at least 1 and --sample between 0 and --distinct; give other numbers")
+    """Print both accounts, and what is planned."""
     given = (arguments.pages_per_day, arguments.pages_a_second, arguments.records, arguments.page_kb, arguments.peak)
     if min(number for number in given if number is not None) <= 0 or arguments.growth < 1:
         raise UsageError(
             "--pages-per-day, --records, --page-kb, --peak and --pages-a-second must be above 0, --growth at least 1; "
             "give other numbers"
         )
+    distinct = SIGNATURES if arguments.records is None else arguments.records
+    distinct = distinct if arguments.distinct is None else arguments.distinct
+    sample = min(SAMPLE, distinct) if arguments.sample is None else arguments.sample
+    if distinct < 1 or not 0 <= sample <= distinct:
+        raise UsageError("--distinct must be at least 1 and --sample between 0 and --distinct; give other numbers")
     settings = load()
     if arguments.layout:
         index = settings.index.model_copy(update={"layout": arguments.layout})
@@ -276,7 +276,10 @@ def crawl_rows(crawl: Crawl, settings: Settings) -> list[tuple[str, str]]:
             f"{crawl.partitions:,}",
         ),
         ("topics.shards, at least; both are chosen once", f"{crawl.shards:,}"),
-        ("seconds until a shard is restored from the topic, at most", f"{math.ceil(crawl.restore_seconds):,}"),
+        (
+            "seconds until a worker has restored its shards from the topic, at most",
+            f"{math.ceil(crawl.restore_seconds):,}",
+        ),
         (
             f"memory of the index with URLs{', held twice' * (crawl.holders - 1)}, divided by the workers",
             in_units(crawl.index_bytes),
@@ -285,6 +288,7 @@ def crawl_rows(crawl: Crawl, settings: Settings) -> list[tuple[str, str]]:
         ("memory of each worker besides its index", in_units(WORKER_BYTES)),
         ("memory of pages on their way, each worker: commit.megabytes", in_units(settings.commit.megabytes * _KIB**2)),
         ("into the brokers at the busiest hour, a second, not compressed", in_units(crawl.in_bytes)),
+        ("out of the leaders of both logs, to all workers, a second", in_units(crawl.order_bytes)),
         (f"on the brokers: {days:g} days (topics.retention_days), copies: {copies}", in_units(crawl.log_bytes)),
         (f"on the brokers: the index, for good, copies: {copies}", in_units(crawl.index_topic_bytes)),
     ]

@@ -183,8 +183,8 @@ class Crawl:
 
     @property
     def restore_seconds(self) -> float:
-        """Until a shard is restored from the topic, at most."""
-        return self.distinct / self.shards * RESTORE_US / 1e6
+        """Until a worker has restored its shards from the topic, one after the other, at most."""
+        return self._shards_each(self.workers) * self.distinct / self.shards * RESTORE_US / 1e6
 
     @property
     def index_bytes(self) -> int:
@@ -202,6 +202,11 @@ class Crawl:
         return math.ceil(self.rate * self._page_bytes)
 
     @property
+    def order_bytes(self) -> int:
+        """What all workers together read in a second at the busiest hour of the logs of claims and answers, at most."""
+        return math.ceil(self.workers * self.rate * (self._claim_bytes + ANSWER_BYTES))
+
+    @property
     def log_bytes(self) -> int:
         """On the brokers, all copies: what is kept for ``retention_days``."""
         return math.ceil(self.pages_a_day * self.retention_days * self._page_bytes * self.replicas)
@@ -213,9 +218,12 @@ class Crawl:
 
     @property
     def _page_bytes(self) -> int:
-        claim = CLAIM_BYTES + self.sketched * SKETCHED_BYTES
-        page = self.page_bytes + PAGES_BYTES + VERDICT_BYTES + claim + ANSWER_BYTES
+        page = self.page_bytes + PAGES_BYTES + VERDICT_BYTES + self._claim_bytes + ANSWER_BYTES
         return page + self.copies * (self.page_bytes + DEDUPLICATED_BYTES)
+
+    @property
+    def _claim_bytes(self) -> int:
+        return CLAIM_BYTES + self.sketched * SKETCHED_BYTES
 
     def _cores(self, microseconds: float) -> int:
         return max(1, math.ceil(self.rate * microseconds / 1e6 / LOAD))
@@ -227,10 +235,14 @@ class Crawl:
     def _shards(self, workers: int) -> int:
         return max(_eights(self.distinct / ENTRIES_A_SHARD), self._room(workers))
 
+    def _shards_each(self, workers: int) -> int:
+        return math.ceil(self.holders * self._shards(workers) / workers)
+
     def _claim_us(self, workers: int) -> float:
         shards = self._shards(workers)
-        asked = math.ceil(self.holders * shards / workers)
-        return CLAIM_US + asked * ASK_US * _times_as_slow(self.distinct / shards) + shards * ANSWER_US
+        return (
+            CLAIM_US + self._shards_each(workers) * ASK_US * _times_as_slow(self.distinct / shards) + shards * ANSWER_US
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
