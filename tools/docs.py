@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
+import argparse
+import io
 import re
 import sys
 import textwrap
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +22,9 @@ from crawler_plugin.stats import STATS
 from crawler_plugin.wire.topics import topic_specs
 from tests.deploy import plays
 from tools.quality import published
+from worker.cli import size
 from worker.cli.main import COMMANDS, PROGRAM
+from worker.config import load_settings
 from worker.config.catalogue import Entry, catalogue, sections
 from worker.config.show import by_section, scalar
 from worker.observe.catalogue import CATALOGUE
@@ -91,6 +96,25 @@ def alike() -> str:
     return "\n".join(rows) + "\n"
 
 
+MONTH: Final = (
+    "--pages-per-day 3000000000 --records 3000000000 --distinct 2000000000 --page-kb 140 --peak 1 --growth 1 --sample 0"
+)
+MONTH_SETTINGS: Final = ("output.mode=verdicts", "topics.retention_days=0.25")
+
+
+def month() -> str:
+    """What `size` says of a month of Common Crawl, as a crawl of one day and as an archive."""
+    parser = argparse.ArgumentParser()
+    size.configure(parser)
+    in_force = load_settings(config=None, overrides=MONTH_SETTINGS, environ={})
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        size.run(parser.parse_args(MONTH.split()), lambda: in_force)
+    command = " ".join([PROGRAM, "size", MONTH, *(f"--set {setting}" for setting in MONTH_SETTINGS)])
+    plans = printed.getvalue().partition("\nA crawl of")
+    return f"```sh\n{command}\n```\n\n```text\n{(plans[1] + plans[2]).strip()}\n```\n"
+
+
 README: Final = ROOT / "README.md"
 CONFIG: Final = ROOT / "config.yaml"
 HANDBOOK: Final = ROOT / "docs"
@@ -132,6 +156,7 @@ PARTS: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "plays": (HANDBOOK / "how-to" / "watch.md", plays.table),
     "alike": (HANDBOOK / "explanation" / "spelling.md", alike),
     "topics": (HANDBOOK / "reference" / "topics.md", topics),
+    "month": (HANDBOOK / "explanation" / "scale.md", month),
     "quality": (HANDBOOK / "quality" / "index.md", published.methods),
     "quality-languages": (HANDBOOK / "quality" / "index.md", published.languages),
     "quality-classes": (HANDBOOK / "quality" / "index.md", published.classes),

@@ -45,7 +45,7 @@ COMMANDS: Final = {
     "idf": "build the table that the weights tf-idf need from your own pages",
     "bench": "measure: pages a second and core from HTML in Kafka to verdicts, and what one more worker brings",
     "warmup": "compile what workers run into the folder named by NUMBA_CACHE_DIR, for an image",
-    "size": "say what the index takes in memory and, with --pages-per-day, what a whole crawl needs",
+    "size": "say what the index takes in memory and, with --pages-per-day or --records, what all of it needs",
 }
 """What each command does, in the order of a first use. Its module, of the same name in this folder, has
 ``configure(parser)`` and ``run(arguments, load)``; the help imports none of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -13,11 +14,23 @@ from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import UsageError
 from worker.compose import parts
-from worker.compose.machine import PARSER_BYTES
+from worker.compose.machine import PARSER_BYTES, SHARE
 from worker.fingerprint.sketch import BANDS, SKETCH_BYTES
 from worker.index.entries import COLUMNS, OPTIONAL, Entries
 from worker.index.layout import Layout
-from worker.sizing.needs import LOAD, PAGES_A_SECOND_AND_CORE, PEAK, WITHOUT_COPIES, WORKER_BYTES, Crawl, Growth
+from worker.sizing.needs import (
+    JUDGE_US,
+    LOAD,
+    MOST_IN_AN_INDEX,
+    MOST_WORKERS,
+    PEAK,
+    WORKER_BYTES,
+    WORKERS_TO_COME,
+    Crawl,
+    Growth,
+    RecordsOfPages,
+    parser_us,
+)
 from worker.terminal import aligned
 
 if TYPE_CHECKING:
@@ -49,6 +62,8 @@ _OF_A_PAGE: Final = ("site", "title", "doubt")
 _DOUBTED: Final = 0.1
 """Share of pages whose title says nothing of their text."""
 
+_WIDTH: Final = 120
+
 _KIB: Final = 1024
 _UNITS: Final = ("KiB", "MiB", "GiB", "TiB")
 _WHOLE_UP_TO: Final = 2
@@ -58,18 +73,41 @@ _WHOLE_UP_TO: Final = 2
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument(
-        "--distinct", type=int, default=SIGNATURES, metavar="N", help="survivors in the index; default 50 million"
+        "--distinct",
+        type=int,
+        metavar="N",
+        help="survivors in the index; default 50 million, with --records all of them",
     )
     parser.add_argument("--pages-per-day", type=int, metavar="N", help="what comes from the spiders; plans the crawl")
+    parser.add_argument("--records", type=int, metavar="N", help="pages of files; plans `fingerprint` and `judge`")
     parser.add_argument(
-        "--page-kb", type=float, default=PAGE_KB, metavar="KB", help=f"size of a page's body; default {PAGE_KB:g}"
+        "--page-kb",
+        type=float,
+        default=PAGE_KB,
+        metavar="KB",
+        help=f"size of a page's body before compression; default {PAGE_KB:g}",
+    )
+    parser.add_argument(
+        "--peak",
+        type=float,
+        default=PEAK,
+        metavar="TIMES",
+        help=f"pages of the busiest hour beside the mean; default {PEAK:g}, 1 for a crawl whose pages may wait",
+    )
+    parser.add_argument(
+        "--growth",
+        type=float,
+        default=WORKERS_TO_COME,
+        metavar="TIMES",
+        help="workers that may come beside those that are planned, for which partitions and shards are chosen; default "
+        f"{WORKERS_TO_COME:g}, 1 for a crawl that stays as large as it is",
     )
     parser.add_argument(
         "--pages-a-second",
         type=float,
         metavar="N",
-        help=f"what a core does, as `bench pipeline` measures it; default {PAGES_A_SECOND_AND_CORE}, and "
-        f"{WITHOUT_COPIES:g} times as many with output.mode=verdicts",
+        help="what a core does, as `bench pipeline` measures it on your machine with your pages; default: what was "
+        "measured here, for pages of this size",
     )
     parser.add_argument(
         "--layout", choices=[layout.value for layout in Layout], help="instead of the setting index.layout"
@@ -83,38 +121,46 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
-    """Print both."""
-    distinct = arguments.distinct
+    """Print both accounts, and what is planned."""
+    given = (arguments.pages_per_day, arguments.pages_a_second, arguments.records, arguments.page_kb, arguments.peak)
+    if min(number for number in given if number is not None) <= 0 or arguments.growth < 1:
+        raise UsageError(
+            "--pages-per-day, --records, --page-kb, --peak and --pages-a-second must be above 0, --growth at least 1; "
+            "give other numbers"
+        )
+    distinct = SIGNATURES if arguments.records is None else arguments.records
+    distinct = distinct if arguments.distinct is None else arguments.distinct
     sample = min(SAMPLE, distinct) if arguments.sample is None else arguments.sample
     if distinct < 1 or not 0 <= sample <= distinct:
         raise UsageError("--distinct must be at least 1 and --sample between 0 and --distinct; give other numbers")
-    per_day = 1 if arguments.pages_per_day is None else arguments.pages_per_day
-    speed = 1 if arguments.pages_a_second is None else arguments.pages_a_second
-    if min(arguments.page_kb, speed, per_day) <= 0:
-        raise UsageError("--pages-per-day, --page-kb and --pages-a-second must be above 0; give other numbers")
     settings = load()
     if arguments.layout:
         index = settings.index.model_copy(update={"layout": arguments.layout})
         settings = settings.model_copy(update={"index": index})
-    sketched = settings.near.predicate == "accurate"
-    growth = measured(sample, settings) if sample else None
-    print(report(distinct, settings, growth, sample))
+    measured_growth = measured(sample, settings) if sample else None
+    print(report(distinct, settings, measured_growth, sample))
+    growth = measured_growth or Growth(0, computed_bytes(settings))
+    page_bytes = round(arguments.page_kb * 1000)
     if arguments.pages_per_day:
-        copies = settings.output.mode != "verdicts"
         crawl = Crawl(
             pages_a_day=arguments.pages_per_day,
             distinct=distinct,
-            page_bytes=round(arguments.page_kb * 1000),
-            growth=growth or Growth(0, computed_bytes(settings)),
-            sketched=sketched,
+            page_bytes=page_bytes,
+            growth=growth,
+            sketched=settings.near.predicate == "accurate",
             page_memory=settings.page.memory_mb * _KIB**2,
             retention_days=settings.topics.retention_days,
             replicas=settings.topics.replication_factor,
-            speed=arguments.pages_a_second or PAGES_A_SECOND_AND_CORE * (1 if copies else WITHOUT_COPIES),
-            copies=copies,
+            speed=arguments.pages_a_second,
+            copies=settings.output.mode != "verdicts",
             holders=settings.index.replicas,
+            peak=arguments.peak,
+            to_come=arguments.growth,
         )
         print("", *plan(crawl, settings), sep="\n")
+    if arguments.records:
+        records = RecordsOfPages(pages=arguments.records, distinct=distinct, page_bytes=page_bytes, growth=growth)
+        print("", *plan_of_records(records), sep="\n")
     return 0
 
 
@@ -199,30 +245,79 @@ def report(distinct: int, settings: Settings, growth: Growth | None, sample: int
 
 
 def plan(crawl: Crawl, settings: Settings) -> Iterator[str]:
-    """What the crawl needs, as aligned lines; figures are rounded up."""
-    speed, days, copies = crawl.speed, crawl.retention_days, crawl.replicas
+    """What the crawl needs, as aligned lines; figures are rounded up. A last line says where it is too much."""
     yield f"A crawl of {crawl.pages_a_day:,} pages a day ({crawl.mean:,.1f} a second), {crawl.distinct:,} different"
-    rows = (
+    yield from _figures(crawl_rows(crawl, settings))
+    if crawl.is_past_the_ceiling:
+        most = f"{LOAD * crawl.ordered(crawl.workers):,.0f}"
+        yield from textwrap.wrap(
+            f"warning: past the ceiling. The busiest hour has {crawl.rate:,.0f} pages a second, and {MOST_WORKERS} "
+            f"workers, the most that were reckoned with, order {most}: each of them reads every claim, so more of them "
+            "help little. For pages that are in files already use `fingerprint` and `judge` (--records). Split a "
+            "crawl into groups that need no comparison, such as languages, with a topics.prefix each, and size each of "
+            "them. If pages may wait at busy hours, give a smaller --peak.",
+            _WIDTH,
+        )
+
+
+def crawl_rows(crawl: Crawl, settings: Settings) -> list[tuple[str, str]]:
+    """What is needed, and how much of it."""
+    days, copies = crawl.retention_days, crawl.replicas
+    full = crawl.rate / crawl.ordered(crawl.workers)
+    return [
         (
-            f"cores, {LOAD:.0%} in use at {PEAK:g} times the mean, {speed:g} pages/s each",
+            f"cores, {LOAD:.0%} in use at {crawl.peak:g} times the mean (--peak)",
             f"{crawl.cores:,}",
         ),
-        ("topics.partitions, at least; chosen once", f"{crawl.partitions:,}"),
-        ("topics.shards, at least; chosen once", f"{crawl.shards:,}"),
+        (f"of them for parsers, {crawl.page_us[1]:,.0f} µs a page", f"{crawl.parser_cores:,}"),
+        (f"workers, at least: their own core {full:.0%} in use", f"{crawl.workers:,}"),
+        (
+            f"topics.partitions, at least; workers to come: {crawl.to_come:g} times (--growth)",
+            f"{crawl.partitions:,}",
+        ),
+        ("topics.shards, at least; both are chosen once", f"{crawl.shards:,}"),
+        (
+            "seconds until a worker has restored its shards from the topic, at most",
+            f"{math.ceil(crawl.restore_seconds):,}",
+        ),
         (
             f"memory of the index with URLs{', held twice' * (crawl.holders - 1)}, divided by the workers",
             in_units(crawl.index_bytes),
         ),
-        (
-            f"memory of parsers, one a core: {in_units(PARSER_BYTES)} and page.memory_mb",
-            in_units(crawl.parser_bytes),
-        ),
+        (f"memory of parsers, one a core: {in_units(PARSER_BYTES)} and page.memory_mb", in_units(crawl.parser_bytes)),
         ("memory of each worker besides its index", in_units(WORKER_BYTES)),
         ("memory of pages on their way, each worker: commit.megabytes", in_units(settings.commit.megabytes * _KIB**2)),
+        ("into the brokers at the busiest hour, a second, not compressed", in_units(crawl.in_bytes)),
+        ("out of the leaders of both logs, to all workers, a second", in_units(crawl.order_bytes)),
         (f"on the brokers: {days:g} days (topics.retention_days), copies: {copies}", in_units(crawl.log_bytes)),
         (f"on the brokers: the index, for good, copies: {copies}", in_units(crawl.index_topic_bytes)),
-    )
-    yield from _figures(rows)
+    ]
+
+
+def plan_of_records(needed: RecordsOfPages) -> Iterator[str]:
+    """What the archive needs, as aligned lines; figures are rounded up. A last line says where it is too much."""
+    yield f"An archive of {needed.pages:,} pages, {needed.distinct:,} different (`fingerprint`, then `judge`)"
+    yield from _figures(records_rows(needed))
+    if needed.is_too_much:
+        yield from textwrap.wrap(
+            f"warning: one `judge` holds at most {MOST_IN_AN_INDEX:,} survivors. Divide the records into groups that "
+            "need no comparison, such as languages, judge each group by itself, and size each of them.",
+            _WIDTH,
+        )
+
+
+def records_rows(needed: RecordsOfPages) -> list[tuple[str, str]]:
+    """What is needed, and how much of it."""
+    return [
+        (
+            f"core hours to read, {parser_us(needed.page_bytes):,.0f} µs a page, on any number of machines",
+            f"{math.ceil(needed.reading_hours):,}",
+        ),
+        ("records on disk", in_units(needed.disk_bytes)),
+        (f"core hours to judge, {JUDGE_US:g} µs a record, on one machine", f"{math.ceil(needed.judging_hours):,}"),
+        ("memory of the index there; what pages are called is on disk", in_units(needed.index_bytes)),
+        (f"memory of that machine, {SHARE:.0%} of it for the index (index.memory_mb)", in_units(needed.machine_bytes)),
+    ]
 
 
 def _figures(rows: Iterable[tuple[str, str]]) -> list[str]:

@@ -1,30 +1,64 @@
-"""What a crawl of a given size needs: cores, partitions, shards, memory, disk on the brokers."""
+"""What a crawl or an archive of a given size needs: cores, partitions, shards, memory, disk.
+
+All that is reckoned with was measured, and stands here once, with the page that says how.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
-from worker.compose.machine import PARSER_BYTES
+import numpy as np
+
+from worker.compose.machine import PARSER_BYTES, SHARE
 from worker.fingerprint.sketch import SKETCH_BYTES
+from worker.index.kernels.plan import EXPIRED_FROM
 
 DAY_SECONDS: Final = 86_400
+HOUR_SECONDS: Final = 3600
 PEAK: Final = 3.0
 """A crawl's busiest hour beside its mean. Below it, pages wait longer at these hours, and nothing else happens."""
 LOAD: Final = 0.7
 """Share of a core that is planned for; the rest of it is for catching up after a restart."""
-PAGES_A_SECOND_AND_CORE: Final = 400
-"""Measured: 450 with two workers and their broker on two cores (docs/benchmarks/pipeline.md), rounded down."""
-WITHOUT_COPIES: Final = 1.05
-"""Times as many where no page is copied (``output.mode=verdicts``). Measured in turn with the other, three times each:
-1.04, 1.14 and 1.04 times (docs/explanation/cost.md)."""
-ENTRIES_A_SHARD: Final = 10_000_000
-"""A larger shard takes longer to restore, and while one restores no page gets a verdict."""
 FEWEST: Final = 8
 """Partitions and shards, the settings' defaults: they cannot be changed later, and cost next to nothing."""
-WORKERS_TO_COME: Final = 4
+WORKERS_TO_COME: Final = 4.0
 """Times as many partitions and shards as workers are planned, so that the crawl can grow."""
+
+# Microseconds of a core, of the slowest of three runs (docs/benchmarks/pipeline.md).
+PARSER_US: Final = 1119
+"""A page in its parser. `scan` takes as much for it (docs/benchmarks/scan.md: 871 pages a second and core)."""
+PARSED_BYTES: Final = 43_000
+"""Of these pages, in the mean. Half of what a parser does grows with the markup, the other half with the text
+(docs/benchmarks/index.md, step by step)."""
+WORKER_US: Final = 581
+"""A page in the worker that owns it, what all workers do for each claim not counted."""
+WITHOUT_COPIES_US: Final = 365
+"""The same where no page is copied (``output.mode=verdicts``)."""
+JUDGE_US: Final = 7.0
+"""A record in `judge`, reading and writing included."""
+
+# Microseconds that a claim costs each worker, one straight line through all rows of docs/benchmarks/order.md, which it
+# meets within a tenth.
+CLAIM_US: Final = 1.0
+"""To read it, and to decide and store."""
+ASK_US: Final = 1.5
+"""To ask one shard of a million entries."""
+ANSWER_US: Final = 0.0039
+"""To read the answer of one shard."""
+MOST_WORKERS: Final = 400
+"""For more of them nothing was measured."""
+LOOK_UPS: Final = {1_000_000: 2.30, 10_000_000: 0.75, 50_000_000: 0.35}
+"""Millions of look-ups a second and core by entries (docs/benchmarks/index.md): a larger shard is slower to ask."""
+
+RESTORE_US: Final = 0.86
+"""A survivor's, of the core that restores its shard from the topic, at most: fifty million took 42.9 s
+(docs/benchmarks/restore.md)."""
+ENTRIES_A_SHARD: Final = 33_000_000
+"""A larger shard takes more than half a minute to restore, and while one restores no page gets a verdict. Smaller ones
+restore no sooner where a worker has several of them, and each costs it a look-up a claim."""
 
 # Bytes on the broker, measured with 1,400 pages, half of them copies, under URLs of 67 characters, 8 partitions and 8
 # shards, without sketches, not compressed; the body's own bytes are in pages and deduplicated besides. Batches were
@@ -46,6 +80,13 @@ MiB (docs/benchmarks/memory.md), and a size that is told must suffice. A hundred
 workers on a machine share."""
 
 
+RECORD_BYTES: Final = 135
+"""On disk, of a record of `fingerprint` whose page is like no other. Those of 3,430 real pages, some of them copies,
+took 89, those of 2,755 with more copies 47."""
+MOST_IN_AN_INDEX: Final = EXPIRED_FROM
+"""Survivors, by the numbers that the tables have for them."""
+
+
 @dataclass(frozen=True)
 class Growth:
     """How a shard's memory grows, URLs not counted: bytes before its first entry, and bytes an entry."""
@@ -58,14 +99,20 @@ class Growth:
         return math.ceil(shards * self.empty + entries * self.entry)
 
 
+def parser_us(page_bytes: int) -> float:
+    """Microseconds of a core that a page of so many bytes takes in its parser."""
+    return PARSER_US * (1 + page_bytes / PARSED_BYTES) / 2
+
+
 @dataclass(frozen=True, kw_only=True)
 class Crawl:
     """What is known before: pages a day, different pages the index holds at last, bytes of a page's body.
 
     ``growth`` is that of the index's memory, and ``sketched`` says whether entries have sketches; ``copies`` whether
     pages go out with their verdicts; ``retention_days`` and ``replicas`` are the topics'; ``holders`` are the workers
-    that hold each shard; ``speed`` is in pages a second and core; ``page_memory`` is what a page may take in its
-    parser, in bytes.
+    that hold each shard; ``speed`` is in pages a second and core, of these very pages, where that was measured;
+    ``page_memory`` is what a page may take in its parser, in bytes. The busiest hour has ``peak`` times the mean, and
+    there may come ``to_come`` times as many workers.
     """
 
     pages_a_day: int
@@ -76,9 +123,11 @@ class Crawl:
     page_memory: int
     retention_days: float
     replicas: int
-    speed: float = PAGES_A_SECOND_AND_CORE
+    speed: float | None = None
     copies: bool = True
     holders: int = 1
+    peak: float = PEAK
+    to_come: float = WORKERS_TO_COME
 
     @property
     def mean(self) -> float:
@@ -86,19 +135,56 @@ class Crawl:
         return self.pages_a_day / DAY_SECONDS
 
     @property
+    def rate(self) -> float:
+        """Pages a second at the busiest hour."""
+        return self.mean * self.peak
+
+    @property
+    def page_us(self) -> tuple[float, float]:
+        """Microseconds of a core that a page takes in its worker and in its parser."""
+        worker, parser = WORKER_US if self.copies else WITHOUT_COPIES_US, parser_us(self.page_bytes)
+        scale = 1.0 if self.speed is None else 1e6 / self.speed / (worker + parser)
+        return worker * scale, parser * scale
+
+    @cached_property
+    def workers(self) -> int:
+        """The fewest that order all pages of the busiest hour with a core each; or the most that were measured."""
+        enough = (count for count in range(1, MOST_WORKERS) if self.rate <= LOAD * self.ordered(count))
+        return next(enough, MOST_WORKERS)
+
+    @property
+    def is_past_the_ceiling(self) -> bool:
+        """Whether no number of workers that was measured orders so many pages."""
+        return self.rate > LOAD * self.ordered(self.workers)
+
+    def ordered(self, workers: int) -> float:
+        """Pages a second where one core of each of so many workers is full, its parsers not counted."""
+        return 1e6 / (self.page_us[0] / workers + self._claim_us(workers))
+
+    @property
+    def parser_cores(self) -> int:
+        """Cores for all parsers together, at the busiest hour."""
+        return self._cores(self.page_us[1])
+
+    @property
     def cores(self) -> int:
-        """Cores for all workers together, at the busiest hour."""
-        return max(1, math.ceil(self.mean * PEAK / (self.speed * LOAD)))
+        """Cores for all workers together, at the busiest hour, parsers included."""
+        return self._cores(sum(self.page_us) + self.workers * self._claim_us(self.workers))
 
     @property
     def partitions(self) -> int:
         """Of ``pages``: the largest number of workers that share them, and more to come; a multiple of eight."""
-        return _eights(WORKERS_TO_COME * self.cores)
+        return self._room(self.workers)
 
     @property
     def shards(self) -> int:
         """Of the index: none too large to be restored quickly, and one for each worker that may come."""
-        return max(_eights(self.distinct / ENTRIES_A_SHARD), self.partitions)
+        return self._shards(self.workers)
+
+    @property
+    def restore_seconds(self) -> float:
+        """Until a worker has restored its shards from the topic, one after the other, at most."""
+        return self._shards_each(self.workers) * self.distinct / self.shards * RESTORE_US / 1e6
 
     @property
     def index_bytes(self) -> int:
@@ -108,20 +194,104 @@ class Crawl:
     @property
     def parser_bytes(self) -> int:
         """Memory of all parsing processes together at most, one a core: each with the largest page."""
-        return self.cores * (PARSER_BYTES + self.page_memory)
+        return self.parser_cores * (PARSER_BYTES + self.page_memory)
+
+    @property
+    def in_bytes(self) -> int:
+        """What the brokers take in a second at the busiest hour, copies among themselves not counted."""
+        return math.ceil(self.rate * self._page_bytes)
+
+    @property
+    def order_bytes(self) -> int:
+        """What all workers together read in a second at the busiest hour of the logs of claims and answers, at most."""
+        return math.ceil(self.workers * self.rate * (self._claim_bytes + ANSWER_BYTES))
 
     @property
     def log_bytes(self) -> int:
         """On the brokers, all copies: what is kept for ``retention_days``."""
-        claim = CLAIM_BYTES + self.sketched * SKETCHED_BYTES
-        page = self.page_bytes + PAGES_BYTES + VERDICT_BYTES + claim + ANSWER_BYTES
-        page += self.copies * (self.page_bytes + DEDUPLICATED_BYTES)
-        return math.ceil(self.pages_a_day * self.retention_days * page * self.replicas)
+        return math.ceil(self.pages_a_day * self.retention_days * self._page_bytes * self.replicas)
 
     @property
     def index_topic_bytes(self) -> int:
         """On the brokers, all copies: the topic that shards are restored from, which is kept for good."""
         return self.distinct * (ENTRY_BYTES + self.sketched * SKETCHED_BYTES) * self.replicas
+
+    @property
+    def _page_bytes(self) -> int:
+        page = self.page_bytes + PAGES_BYTES + VERDICT_BYTES + self._claim_bytes + ANSWER_BYTES
+        return page + self.copies * (self.page_bytes + DEDUPLICATED_BYTES)
+
+    @property
+    def _claim_bytes(self) -> int:
+        return CLAIM_BYTES + self.sketched * SKETCHED_BYTES
+
+    def _cores(self, microseconds: float) -> int:
+        return max(1, math.ceil(self.rate * microseconds / 1e6 / LOAD))
+
+    def _room(self, workers: int) -> int:
+        """For workers to come, but not for more than can order pages together."""
+        return _eights(max(workers, min(self.to_come * workers, MOST_WORKERS)))
+
+    def _shards(self, workers: int) -> int:
+        return max(_eights(self.distinct / ENTRIES_A_SHARD), self._room(workers))
+
+    def _shards_each(self, workers: int) -> int:
+        return math.ceil(self.holders * self._shards(workers) / workers)
+
+    def _claim_us(self, workers: int) -> float:
+        shards = self._shards(workers)
+        return (
+            CLAIM_US + self._shards_each(workers) * ASK_US * _times_as_slow(self.distinct / shards) + shards * ANSWER_US
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordsOfPages:
+    """An archive of so many pages, read with `fingerprint` and judged with `judge`; ``distinct`` of them survive.
+
+    ``growth`` is that of the index's memory, ``page_bytes`` a page's body.
+    """
+
+    pages: int
+    distinct: int
+    page_bytes: int
+    growth: Growth
+
+    @property
+    def reading_hours(self) -> float:
+        """Of one core."""
+        return self.pages * parser_us(self.page_bytes) / 1e6 / HOUR_SECONDS
+
+    @property
+    def judging_hours(self) -> float:
+        """Of one core."""
+        return self.pages * JUDGE_US / 1e6 / HOUR_SECONDS
+
+    @property
+    def disk_bytes(self) -> int:
+        """Of all records."""
+        return self.pages * RECORD_BYTES
+
+    @property
+    def index_bytes(self) -> int:
+        """Memory of the index that judges, which is one; what pages are called is on disk."""
+        return self.growth.of(self.distinct, 1)
+
+    @property
+    def machine_bytes(self) -> int:
+        """Memory of a machine that lets an index of this size grow (``index.memory_mb=auto``)."""
+        return math.ceil(self.index_bytes / SHARE)
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether there are more survivors than one index holds."""
+        return self.distinct > MOST_IN_AN_INDEX
+
+
+def _times_as_slow(entries: float) -> float:
+    """A look-up among so many entries, beside one among a million: between what was measured, a line of logarithms."""
+    sizes, speeds = np.log(list(LOOK_UPS)), np.log(list(LOOK_UPS.values()))
+    return float(np.exp(speeds[0] - np.interp(math.log(max(1.0, entries)), sizes, speeds)))
 
 
 def _eights(count: float) -> int:
