@@ -6,9 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
 from tests.scan.archives import some_pages, write_jsonl, write_warc
 from tests.test_imports import ROOT
@@ -75,6 +78,29 @@ def test_stopped_by_ctrl_c_it_goes_on_with_the_file_that_was_not_whole(tmp_path:
     assert "the same command goes on" in process.communicate()[1]
     assert process.returncode == 130
     assert [path.name for path in (tmp_path / "records").iterdir()] == ["a.warc.gz.parquet"]
+
+
+@pytest.mark.usefixtures("read_here")
+def test_read_judged_and_written_archives_hold_each_page_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warc, lines = write_warc(PAGES[:15], tmp_path / "a.warc.gz"), write_jsonl(PAGES[15:], tmp_path / "b.jsonl")
+    records, out, kept = (str(tmp_path / name) for name in ("records", "out", "kept"))
+    assert main(["fingerprint", str(warc), str(lines), "--out", records, *PLAIN]) == 0
+    assert main(["judge", records, "--out", out, *PLAIN]) == 0
+    assert main(["write", out, "--out", kept, "--removed", f"{kept}-not", *PLAIN]) == 0
+    verdicts = pq.read_table(f"{out}/verdicts").select(["verdict", "file"]).to_pylist()
+    stay = Counter(row["file"] for row in verdicts if row["verdict"] == "unique")
+    assert len(verdicts) == 30 > sum(stay.values()) > 5
+
+    def written(folder: str) -> list[int]:
+        with Path(folder, "a.warc.gz").open("rb") as file:
+            pages = sum(record.rec_type == "response" for record in ArchiveIterator(file))
+        return [pages, len(Path(folder, "b.jsonl").read_bytes().splitlines())]
+
+    assert written(kept) == [stay[str(warc)], stay[str(lines)]]
+    assert written(f"{kept}-not") == [15 - stay[str(warc)], 15 - stay[str(lines)]]
+    assert f"{sum(stay.values())} of 30 pages stay, in 2 archives" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("read_here")

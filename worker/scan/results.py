@@ -122,13 +122,13 @@ class _Columns:
         self._open()
 
     def write(self, rows: pa.RecordBatch) -> None:
+        if self._parts and self._written >= PART_ROWS:
+            self.close()
+            self._open()
         self._held.append(rows)
         self._rows += len(rows)
         if self._rows >= _GROUP_ROWS:
             self._flush()
-        if self._parts and self._written >= PART_ROWS:
-            self.close()
-            self._open()
 
     def close(self) -> None:
         self._flush()
@@ -145,7 +145,9 @@ class _Columns:
         self._number += 1
         self._stack = ExitStack()
         beside = self._stack.enter_context(self._target.replaced(name))
-        self._writer = pq.ParquetWriter(beside, _AS_STORED, compression="zstd", use_dictionary=_WORDS)
+        self._writer = pq.ParquetWriter(
+            beside, _AS_STORED, compression="zstd", use_dictionary=_WORDS, write_statistics=["file"]
+        )
         self._held: list[pa.RecordBatch] = []
         self._rows = self._written = 0
 
