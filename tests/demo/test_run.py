@@ -130,10 +130,14 @@ def test_kept_running_it_can_be_looked_at_until_ctrl_c_or_the_end_of_a_worker(tm
             wait_for(lambda: "run until Ctrl-C" in said.getvalue(), "it to stay")
             os.kill(os.getpid(), signal.SIGINT)
 
-        thread = threading.Thread(target=interrupt)
-        thread.start()
-        demo._stay(["http://127.0.0.1:1/metrics"], [worker])
-        thread.join()
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # pytest's own processes ignore it
+        try:
+            thread = threading.Thread(target=interrupt)
+            thread.start()
+            demo._stay(["http://127.0.0.1:1/metrics"], [worker])
+            thread.join()
+        finally:
+            signal.signal(signal.SIGINT, before)
         assert "look: curl http://127.0.0.1:1/metrics" in said.getvalue()
         assert worker.status is None
         worker.stop()
