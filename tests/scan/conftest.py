@@ -8,6 +8,7 @@ import pytest
 
 from tests.scan.archives import write_jsonl
 from tests.scan.halves import PAGES, read
+from tests.scan.test_scan import run, task
 
 
 @pytest.fixture(scope="module")
@@ -23,3 +24,10 @@ def three_archives(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def records(read_here: None, tmp_path: Path, three_archives: list[Path]) -> Path:
     assert read(tmp_path / "records", *three_archives) is not None
     return tmp_path / "records"
+
+
+@pytest.fixture(scope="module")
+def scanned(three_archives: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("scanned")
+    assert run(task(folder, *three_archives)) is not None
+    return folder

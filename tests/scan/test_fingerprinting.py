@@ -36,5 +36,5 @@ def test_two_archives_of_one_name_come_to_two_files(tmp_path: Path) -> None:
         found.append(write_jsonl(PAGES[:3], tmp_path / name / "pages.jsonl"))
     read(tmp_path / "records", *found)
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == [
-        "pages.jsonl-2.parquet", "pages.jsonl.parquet",
+        "pages-2.jsonl.parquet", "pages.jsonl.parquet",
     ]  # fmt: skip

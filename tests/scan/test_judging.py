@@ -11,18 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.scan.halves import PAGES, judged, read
-from tests.scan.test_scan import rows, run, settings, task
+from tests.scan.test_scan import rows, settings
 
 pytestmark = pytest.mark.usefixtures("read_here")
-
-
-@pytest.fixture(scope="module")
-def scanned(three_archives: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("worker.local.deduplicator.PAGES_AHEAD", 8)
-        folder = tmp_path_factory.mktemp("scanned")
-        assert run(task(folder, *three_archives)) is not None
-    return folder
 
 
 def test_verdicts_are_those_of_a_scan(tmp_path: Path, records: Path, scanned: Path) -> None:

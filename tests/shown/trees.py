@@ -12,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 from resiliparse.parse.html import DocumentNode, DOMNode, ElementNode, HTMLTree, NodeType
 
-from worker.page.elements.markup import FROM, KIND, TO, Rows, _mark_of, parse
+from worker.page.elements.markup import KIND, Rows, _mark_of, parse
+from worker.page.elements.parsed import FROM, TO
 from worker.page.elements.vocabulary import (
     BLOCK,
     BREAK,

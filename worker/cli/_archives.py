@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from crawler_plugin.wire.errors import UsageError
+from worker.cli._output_file import name_given, path_here
 from worker.compose.machine import MIB, PARSER_BYTES, index_memory, memory_limit, parsers
 from worker.index.layout import Layout
 from worker.stream.shard.memory_limit import expected_bytes
@@ -24,8 +25,36 @@ _SECONDS: Final = {True: 0.5, False: 10.0}
 Done = TypeVar("Done")
 
 
-def add_column_options(parser: argparse.ArgumentParser) -> None:
-    """Those that say what columns and fields hold."""
+def add_earlier_options(parser: argparse.ArgumentParser, what: str) -> None:
+    """Those that name what came before: as a state, or as ``what``, files or records."""
+    parser.add_argument(
+        "--against",
+        action="append",
+        type=name_given,
+        default=[],
+        metavar="OLD",
+        help=f"pages that came before, as {what} or as a state: they get no verdict, new ones are compared with them, "
+        "too; repeatable",
+    )
+    parser.add_argument(
+        "--state",
+        type=path_here,
+        metavar="DIR",
+        help="begin with what this state has seen, and keep all that was seen there",
+    )
+
+
+def add_reading_options(parser: argparse.ArgumentParser) -> None:
+    """Those that say how archives are read, and what their columns and fields hold."""
+    parser.add_argument(
+        "--follow-links",
+        action="store_true",
+        help="also read what symbolic links within folders and patterns lead to; a file or folder that is named itself "
+        "is read in any case",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit code 1 if any page or record could not be read (dead letters)"
+    )
     columns = parser.add_argument_group("columns", "of JSON, CSV and Parquet; what is guessed is printed")
     for role, what in (
         ("url", "the page's URL"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from crawler_plugin.wire.errors import CheckFailed
 from worker.cli._archives import (
-    add_column_options,
+    add_reading_options,
     bytes_in_all,
     duration,
     fields_given,
@@ -48,16 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=place_given, required=True, metavar="DIR|URL", help="where the records go; made if needed"
     )
-    parser.add_argument(
-        "--follow-links",
-        action="store_true",
-        help="also read what symbolic links within folders and patterns lead to; a file or folder that is named itself "
-        "is read in any case",
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 if any page or record could not be read (dead letters)"
-    )
-    add_column_options(parser)
+    add_reading_options(parser)
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:

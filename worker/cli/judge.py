@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from crawler_plugin.wire.errors import UsageError
-from worker.cli._archives import duration, memory_of_index, progress, say, states_given
+from worker.cli._archives import add_earlier_options, duration, memory_of_index, progress, say, states_given
 from worker.cli._installed import require
-from worker.cli._output_file import name_given, path_here, place_given
+from worker.cli._output_file import name_given, place_given
 from worker.cli.scan import lines_of
 
 if TYPE_CHECKING:
@@ -38,21 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="fetched: judge pages in the order in which they were fetched, those of which that is not known last "
         "(default: in the order of the files and rows)",
     )
-    parser.add_argument(
-        "--against",
-        action="append",
-        type=name_given,
-        default=[],
-        metavar="OLD",
-        help="pages that came before, as records or as a state: they get no verdict, new ones are compared with them, "
-        "too; repeatable",
-    )
-    parser.add_argument(
-        "--state",
-        type=path_here,
-        metavar="DIR",
-        help="begin with what this state has seen, and keep all that was seen there",
-    )
+    add_earlier_options(parser, "records")
     parser.add_argument(
         "--lines",
         action="store_true",

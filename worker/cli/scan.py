@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from crawler_plugin.wire.errors import CheckFailed, UsageError
 from crawler_plugin.wire.files import replaced
 from worker.cli._archives import (
-    add_column_options,
+    add_earlier_options,
+    add_reading_options,
     bytes_in_all,
     duration,
     fields_given,
@@ -65,33 +66,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--out", type=path_here, required=True, metavar="DIR", help="where the result goes; made if needed"
     )
     parser.add_argument("--write", choices=("unique",), help="also write the pages that stay, in the form they came in")
-    parser.add_argument(
-        "--against",
-        action="append",
-        type=name_given,
-        default=[],
-        metavar="OLD",
-        help="pages that came before, as files or as a state: they get no verdict, new ones are compared with them, "
-        "too; repeatable",
-    )
-    parser.add_argument(
-        "--state",
-        type=path_here,
-        metavar="DIR",
-        help="begin with what this state has seen, and keep all that was seen there",
-    )
-    parser.add_argument(
-        "--follow-links",
-        action="store_true",
-        help="also read what symbolic links within folders and patterns lead to; a file or folder that is named itself "
-        "is read in any case",
-    )
+    add_earlier_options(parser, "files")
+    add_reading_options(parser)
     parser.add_argument("--resume", action="store_true", help="go on where a scan into the same folder was interrupted")
-    parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 if any page or record could not be read (dead letters)"
-    )
     parser.add_argument("--no-report", action="store_true", help="do not write report.html")
-    add_column_options(parser)
 
 
 def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:

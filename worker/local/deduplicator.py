@@ -119,6 +119,7 @@ class Deduplicator:
                     parts.new_index(self._settings),
                     memory_for_index(self._settings),
                     () if self._file is None else blocks_of(self._file),
+                    keeps=self._file is not None,
                 )
         except BaseException:
             self._held.close()
@@ -327,9 +328,8 @@ class Deduplicator:
 
     def _write(self) -> None:
         sealed = self._shard.sealed
-        while sealed:
-            if self._file is not None:
-                self._file.append(sealed[0])
+        while self._file is not None and sealed:
+            self._file.append(sealed[0])
             sealed.popleft()
 
     def _parsing_by(self, readers: PageReaders) -> FingerprintPool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -45,6 +46,7 @@ class SingleShard:
         new_index: makes an empty index.
         memory: what the index may take.
         blocks: the survivors of the pages that were judged before, each block continuing the one before it.
+        keeps: whether blocks are sealed; who writes none spares packing them.
 
     Raises:
         OverMemoryLimit: the survivors do not fit.
@@ -52,10 +54,19 @@ class SingleShard:
     """
 
     def __init__(
-        self, policy: Policy, new_index: Callable[[], Shard], memory: MemoryLimit, blocks: Iterable[Block] = ()
+        self,
+        policy: Policy,
+        new_index: Callable[[], Shard],
+        memory: MemoryLimit,
+        blocks: Iterable[Block] = (),
+        *,
+        keeps: bool = True,
     ) -> None:
         # Nobody would be told of other findings.
         policy = replace(policy, findings=replace(policy.findings, groups=0))
+        if not keeps:
+            policy = replace(policy, flush_entries=sys.maxsize, flush_bytes=sys.maxsize)
+        self._keeps: Final = keeps
         self._policy: Final = policy
         self._memory: Final = memory
         self._titles: Final = TitlesOfTexts(secret=secrets.token_bytes(16))
@@ -129,9 +140,13 @@ class SingleShard:
     def take(self, decided: DecidedBatch) -> None:
         """Let the decisions hold, which must be those that ``decide`` gave last: later pages are compared with the
         unique ones."""
-        self._evidence.append(self._titles.keep())
+        evidence = self._titles.keep()
         sealed = len(self.sealed)
         self._live.on_decided(decided)
+        if self._keeps:
+            self._evidence.append(evidence)
+        else:
+            self._live.forget(decided.offset)
         if len(self.sealed) > sealed:
             self._seal_evidence()
         hints = self._live.hints

@@ -23,18 +23,8 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 from crawler_plugin.wire.urls import ALREADY, without_userinfo
-from worker.page.elements.markup import (
-    ATTRIBUTE,
-    MARK,
-    NAME,
-    OF,
-    PARENT,
-    VALUE_FROM,
-    VALUE_TO,
-    Parsed,
-    Rows,
-    parse_head,
-)
+from worker.page.elements.markup import MARK, NAME, PARENT, Rows, parse_head
+from worker.page.elements.parsed import ATTRIBUTE, OF, VALUE_FROM, VALUE_TO, Parsed
 from worker.page.elements.tags import CASE, is_in_unseen
 from worker.page.elements.vocabulary import EMPTY, HREF, IN_HEAD, hash_of, lean
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from crawler_plugin.wire.errors import Refused
@@ -18,6 +17,7 @@ from worker.scan.inputs.archive_ref import ArchiveRef
 from worker.scan.inputs.records import Archive
 from worker.scan.records.files import RecordWriter, about_records, of_archive
 from worker.scan.records.reading import Found, PageReading, reading_by_processes
+from worker.scan.writing.targets import targets
 
 SUFFIX: Final = ".parquet"
 
@@ -53,8 +53,9 @@ def fingerprint(
     """
     writing = _Writing(target, asked_to_stop, tell)
     with reading_by_processes(settings) as reading, suppress(_Stopped):
-        for archive, name in zip(archives, names_of(archives), strict=True):
-            writing.write(archive, name, reading)
+        refs = [*map(ArchiveRef.of, archives)]
+        for archive, about, name in zip(archives, refs, targets(refs), strict=True):
+            writing.write(archive, about, f"{name}{SUFFIX}", reading)
         return writing.done
     return None
 
@@ -66,8 +67,7 @@ class _Writing:
         self._asked_to_stop: Final = asked_to_stop
         self._tell: Final = tell
 
-    def write(self, archive: Archive, name: str, reading: PageReading) -> None:
-        about = ArchiveRef.of(archive)
+    def write(self, archive: Archive, about: ArchiveRef, name: str, reading: PageReading) -> None:
         if self._target.size(name) is not None:
             _refuse_another(self._target, name, about, reading)
             self.done = self.done._replace(whole=self.done.whole + 1)
@@ -89,19 +89,6 @@ class _Writing:
             if self._asked_to_stop():
                 raise _Stopped
             yield record
-
-
-def names_of(archives: Sequence[Archive]) -> list[str]:
-    """What the files of their records are called: as the archives, with what was in a folder below it; of two that
-    would have the same name the later gets a number."""
-    names: list[str] = []
-    for archive in archives:
-        name, number = f"{archive.below}{SUFFIX}", 1
-        while name in names:
-            number += 1
-            name = f"{PurePosixPath(archive.below)}-{number}{SUFFIX}"
-        names.append(name)
-    return names
 
 
 def _refuse_another(target: Folder, name: str, about: ArchiveRef, reading: PageReading) -> None:

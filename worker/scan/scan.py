@@ -182,7 +182,7 @@ def _judge(
     asked_to_stop: Callable[[], bool],
     tell: Callable[[Done], None],
 ) -> tuple[Sequence[VerdictCounts], Mapping[str, Value], float] | None:
-    """VerdictCounts of the new archives, the scheme, seconds; None when it was asked to stop."""
+    """Counts of the new archives, the scheme, seconds; None when it was asked to stop."""
     with ExitStack() as stack:
         judge = stack.enter_context(beginning.judge(settings, round(plan.clock * 1000)))
         reading = stack.enter_context(reading_by_processes(settings))

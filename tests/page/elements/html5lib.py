@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from worker.page.elements.markup import ATTRIBUTE, KIND, NAME, OF, OWNER, PARENT, TABLES, Parsed, parse
+from worker.page.elements.markup import KIND, NAME, PARENT, TABLES, parse
+from worker.page.elements.parsed import ATTRIBUTE, OF, OWNER, Parsed
 from worker.page.elements.vocabulary import EMPTY, RAW, hash_of, table_of
 
 DATA: Final = "Data state"

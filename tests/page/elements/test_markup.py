@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from worker.page.elements.markup import FROM, MARK, NAME, OF, OWNER, PARENT, SHAPE, TO, parse
+from worker.page.elements.markup import MARK, NAME, PARENT, SHAPE, parse
+from worker.page.elements.parsed import FROM, OF, OWNER, TO
 from worker.page.elements.vocabulary import (
     EMPTY,
     HAS_ADDRESS,

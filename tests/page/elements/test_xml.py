@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.page.elements.markup import NAME, OF, OWNER, PARENT
+from worker.page.elements.markup import NAME, PARENT
+from worker.page.elements.parsed import OF, OWNER
 from worker.page.elements.vocabulary import hash_of
 from worker.page.elements.xml import parse_xml, told_by
 from worker.page.main_text.content import blocks, main_content

@@ -12,15 +12,6 @@ from tests.scan.test_scan import rows, run, task
 pytestmark = pytest.mark.usefixtures("read_here")
 
 
-@pytest.fixture(scope="module")
-def scanned(three_archives: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("worker.local.deduplicator.PAGES_AHEAD", 8)
-        folder = tmp_path_factory.mktemp("scanned")
-        assert run(task(folder, *three_archives)) is not None
-    return folder
-
-
 def test_several_states_and_old_records_come_before(tmp_path: Path, three_archives: list[Path], scanned: Path) -> None:
     name = [tmp_path / "records" / f"{archive.name}.parquet" for archive in three_archives]
     for number, archive in enumerate(three_archives):

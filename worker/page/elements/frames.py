@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from worker.page.elements.markup import ATTRIBUTE, MARK, OF, VALUE_FROM, VALUE_TO, Parsed, Rows, parse
+from worker.page.elements.markup import MARK, Rows, parse
+from worker.page.elements.parsed import ATTRIBUTE, OF, VALUE_FROM, VALUE_TO, Parsed
 from worker.page.elements.vocabulary import MARKED_HIDDEN, hash_of, lean
 
 _SRCDOC: Final = hash_of("srcdoc")

@@ -8,11 +8,22 @@ that are not there. Every page is markup to it; time and memory grow with the pa
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from worker.compiling import COMPILED
+from worker.page.elements.parsed import (
+    ATTRIBUTE,
+    BREAKS,
+    FROM,
+    OF,
+    OWNER,
+    TO,
+    VALUE_FROM,
+    VALUE_TO,
+    Parsed,
+)
 from worker.page.elements.styles import mark_of_style
 from worker.page.elements.tags import (
     APOSTROPHE,
@@ -90,24 +101,14 @@ from worker.page.elements.vocabulary import (
     hash_of,
     lean,
 )
-from worker.page.references import unescaped, unescaped_value
 
 __all__ = [
-    "ATTRIBUTE",
-    "BREAKS",
-    "FROM",
     "KIND",
     "MARK",
     "NAME",
-    "OF",
-    "OWNER",
     "PARENT",
     "SHAPE",
     "TABLES",
-    "TO",
-    "VALUE_FROM",
-    "VALUE_TO",
-    "Parsed",
     "Rows",
     "Tables",
     "add_element",
@@ -123,14 +124,10 @@ __all__ = [
 
 Tables = tuple[Table, Table, Table, Table, Table, Table, Table, Table]
 
-# Columns of runs: bytes [FROM, TO), the element that they stand in, and whether a line begins before them.
-FROM, TO, OWNER, BREAKS = 0, 1, 2, 3
-# Columns of values: the element, the hash of the attribute's name, and the bytes [VALUE_FROM, VALUE_TO).
-OF, ATTRIBUTE, VALUE_FROM, VALUE_TO = 0, 1, 2, 3
-
 _SHAPE, _MARKS = 32, 0x7FFFFFFF
-_BEGINNING: Final = 16 * 1024
 """A mark is read with the shape above it, which takes another column."""
+_BEGINNING: Final = 16 * 1024
+"""Bytes of a page within which most heads end."""
 _TRUE, _OPEN, _CLOSED, _UNTIL = map(hash_of, ("true", "open", "closed", "until"))
 _HTML, _HEAD, _P, _BR, _SCRIPT, _STYLE, _PAGE_TITLE, _TEXTAREA, _PLAINTEXT = map(
     hash_of, ("html", "head", "p", "br", "script", "style", "title", "textarea", "plaintext")
@@ -140,47 +137,6 @@ _UPPER_NAMES: Final = (0, _HTML, _HEAD)
 
 
 TABLES: Final = (ELEMENTS, VALUED, WORDS, ROLES, ATTRIBUTES, NOT_HTML_ELEMENTS, BREAKOUT, HEAD_ELEMENTS)
-
-
-class Parsed(NamedTuple):
-    """Elements and runs of text, each in the order of the page.
-
-    ``body`` is the page in UTF-8, as an array of uint8 (or a ``bytearray`` where nothing is compiled). ``elements``
-    are int32 (n, 5): hash of the name, kind, mark, row of the parent, which is always an earlier one, and shape, by
-    which parts of a page that are made alike are known; row 0 is the document. ``runs`` are int32 (m, 4): first byte,
-    the one behind the last, row of the element, and 1 if a line begins before the run. ``values`` are int32 (k, 4), for
-    the attributes that ``vocabulary.VALUED`` names: row of the element, hash of the attribute's name, first byte of its
-    value, the one behind the last; ``value`` reads it. What stands in a script is kept as the value of an attribute
-    without a name, ``EMPTY``.
-    """
-
-    body: Any
-    elements: Rows
-    runs: Rows
-    values: Rows
-
-    def value(self, row: int) -> str:
-        """The value in this row of ``values``, its character references resolved; a script as it is."""
-        _, *placed = self.values[row].tolist()
-        return self.value_at(*placed)
-
-    def value_at(self, attribute: int, begin: int, end: int) -> str:
-        """The same of the other columns of such a row."""
-        value = self._between(begin, end).replace("\0", "\ufffd")
-        return value if attribute == EMPTY else unescaped_value(value)
-
-    def text(self, row: int) -> str:
-        """The text of this run, its character references resolved where the element has such."""
-        begin, end, owner, _ = self.runs[row].tolist()
-        text = self._between(begin, end)
-        name, kind, *_ = self.elements[owner].tolist()
-        if "\0" in text and bits_of(ELEMENTS, name) & RAW:
-            text = text.replace("\0", "\ufffd")
-        return text if kind & RAW else unescaped(text)
-
-    def _between(self, begin: int, end: int) -> str:
-        text = bytes(self.body[begin:end]).decode("utf-8", "replace")
-        return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse(markup: str | bytes, *, tables: Tables = TABLES) -> Parsed:

@@ -12,12 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from worker.page.elements.markup import (
-    BREAKS,
     NAME,
-    OWNER,
     PARENT,
     TABLES,
-    Parsed,
     Rows,
     Tables,
     add_element,
@@ -29,6 +26,7 @@ from worker.page.elements.markup import (
     read_name,
     room_for,
 )
+from worker.page.elements.parsed import BREAKS, OWNER, Parsed
 from worker.page.elements.tags import (
     BANG,
     CDATA,

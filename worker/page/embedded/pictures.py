@@ -11,7 +11,8 @@ import re
 from typing import Final
 from urllib.parse import parse_qsl, unquote
 
-from worker.page.elements.markup import NAME, PARENT, Parsed, Rows
+from worker.page.elements.markup import NAME, PARENT, Rows
+from worker.page.elements.parsed import Parsed
 from worker.page.elements.tags import MAX_STEPS
 from worker.page.elements.vocabulary import MARKED_ASIDE, MARKED_COMMENTS, WORDS, bits_of, hash_of
 from worker.page.embedded.prose import names

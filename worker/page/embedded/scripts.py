@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from worker.page.elements.markup import Parsed
+from worker.page.elements.parsed import Parsed
 from worker.page.elements.vocabulary import EMPTY, hash_of
 
 MOST_ROWS: Final = 1 << 17

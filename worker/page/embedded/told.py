@@ -31,7 +31,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from worker.page.elements.markup import Parsed
+from worker.page.elements.parsed import Parsed
 from worker.page.elements.vocabulary import MARKED_ASIDE, MARKED_COMMENTS, WORDS, bits_of, hash_of
 from worker.page.embedded.prose import is_prose, may_be_prose, names, number_of_words, plain, without_repetitions
 from worker.page.embedded.scripts import Literals, literals, scripts_of

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.elements.markup import KIND, MARK, OWNER, PARENT, Rows
+from worker.page.elements.markup import KIND, MARK, PARENT, Rows
+from worker.page.elements.parsed import OWNER
 from worker.page.elements.vocabulary import (
     ARTICLE,
     ASIDE,

@@ -35,7 +35,8 @@ import numpy.typing as npt
 from worker.compiling import COMPILED
 from worker.page.canonical import NamedByHead, named_by
 from worker.page.elements.frames import with_frames
-from worker.page.elements.markup import BREAKS, FROM, KIND, NAME, OWNER, PARENT, TO, Parsed, Rows, is_space, parse
+from worker.page.elements.markup import KIND, NAME, PARENT, Rows, is_space, parse
+from worker.page.elements.parsed import BREAKS, FROM, OWNER, TO, Parsed
 from worker.page.elements.vocabulary import (
     CELL,
     ELEMENT_OF,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from worker.page.elements.markup import BREAKS, FROM, NAME, OWNER, PARENT, TO, Rows, is_space
+from worker.page.elements.markup import NAME, PARENT, Rows, is_space
+from worker.page.elements.parsed import BREAKS, FROM, OWNER, TO
 from worker.page.elements.vocabulary import EMPTY, grown, hash_of, lean
 from worker.page.main_text.tally import GONE, LINKED, LONG_LINE, TITLED, WORDS
 

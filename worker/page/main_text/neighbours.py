@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.elements.markup import BREAKS, FROM, KIND, MARK, NAME, OWNER, PARENT, TO, Rows, is_space
+from worker.page.elements.markup import KIND, MARK, NAME, PARENT, Rows, is_space
+from worker.page.elements.parsed import BREAKS, FROM, OWNER, TO
 from worker.page.elements.tags import MAX_STEPS
 from worker.page.elements.vocabulary import (
     ARTICLE,

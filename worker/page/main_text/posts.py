@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.elements.markup import KIND, MARK, OWNER, PARENT, Rows
+from worker.page.elements.markup import KIND, MARK, PARENT, Rows
+from worker.page.elements.parsed import OWNER
 from worker.page.elements.vocabulary import BLOCK, CELL, MARKED_COMMENTS, MARKED_POST, ROW, compiled
 from worker.page.main_text.beside import is_on
 from worker.page.main_text.dates import (

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.elements.markup import BREAKS, FROM, TO, Rows, is_space
+from worker.page.elements.markup import Rows, is_space
+from worker.page.elements.parsed import BREAKS, FROM, TO
 from worker.page.elements.vocabulary import EMPTY, compiled, grown, lean
 from worker.page.main_text.rules import REPEATED
 from worker.page.main_text.tally import WORDS

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from worker.page.elements.markup import FROM, KIND, MARK, NAME, OWNER, PARENT, TO, Rows, is_space
+from worker.page.elements.markup import KIND, MARK, NAME, PARENT, Rows, is_space
+from worker.page.elements.parsed import FROM, OWNER, TO
 from worker.page.elements.vocabulary import (
     BUTTON,
     INLINE,

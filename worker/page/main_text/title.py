@@ -21,7 +21,8 @@ from unicodedata import normalize
 import numpy as np
 import numpy.typing as npt
 
-from worker.page.elements.markup import FROM, KIND, NAME, OWNER, TO, Rows, is_space
+from worker.page.elements.markup import KIND, NAME, Rows, is_space
+from worker.page.elements.parsed import FROM, OWNER, TO
 from worker.page.elements.vocabulary import (
     EMPTY,
     HEADINGS,

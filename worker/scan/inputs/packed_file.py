@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
 from worker.scan.inputs.opening import Reading, StoredFile
-from worker.scan.inputs.records import ArchivedPage, Fate, Fates
+from worker.scan.inputs.records import ArchivedPage, BrokenRecord, Fate, Fates
 from worker.scan.inputs.transcoding import Transcoder, encoding_of, transcoded
 from worker.scan.inputs.unpacking import Compression, UnpackedPiece, pieces
 
@@ -97,27 +98,6 @@ class PackedFile:
                 break
         return found
 
-    def write_rows(self, kept: Path, removed: Path | None, fates: Fates) -> None:
-        """What ``write_parts`` does where each page is a stretch of bytes, ``rows_of_pages``."""
-        with ExitStack() as stack:
-            write = [stack.enter_context(self.rows_target(path)) for path in (kept, removed) if path is not None]
-            for row, page in self.rows_of_pages():
-                fate = fates.of(page)
-                if fate.stays or removed is not None:
-                    write[0 if fate.stays else 1](row if fate.verdict is None else self.marked(row, fate))
-
-    def rows_of_pages(self) -> Iterator[tuple[bytes, ArchivedPage]]:
-        """Each page with the bytes that hold it."""
-        raise NotImplementedError
-
-    def rows_target(self, target: Path) -> AbstractContextManager[Callable[[bytes], None]]:
-        """What writes rows into a file, with all that goes before and behind them."""
-        raise NotImplementedError
-
-    def marked(self, row: bytes, fate: Fate) -> bytes:
-        """The row with the fields ``MARKS``."""
-        raise NotImplementedError
-
     @contextmanager
     def packed_target(self, target: Path) -> Generator[SupportsWrite]:
         """What is written here is packed, and transcoded, as the file is."""
@@ -126,3 +106,29 @@ class PackedFile:
             if self.compression is not None:
                 out = stack.enter_context(self.compression.writer(out))
             yield out if self.encoding is None else Transcoder(out, self.encoding)
+
+
+class RowsOfBytes(PackedFile, ABC):
+    """One in which each page is a stretch of bytes, its row: the class made from it says where rows are."""
+
+    def write_parts(self, kept: Path, removed: Path | None, fates: Fates) -> list[BrokenRecord]:
+        """As ``ManyPages`` has it."""
+        with ExitStack() as stack:
+            write = [stack.enter_context(self.rows_target(path)) for path in (kept, removed) if path is not None]
+            for row, page in self.rows_of_pages():
+                fate = fates.of(page)
+                if fate.stays or removed is not None:
+                    write[0 if fate.stays else 1](row if fate.verdict is None else self.marked(row, fate))
+        return []
+
+    @abstractmethod
+    def rows_of_pages(self) -> Iterator[tuple[bytes, ArchivedPage]]:
+        """Each page with the bytes that hold it."""
+
+    @abstractmethod
+    def rows_target(self, target: Path) -> AbstractContextManager[Callable[[bytes], None]]:
+        """What writes rows into a file, with all that goes before and behind them."""
+
+    @abstractmethod
+    def marked(self, row: bytes, fate: Fate) -> bytes:
+        """The row with the fields ``MARKS``."""

@@ -59,8 +59,8 @@ class BaseState:
         """
         if self.digest not in (was, _digest(folder)):
             raise Refused(
-                f"the state {self.folder} is not the one that this scan began with: another program has written to it "
-                "since. The verdicts are complete; scan once more into another folder to have these pages in the state"
+                f"the state {self.folder} is not the one that judging began with: another program has written to it "
+                "since. The verdicts are complete; judge once more into another folder to have these pages in the state"
             )
         copy_state(folder, self.folder)
 

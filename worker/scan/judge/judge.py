@@ -23,6 +23,7 @@ from worker.local.single_shard import SingleShard
 from worker.scan.judge.claims import claims_of
 from worker.scan.judge.rows import verdict_rows
 from worker.scan.judge.texts import IDS, Texts
+from worker.verdict.decide import Decisions
 
 _URLS: Final = "urls"
 AT_ONCE: Final = 1 << 14
@@ -57,7 +58,9 @@ class Judge:
         self.reading: Final = parts.reading(settings, parts.recipe(settings))
         """All that the records have to depend on."""
         self._policy: Final = policy(settings, self.scheme, secrets.token_bytes(8))
-        self._shard: Final = SingleShard(self._policy, parts.new_index(settings), memory_for_index(settings), blocks)
+        self._shard: Final = SingleShard(
+            self._policy, parts.new_index(settings), memory_for_index(settings), blocks, keeps=keep is not None
+        )
         self._sketched: Final = settings.near.predicate == "accurate"
         self._ids: Final = Texts(folder, IDS, self._shard.judged)
         self._urls: Final = Texts(folder, _URLS, 0)
@@ -81,44 +84,47 @@ class Judge:
         Raises:
             OverMemoryLimit: the index may not grow any more; pages from here on are not judged.
         """
-        most = AT_ONCE if self._policy.ttl is None else 1
-        for begin in range(0, len(records), most):
-            yield self._verdicts(records.slice(begin, most))
+        url_of, id_of = self._urls.__getitem__, self._ids.__getitem__
+        for together in self._batches(records):
+            decisions = self._decided(together)
+            is_suspect = self._shard.is_suspect if self._shard.knows_suspects else None
+            yield verdict_rows(together, decisions, url_of, id_of, is_suspect)
 
     def take(self, records: pa.RecordBatch) -> None:
-        """Judge pages of which nobody asks the verdicts."""
-        for _ in self.verdicts(records):
-            pass
+        """Judge pages of which nobody asks the verdicts; as ``verdicts``."""
+        for together in self._batches(records):
+            self._decided(together)
 
-    def _verdicts(self, records: pa.RecordBatch) -> pa.RecordBatch:
+    def _batches(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        most = AT_ONCE if self._policy.ttl is None else 1
+        return (records.slice(begin, most) for begin in range(0, len(records), most))
+
+    def _decided(self, records: pa.RecordBatch) -> Decisions:
         shard = self._shard
         self._ids.extend(records.column("id"))
         self._urls.extend(records.column("url"))
         decided = shard.decide(claims_of(records, shard.judged, self._now, sketched=self._sketched))
         shard.has_room_for(decided)
         shard.take(decided)
-        self._seal()
-        is_suspect = shard.is_suspect if shard.knows_suspects else None
-        return verdict_rows(records, decided.decisions, self._urls.__getitem__, self._ids.__getitem__, is_suspect)
+        self._hand_over()
+        return decided.decisions
 
     def seal(self) -> None:
         """Hand over what is in no block yet; when this returns, so are the ids."""
         if self._keep is not None:
             self._ids.sync()
             self._shard.seal()
-            self._seal()
+            self._hand_over()
 
     def close(self) -> None:
         """Let go of the files."""
         self._ids.close()
         self._urls.close()
 
-    def _seal(self) -> None:
+    def _hand_over(self) -> None:
         sealed = self._shard.sealed
-        while sealed:
-            block = sealed.popleft()
-            if self._keep is not None:
-                self._keep(block)
+        while self._keep is not None and sealed:
+            self._keep(sealed.popleft())
 
 
 def state_scheme(settings: Settings) -> Scheme:

@@ -14,7 +14,7 @@ from crawler_plugin.wire.errors import UsageError
 from worker.page.decode import UndecodableError, decode
 from worker.scan.inputs.fields import Chosen, Fields
 from worker.scan.inputs.opening import StoredFile
-from worker.scan.inputs.packed_file import PackedFile
+from worker.scan.inputs.packed_file import RowsOfBytes
 from worker.scan.inputs.records import MARKS, ArchivedPage, BrokenRecord, Fate, Fates, RecordPlace, marks_of
 from worker.scan.inputs.tables.csv_lines import Row, rows_of
 from worker.scan.inputs.tables.header import delimiter_of, lines_before_rows
@@ -26,7 +26,7 @@ _HEADER_LINES: Final = 64
 """Of a header whose names have lines in them, and of what stands before it."""
 
 
-class CsvRows(PackedFile):
+class CsvRows(RowsOfBytes):
     """A table as text. Its bytes are cut into cells before they are decoded, so that a cell may be in any encoding in
     which quotes and delimiters are those of ASCII: a body is handed on as bytes, and a text that is no UTF-8 is read
     in the encoding that it seems to be in. A table in an encoding that was named, or in UTF-16, is transcoded.
@@ -76,8 +76,7 @@ class CsvRows(PackedFile):
         self._is_marked = fates.are_marks
         if self._is_marked and (taken := set(MARKS) & set(self._columns)):
             raise UsageError(f"{self.name} has a column {min(taken)} already: rename it, or take --duplicates drop")
-        self.write_rows(kept, removed, fates)
-        return []
+        return super().write_parts(kept, removed, fates)
 
     def rows_of_pages(self) -> Iterator[tuple[bytes, ArchivedPage]]:
         for row in self._rows():

@@ -13,8 +13,8 @@ import msgspec
 from crawler_plugin.wire.errors import UsageError
 from worker.scan.inputs.fields import Chosen, Fields, columns_of
 from worker.scan.inputs.opening import DamagedFile, StoredFile
-from worker.scan.inputs.packed_file import PackedFile
-from worker.scan.inputs.records import MARKS, ArchivedPage, BrokenRecord, Fate, Fates, RecordPlace, marks_of
+from worker.scan.inputs.packed_file import RowsOfBytes
+from worker.scan.inputs.records import MARKS, ArchivedPage, BrokenRecord, Fate, RecordPlace, marks_of
 from worker.scan.inputs.tables.elements import elements_of
 from worker.scan.inputs.tables.lines import Line, line_end, lines_of
 from worker.scan.inputs.transcoding import BOM
@@ -29,7 +29,7 @@ _MOST_DIGITS: Final = 1000
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class JsonlFile(PackedFile):
+class JsonlFile(RowsOfBytes):
     """A file of JSON lines.
 
     Raises:
@@ -60,10 +60,6 @@ class JsonlFile(PackedFile):
     def records(self) -> Iterator[ArchivedPage | BrokenRecord]:
         for _, record in self._lines():
             yield record
-
-    def write_parts(self, kept: Path, removed: Path | None, fates: Fates) -> list[BrokenRecord]:
-        self.write_rows(kept, removed, fates)
-        return []
 
     def rows_of_pages(self) -> Iterator[tuple[bytes, ArchivedPage]]:
         for part, record in self._lines():
