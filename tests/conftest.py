@@ -68,19 +68,30 @@ def dictionaries_read_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    """A command that sets logging up for its process does not do so for the tests after it."""
-    named = [logger for logger in logging.Logger.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
-    before = [
-        (logger, logger.level, logger.propagate, logger.disabled, logger.handlers[:])
-        for logger in (logging.getLogger(), *named)
-    ]
-    yield
-    for logger, level, propagate, disabled, handlers in before:
-        logger.setLevel(level)
-        logger.propagate, logger.disabled = propagate, disabled
-        logger.handlers[:] = handlers
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """A command that sets logging up for its process does not do so for the tests after it.
+
+    Around the fixtures of modules, too, which a fixture of ours would come after.
+    """
+    root = logging.getLogger()
+    before = {logger: _set_up(logger) for logger in (root, *_named_loggers())}
+    try:
+        return (yield)
+    finally:
+        for logger in (root, *_named_loggers()):
+            level, propagate, disabled, handlers = before.get(logger, (logging.NOTSET, True, False, logger.handlers))
+            logger.setLevel(level)
+            logger.propagate, logger.disabled = propagate, disabled
+            logger.handlers[:] = handlers
+
+
+def _named_loggers() -> list[logging.Logger]:
+    return [logger for logger in logging.Logger.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
+
+
+def _set_up(logger: logging.Logger) -> tuple[int, bool, bool, list[logging.Handler]]:
+    return logger.level, logger.propagate, logger.disabled, logger.handlers[:]
 
 
 @pytest.fixture

@@ -37,7 +37,6 @@ def test_messages_below_the_level_are_left_out(capsys: pytest.CaptureFixture[str
 def test_the_kafka_client_talks_only_where_everything_is_shown(
     capsys: pytest.CaptureFixture[str], level: str, is_shown: bool
 ) -> None:
-    logging.getLogger("kafka").setLevel(logging.NOTSET)
     log_to_stderr(level, "text")  # type: ignore[arg-type]
     logging.getLogger("kafka.conn").info("connecting again")
     assert ("connecting again" in capsys.readouterr().err) is is_shown
