@@ -63,6 +63,7 @@ def test_all_verdicts_stand_still_and_each_of_the_five_commands_finds_its_cause(
     wait_for(lambda: ready(worker), "the worker to be ready")
     ask = FiveCommands(cluster, worker)
     assert (ask(1).stdout, ask(2).stdout) == ("alive\n", "ready\n")
+    wait_for(lambda: "lag_records" in ask(5).stdout, "the worker to have asked how far behind it is")
     topics, repair, numbers = ask(3), ask(4), ask(5)
     assert (topics.returncode, repair.returncode) == (0, 0), (topics, repair)
     first, *_, last = repair.stdout.splitlines()
