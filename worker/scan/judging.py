@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import chain
@@ -242,5 +243,10 @@ class _RowsInTurn:
 
 
 def _records(file: RecordFile, judge: Judge) -> Iterator[pa.RecordBatch]:
-    with closing(file.file.open().stream) as stream:
-        yield from records_in(file.file.name, stream, judge.reading, AT_ONCE)
+    """Its records; the next ones are read while those before them are judged."""
+    with closing(file.file.open().stream) as stream, ThreadPoolExecutor(1, thread_name_prefix="records") as thread:
+        batches = records_in(file.file.name, stream, judge.reading, AT_ONCE)
+        coming = thread.submit(next, batches, None)
+        while (records := coming.result()) is not None:
+            coming = thread.submit(next, batches, None)
+            yield records

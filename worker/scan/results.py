@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -113,17 +114,19 @@ class _Discarded(Exception):
 
 
 class _Columns:
-    """One file, or one after the other, of which each has its name once it is whole."""
+    """One file, or one after the other, of which each has its name once it is whole. Written by a thread of its own:
+    most of that is compression, which lets others run."""
 
     def __init__(self, target: Folder, parts: bool) -> None:
         self._target: Final = target
         self._parts: Final = parts
+        self._thread: Final = ThreadPoolExecutor(1, thread_name_prefix="verdicts")
         self._number = 0
         self._open()
 
     def write(self, rows: pa.RecordBatch) -> None:
         if self._parts and self._written >= PART_ROWS:
-            self.close()
+            self._finish()
             self._open()
         self._held.append(rows)
         self._rows += len(rows)
@@ -131,11 +134,11 @@ class _Columns:
             self._flush()
 
     def close(self) -> None:
-        self._flush()
-        self._writer.close()
-        self._stack.close()
+        self._finish()
+        self._thread.shutdown()
 
     def discard(self) -> None:
+        self._thread.shutdown()
         self._writer.close()
         with suppress(_Discarded), self._stack:
             raise _Discarded
@@ -150,9 +153,22 @@ class _Columns:
         )
         self._held: list[pa.RecordBatch] = []
         self._rows = self._written = 0
+        self._writing: Future[None] | None = None
 
     def _flush(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
         if self._held:
-            self._writer.write_table(pa.Table.from_batches(self._held).cast(_AS_STORED))
+            self._writing = self._thread.submit(_write, self._writer, self._held)
         self._written += self._rows
         self._held, self._rows = [], 0
+
+    def _finish(self) -> None:
+        self._flush()
+        self._flush()
+        self._writer.close()
+        self._stack.close()
+
+
+def _write(writer: pq.ParquetWriter, rows: list[pa.RecordBatch]) -> None:
+    writer.write_table(pa.Table.from_batches(rows).cast(_AS_STORED))

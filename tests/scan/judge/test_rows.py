@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 from crawler_plugin.wire.messages import Claim
 from crawler_plugin.wire.urls import id_of_url
@@ -48,6 +51,10 @@ def claims(chance: random.Random, count: int) -> list[Claim]:
     return found
 
 
+def as_strings(numbers: NDArray[np.int64]) -> pa.Array:
+    return pa.array(numbers).cast(pa.string())
+
+
 @pytest.mark.parametrize("near", [{}, {"predicate": "simhash"}, {"track_changes": True}])
 @pytest.mark.parametrize("sizes", [[60], [7, 20, 33]])
 def test_they_are_the_same_for_any_batches(near: dict[str, object], sizes: Sequence[int]) -> None:
@@ -60,9 +67,9 @@ def test_they_are_the_same_for_any_batches(near: dict[str, object], sizes: Seque
         batch, rows = rows[:size], rows[size:]
         records = as_records(batch)
         decided = shard.decide(claims_of(records, shard.judged, 0, sketched=sketched))
-        urls = {**{number: row.url for number, row in enumerate(claims(random.Random(5), 60))}}
+        urls = pa.array([row.url for row in claims(random.Random(5), 60)])
         shard.take(decided)
-        found = verdict_rows(records, decided.decisions, urls.__getitem__, str, None).to_pylist()
+        found = verdict_rows(records, decided.decisions, urls.take, as_strings, None).to_pylist()
         assert len(found) == size
         for row, decision in zip(found, decided.decisions, strict=True):
             one, original = told(decision), decision.original

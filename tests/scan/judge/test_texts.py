@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -21,7 +23,8 @@ def given_ids(folder: Path, *names: str | None, pages: int = 0) -> None:
 
 
 def all_of(ids: Texts) -> list[str | None]:
-    return [ids[number] for number in range(len(ids))]
+    found: list[str | None] = ids.at(np.arange(len(ids))).to_pylist()
+    return found
 
 
 def test_pages_that_were_judged_without_ids_have_none(tmp_path: Path) -> None:
@@ -39,7 +42,12 @@ def test_files_that_do_not_fit_each_other_are_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="put back a copy of both"):
         Texts(tmp_path, IDS, 2)
     with closing(Texts(tmp_path, IDS, 1)) as ids:
-        assert ids[0] == "a"
+        assert all_of(ids) == ["a"]
+
+    (tmp_path / "ids").write_bytes(b"abb")
+    (tmp_path / "ids.ends").write_bytes(struct.pack("<3Q", 1, 99, 3))
+    with closing(Texts(tmp_path, IDS, 3)) as ids, pytest.raises(Refused, match=r"ids.ends is damaged"):
+        all_of(ids)
 
 
 @given(

@@ -41,7 +41,7 @@ def _judged_of(blocks: Sequence[Block]) -> int:
 def _as_records(entries: Entries, folder: Path, ids: Texts) -> pa.RecordBatch:
     """What their records said, as far as a survivor keeps it."""
     count = len(entries)
-    numbers = (entries.batch + entries.place).tolist()
+    numbers = entries.batch + entries.place
 
     def kept(name: str) -> NDArray[np.int64]:
         column = entries.optional(name)
@@ -54,7 +54,7 @@ def _as_records(entries: Entries, folder: Path, ids: Texts) -> pa.RecordBatch:
     columns: dict[str, Any] = {
         "file": [str(folder)] * count,
         "offset": numbers,
-        "id": [ids[number] for number in numbers],
+        "id": ids.at(numbers),
         "url": list(entries.urls),
         "fetched": entries.fetched,
         "language": [""] * count,

@@ -84,11 +84,10 @@ class Judge:
         Raises:
             OverMemoryLimit: the index may not grow any more; pages from here on are not judged.
         """
-        url_of, id_of = self._urls.__getitem__, self._ids.__getitem__
         for together in self._batches(records):
             decisions = self._decided(together)
             is_suspect = self._shard.is_suspect if self._shard.knows_suspects else None
-            yield verdict_rows(together, decisions, url_of, id_of, is_suspect)
+            yield verdict_rows(together, decisions, self._urls.at, self._ids.at, is_suspect)
 
     def take(self, records: pa.RecordBatch) -> None:
         """Judge pages of which nobody asks the verdicts; as ``verdicts``."""

@@ -71,8 +71,8 @@ class Originals:
 def verdict_rows(
     records: pa.RecordBatch,
     decisions: Decisions,
-    url_of: Callable[[int], str | None],
-    id_of: Callable[[int], str | None],
+    urls_at: Callable[[NDArray[np.int64]], pa.Array],
+    ids_at: Callable[[NDArray[np.int64]], pa.Array],
     is_suspect: Callable[[Decision], bool] | None,
 ) -> pa.RecordBatch:
     """The verdicts on n pages.
@@ -80,8 +80,8 @@ def verdict_rows(
     Args:
         records: of the pages, n rows of ``worker.scan.records.schema.SCHEMA``.
         decisions: by one shard on the claims that were made of them, none of which is void.
-        url_of: the URL of the page that was judged after so many others.
-        id_of: what it is called.
+        urls_at: the URLs of the pages that were judged after so many others each.
+        ids_at: what they are called.
         is_suspect: what ``SingleShard`` says of a duplicate; None where no survivor is suspect.
     """
     count, pages, alive = len(records), decisions.claims.pages, decisions.claims.alive
@@ -107,8 +107,8 @@ def verdict_rows(
         "reason": pc.replace_with_mask(_words(_REASONS, reason), is_dead, reasons.cast(pa.string())),
         "detail": pc.replace_with_mask(_words(("",), np.zeros(count, np.int64)), is_dead, details.cast(pa.string())),
         "suspect": pa.array(suspect),
-        "duplicate_of": _at(place, _texts(url_of, originals.number), count),
-        "duplicate_of_id": _at(place, _texts(id_of, originals.number), count),
+        "duplicate_of": _at(place, urls_at(originals.number), count),
+        "duplicate_of_id": _at(place, ids_at(originals.number), count),
         "distance": _at(place, pa.array(originals.distance, mask=originals.distance == NOT_KNOWN), count),
         "similarity": _at(place, pa.array(known, mask=~is_known), count),
         "fingerprint": pc.if_else(pa.array(~pages.bare), _hex(pages.fingerprint.byteswap()), None),
@@ -147,10 +147,6 @@ def _known(value: int | None) -> int:
 
 def _words(words: Sequence[str], places: NDArray[np.int64]) -> pa.Array:
     return pa.array(words, pa.string()).take(pa.array(places))
-
-
-def _texts(text_of: Callable[[int], str | None], numbers: NDArray[np.int64]) -> pa.Array:
-    return pa.array([*map(text_of, numbers.tolist())], pa.string())
 
 
 def _at(place: NDArray[np.int64], values: pa.Array, count: int) -> pa.Array:

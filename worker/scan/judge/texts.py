@@ -7,6 +7,7 @@ as one that a ``Deduplicator`` judged by itself, has an empty one.
 
 from __future__ import annotations
 
+import mmap
 import os
 import struct
 from pathlib import Path
@@ -14,12 +15,13 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from crawler_plugin.wire.errors import Refused
 from crawler_plugin.wire.files import OWNER_ONLY, write_all
 
 _END: Final = struct.Struct("<Q")
-_TWO: Final = struct.Struct("<QQ")
 IDS: Final = "ids"
 FILES: Final = (IDS, f"{IDS}.ends")
 """Those of a state, in the order in which they are to be copied."""
@@ -39,10 +41,12 @@ class Texts:
 
     def __init__(self, folder: Path, name: str, pages: int) -> None:
         texts, ends = folder / name, folder / f"{name}.ends"
+        self._path: Final = texts
         self._texts: Final = os.open(texts, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
         self._ends: Final = os.open(ends, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
         known = min(pages, os.fstat(self._ends).st_size // _END.size)
-        self._bytes = self._span(known - 1)[1] if known else 0
+        last = os.pread(self._ends, _END.size, (known - 1) * _END.size) if known else bytes(_END.size)
+        (self._bytes,) = _END.unpack(last)
         if self._bytes > os.fstat(self._texts).st_size:
             self.close()
             raise Refused(
@@ -74,10 +78,25 @@ class Texts:
         self._bytes = int(at[-1])
         self._count += len(texts)
 
-    def __getitem__(self, number: int) -> str | None:
-        """That of a page; None where none is known."""
-        begin, end = self._span(number)
-        return os.pread(self._texts, end - begin, begin).decode() or None
+    def at(self, numbers: NDArray[np.int64]) -> pa.Array:
+        """Those of pages, int64 (m,): strings (m,), null where none is known.
+
+        Raises:
+            Refused: the files do not fit each other.
+        """
+        if not len(numbers):
+            return pa.array([], pa.string())
+        ends = np.frombuffer(_mapped(self._ends, self._count * _END.size), "<u8")
+        begin, end = np.where(numbers > 0, ends[numbers - 1], 0), ends[numbers]
+        if not ((begin <= end) & (end <= self._bytes)).all():
+            raise Refused(f"{self._path}.ends is damaged: put back a copy of it and of {self._path}")
+        # Each second one is a text; what lies between them is never looked at. Arrow wants the last to end last.
+        order = np.argsort(numbers)
+        spans = np.stack([begin[order], end[order]], axis=1).astype(np.int64)
+        buffers = [None, pa.py_buffer(spans.tobytes()), pa.py_buffer(_mapped(self._texts, self._bytes))]
+        between = pa.Array.from_buffers(pa.large_string(), 2 * len(numbers) - 1, buffers)
+        texts = between.take(pa.array(2 * np.argsort(order))).cast(pa.string())
+        return pc.if_else(pc.equal(texts, ""), None, texts)
 
     def sync(self) -> None:
         """When this returns, all of them outlive a crash of the machine."""
@@ -89,9 +108,7 @@ class Texts:
         os.close(self._texts)
         os.close(self._ends)
 
-    def _span(self, number: int) -> tuple[int, int]:
-        """Where the text of a page begins and ends."""
-        if not number:
-            return 0, int(_END.unpack(os.pread(self._ends, _END.size, 0))[0])
-        begin, end = _TWO.unpack(os.pread(self._ends, _TWO.size, (number - 1) * _END.size))
-        return begin, end
+
+def _mapped(file: int, length: int) -> bytes | mmap.mmap:
+    """The first so many bytes of a file, read as they are asked for."""
+    return mmap.mmap(file, length, prot=mmap.PROT_READ) if length else b""
