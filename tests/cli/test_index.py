@@ -1,4 +1,4 @@
-"""``python -m worker index inspect`` beside the real broker: what is there, and what is wrong with it."""
+"""``python -m worker index inspect`` and ``export`` beside the real broker: what is there, what is wrong with it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from kafka import KafkaProducer
 
-from crawler_plugin.wire.errors import CheckFailed, Unavailable
+from crawler_plugin.wire.errors import CheckFailed, Unavailable, UsageError
 from crawler_plugin.wire.topics import INDEX
 from tests.cluster.cluster import Cluster
 from tests.cluster.crawl import invented
@@ -28,14 +29,20 @@ def cluster(broker: str, topic_prefix: str, tmp_path: Path) -> Iterator[Cluster]
 
 
 def inspect(cluster: Cluster, *arguments: str, prefix: str = "") -> int:
+    return command(cluster, "inspect", *arguments, prefix=prefix)
+
+
+def command(cluster: Cluster, *arguments: str, prefix: str = "") -> int:
     parser = argparse.ArgumentParser()
     index.configure(parser)
     topics = cluster.settings.topics.model_copy(update={"prefix": prefix or cluster.prefix})
     settings = cluster.settings.model_copy(update={"topics": topics})
-    return index.run(parser.parse_args(["inspect", *arguments]), lambda: settings)
+    return index.run(parser.parse_args(arguments), lambda: settings)
 
 
-def test_it_tells_of_every_shard_and_of_damage(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_tells_of_every_shard_and_of_damage(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert inspect(cluster) == 0
     assert "together 0 entries" in capsys.readouterr().out
 
@@ -54,6 +61,13 @@ def test_it_tells_of_every_shard_and_of_damage(cluster: Cluster, capsys: pytest.
     assert sum(shard["bytes"] for shard in shards) == sum(len(r.key or b"") + len(r.value or b"") for r in before)
     assert all(len(shard["writers"]) == 1 and not shard["problems"] for shard in shards)
     assert read(cluster.bootstrap, cluster.prefix + INDEX) == before
+    out = tmp_path / "exported"
+    assert command(cluster, "export", "--out", str(out)) == 0
+    assert f"exported {unique:,} survivors, up to batch {found.log[-1][0]}; 0 batches came" in capsys.readouterr().out
+    survivors = [record.url for record in found.verdicts if record.verdict == "unique"]
+    assert sorted(pq.read_table(out).column("url").to_pylist()) == sorted(survivors)
+    with pytest.raises(UsageError, match="holds records"):
+        command(cluster, "export", "--out", str(out))
 
     producer = KafkaProducer(**cluster.options)
     producer.send(cluster.prefix + INDEX, key=b"foreign", value=b"no block", partition=1).get(timeout=30)

@@ -1,4 +1,4 @@
-"""``python -m worker index inspect|copy|seed``: what the shards would be rebuilt from, read from the topic."""
+"""``python -m worker index inspect|copy|seed|export``: what the shards would be rebuilt from, read from the topic."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from crawler_plugin.wire.errors import CheckFailed, UsageError
+from crawler_plugin.wire.errors import CheckFailed, Refused, UsageError
+from crawler_plugin.wire.topics import FINGERPRINTS, INDEX
 from crawler_plugin.wire.urls import canonical_url
 from worker.cli._installed import require
 from worker.cli._output_file import name_given
 from worker.cli.size import in_units
 from worker.compose.topology import cluster, specs
 from worker.config.generations import in_generation
-from worker.operations.copy_index import copy, drained, kept, lines, refuse_used, seed
+from worker.operations.copy_index import copy, covered, drained, kept, lines, refuse_used, seed
 from worker.operations.inspect import ShardReport, inspect
 from worker.stream.kafka.connection import client_options
 from worker.stream.kafka.topic_admin import compare_topics, create_topics
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 INSPECT: Final = "inspect"
 COPY: Final = "copy"
 SEED: Final = "seed"
+EXPORT: Final = "export"
 
 _HEADS: Final = ("shard", "entries", "complete up to", "floor", "blocks", "damaged", "size", "writers", "to spare")
 
@@ -50,9 +52,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "old workers refuse to run afterwards. Needs as much memory as the blocks take on the topic. seed: makes the "
         "topics of topics.generation, which nobody has used yet, and writes there what a state without Kafka has seen "
         "(a folder that scan --state or worker.local has written), or the pages of records (of fingerprint): its "
-        "workers judge the pages on the topic against it."
+        "workers judge the pages on the topic against it. export: writes the survivors as records, files of a million, "
+        "for another cluster (seed), an archive (judge --against), or any program that reads Parquet; changes nothing, "
+        "and workers may run meanwhile. What no block holds yet, pages of index.flush_seconds, is not in them."
     )
-    parser.add_argument("action", choices=(INSPECT, COPY, SEED), help="what to do")
+    parser.add_argument("action", choices=(INSPECT, COPY, SEED, EXPORT), help="what to do")
     parser.add_argument(
         "state", nargs="*", type=name_given, metavar="STATE", help="with seed: the folder of the state, or records"
     )
@@ -61,6 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--without", type=Path, metavar="FILE", help="with copy: URLs to forget, one a line; those not found are listed"
     )
+    parser.add_argument("--out", type=name_given, metavar="DIR|URL", help="with export: the folder for the records")
     parser.add_argument("--json", action="store_true", help="one JSON object a shard, with all writers and problems")
 
 
@@ -73,18 +78,20 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         Refused: the topics are otherwise than the settings say.
         Unavailable: the broker or a topic is not there.
     """
-    copies, seeds = arguments.action == COPY, arguments.action == SEED
+    copies, seeds, exports = (arguments.action == action for action in (COPY, SEED, EXPORT))
     if seeds != bool(arguments.state):
-        raise UsageError("seed needs the folder of a state, or records; inspect and copy have none")
+        raise UsageError("seed needs the folder of a state, or records; inspect, copy and export have none")
+    if exports != (arguments.out is not None):
+        raise UsageError("export needs --out DIR|URL; inspect, copy and seed have none")
     if copies != (arguments.to is not None) or (not copies and (arguments.shards is not None or arguments.without)):
-        raise UsageError(
-            "copy needs --to GENERATION and may have --shards and --without; inspect and seed have none of them"
-        )
+        raise UsageError("copy needs --to GENERATION and may have --shards and --without; the others have none of them")
     settings = load()
     if copies:
         return _copy(arguments, settings)
     if seeds:
         return _seed(arguments.state, settings)
+    if exports:
+        return _export(arguments.out, settings)
     check_topics(compare_topics(client_options(settings.kafka), specs(settings)))
     with cluster(settings) as broker:
         reports = inspect(broker, range(settings.topics.shards))
@@ -170,6 +177,37 @@ def _seed_state(folder: Path, settings: Settings) -> int:
         result = seed(target, name, found, rules, partial(secrets.token_bytes, 16))
     print("\n".join(lines(result, [])))
     print(f"start workers with topics.generation={name!r}: they judge the pages on the topic from the first one on")
+    return 0
+
+
+def _export(out: str, settings: Settings) -> int:
+    """0 if the records are there.
+
+    Raises:
+        Refused: nothing is in the index yet, or a block is damaged.
+        UsageError: there are records in that folder.
+        Unavailable: the broker is not there, or the disk fails.
+    """
+    require("scan", "records are written with more than workers need")
+    from worker.compose import parts
+    from worker.compose.step import policy
+    from worker.places import Folder
+    from worker.scan.exporting import export
+
+    made = parts.recipe(settings)
+    rules = policy(settings, parts.scheme(settings, made), secrets.token_bytes(8))
+    check_topics(compare_topics(client_options(settings.kafka), specs(settings)))
+    with cluster(settings) as source:
+        covers = [covered(source, shard, rules) for shard in range(settings.topics.shards)]
+        behind = source.bounds(FINGERPRINTS, 0).end - 1 - min(found.end for found in covers)
+    name = f"{settings.topics.prefix}{INDEX}"
+    result = export(covers, name, Folder(out), parts.reading(settings, made))
+    if not result.survivors:
+        raise Refused(f"no block of {name} holds a survivor: wait for index.flush_seconds, then run this again")
+    print(f"exported {result.survivors:,} survivors, up to batch {result.up_to}; {behind:,} batches came after it")
+    print(
+        f"elsewhere: `python -m worker index seed {out}`, or `python -m worker judge RECORDS --against {out} --out DIR`"
+    )
     return 0
 
 

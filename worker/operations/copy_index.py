@@ -39,7 +39,7 @@ from worker.operations.inspect import read_shard
 from worker.operations.repair import NEVER_THERE, Place, State
 from worker.operations.switch import Generation, consumed, refuse_running
 from worker.stream.barrier import barriers, outside, refuse_poisoned
-from worker.stream.log import Committed, Record, read_to_end
+from worker.stream.log import Committed, Readable, Record, read_to_end
 from worker.stream.policy import COPIED, NOTHING, SCHEME_HEADER, Note, Policy, ReplayPoint, other_scheme
 from worker.stream.replay import Reach, check_reach, logs_of
 from worker.verdict.decide import home_shard
@@ -82,7 +82,7 @@ def drained(source: Place, name: str, policy: Policy, partitions: Iterable[int])
     generation = Generation(name, source)
     refuse_running(generation)
     partitions = tuple(partitions)
-    covers = tuple(_cover(source, shard, policy) for shard in range(policy.shards))
+    covers = tuple(covered(source, shard, policy) for shard in range(policy.shards))
     states = [None if found.last is None else State.of(found.last) for found in covers]
     if not any(states):
         raise Refused(
@@ -206,14 +206,19 @@ def _begins(found: Drained, result: Copied) -> dict[int, Committed]:
     }
 
 
-def _cover(source: Place, shard: int, policy: Policy) -> Cover:
+def covered(source: Readable, shard: int, policy: Policy) -> Cover:
+    """What the blocks of a shard hold.
+
+    Raises:
+        Refused: a block is damaged, or of other settings.
+    """
     found = read_shard(source, shard)
     for scheme in found.words.keys() - {policy.scheme}:
         raise other_scheme(policy, scheme, found.words[scheme], INDEX)
-    covered = cover(found.blocks)
-    if found.unreadable or covered.damaged:
+    whole = cover(found.blocks)
+    if found.unreadable or whole.damaged:
         raise Refused(f"blocks of shard {shard} are damaged: `python -m worker index inspect` says more")
-    return covered
+    return whole
 
 
 def _next_batch(source: Place, offset: int, policy: Policy) -> int | None:

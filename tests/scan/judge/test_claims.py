@@ -21,22 +21,24 @@ from worker.verdict.claims import Claims
 
 U64 = st.integers(0, 2**64 - 1)
 U32 = st.integers(0, 2**32 - 1)
-SKETCHES = st.binary(min_size=32, max_size=32) | st.just(b"")
+SKETCH = st.binary(min_size=32, max_size=32)
+SKETCHES = SKETCH | st.just(b"")
 
 
 @st.composite
 def claims(draw: st.DrawFn) -> Claim:
+    fingerprint = draw(U64 | st.none())
     return Claim(
         partition=0,
         offset=0,
         clock=draw(st.integers(-(10**12), 10**13)),
         url=draw(st.text(st.characters(codec="utf-8"), min_size=1, max_size=9)),
-        fingerprint=draw(U64 | st.none()),
+        fingerprint=fingerprint,
         text_hash=draw(U64),
         tokens=draw(U32),
         language=draw(st.sampled_from(["", "zh", "latin"])),
         dead=draw(st.none() | st.just("timeout") | st.just("bad-url: no host")),
-        sketch=draw(SKETCHES),
+        sketch=draw(SKETCHES if fingerprint is None else SKETCH.filter(any)),
         bands=draw(SKETCHES),
         scope=draw(U64),
         template=draw(U32),

@@ -28,7 +28,7 @@ def claims_of(records: pa.RecordBatch, first: int, now: int, *, sketched: bool) 
         sketched: whether the predicate reads sketches; else none has any.
 
     Raises:
-        Refused: a sketch has another length, or there are more than 256 languages.
+        Refused: a sketch is not there or has another length, or there are more than 256 languages.
     """
     count = len(records)
     language = records.column("language").dictionary_encode()
@@ -36,6 +36,13 @@ def claims_of(records: pa.RecordBatch, first: int, now: int, *, sketched: bool) 
         raise Refused(f"records of {len(language.dictionary)} languages are no records of this program: make them anew")
     dead = records.column("dead")
     urls, ends = _texts(records.column("url"))
+    bare = records.column("fingerprint").is_null().to_numpy(zero_copy_only=False)
+    sketch = _words(records.column("sketch"), np.dtype("<u8"), sketched)
+    if sketched and not (bare | sketch.any(axis=1)).all():
+        raise Refused(
+            "records without sketches, as of an index with near.predicate=simhash, can only be judged by that "
+            "predicate: set it, or make the records of pages"
+        )
     fetched = records.column("fetched").fill_null(now)
     return Claims(
         partition=np.zeros(count, np.int64),
@@ -46,11 +53,11 @@ def claims_of(records: pa.RecordBatch, first: int, now: int, *, sketched: bool) 
         dead={place: dead[place].as_py() for place in np.flatnonzero(dead.is_valid()).tolist()},
         pages=Queries(
             fingerprint=_int64(records.column("fingerprint").fill_null(0)).view(np.uint64),
-            bare=records.column("fingerprint").is_null().to_numpy(zero_copy_only=False),
+            bare=bare,
             text_hash=_int64(records.column("text_hash")).view(np.uint64),
             tokens=_int64(records.column("tokens")).astype(np.uint32),
             bands=_words(records.column("bands"), np.dtype("<u4"), sketched),
-            sketch=_words(records.column("sketch"), np.dtype("<u8"), sketched),
+            sketch=sketch,
             scope=_int64(records.column("scope")).view(np.uint64),
             site=_int64(records.column("site")).astype(np.uint32),
             title=_int64(records.column("title")).astype(np.uint32),

@@ -30,7 +30,9 @@ def survivors_of(folder: Path, scheme: Scheme) -> Iterator[pa.RecordBatch]:
         blocks = [*state.blocks()]
     with closing(Texts(folder, IDS, _judged_of(blocks))) as ids:
         for piece in cover(blocks).pieces:
-            yield _as_records(piece.entries(), folder, ids)
+            entries = piece.entries()
+            numbers = entries.batch + entries.place
+            yield as_records(entries, str(folder), numbers, ids.at(numbers))
 
 
 def _judged_of(blocks: Sequence[Block]) -> int:
@@ -38,32 +40,36 @@ def _judged_of(blocks: Sequence[Block]) -> int:
     return 1 + max((dict(block.claimed_up_to).get(0, -1) for block in blocks), default=-1)
 
 
-def _as_records(entries: Entries, folder: Path, ids: Texts) -> pa.RecordBatch:
-    """What their records said, as far as a survivor keeps it."""
+def as_records(
+    entries: Entries, file: str, numbers: NDArray[np.int64], ids: pa.Array, scheme: str = ""
+) -> pa.RecordBatch:
+    """What the records of n survivors said, as far as a survivor keeps it.
+
+    Args:
+        file: where they stand, as in a record.
+        numbers: int64 (n,), that of each one there.
+        ids: strings (n,), what the pages are called, null where nobody calls them anything.
+        scheme: 16 hex digits for all that reading depends on.
+    """
     count = len(entries)
-    numbers = entries.batch + entries.place
 
     def kept(name: str) -> NDArray[np.int64]:
-        column = entries.optional(name)
-        return np.zeros(count, np.int64) if column is None else column.astype(np.uint64).view(np.int64)
-
-    def words(name: str) -> list[bytes]:
-        column = entries.optional(name)
-        return [bytes(32)] * count if column is None else [row.tobytes() for row in column]
+        return entries.filled(name).astype(np.uint64).view(np.int64)
 
     columns: dict[str, Any] = {
-        "file": [str(folder)] * count,
+        "file": [file] * count,
         "offset": numbers,
-        "id": ids.at(numbers),
+        "id": ids,
         "url": list(entries.urls),
         "fetched": entries.fetched,
         "language": [""] * count,
         "tokens": entries.tokens.astype(np.int64),
         "fingerprint": pa.array(entries.fingerprint.view(np.int64), mask=entries.bare),
         "text_hash": entries.text_hash.view(np.int64),
-        "sketch": words("sketch"),
-        "bands": words("bands"),
+        "sketch": [row.tobytes() for row in entries.filled("sketch")],
+        "bands": [row.tobytes() for row in entries.filled("bands")],
         "template": np.zeros(count, np.int64),
+        "scheme": [scheme] * count,
         **{name: kept(name) for name in ("scope", "site", "title", "title_words", "doubt")},
     }
     arrays = [pa.array(columns.get(field.name, [None] * count), field.type) for field in SCHEMA]
