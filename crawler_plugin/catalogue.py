@@ -92,6 +92,12 @@ SETTINGS: Final[Mapping[str, Setting]] = {
         YES_OR_NO.but("True needs DEDUP_DROP"),
         "Whether items of refetches are dropped, too: pages near to an earlier one of the same URL.",
     ),
+    "DEDUP_DROPPED": Setting(
+        None,
+        path("the path of a file, in which %(spider)s and %(job)s stand for their names; needs DEDUP_DROP"),
+        "Where dropped items go, with their verdicts, as JSON lines; those of each crawl behind those of the last. An "
+        "item that cannot be written there passes. By default they are gone.",
+    ),
     "DEDUP_FEEDBACK": Setting(
         False,
         YES_OR_NO.but("True needs the add-on"),

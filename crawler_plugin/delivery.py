@@ -101,7 +101,7 @@ class Delivery(ABC):
         """Milliseconds since 1970 UTC."""
         return round(time.time() * 1000)
 
-    def _named(self, path: str) -> str:
+    def named(self, path: str) -> str:
         """The path with the names that stand in it."""
         names = {"%(spider)s": self.origin.spider or "", "%(job)s": self.origin.job or ""}
         for name, value in names.items():

@@ -71,6 +71,8 @@ class PluginSettings:
     """The interpreter that judges; None: this one."""
     drop: frozenset[str] = frozenset()
     """The verdicts whose items are dropped."""
+    dropped: str | None = None
+    """A path in which %(spider)s and %(job)s stand for names; None: items that are dropped are gone."""
     metrics: ListenAddress | None = None
     """Where the crawl's metrics are asked for; None: nowhere."""
     feedback: FeedbackPolicy | None = None
@@ -138,7 +140,7 @@ _DROPPED: Final = {"duplicate": "drop", "refetch": "drop_refetches"}
 """Verdicts, and by which settings their items are dropped."""
 _AS_TOLD: Final = (
     *("bootstrap_servers", "fields", "buffer_bytes", "max_page_bytes", "oversize", "flush_timeout", "compression"),
-    *("on_full", "give_up_seconds", "required", "spool_bytes", "mode", "config", "local_python"),
+    *("on_full", "give_up_seconds", "required", "spool_bytes", "mode", "config", "local_python", "dropped"),
 )
 """Those that are what the setting of their name says, and nothing else."""
 
@@ -198,10 +200,11 @@ class _Reader:
         """What one setting needs of another one."""
         if read.mode != "local":
             self._refuse_set("DEDUP_MODE = 'local'", "DEDUP_STATE", "DEDUP_CONFIG", "DEDUP_LOCAL_PYTHON")
+        names = "DEDUP_DROP", "DEDUP_DROP_REFETCHES", "DEDUP_DROPPED"
         if not read.tells:
-            self._refuse_set("DEDUP_AWAIT, or DEDUP_MODE = 'local'", "DEDUP_DROP", "DEDUP_DROP_REFETCHES")
+            self._refuse_set("DEDUP_AWAIT, or DEDUP_MODE = 'local'", *names)
         if not read.drop:
-            self._refuse_set("DEDUP_DROP = True", "DEDUP_DROP_REFETCHES")
+            self._refuse_set("DEDUP_DROP = True", *names[1:])
 
     def _refuse_set(self, needed: str, *names: str) -> None:
         for name in names:

@@ -39,6 +39,7 @@ SUSPECT: Final = "dedup/suspect"
 WITHOUT_VERDICT: Final = "dedup/without_verdict/"
 UNJUDGED: Final = "dedup/unjudged"
 DROPPED: Final = "dedup/dropped/"
+UNDROPPED: Final = "dedup/undropped"
 UNTOLD: Final = "dedup/untold"
 FEEDBACK: Final = "dedup/feedback/"
 FEEDBACK_ERRORS: Final = "dedup/feedback_errors"
@@ -86,6 +87,7 @@ STATS: Final[Mapping[str, str]] = {
     WITHOUT_VERDICT + "too_large": "items that did, as their page is larger than the topic takes",
     UNJUDGED: "pages that could not be judged, as the index or the disk was full; their items pass with `dedup` None",
     DROPPED + "REASON": "items dropped by `DEDUP_DROP`, by the reason of the verdict, as `exact-text`",
+    UNDROPPED: "items that passed though they were to be dropped, as they could not be written to `DEDUP_DROPPED`",
     UNTOLD: "items that have no field for the verdict, or a captured page that is unknown; they pass without it",
     FEEDBACK + "postponed": "requests put behind all others by `DEDUP_FEEDBACK`, as their template gave only copies; "
     "with `DEDUP_FEEDBACK_DRY_RUN` here and below those that would have been",

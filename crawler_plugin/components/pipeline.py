@@ -10,9 +10,11 @@ from scrapy.exceptions import DropItem
 
 from crawler_plugin import stats
 from crawler_plugin.components.component import Component
+from crawler_plugin.components.dropped_items import DroppedItems
 from crawler_plugin.record import PageRecord, Unusable
-from crawler_plugin.refusal import interruptible
+from crawler_plugin.refusal import closed_at_once, interruptible
 from crawler_plugin.verdicts import LATE, SPOOLED, TOO_LARGE, Told
+from crawler_plugin.wire.errors import Refused
 
 _MISSING: Final[Mapping[str, str]] = {
     LATE: "it was not there after DEDUP_AWAIT={:g} seconds: see that workers run and keep up (dedup_lag_seconds), and "
@@ -26,12 +28,16 @@ _MISSING: Final[Mapping[str, str]] = {
 class Pipeline(Component):
     """Opens and closes the delivery, also where pages do not come in items."""
 
+    _dropped: DroppedItems | None = None
+
     async def open_spider(self) -> None:
         """Begin to connect to Kafka, or open the state."""
         if self._delivery.learning is not None:
             self._delivery.learning.open()
         with interruptible(self._delivery.crawler):
             await self._delivery.open()
+        with closed_at_once(self._delivery.crawler):
+            self._dropped = self._opened()
         self._delivery.show()
 
     async def process_item(self, item: Any) -> Any:
@@ -67,14 +73,34 @@ class Pipeline(Component):
             await self._delivery.close()
         finally:
             self._delivery.hide()
+        if self._dropped is not None:
+            self._dropped.close()
         if self._delivery.learning is not None:
             self._delivery.learning.close()
 
+    def _opened(self) -> DroppedItems | None:
+        """The file of dropped items, if there is to be one.
+
+        Raises:
+            Refused: it cannot be opened.
+        """
+        if self._delivery.settings.dropped is None:
+            return None
+        path = self._delivery.named(self._delivery.settings.dropped)
+        try:
+            return DroppedItems(path)
+        except OSError as error:
+            raise Refused(
+                f"DEDUP_DROPPED: {path} cannot be written to ({error.strerror or error}), so what is dropped would "
+                "be lost; name a file in a folder that is there"
+            ) from error
+
     def _tell(self, item: Any, told: Told | None) -> None:
-        if told is not None and told["verdict"] in self._delivery.settings.drop and not told["suspect"]:
+        field = self._delivery.origin.fields.get("dedup")
+        to_drop = told is not None and told["verdict"] in self._delivery.settings.drop and not told["suspect"]
+        if told is not None and to_drop and self._is_kept(item, field, told):
             self._delivery.log.count(stats.DROPPED + told["reason"])
             raise DropItem(f"near-duplicate of {told['duplicate_of']} ({told['reason']})", log_level="DEBUG")
-        field = self._delivery.origin.fields.get("dedup")
         if field is None:
             return
         from itemadapter import ItemAdapter  # here, as in crawler_plugin.record
@@ -87,6 +113,21 @@ class Pipeline(Component):
                 f"a {type(item).__name__} takes no verdict: declare the field {field!r} in it, or name another one, or "
                 "None, for 'dedup' in DEDUP_FIELDS",
             )
+
+    def _is_kept(self, item: Any, field: str | None, told: Told) -> bool:
+        """Whether the item may be dropped: it is in the file of dropped items, if there is to be one."""
+        if self._dropped is None:
+            return True
+        try:
+            self._dropped.write(item, field, told)
+        except Exception as error:  # whatever an item holds, and a disk that is full
+            self._delivery.log.skip(
+                stats.UNDROPPED,
+                f"a {type(item).__name__} passes though it is to be dropped, as it cannot be written to DEDUP_DROPPED "
+                f"({error}): make room there, or keep values out of items that are no JSON",
+            )
+            return False
+        return True
 
     def _page(self, item: Any) -> PageRecord | None:
         """The record to send, or None where the item has none, which is counted."""

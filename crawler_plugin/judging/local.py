@@ -42,7 +42,7 @@ class LocalDelivery(Delivery):
         """Open the state; the crawl waits for it, and is closed at once where it cannot be used."""
         self._begin_origin()
         settings = self._settings
-        state = None if settings.state is None else self._named(settings.state)
+        state = None if settings.state is None else self.named(settings.state)
         self._call = call = event_loop()
         self._says.opens(state)
 

@@ -236,7 +236,7 @@ class KafkaDelivery(Delivery):
         settings = self._settings
         if settings.spool is None:
             return None
-        path = Path(self._named(settings.spool))
+        path = Path(self.named(settings.spool))
         to = Destination(settings.topic, settings.jobs, settings.bootstrap_servers, self.origin.job)
         is_by_default = self._crawler.settings.get("DEDUP_SPOOL") is None
 

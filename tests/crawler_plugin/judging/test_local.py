@@ -150,8 +150,13 @@ def test_what_is_judged_of_captured_responses_decides_on_the_items_that_were_fou
     tmp_path: Path, told: dict[str, Any]
 ) -> None:
     with serve(site_of_copies()) as site:
-        named = {"DEDUP_FIELDS": {"dedup": "seen"}}
+        named = {"DEDUP_FIELDS": {"dedup": "seen"}, "DEDUP_DROPPED": str(tmp_path / "%(spider)s.jl")}
+        (tmp_path / "title.jl").write_bytes(b'{"url": "of a crawl that was ki')
         ended = crawl(tmp_path, site, "title", **told, **named, DEDUP_CAPTURE=True, DEDUP_DROP=True)
+    of_before, *kept = (tmp_path / "title.jl").read_bytes().splitlines()
+    assert of_before == b'{"url": "of a crawl that was ki'
+    assert {json.loads(line)["seen"]["verdict"] for line in kept} == {"duplicate"}
+    assert len(kept) == 12
     found = items(tmp_path, "seen")
     assert len(found) == 4
     assert {url.rpartition("/")[2] for url in found} == {"0", "1", "2", "3"}
@@ -206,6 +211,19 @@ def test_files_of_copies_are_not_fetched_where_their_items_are_dropped(tmp_path:
     assert sum(counted(ended, "dropped/").values()) == 4
     assert {site.url(path) for path in fetched} == {f"{url}?file" for url in items(tmp_path)}
     assert len(fetched) == 4
+
+
+def test_an_item_that_cannot_be_kept_for_later_is_not_dropped(tmp_path: Path, told: dict[str, Any]) -> None:
+    with serve(site_of_copies()) as site:
+        ended = crawl(tmp_path, site, "judged", **told, DEDUP_DROP=True, DEDUP_DROPPED="/dev/full")
+        assert counted(ended, "undropped") == {"": 4}
+        assert counted(ended, "dropped/") == {}
+        assert ended.stats["item_scraped_count"] == len(items(tmp_path))
+        assert "No space left on device): make room there" in ended.log
+        nowhere = str(tmp_path / "nowhere" / "dropped.jl")
+        refused = crawl(tmp_path, site, "judged", **told, DEDUP_DROP=True, DEDUP_DROPPED=nowhere)
+    assert (refused.returncode, refused.stats["finish_reason"]) == (1, "dedup_refused")
+    assert "name a file in a folder that is there" in refused.log
 
 
 def test_items_of_a_shop_that_comes_out_as_one_page_pass(tmp_path: Path, told: dict[str, Any]) -> None:
