@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 
 import pytest
+from kafka import KafkaProducer
 
-from crawler_plugin.wire.errors import Refused
+from crawler_plugin.wire.errors import Refused, UsageError
+from crawler_plugin.wire.outcomes import Verdict, dead_letter_headers
+from crawler_plugin.wire.topics import DEAD_LETTERS, VERDICTS, topic_name
 from tests.waiting import wait_for
 from worker.cli import switch
 from worker.compose.topology import cluster, specs
@@ -36,10 +41,10 @@ def generations(broker: str, topic_prefix: str) -> tuple[Settings, Settings]:
     return old, new
 
 
-def run(settings: Settings) -> int:
+def run(settings: Settings, *more: str) -> int:
     parser = argparse.ArgumentParser()
     switch.configure(parser)
-    return switch.run(parser.parse_args(["--from", "old"]), lambda: settings)
+    return switch.run(parser.parse_args(["--from", "old", *more]), lambda: settings)
 
 
 def commit(settings: Settings, *offsets: int, note: Note) -> None:
@@ -91,3 +96,34 @@ def test_a_generation_that_has_consumed_nothing_is_refused_and_nothing_changes(
     with pytest.raises(Refused, match=r"topics\.generation='new' has no consumed offset for partition 0"):
         run(new)
     assert notes(old) == [(7, NOTE), (4, NOTE)]
+
+
+def test_what_would_change_is_told_and_nothing_is_changed(
+    generations: tuple[Settings, Settings], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = generations
+    unique = Verdict(url="http://a.example/1", verdict="unique", reason="first", order=(1, 0), source=(0, 1))
+    copy = unique.having(url="http://a.example/2", order=(2, 0), source=(1, 5))
+    near = copy.having(verdict="duplicate", duplicate_of=unique.url, reason="sketch", similarity=0.6)
+    letter = dead_letter_headers("timeout", "5 s", (0, 2))
+    producer = KafkaProducer(**client_options(old.kafka))
+    for settings, second in ((old, copy), (new, near)):
+        for verdict in (unique, second):
+            producer.send(topic_name(settings.topics.prefix, VERDICTS, settings.topics.generation), verdict.encode())
+        name = topic_name(settings.topics.prefix, DEAD_LETTERS, settings.topics.generation)
+        producer.send(name, b"", headers=[("url", b"http://a.example/3"), *letter])
+    producer.close()
+    file = tmp_path / "changes.jsonl"
+    assert run(new, "--diff", str(file)) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("3 pages were judged by both; 1 of them otherwise\n")
+    assert "http://a.example/2: now duplicate of http://a.example/1 (sketch)" in told
+    (row,) = map(json.loads, file.read_bytes().splitlines())
+    assert (row["url"], row["source"], row["was"]["verdict"], row["now"]["similarity"]) == (
+        copy.url,
+        [1, 5],
+        "unique",
+        0.6,
+    )
+    with pytest.raises(UsageError, match="compare two"):
+        run(old, "--diff", str(file))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -119,7 +120,7 @@ def test_workers_are_replaced_one_at_a_time_while_pages_come_in(start: Start) ->
 
 
 @pytest.mark.long
-def test_other_settings_count_beside_and_then_take_over_the_outputs(start: Start) -> None:
+def test_other_settings_count_beside_and_then_take_over_the_outputs(start: Start, tmp_path: Path) -> None:
     pages = list(islice(invented(seed=4), 160))
     old = start("", "topics.shards=2")
     new = start("b", "topics.shards=3", "near.k=1", "output.mode=count")
@@ -130,6 +131,15 @@ def test_other_settings_count_beside_and_then_take_over_the_outputs(start: Start
     new.wait_until_committed()
     with pytest.raises(Refused, match="are running"):
         command(switch, new, "--from", "")
+    file = tmp_path / "changes.jsonl"
+    assert command(switch, new, "--from", "", "--diff", str(file)) == 0
+    told = [
+        {record.source: (record.verdict, record.duplicate_of) for record in verdicts_of(each)} for each in (old, new)
+    ]
+    assert told[0].keys() == told[1].keys()
+    changed = {source for source in told[0] if told[0][source] != told[1][source]}
+    assert changed == {tuple(row["source"]) for row in map(json.loads, file.read_bytes().splitlines())}
+    assert changed
     assert new.stop() == [0]
     old.publish(pages[80:120])
     old.wait_until_committed()

@@ -1,16 +1,24 @@
-"""``python -m worker switch --from GENERATION``: the outputs pass to the generation that the settings name."""
+"""``python -m worker switch --from GENERATION``: the outputs pass to the generation that the settings name; or, with
+``--diff``, what would change by that is shown."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crawler_plugin.wire.topics import PAGES
+from crawler_plugin.wire.errors import UsageError
+from crawler_plugin.wire.outcomes import Verdict
+from crawler_plugin.wire.topics import DEAD_LETTERS, PAGES, VERDICTS
+from worker.cli._output_file import output_to, path_here
 from worker.compose.topology import cluster, specs
 from worker.config.generations import in_generation
 from worker.operations.switch import Generation, Passing, plan_switch, switch
+from worker.results.formats import write_jsonl
+from worker.results.generations_compared import GenerationsCompared
 from worker.stream.kafka.connection import client_options
+from worker.stream.kafka.output_reader import Output, read_outputs
 from worker.stream.kafka.topic_admin import compare_topics
 from worker.stream.preflight import check_topics
 
@@ -24,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "For other settings side by side with those in force: workers with a topics.generation of their own and "
         "output.mode=count have judged the same pages. Stop them, then stop the workers of the old generation, both "
         "with SIGTERM; after this command start the new ones with another output.mode. Over both generations each "
-        "page then goes out once. Refuses (exit code 4) where that cannot be. Run again, it changes nothing more."
+        "page then goes out once. Refuses (exit code 4) where that cannot be. Run again, it changes nothing more. With "
+        "--diff it changes nothing, while workers run: it reads the verdicts of both, and tells which pages they judge "
+        "otherwise, by verdict, host and URL template. Two of these pages: python -m worker explain --topic A B"
     )
     parser.add_argument(
         "--from",
@@ -32,6 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="GENERATION",
         required=True,
         help="the generation that writes now; '' where topics.generation was never set",
+    )
+    parser.add_argument(
+        "--diff", type=path_here, metavar="FILE", help="change nothing; write the pages that would change, a line each"
     )
 
 
@@ -43,6 +56,8 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         Unavailable: the broker or a topic is not there, or a transaction is pending.
     """
     settings = load()
+    if arguments.diff is not None:
+        return _compare(arguments.old, settings, arguments.diff)
     check_topics(compare_topics(client_options(settings.kafka), specs(settings)))
     before = in_generation(settings, arguments.old)
     with cluster(before) as there, cluster(settings) as here:
@@ -53,6 +68,30 @@ def run(arguments: argparse.Namespace, load: Callable[[], Settings]) -> int:
         switch(old, new, passings)
     print(f"{new.shown} writes from there on: start its workers with an output.mode other than count")
     return 0
+
+
+def _compare(old: str, settings: Settings, file: Path) -> int:
+    """0: the file holds all pages that both have judged, and judge otherwise.
+
+    Raises:
+        UsageError: both are one generation, or the file cannot be written.
+        Unavailable: the broker or a topic is not there.
+    """
+    names = [in_generation(settings, old).topics.generation, settings.topics.generation]
+    if names[0] == names[1]:
+        raise UsageError("--from names the generation of the settings: compare two, each with its own workers")
+    options, topics = client_options(settings.kafka), (VERDICTS, DEAD_LETTERS)
+    before, after = (read_outputs(options, settings.topics.prefix, topics, name) for name in names)
+    comparison = GenerationsCompared()
+    with output_to(file) as out:
+        write_jsonl((changed.row() for changed in comparison.changes(verdicts(before), verdicts(after))), out)
+    print("\n".join(comparison.lines([f"topics.generation={name!r}" for name in names])))
+    return 0
+
+
+def verdicts(outputs: Iterable[Output]) -> Iterator[Verdict]:
+    """Those among the outputs that are verdicts."""
+    return (output for output in outputs if isinstance(output, Verdict))
 
 
 def borders(passings: Sequence[Passing]) -> Iterator[str]:
